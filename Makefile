@@ -1,0 +1,180 @@
+# Makefile - builds Syncopate out of tree in build/<mode>/; `make help` says what it can do.
+
+MODE    ?= release
+BUILD   := build/$(MODE)
+CC      ?= cc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+PREFIX  ?= /usr/local
+SEEDS   ?= 1000
+BENCH   ?= all
+# As many compilers at once as there are processors, unless make was told -j.
+JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
+AGAIN    = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+
+# Debian's packages, by the pkg-config name that proves each one is there.
+PKGS    := libzmq libprotobuf-c openblas zlib jansson libsodium
+TESTPKG := check
+
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+           -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation -Werror
+# -ffp-contract=off: the same bits on every instruction set (design.md section 3). The two
+# -fno- flags only promise that nobody reads errno or traps, so that loops can be vectorised.
+CFLAGS  ?= -O3 -g
+SYNC_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(WARN) -ffp-contract=off -fno-math-errno \
+           -fno-trapping-math -fno-strict-aliasing -pthread -MMD -MP
+ifeq ($(MODE),asan)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+endif
+ifeq ($(MODE),tsan)
+SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1
+endif
+# Asked once, when this file is read: a target that installs packages first goes on in a second
+# make, which sees them.
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+ALL_CFLAGS = $(SYNC_CFLAGS) $(CFLAGS) $(SANITIZE) $(PKG_CFLAGS)
+ALL_LIBS   = $(PKG_LIBS) -lm -pthread
+
+# --- sources: a file dropped into a folder is built; *_main.c becomes a program -------------------
+PROTO_C  := $(BUILD)/proto/syncopate.pb-c.c
+objects   = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_main.c,$(wildcard $(1)/*.c)))
+COMMON   := $(call objects,common) $(BUILD)/proto/syncopate.pb-c.o
+PS       := $(call objects,ps)
+WORKER   := $(call objects,worker)
+DEPLOY   := $(call objects,deploy)
+PROGRAMS := $(BUILD)/syncopate $(BUILD)/syncopate-ps $(BUILD)/syncopate-worker
+TESTLIB  := $(call objects,tests/lib)
+# Test programs are tests/*/test_*.c and every script but lib.sh, which scripts may share.
+programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
+scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
+UNIT      := $(call programs,unit)
+SIMULATED := $(call programs,simulated)
+PROCESSES := $(call programs,processes) $(call scripts,processes)
+BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
+OURS      := $(wildcard common/*.[ch] ps/*.[ch] worker/*.[ch] deploy/*.[ch] tests/*/*.[ch])
+SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
+
+.DEFAULT_GOAL := help
+.SECONDARY:
+.DELETE_ON_ERROR:
+.PHONY: help setup setup-check libraries all demo check tests unit asan tsan sim bench \
+        include-direction format format-check script-check tidy install clean benches run-tests
+
+help: ## this list
+	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' Makefile
+
+# --- what people type ----------------------------------------------------------------------------
+setup: ## install what the build needs and this machine lacks
+	@deploy/setup.sh build
+
+setup-check: ## the same, and what the tests need
+	@deploy/setup.sh check
+
+all: $(PROGRAMS) ## build the three programs into build/release/
+
+demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compare (minutes)
+	@$(AGAIN) all
+	$(BUILD)/syncopate compare --modes sync,async --workers 2 --epochs 3 \
+	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
+
+check: setup-check ## build and run every test: units, simulated clusters, real processes
+	@$(AGAIN) all tests
+	@$(RUN_TESTS) tests/include_direction.sh $(UNIT) $(SIMULATED) $(PROCESSES)
+
+asan: setup-check ## the same tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(AGAIN) MODE=asan all tests
+	@$(MAKE) --no-print-directory MODE=asan run-tests
+
+tsan: setup-check ## the same tests with ThreadSanitizer
+	@$(AGAIN) MODE=tsan all tests
+	@$(MAKE) --no-print-directory MODE=tsan run-tests
+
+sim: export TEST_SEEDS = $(SEEDS)
+sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of each kind
+	@$(AGAIN) tests
+	@$(RUN_TESTS) $(SIMULATED)
+
+bench: setup ## measure; BENCH=name for one of tests/bench/
+	@$(AGAIN) all benches
+	@for b in $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH)); do echo "== $$b"; $$b || exit 1; done
+
+unit: setup-check ## the unit tests alone
+	@$(AGAIN) tests
+	@$(RUN_TESTS) $(UNIT)
+
+include-direction: ## who may include what
+	@tests/include_direction.sh
+
+format: ## lay out the sources with clang-format
+	clang-format -i $(OURS)
+
+format-check: ## say where they are not
+	@clang-format --dry-run -Werror $(OURS) && echo "$(words $(OURS)) files are laid out as agreed"
+
+script-check: ## shellcheck
+	@shellcheck $(SCRIPTS) && echo "$(words $(SCRIPTS)) scripts are clean"
+
+tidy: $(PROTO_C) ## clang-tidy and cppcheck
+	clang-tidy --quiet --warnings-as-errors='*' --checks=$(TIDY_CHECKS) \
+	    $(filter-out tests/%,$(filter %.c,$(OURS))) -- \
+	    $(filter-out -MMD -MP,$(SYNC_CFLAGS)) $(PKG_CFLAGS)
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppress=missingIncludeSystem --error-exitcode=1 -D_GNU_SOURCE -I. \
+	    $(wildcard common/*.c ps/*.c worker/*.c deploy/*.c)
+
+install: all ## copy the three programs to PREFIX/bin (default /usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+
+clean: ## remove build/
+	rm -rf build
+
+# --- how they are built ----------------------------------------------------------------------------
+$(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY) $(WORKER) $(PS) $(COMMON)
+$(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(PS) $(COMMON)
+$(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(WORKER) $(COMMON)
+$(PROGRAMS):
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+
+libraries:
+	@pkg-config --exists $(PKGS) || \
+	    { echo "libraries are missing: run \`make setup\` (or make demo, or make check)" >&2; exit 1; }
+
+$(PROTO_C): proto/syncopate.proto | libraries
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(BUILD) $<
+# Generated code is not ours to warn about.
+$(BUILD)/proto/%.o: $(BUILD)/proto/%.c
+	$(CC) $(filter-out $(WARN),$(ALL_CFLAGS)) -c -o $@ $<
+$(BUILD)/%.o: %.c | $(PROTO_C)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Every test and benchmark may use everything; the linker is given all of it.
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMMON)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
+
+tests: $(UNIT) $(SIMULATED) $(filter $(BUILD)/%,$(PROCESSES))
+benches: $(BENCHES)
+
+# Tests of real processes find the programs by TEST_BUILD, and learn from TEST_MODE how
+# much slower they are. A sanitizer that finds something ends the process with a code of its own.
+# ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels do.
+FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abspath $(BUILD)) TEST_MODE=$(MODE) \
+    ASAN_OPTIONS=exitcode=86:detect_stack_use_after_return=1 \
+    UBSAN_OPTIONS=print_stacktrace=1 \
+    TSAN_OPTIONS=exitcode=87:second_deadlock_stack=1:suppressions=$(abspath tests/tsan.supp) \
+    tests/run_tests.sh
+run-tests:
+	@$(RUN_TESTS) $(UNIT) $(SIMULATED) $(PROCESSES)
+
+TIDY_CHECKS := '-*,bugprone-*,clang-analyzer-*,performance-*,portability-*,$(strip \
+    )-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,$(strip \
+    )-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,$(strip \
+    )-clang-analyzer-security.insecureAPI.strcpy'
+
+-include $(shell find build -name '*.d' 2>/dev/null)

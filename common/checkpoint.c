@@ -1,0 +1,548 @@
+#include "common/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hash.h"
+#include "common/safetensors.h"
+
+#define MANIFEST_NAME "manifest.json"
+
+/* --- names --------------------------------------------------------------------------------- */
+
+/* "directory/name" into path; false when it does not fit. */
+static bool join(char path[DISK_PATH_MAX], const char *directory, const char *name)
+{
+    return snprintf(path, DISK_PATH_MAX, "%s/%s", directory, name) < DISK_PATH_MAX;
+}
+
+void checkpoint_path(char *path, const char *out, uint64_t step)
+{
+    snprintf(path, DISK_PATH_MAX, "%s/checkpoints/step-%012" PRIu64, out, step);
+}
+
+/* The number written by digits alone, as %u writes it; *end is what follows. */
+static bool parse_digits(const char *text, const char **end, uint64_t *number)
+{
+    uint64_t value = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    }
+    *end = at;
+    *number = value;
+    return at > text;
+}
+
+/* The step of a directory called step-%012u, and of no other. */
+static bool parse_step(const char *name, uint64_t *step)
+{
+    const char *end;
+    if (strncmp(name, "step-", 5) != 0 || !parse_digits(name + 5, &end, step))
+        return false;
+    char canonical[64];
+    snprintf(canonical, sizeof canonical, "step-%012" PRIu64, *step);
+    return strcmp(name, canonical) == 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/* The name of array number `index` of a chunk. */
+static const char *array_name(const struct optimizer *optimizer, uint32_t index)
+{
+    return index == 0 ? "values" : optimizer->slot_names[index - 1];
+}
+
+static void describe_part(struct safetensors_writer *writer, uint64_t step,
+                          const struct optimizer *optimizer, const struct checkpoint_chunk *chunks,
+                          uint32_t chunk_count)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%" PRIu64, step);
+    safetensors_writer_metadata(writer, "format", CHECKPOINT_FORMAT);
+    safetensors_writer_metadata(writer, "step", text);
+    for (uint32_t i = 0; i < chunk_count; i++) {
+        for (uint32_t array = 0; array < 1 + optimizer->slot_count; array++) {
+            snprintf(text, sizeof text, "chunk-%" PRIu64 "/%s", chunks[i].first,
+                     array_name(optimizer, array));
+            safetensors_writer_tensor(writer, text, &chunks[i].count, 1, chunks[i].arrays[array]);
+        }
+    }
+}
+
+static void measure_part(struct checkpoint_part *part, const struct disk_piece *pieces,
+                         size_t piece_count)
+{
+    struct hash hash;
+    hash_init(&hash);
+    part->bytes = 0;
+    for (size_t i = 0; i < piece_count; i++) {
+        hash_update(&hash, pieces[i].data, pieces[i].bytes);
+        part->bytes += pieces[i].bytes;
+    }
+    hash_final(&hash, part->digest);
+}
+
+enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
+                                  uint32_t server, uint32_t server_count,
+                                  const struct optimizer *optimizer,
+                                  const struct checkpoint_chunk *chunks, uint32_t chunk_count,
+                                  struct checkpoint_part *part, struct error *error)
+{
+    char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    checkpoint_path(directory, out, step);
+    checkpoint_part_name(part->name, server, server_count);
+    if (!join(path, directory, part->name))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
+    enum status status = disk->make_directory(disk->context, directory, error);
+    if (status != STATUS_OK)
+        return status;
+
+    struct safetensors_writer writer;
+    safetensors_writer_init(&writer);
+    describe_part(&writer, step, optimizer, chunks, chunk_count);
+    status = safetensors_writer_finish(&writer, error);
+    if (status == STATUS_OK) {
+        measure_part(part, writer.pieces, writer.piece_count);
+        status = disk->write_file(disk->context, path, writer.pieces, writer.piece_count, error);
+    }
+    safetensors_writer_free(&writer);
+    return status;
+}
+
+enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                      const struct manifest *manifest, struct error *error)
+{
+    char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    checkpoint_path(directory, out, manifest->step);
+    if (!join(path, directory, MANIFEST_NAME))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
+    enum status status = disk->make_directory(disk->context, directory, error);
+    if (status == STATUS_OK)
+        status = manifest_write(disk, path, manifest, error);
+    return status;
+}
+
+/* --- what there is ------------------------------------------------------------------------- */
+
+struct listing_entry {
+    uint64_t step;
+    bool has_manifest;
+};
+
+struct listing {
+    struct listing_entry *entries; /* [count], newest first, owned. */
+    size_t count, capacity;
+    bool failed;
+};
+
+static void note_step(void *argument, const char *name)
+{
+    struct listing *listing = argument;
+    uint64_t step;
+    if (!parse_step(name, &step) || listing->failed)
+        return;
+    if (listing->count == listing->capacity) {
+        size_t capacity = 2 * listing->capacity + 16;
+        struct listing_entry *larger = realloc(listing->entries, capacity * sizeof *larger);
+        if (larger == NULL) {
+            listing->failed = true;
+            return;
+        }
+        listing->entries = larger;
+        listing->capacity = capacity;
+    }
+    listing->entries[listing->count++] = (struct listing_entry){.step = step};
+}
+
+static void note_manifest(void *argument, const char *name)
+{
+    bool *found = argument;
+    *found = *found || strcmp(name, MANIFEST_NAME) == 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct listing_entry *x = a, *y = b;
+    return x->step > y->step ? -1 : x->step < y->step;
+}
+
+/* The caller frees listing->entries in any case. */
+static enum status list_all(struct listing *listing, const struct disk *disk, const char *out,
+                            struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    memset(listing, 0, sizeof *listing);
+    if (!join(path, out, "checkpoints"))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    enum status status = disk->list_directory(disk->context, path, note_step, listing, error);
+    if (listing->failed)
+        status = error_set(error, STATUS_MEMORY, "no memory to list %.300s", path);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct listing_entry *entry = &listing->entries[i];
+        checkpoint_path(path, out, entry->step);
+        disk->list_directory(disk->context, path, note_manifest, &entry->has_manifest, NULL);
+    }
+    if (listing->count > 0)
+        qsort(listing->entries, listing->count, sizeof *listing->entries, newest_first);
+    return STATUS_OK;
+}
+
+size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps, size_t max)
+{
+    struct listing listing;
+    size_t found = 0;
+    if (list_all(&listing, disk, out, NULL) == STATUS_OK) {
+        for (size_t i = 0; i < listing.count; i++) {
+            if (!listing.entries[i].has_manifest)
+                continue;
+            if (found < max)
+                steps[found] = listing.entries[i].step;
+            found++;
+        }
+    }
+    free(listing.entries);
+    return found;
+}
+
+static enum status remove_checkpoint(const struct disk *disk, const char *out,
+                                     struct listing_entry entry, struct error *error)
+{
+    char directory[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
+    checkpoint_path(directory, out, entry.step);
+    enum status status = STATUS_OK;
+    /* Without its manifest it is no checkpoint any more, whatever is interrupted after that. */
+    if (entry.has_manifest && join(manifest, directory, MANIFEST_NAME))
+        status = disk->remove_tree(disk->context, manifest, error);
+    if (status == STATUS_OK)
+        status = disk->remove_tree(disk->context, directory, error);
+    return status;
+}
+
+enum status checkpoint_prune(const struct disk *disk, const char *out, struct error *error)
+{
+    struct listing listing;
+    enum status status = list_all(&listing, disk, out, error);
+    size_t kept = 0, superfluous = 0;
+    for (size_t i = 0; status == STATUS_OK && i < listing.count; i++) {
+        struct listing_entry entry = listing.entries[i];
+        bool keep = entry.has_manifest ? kept < CHECKPOINTS_KEPT : kept == 0;
+        kept += entry.has_manifest;
+        if (!keep)
+            listing.entries[superfluous++] = entry;
+    }
+    while (status == STATUS_OK && superfluous > 0)
+        status = remove_checkpoint(disk, out, listing.entries[--superfluous], error);
+    free(listing.entries);
+    return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* A part's file in memory. */
+struct loaded_part {
+    void *bytes; /* Owned. */
+    struct safetensors_file file;
+    char path[DISK_PATH_MAX];
+};
+
+/* Where one tensor of a part belongs. */
+struct placement {
+    uint32_t array;
+    uint64_t first, count; /* Elements of the space. */
+    const char *path;      /* Of the part, for errors. */
+};
+
+/* One checkpoint_open under way. */
+struct opening {
+    struct checkpoint_reader *reader;
+    const struct disk *disk;
+    const char *path;
+    const struct optimizer *optimizer;
+    struct loaded_part *parts; /* [part_count] */
+    struct error *error;
+};
+
+static enum status check_part_digest(const struct loaded_part *part, size_t bytes,
+                                     const struct checkpoint_part *expected, struct error *error)
+{
+    struct checkpoint_part found;
+    const struct disk_piece piece = {part->bytes, bytes};
+    measure_part(&found, &piece, 1);
+    if (found.bytes != expected->bytes)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64,
+                         part->path, found.bytes, expected->bytes);
+    if (memcmp(found.digest, expected->digest, DIGEST_BYTES) != 0)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: damaged: its checksum is not the one in the manifest",
+                         part->path);
+    return STATUS_OK;
+}
+
+static enum status check_part_metadata(const struct loaded_part *part, uint64_t step,
+                                       struct error *error)
+{
+    char expected[32];
+    snprintf(expected, sizeof expected, "%" PRIu64, step);
+    const char *format = safetensors_metadata(&part->file, "format");
+    const char *found = safetensors_metadata(&part->file, "step");
+    if (format == NULL || strcmp(format, CHECKPOINT_FORMAT) != 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is not a part of a checkpoint",
+                         part->path);
+    if (found == NULL || strcmp(found, expected) != 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is of step %.32s, not %s", part->path,
+                         found ? found : "none", expected);
+    return STATUS_OK;
+}
+
+static enum status load_part(const struct opening *opening, uint32_t index)
+{
+    const struct manifest *manifest = &opening->reader->manifest;
+    const struct checkpoint_part *expected = &manifest->parts[index];
+    struct loaded_part *part = &opening->parts[index];
+    if (!join(part->path, opening->path, expected->name))
+        return error_set(opening->error, STATUS_INVALID, "path is too long: %.300s...",
+                         opening->path);
+    size_t bytes;
+    enum status status = opening->disk->read_file(
+        opening->disk->context, part->path, expected->bytes, &part->bytes, &bytes, opening->error);
+    /* A manifest without its parts is not "no checkpoint" but a damaged one. */
+    if (status == STATUS_NOT_FOUND)
+        return error_set(opening->error, STATUS_INVALID, "%.300s is missing", part->path);
+    if (status == STATUS_OK)
+        status = check_part_digest(part, bytes, expected, opening->error);
+    if (status == STATUS_OK)
+        status = safetensors_open(&part->file, part->bytes, bytes, part->path, opening->error);
+    if (status == STATUS_OK)
+        status = check_part_metadata(part, manifest->step, opening->error);
+    return status;
+}
+
+/* Where the tensor belongs, from its name "chunk-<first>/<array>". */
+static enum status place(const struct opening *opening, const struct loaded_part *part,
+                         const struct safetensors_tensor *tensor, struct placement *placement)
+{
+    const char *end = tensor->name;
+    bool valid = strncmp(tensor->name, "chunk-", 6) == 0 && safetensors_is_f32(tensor) &&
+                 tensor->rank == 1 && parse_digits(tensor->name + 6, &end, &placement->first) &&
+                 *end == '/';
+    placement->array = UINT32_MAX;
+    for (uint32_t i = 0; valid && i < opening->reader->array_count; i++) {
+        if (strcmp(end + 1, array_name(opening->optimizer, i)) == 0)
+            placement->array = i;
+    }
+    placement->count = tensor->elements;
+    placement->path = part->path;
+    if (placement->array == UINT32_MAX)
+        return error_set(opening->error, STATUS_INVALID,
+                         "%.300s: tensor \"%.64s\" does not belong into a checkpoint with %s",
+                         part->path, tensor->name, opening->optimizer->name);
+    return STATUS_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placement *x = a, *y = b;
+    if (x->array != y->array)
+        return x->array < y->array ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Sorted placements cover each array's whole space, every element once. */
+static enum status check_cover(const struct opening *opening, const struct placement *placements,
+                               size_t count)
+{
+    size_t next = 0;
+    for (uint32_t array = 0; array < opening->reader->array_count; array++) {
+        uint64_t end = 0, elements = opening->reader->elements;
+        for (; next < count && placements[next].array == array; next++) {
+            const struct placement *placement = &placements[next];
+            if (placement->first != end || placement->count == 0 ||
+                placement->count > elements - end)
+                return error_set(opening->error, STATUS_INVALID,
+                                 "%.300s: %s of elements %" PRIu64 " to %" PRIu64
+                                 " do not fit to those before, which end at %" PRIu64,
+                                 placement->path, array_name(opening->optimizer, array),
+                                 placement->first, placement->first + placement->count, end);
+            end += placement->count;
+        }
+        if (end != elements)
+            return error_set(opening->error, STATUS_INVALID,
+                             "%.300s: its parts hold %s of only %" PRIu64 " of %" PRIu64
+                             " elements",
+                             opening->path, array_name(opening->optimizer, array), end, elements);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_placements(const struct opening *opening)
+{
+    uint32_t part_count = opening->reader->manifest.part_count;
+    size_t total = 0, count = 0;
+    for (uint32_t i = 0; i < part_count; i++)
+        total += opening->parts[i].file.tensor_count;
+    struct placement *placements = calloc(total + 1, sizeof *placements);
+    if (placements == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < part_count; i++) {
+        const struct loaded_part *part = &opening->parts[i];
+        for (size_t t = 0; t < part->file.tensor_count && status == STATUS_OK; t++)
+            status = place(opening, part, &part->file.tensors[t], &placements[count++]);
+    }
+    if (status == STATUS_OK) {
+        qsort(placements, count, sizeof *placements, by_place);
+        status = check_cover(opening, placements, count);
+    }
+    free(placements);
+    return status;
+}
+
+static void unload_part(struct loaded_part *part)
+{
+    safetensors_close(&part->file);
+    free(part->bytes);
+    part->bytes = NULL;
+}
+
+/* Copy everything to its place; each part's memory is given back as soon as it is done. */
+static enum status gather(const struct opening *opening)
+{
+    struct checkpoint_reader *reader = opening->reader;
+    for (uint32_t i = 0; i < reader->array_count; i++) {
+        /* The parts, which are here, hold as many bytes: a forged size cannot ask for more. */
+        reader->arrays[i] = aligned_alloc(64, reader->elements * sizeof(float));
+        if (reader->arrays[i] == NULL)
+            return error_set(opening->error, STATUS_MEMORY,
+                             "no memory for the parameters of %.300s", opening->path);
+    }
+    for (uint32_t i = 0; i < reader->manifest.part_count; i++) {
+        struct loaded_part *part = &opening->parts[i];
+        for (size_t t = 0; t < part->file.tensor_count; t++) {
+            const struct safetensors_tensor *tensor = &part->file.tensors[t];
+            struct placement placement;
+            enum status status = place(opening, part, tensor, &placement);
+            if (status != STATUS_OK)
+                return status;
+            memcpy(reader->arrays[placement.array] + placement.first, tensor->data,
+                   tensor->elements * sizeof(float));
+        }
+        unload_part(part);
+    }
+    return STATUS_OK;
+}
+
+/* The sizes of the whole, from the declaration. */
+static enum status measure_space(const struct opening *opening)
+{
+    struct checkpoint_reader *reader = opening->reader;
+    const struct job *job = &reader->manifest.job;
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    if (offsets == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
+    reader->elements = variables_layout(job->variables, job->variable_count, offsets);
+    reader->array_count = 1 + opening->optimizer->slot_count;
+    free(offsets);
+    return STATUS_OK;
+}
+
+static enum status read_parts(struct opening *opening)
+{
+    uint32_t part_count = opening->reader->manifest.part_count;
+    opening->parts = calloc(part_count, sizeof *opening->parts);
+    if (opening->parts == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < part_count && status == STATUS_OK; i++)
+        status = load_part(opening, i);
+    if (status == STATUS_OK)
+        status = check_placements(opening);
+    if (status == STATUS_OK)
+        status = gather(opening);
+    for (uint32_t i = 0; i < part_count; i++)
+        unload_part(&opening->parts[i]);
+    free(opening->parts);
+    return status;
+}
+
+enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
+                            const char *path, struct error *error)
+{
+    memset(reader, 0, sizeof *reader);
+    char manifest_path[DISK_PATH_MAX];
+    if (!join(manifest_path, path, MANIFEST_NAME))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    enum status status = manifest_read(&reader->manifest, disk, manifest_path, error);
+    if (status != STATUS_OK)
+        return status;
+
+    struct opening opening = {reader, disk, path, NULL, NULL, error};
+    opening.optimizer = optimizer_find(reader->manifest.job.optimizer.name);
+    if (opening.optimizer == NULL)
+        status = error_set(error, STATUS_INVALID, "%.300s: there is no optimizer %.16s",
+                           manifest_path, reader->manifest.job.optimizer.name);
+    if (status == STATUS_OK)
+        status = measure_space(&opening);
+    if (status == STATUS_OK)
+        status = read_parts(&opening);
+    if (status != STATUS_OK)
+        checkpoint_close(reader);
+    return status;
+}
+
+/* Try them from the newest on. */
+static enum status open_first_whole(struct checkpoint_reader *reader, const struct disk *disk,
+                                    const char *out, const struct listing *listing,
+                                    void (*damaged)(void *argument, const char *line),
+                                    void *argument, struct error *error)
+{
+    size_t tried = 0;
+    for (size_t i = 0; i < listing->count; i++) {
+        if (!listing->entries[i].has_manifest)
+            continue;
+        tried++;
+        char path[DISK_PATH_MAX];
+        struct error reason;
+        checkpoint_path(path, out, listing->entries[i].step);
+        enum status status = checkpoint_open(reader, disk, path, &reason);
+        if (status == STATUS_OK)
+            return STATUS_OK;
+        if (status == STATUS_MEMORY) /* Says nothing about the checkpoint. */
+            return error_set(error, status, "%s", reason.text);
+        if (damaged)
+            damaged(argument, reason.text);
+    }
+    if (tried == 0)
+        return error_set(error, STATUS_NOT_FOUND, "there is no checkpoint in %.300s", out);
+    return error_set(error, STATUS_INVALID, "none of the %zu checkpoints in %.300s is whole", tried,
+                     out);
+}
+
+enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struct disk *disk,
+                                   const char *out,
+                                   void (*damaged)(void *argument, const char *line),
+                                   void *argument, struct error *error)
+{
+    struct listing listing;
+    memset(reader, 0, sizeof *reader);
+    enum status status = list_all(&listing, disk, out, error);
+    if (status == STATUS_OK)
+        status = open_first_whole(reader, disk, out, &listing, damaged, argument, error);
+    free(listing.entries);
+    return status;
+}
+
+void checkpoint_close(struct checkpoint_reader *reader)
+{
+    manifest_free(&reader->manifest);
+    for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
+        free(reader->arrays[i]);
+    memset(reader, 0, sizeof *reader);
+}

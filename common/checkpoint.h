@@ -1,0 +1,81 @@
+/* checkpoint.h - checkpoints on disk: parts, manifests, and what can be read from them.
+ *
+ *     OUT/checkpoints/step-000000000938/part-0-of-2.safetensors   server 0's chunks
+ *                                       part-1-of-2.safetensors   server 1's chunks
+ *                                       manifest.json             written last, by server 0
+ *
+ * A part is a valid safetensors file of flat F32 tensors "chunk-<first element>/values" and
+ * "chunk-<first element>/<slot name>" whose metadata holds what kind of file it is and the step.
+ * The manifest holds the whole declaration, the step, the run id, and name, size and BLAKE2b-256 of
+ * every part. Only what has a manifest is a checkpoint, and it is one only if every part matches.
+ *
+ * A checkpoint is a cut at a step: every chunk has had exactly `step` updates (in async mode
+ * server 0 lets the batches under way finish before it cuts). So it can be read by element range,
+ * whatever servers and chunks wrote it.
+ *
+ * Threads: a reader belongs to one thread. Errors: STATUS_INVALID for bytes that break a rule,
+ * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: design.md section 7. */
+
+#ifndef COMMON_CHECKPOINT_H
+#define COMMON_CHECKPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/disk.h"
+#include "common/job.h"
+#include "common/manifest.h"
+#include "common/model_file.h"
+#include "common/optimizer.h"
+#include "common/status.h"
+
+#define CHECKPOINTS_KEPT 3
+
+/* The arrays of a chunk: values, then the optimizer's slots. */
+#define CHECKPOINT_ARRAYS_MAX (1 + OPTIMIZER_SLOTS_MAX)
+
+struct checkpoint_chunk {
+    uint64_t first, count;                      /* Elements of the parameter space. */
+    const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */
+};
+
+/* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */
+void checkpoint_path(char *path, const char *out, uint64_t step);
+
+enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
+                                  uint32_t server, uint32_t server_count,
+                                  const struct optimizer *optimizer,
+                                  const struct checkpoint_chunk *chunks, uint32_t chunk_count,
+                                  struct checkpoint_part *part, struct error *error);
+
+enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                      const struct manifest *manifest, struct error *error);
+
+/* Remove checkpoints beyond the newest CHECKPOINTS_KEPT that have a manifest, oldest first
+ * (manifest before parts), and directories older than the newest one that never got a manifest. */
+enum status checkpoint_prune(const struct disk *disk, const char *out, struct error *error);
+
+/* Steps of the checkpoints of a run that have a manifest, newest first; returns how many there are
+ * and writes at most `max`. A missing directory has none. */
+size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps, size_t max);
+
+struct checkpoint_reader {
+    struct manifest manifest;
+    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements] whole spaces, owned. */
+    uint32_t array_count;
+    uint64_t elements;
+};
+
+/* Read and verify a whole checkpoint: path is a step-... directory. */
+enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
+                            const char *path, struct error *error);
+/* The newest one under out that is whole. Each damaged newer one is reported through
+ * `damaged(argument, line)`. STATUS_NOT_FOUND when there is no manifest at all, STATUS_INVALID when
+ * there are checkpoints but none is whole. */
+enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struct disk *disk,
+                                   const char *out,
+                                   void (*damaged)(void *argument, const char *line),
+                                   void *argument, struct error *error);
+void checkpoint_close(struct checkpoint_reader *reader);
+
+#endif

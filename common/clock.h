@@ -1,0 +1,16 @@
+/* clock.h - time that never jumps: it counts from some point in the past, whatever the wall says.
+ *
+ * For thread code and files; cores take their time as an argument (design.md section 4).
+ *
+ * Threads: any. */
+
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t clock_now_us(void);
+uint64_t clock_now_ns(void);
+double clock_now_seconds(void);
+
+#endif

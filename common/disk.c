@@ -1,0 +1,313 @@
+#include "common/disk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define WRITE_PIECES 64 /* Pieces handed to one writev; a part may have a hundred thousand. */
+
+static enum status status_of_errno(int number)
+{
+    switch (number) {
+    case ENOENT:
+        return STATUS_NOT_FOUND;
+    case EEXIST:
+        return STATUS_EXISTS;
+    case ENOMEM:
+        return STATUS_MEMORY;
+    default:
+        return STATUS_IO;
+    }
+}
+
+/* "cannot read runs/x/run.json: Permission denied" from errno. */
+static enum status report(struct error *error, const char *verb, const char *path)
+{
+    int number = errno;
+    return error_set(error, status_of_errno(number), "cannot %s %.300s: %s", verb, path,
+                     strerror(number));
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/* Take `written` bytes off the front of pieces; *done counts the pieces that are wholly written. */
+static void advance(struct iovec *vector, int count, size_t written, int *done)
+{
+    *done = 0;
+    while (*done < count && written >= vector[*done].iov_len) {
+        written -= vector[*done].iov_len;
+        ++*done;
+    }
+    if (*done < count) {
+        vector[*done].iov_base = (char *)vector[*done].iov_base + written;
+        vector[*done].iov_len -= written;
+    }
+}
+
+static bool write_vector(int file, struct iovec *vector, int count)
+{
+    while (count > 0) {
+        ssize_t written = writev(file, vector, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        int done;
+        advance(vector, count, (size_t)written, &done);
+        vector += done;
+        count -= done;
+    }
+    return true;
+}
+
+static bool write_pieces(int file, const struct disk_piece *pieces, size_t piece_count)
+{
+    struct iovec vector[WRITE_PIECES];
+    for (size_t first = 0; first < piece_count; first += WRITE_PIECES) {
+        int count = 0;
+        for (size_t i = first; i < piece_count && count < WRITE_PIECES; i++, count++) {
+            /* writev only reads; its type has no const. */
+            vector[count].iov_base = (void *)(uintptr_t)pieces[i].data;
+            vector[count].iov_len = pieces[i].bytes;
+        }
+        if (!write_vector(file, vector, count))
+            return false;
+    }
+    return true;
+}
+
+/* A name is durable only when the directory that holds it is. */
+static bool flush_directory_of(const char *path)
+{
+    char directory[DISK_PATH_MAX + 8];
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? 0 : slash == path ? 1 : (int)(slash - path);
+    snprintf(directory, sizeof directory, "%.*s", length ? length : 1, length ? path : ".");
+    int file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    /* Some file systems cannot flush directories and say EINVAL: then there is nothing to do. */
+    bool flushed = fsync(file) == 0 || errno == EINVAL;
+    int number = errno;
+    close(file);
+    errno = number;
+    return flushed;
+}
+
+/* Write, flush and close; on false errno tells why and the file is closed. */
+static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_count)
+{
+    bool filled = write_pieces(file, pieces, piece_count) && fsync(file) == 0;
+    int number = errno;
+    bool closed = close(file) == 0;
+    if (!filled)
+        errno = number;
+    return filled && closed;
+}
+
+static enum status posix_write_file(void *context, const char *path,
+                                    const struct disk_piece *pieces, size_t piece_count,
+                                    struct error *error)
+{
+    (void)context;
+    char aside[DISK_PATH_MAX + 8];
+    if (strlen(path) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    snprintf(aside, sizeof aside, "%s.tmp", path);
+    int file = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return report(error, "write", aside);
+    if (!fill_file(file, pieces, piece_count) || rename(aside, path) != 0) {
+        enum status status = report(error, "write", path);
+        unlink(aside);
+        return status;
+    }
+    if (!flush_directory_of(path))
+        return report(error, "flush the directory of", path);
+    return STATUS_OK;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* Exactly `bytes` bytes; false with errno, or with errno 0 when the file ended early. */
+static bool read_all(int file, char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t got = read(file, data, bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            errno = 0;
+        if (got <= 0)
+            return false;
+        data += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+static enum status read_open_file(int file, const char *path, size_t max_bytes, void **data,
+                                  size_t *bytes, struct error *error)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0)
+        return report(error, "read", path);
+    if (!S_ISREG(about.st_mode))
+        return error_set(error, STATUS_IO, "cannot read %.300s: not a regular file", path);
+    if ((uint64_t)about.st_size > max_bytes)
+        return error_set(error, STATUS_INVALID, "%.300s has %lld bytes, more than the %zu expected",
+                         path, (long long)about.st_size, max_bytes);
+    size_t size = (size_t)about.st_size;
+    char *buffer = malloc(size + 1); /* Never of no bytes, so that NULL means failure. */
+    if (buffer == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for the %zu bytes of %.300s", size, path);
+    if (!read_all(file, buffer, size)) {
+        free(buffer);
+        if (errno == 0)
+            return error_set(error, STATUS_IO, "%.300s became shorter while it was read", path);
+        return report(error, "read", path);
+    }
+    *data = buffer;
+    *bytes = size;
+    return STATUS_OK;
+}
+
+static enum status posix_read_file(void *context, const char *path, size_t max_bytes, void **data,
+                                   size_t *bytes, struct error *error)
+{
+    (void)context;
+    *data = NULL;
+    *bytes = 0;
+    /* Not blocking, so that a pipe put in a file's place cannot hang the program. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return report(error, "read", path);
+    enum status status = read_open_file(file, path, max_bytes, data, bytes, error);
+    close(file);
+    return status;
+}
+
+/* --- directories --------------------------------------------------------------------------- */
+
+static bool is_directory(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* One level; its parent is there. */
+static enum status make_one(const char *path, struct error *error)
+{
+    if (mkdir(path, 0700) == 0) {
+        if (!flush_directory_of(path))
+            return report(error, "flush the directory of", path);
+        return STATUS_OK;
+    }
+    if (errno == EEXIST && is_directory(path))
+        return STATUS_OK;
+    return report(error, "create", path);
+}
+
+static enum status posix_make_directory(void *context, const char *path, struct error *error)
+{
+    (void)context;
+    char prefix[DISK_PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length == 0 || length >= sizeof prefix)
+        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
+    memcpy(prefix, path, length);
+    prefix[length] = '\0';
+    if (is_directory(prefix))
+        return STATUS_OK;
+    for (size_t i = 1; i < length; i++) {
+        if (prefix[i] != '/' || prefix[i - 1] == '/')
+            continue;
+        prefix[i] = '\0';
+        enum status status = is_directory(prefix) ? STATUS_OK : make_one(prefix, error);
+        prefix[i] = '/';
+        if (status != STATUS_OK)
+            return status;
+    }
+    return make_one(prefix, error);
+}
+
+static enum status posix_list_directory(void *context, const char *path,
+                                        void (*each)(void *argument, const char *name),
+                                        void *argument, struct error *error)
+{
+    (void)context;
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return report(error, "list", path);
+    struct dirent *entry;
+    while ((errno = 0, entry = readdir(directory)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            each(argument, entry->d_name);
+    }
+    enum status status = errno ? report(error, "list", path) : STATUS_OK;
+    closedir(directory);
+    return status;
+}
+
+struct removal {
+    int directory; /* The open directory. */
+    int failed;    /* The first errno, or 0. */
+};
+
+static void remove_entry(void *argument, const char *name)
+{
+    struct removal *removal = argument;
+    if (unlinkat(removal->directory, name, 0) != 0 && errno != ENOENT && removal->failed == 0)
+        removal->failed = errno;
+}
+
+/* The files in a directory, and it. A directory inside it is in nobody's plan: that fails. */
+static enum status remove_directory(const char *path, struct error *error)
+{
+    struct removal removal = {.directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (removal.directory < 0)
+        return report(error, "remove", path);
+    enum status status = posix_list_directory(NULL, path, remove_entry, &removal, error);
+    close(removal.directory);
+    if (status != STATUS_OK)
+        return status;
+    errno = removal.failed;
+    if (errno != 0 || rmdir(path) != 0)
+        return report(error, "remove", path);
+    return STATUS_OK;
+}
+
+static enum status posix_remove_tree(void *context, const char *path, struct error *error)
+{
+    (void)context;
+    struct stat about;
+    if (lstat(path, &about) != 0)
+        return report(error, "remove", path);
+    if (S_ISDIR(about.st_mode)) {
+        enum status status = remove_directory(path, error);
+        if (status != STATUS_OK)
+            return status;
+    } else if (unlink(path) != 0) {
+        return report(error, "remove", path);
+    }
+    if (!flush_directory_of(path))
+        return report(error, "flush the directory of", path);
+    return STATUS_OK;
+}
+
+const struct disk disk_posix = {
+    .write_file = posix_write_file,
+    .read_file = posix_read_file,
+    .make_directory = posix_make_directory,
+    .list_directory = posix_list_directory,
+    .remove_tree = posix_remove_tree,
+};

@@ -1,0 +1,46 @@
+/* disk.h - the file system as a small table of functions, so that the cores can run on a simulated
+ * one that tears writes.
+ *
+ * A file is written aside (path + ".tmp"), flushed, renamed, and its directory flushed: after
+ * write_file returns STATUS_OK the whole file is durable under its name, and before that the name
+ * holds what it held. Files are private to the owner (mode 0600, directories 0700).
+ *
+ * Threads: any. Errors: STATUS_IO, STATUS_NOT_FOUND, STATUS_EXISTS, STATUS_MEMORY, with a line
+ * naming the path and the system's reason. */
+
+#ifndef COMMON_DISK_H
+#define COMMON_DISK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#define DISK_PATH_MAX 1024
+
+struct disk_piece {
+    const void *data;
+    size_t bytes;
+};
+
+struct disk {
+    void *context;
+    enum status (*write_file)(void *context, const char *path, const struct disk_piece *pieces,
+                              size_t piece_count, struct error *error);
+    /* The whole file in *data (malloc'd, the caller's) with *bytes; at most max_bytes. */
+    enum status (*read_file)(void *context, const char *path, size_t max_bytes, void **data,
+                             size_t *bytes, struct error *error);
+    /* Create a directory and its parents; not an error when it is there. */
+    enum status (*make_directory)(void *context, const char *path, struct error *error);
+    /* Call each(name) for every entry of a directory but "." and "..". */
+    enum status (*list_directory)(void *context, const char *path,
+                                  void (*each)(void *argument, const char *name), void *argument,
+                                  struct error *error);
+    /* A file, or a directory with the files in it. */
+    enum status (*remove_tree)(void *context, const char *path, struct error *error);
+};
+
+/* The real one. */
+extern const struct disk disk_posix;
+
+#endif

@@ -1,0 +1,127 @@
+/* kernels.h - vector arithmetic on float32 arrays; the only door to BLAS.
+ *
+ * Every function is a leaf: arrays, counts and scalars in, no memory taken, nothing kept. The same
+ * arguments give the same bits in every process on one kind of processor, wherever the arrays lie:
+ * BLAS is used for sgemm alone, on one thread (gemv and dot start with as many elements as it
+ * takes to reach an aligned address, so their bits change with the address), and everything else
+ * fixes its own order of summation.
+ *
+ * Matrices are row-major; a stride is the distance between rows in elements. An image is
+ * [height][width][channels]. Arrays must not overlap unless a function says so.
+ *
+ * Units: elements. Threads: pure, once kernels_init has run. */
+
+#ifndef COMMON_KERNELS_H
+#define COMMON_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Hold BLAS to one thread. Call first in main, before any other thread starts. Returns
+ * kernels_core_name(). */
+const char *kernels_init(void);
+
+/* The processor kind BLAS took its kernels for: "SkylakeX". A word for logs; when it is older than
+ * the machine, OPENBLAS_CORETYPE is probably set. */
+const char *kernels_core_name(void);
+
+/* --- matrices ------------------------------------------------------------------------------ */
+
+enum kernels_write { KERNELS_SET, KERNELS_ADD }; /* Overwrite the result, or add to it. */
+
+/* c [m][n] = a [m][k] * b [k][n]. */
+void kernels_multiply(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b, float *c,
+                      enum kernels_write write);
+
+/* The same with a given transposed, as [k][m]. */
+void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
+                         float *c, enum kernels_write write);
+
+/* The same with b given transposed, as [n][k]. */
+void kernels_multiply_bt(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
+                         float *c, enum kernels_write write);
+
+/* --- elements ------------------------------------------------------------------------------ */
+
+/* sum[i] += x[i]. */
+void kernels_add(float *sum, const float *x, uint64_t count);
+
+/* No NaN and no infinity among x[count]. */
+bool kernels_all_finite(const float *x, uint64_t count);
+
+/* floats[i] = bytes[i] / 255. */
+void kernels_bytes_to_unit(const uint8_t *bytes, uint64_t count, float *floats);
+
+/* --- layers -------------------------------------------------------------------------------- */
+
+/* rows [row_count][columns]: add bias [columns] to each and, with relu, cut what is below zero.
+ * NaN stays NaN. */
+void kernels_bias_rows(float *rows, uint64_t row_count, uint64_t columns, const float *bias,
+                       bool relu);
+
+/* sum[columns] += each of rows [row_count][columns], first row first. */
+void kernels_sum_rows(const float *rows, uint64_t row_count, uint64_t columns, float *sum);
+
+/* gradient[i] = 0 where out[i] is not above zero. */
+void kernels_relu_gradient(float *gradient, const float *out, uint64_t count);
+
+/* How a kernel or window lies on one image. */
+struct kernels_window {
+    uint32_t in_height, in_width; /* The image as it lies in memory. */
+    uint32_t channels;
+    uint32_t size;                  /* Side of the square window. */
+    uint32_t out_height, out_width; /* Windows down and across. */
+};
+
+/* Lay the patch under every window, stride 1, out as one row:
+ * patches [out_height * out_width][size * size * channels]. */
+void kernels_patches(struct kernels_window window, const float *image, float *patches);
+
+/* The way back: image = the sum of all rows of patches, each where it was taken from. */
+void kernels_patches_sum(struct kernels_window window, const float *patches, float *image);
+
+/* Whether this processor has a fast way for so many output channels; if not, lay patches out and
+ * multiply matrices. The two differ in the last bits. */
+bool kernels_convolve_fits(uint64_t out_channels);
+
+/* out [out_height][out_width][out_channels] = the patch under every window, stride 1, times
+ * kernel [size][size][channels][out_channels]. */
+void kernels_convolve(struct kernels_window window, const float *image, const float *kernel,
+                      uint64_t out_channels, float *out);
+
+/* Add to kernel [size][size][channels][out_channels] its gradient from one image, given that of
+ * out. */
+void kernels_convolve_gradient(struct kernels_window window, const float *image,
+                               const float *out_gradient, uint64_t out_channels, float *kernel);
+
+/* The same as kernels_convolve by Winograd's algorithm, with 16 products where that takes 36, for
+ * 3x3 kernels and even outputs. The kernel is transformed once for many images. */
+bool kernels_winograd_fits(struct kernels_window window, uint64_t out_channels);
+uint64_t kernels_winograd_kernel_elements(uint64_t channels, uint64_t out_channels);
+uint64_t kernels_winograd_scratch(struct kernels_window window, uint64_t out_channels);
+void kernels_winograd_kernel(const float *kernel, uint64_t channels, uint64_t out_channels,
+                             float *transformed);
+void kernels_winograd(struct kernels_window window, const float *image, const float *transformed,
+                      uint64_t out_channels, float *out, float *scratch);
+
+/* The gradient of a convolution's input is itself a convolution: of the gradient of its output, in
+ * a border of size - 1 zeros, with the kernel turned by 180 degrees, its inputs and outputs
+ * swapped. turned [size][size][out][in] from kernel [size][size][in][out]. */
+void kernels_turn(const float *kernel, uint32_t size, uint64_t in, uint64_t out, float *turned);
+
+/* padded [height + 2 * border][width + 2 * border][channels]: the image in a border of zeros. */
+void kernels_pad(const float *image, uint32_t height, uint32_t width, uint64_t channels,
+                 uint32_t border, float *padded);
+
+/* Largest element under every window, stride = size: out [out_height][out_width][channels].
+ * which (may be NULL) receives the largest one's number within its window, row by row, the first
+ * of equals. size <= KERNELS_POOL_MAX. */
+#define KERNELS_POOL_MAX 16
+void kernels_pool(struct kernels_window window, const float *image, float *out, uint8_t *which);
+
+/* The way back: image = out_gradient where `which` points and 0 elsewhere, also where no window
+ * reaches. */
+void kernels_pool_gradient(struct kernels_window window, const float *out_gradient,
+                           const uint8_t *which, float *image);
+
+#endif

@@ -1,0 +1,284 @@
+/* message.h - every message of the protocol as a plain struct, and its header frame.
+ *
+ * message.c is the only user of protobuf-c. Decoding takes at most HEADER_BYTES_MAX bytes, allocates
+ * from a fixed arena on the stack and checks every enum, length and count; what it returns is safe
+ * to look at, and what a number means (is there such a chunk?) is checked by whoever knows the
+ * plan. proto/PROTOCOL.md says who sends what and when.
+ *
+ * To add a message: a message in syncopate.proto, a kind and a struct here, a row in message.c, and
+ * its handler in the core that receives it.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_MESSAGE_H
+#define COMMON_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/checkpoint.h"
+#include "common/frame.h"
+#include "common/job.h"
+#include "common/run_directory.h"
+#include "common/status.h"
+#include "common/tree.h"
+
+#define PROTOCOL_VERSION_MIN 1
+#define PROTOCOL_VERSION_MAX 1
+#define HEADER_BYTES_MAX     4096
+#define MESSAGE_TEXT_MAX     400
+#define JOB_PAGE_BYTES       1024
+#define JOB_BYTES_MAX        (8u << 20)
+
+enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
+
+enum verdict {
+    VERDICT_NONE,
+    VERDICT_APPLIED,
+    VERDICT_STALE,
+    VERDICT_DUPLICATE,
+    VERDICT_REJECTED,
+    VERDICT_RUN_OVER,
+    VERDICT_COUNT
+};
+
+enum refusal {
+    REFUSAL_NONE,
+    REFUSAL_VERSION,
+    REFUSAL_JOB,
+    REFUSAL_MEMBER,
+    REFUSAL_RUN,
+    REFUSAL_PROBE,
+    REFUSAL_MALFORMED,
+    REFUSAL_COUNT
+};
+
+enum message_kind {
+    MESSAGE_NONE,
+    MESSAGE_JOIN,
+    MESSAGE_WANT_JOB,
+    MESSAGE_JOB_PAGE,
+    MESSAGE_WELCOME,
+    MESSAGE_WAITING,
+    MESSAGE_REFUSED,
+    MESSAGE_READY,
+    MESSAGE_START,
+    MESSAGE_PING,
+    MESSAGE_PONG,
+    MESSAGE_EXCHANGE,
+    MESSAGE_RESULT,
+    MESSAGE_MOVED_ON,
+    MESSAGE_LEASE,
+    MESSAGE_WORK,
+    MESSAGE_REPORT,
+    MESSAGE_EVALUATION,
+    MESSAGE_DONE,
+    MESSAGE_STOP,
+    MESSAGE_CUT,
+    MESSAGE_CUT_TAKEN,
+    MESSAGE_CHUNK_STATE,
+    MESSAGE_PART_WRITTEN,
+    MESSAGE_FINISHED,
+    MESSAGE_BYE,
+    MESSAGE_STATUS,
+    MESSAGE_STATUS_ANSWER,
+    MESSAGE_WIRE_COUNT, /* Kinds from here on stay inside a process. */
+
+    MESSAGE_OPEN_RUN,   /* Coordinator to keeper: claim the run directory, find a checkpoint. */
+    MESSAGE_RUN_OPENED, /* Keeper's answer. */
+    MESSAGE_LOAD,       /* Router to keeper and owners: get this server's chunks. */
+    MESSAGE_LOADED,     /* Owner to router: my chunks are there. Keeper: what it could do. */
+    MESSAGE_SEND_CHUNKS, /* Coordinator to keeper: another server needs its chunks. */
+    MESSAGE_OWNER_CUT,  /* Owner to router: my chunks are cut, or cannot be. */
+    MESSAGE_STOP_AT,    /* Router of server 0 to coordinator: the last version there will be. */
+    MESSAGE_MANIFEST,   /* Coordinator to keeper: all parts are durable. */
+    MESSAGE_MANIFEST_WRITTEN,
+    MESSAGE_EVENT,      /* Coordinator to keeper: one line for events.jsonl. */
+    MESSAGE_SUMMARY,    /* Coordinator to keeper: rewrite run.json; export the model at the end. */
+    MESSAGE_SUMMARY_WRITTEN,
+    MESSAGE_KIND_COUNT
+};
+
+struct message_join {
+    uint32_t version_min, version_max;
+    uint8_t job_digest[DIGEST_BYTES]; /* Zeros from a server. */
+    uint8_t probe_digest[DIGEST_BYTES];
+    char host[64];
+    char arithmetic[64];
+};
+
+struct message_job_page {
+    uint32_t offset, total; /* Bytes. */
+    uint32_t bytes;
+    uint8_t page[JOB_PAGE_BYTES];
+};
+
+struct message_welcome {
+    bool restore;
+    uint64_t restore_step;
+    char out[MESSAGE_TEXT_MAX];
+};
+
+struct message_start {
+    uint64_t step;
+    uint32_t assignment, members, position;
+    uint64_t stop_step;
+};
+
+struct message_exchange {
+    uint32_t chunk;
+    uint64_t step;
+    uint64_t base_version;
+    bool gradient;
+    struct node node;
+    uint32_t examples;
+    bool want;
+    uint64_t want_version;
+};
+
+struct message_result {
+    uint32_t chunk;
+    enum verdict verdict;
+    uint64_t version;
+    uint64_t staleness;
+    uint32_t held_us;
+    uint64_t stop_step;
+    bool parameters;
+};
+
+struct message_report {
+    uint64_t step;
+    struct node node;
+    int64_t loss; /* 2^-24 nats. */
+    uint64_t correct, examples;
+    uint64_t compute_us, exchange_us, wait_us;
+    bool has_staleness;
+    uint64_t staleness;
+};
+
+struct message_evaluation {
+    uint64_t epoch, step;
+    int64_t loss;
+    uint64_t correct, examples, took_us;
+};
+
+struct message_done {
+    uint64_t step;
+    uint64_t exchange_us, wait_us;
+    bool has_staleness;
+    uint64_t staleness;
+};
+
+struct message_chunk_state {
+    uint64_t step;
+    uint64_t first, count;
+    uint32_t array;
+    uint32_t server;
+};
+
+struct message_part_written {
+    uint64_t step;
+    bool written;
+    struct checkpoint_part part;
+    char text[MESSAGE_TEXT_MAX];
+    uint32_t server;
+};
+
+struct message_cut_taken {
+    uint64_t step;
+    bool taken;
+    struct verdict_counts verdicts; /* Of this server, so far. */
+};
+
+/* Inside a process. */
+struct message_run_opened {
+    enum status status;
+    char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
+    bool restore;
+    uint64_t restore_step;
+};
+
+struct plan;
+struct message_load {
+    const struct plan *plan; /* Read-only, for as long as the server lives. */
+    bool restore;
+    uint64_t step;
+    char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
+};
+
+struct message_loaded {
+    bool shared;       /* From the keeper: it sees server 0's run directory. */
+    bool needs_chunks; /* From the keeper: the checkpoint is with server 0. */
+    enum status status;
+    char text[MESSAGE_TEXT_MAX];
+};
+
+struct message_event {
+    char name[32];
+    char members[MESSAGE_TEXT_MAX]; /* JSON text, see run_directory_event. */
+};
+
+struct message {
+    enum message_kind kind;
+    enum role role; /* Of the sender. */
+    uint32_t index;
+    uint64_t incarnation, run_id, generation, request;
+    union {
+        struct message_join join;
+        struct message_job_page job_page;
+        struct message_welcome welcome;
+        struct { char text[MESSAGE_TEXT_MAX]; } waiting; /* Also pong, status answer. */
+        struct { enum refusal reason; char text[MESSAGE_TEXT_MAX]; } refused;
+        struct { bool shared, needs_chunks; } ready;
+        struct message_start start;
+        struct { uint64_t step; } ping;
+        struct message_exchange exchange;
+        struct message_result result;
+        struct { uint32_t chunk; uint64_t version; } moved_on;
+        struct { bool finished; uint64_t batch; } lease;
+        struct { bool enough; uint64_t batch; } work;
+        struct message_report report;
+        struct message_evaluation evaluation;
+        struct message_done done;
+        struct { uint32_t exit_code; char reason[MESSAGE_TEXT_MAX]; } stop; /* Also finished. */
+        struct { uint64_t step; bool final; } cut;
+        struct message_cut_taken cut_taken;
+        struct message_chunk_state chunk_state;
+        struct message_part_written part_written;
+        struct message_run_opened run_opened;
+        struct message_load load;
+        struct message_loaded loaded;
+        struct { uint64_t step; } stop_at;
+        struct { uint32_t server; } send_chunks;
+        struct message_event event;
+    };
+};
+
+/* A message under way: where it comes from or goes to, and its payload. */
+struct packet {
+    uint64_t peer;         /* A transport's name for the other end. */
+    struct message message;
+    struct frame *payload; /* One reference, the packet's; NULL for none. */
+};
+
+const char *message_kind_name(enum message_kind kind);
+const char *role_name(enum role role);
+const char *verdict_name(enum verdict verdict);
+
+/* Write the header frame into buffer[HEADER_BYTES_MAX]; returns its bytes. The message is our own,
+ * so that it fits is an assertion. */
+size_t message_encode(const struct message *message, uint8_t *buffer);
+
+/* STATUS_INVALID with a line saying what is wrong. Bytes may come from anyone. */
+enum status message_decode(const void *bytes, size_t count, struct message *message,
+                           struct error *error);
+
+/* Whether this kind may come with a payload frame. */
+bool message_may_have_payload(enum message_kind kind);
+
+/* The declaration as bytes (malloc'd, the caller's) and back. Decoding checks with job_check. */
+enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count);
+enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, struct error *error);
+
+#endif

@@ -1,0 +1,503 @@
+#include "common/options.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options_table.h"
+
+/* Many more than there are rows; checked at the start of options_parse. */
+#define ROWS_MAX 128
+
+#define SUGGESTION_LENGTH_MAX 64
+
+/* One call of options_parse. */
+struct parser {
+    struct options *options;
+    enum option_user user;
+    const char *program;
+    struct error *error;
+    /* How each row was set last, for error messages; "" when it still has its default. */
+    char source[ROWS_MAX][128];
+    bool flags_over; /* After a bare "--". */
+};
+
+/* Set the error to "program: message" and refuse. */
+static enum status refuse(const struct parser *parser, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static enum status refuse(const struct parser *parser, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return error_set(parser->error, STATUS_INVALID, "%s: %s", parser->program, text);
+}
+
+/* --- values -------------------------------------------------------------------------------- */
+
+static bool in_bounds(const struct option_row *row, double value)
+{
+    return value >= row->min && value <= row->max;
+}
+
+/* Set an integer field; values beyond the field's type are beyond the row's bounds, too. */
+static bool store_integer(const struct option_row *row, const char *text, void *field)
+{
+    bool negative = row->kind == OPTION_KIND_I32 && text[0] == '-';
+    uint64_t number;
+    bool valid = row->kind == OPTION_KIND_BYTES
+                     ? option_parse_bytes(text, &number)
+                     : option_parse_u64(text + (negative ? 1 : 0), &number);
+    if (!valid || !in_bounds(row, negative ? -(double)number : (double)number))
+        return false;
+    if (row->kind == OPTION_KIND_I32)
+        *(int32_t *)field = negative ? -(int32_t)number : (int32_t)number;
+    else if (row->kind == OPTION_KIND_U32)
+        *(uint32_t *)field = (uint32_t)number;
+    else
+        *(uint64_t *)field = number;
+    return true;
+}
+
+static bool store_real(const struct option_row *row, const char *text, double *field)
+{
+    double number;
+    if (!option_parse_real(text, &number) || !in_bounds(row, number))
+        return false;
+    *field = number;
+    return true;
+}
+
+static bool store_text(const struct option_row *row, const char *text, const char **field)
+{
+    if (text[0] == '\0' || (row->choice && !row->choice->accepts(text)))
+        return false;
+    *field = text;
+    return true;
+}
+
+static bool store(const struct option_row *row, const char *text, struct options *options)
+{
+    void *field = (char *)options + row->offset;
+    switch (row->kind) {
+    case OPTION_KIND_FLAG:
+        return option_parse_flag(text, field);
+    case OPTION_KIND_I32:
+    case OPTION_KIND_U32:
+    case OPTION_KIND_U64:
+    case OPTION_KIND_BYTES:
+        return store_integer(row, text, field);
+    case OPTION_KIND_REAL:
+        return store_real(row, text, field);
+    case OPTION_KIND_MODE:
+        return mode_parse(text, field) == STATUS_OK;
+    case OPTION_KIND_TEXT:
+        return store_text(row, text, field);
+    }
+    return false;
+}
+
+/* What the row would have taken: "a whole number from 1 to 65536". */
+static void expectation(const struct option_row *row, char *text, size_t size)
+{
+    const char *what = row->kind == OPTION_KIND_REAL    ? "a number"
+                       : row->kind == OPTION_KIND_BYTES ? "a size such as 64KiB"
+                                                        : "a whole number";
+    if (row->kind == OPTION_KIND_FLAG)
+        snprintf(text, size, "true or false");
+    else if (row->kind == OPTION_KIND_MODE)
+        snprintf(text, size, "one of async, sync");
+    else if (row->choice && strchr(row->metavar, 'L') == row->metavar)
+        snprintf(text, size, "%s", row->choice->expected());
+    else if (row->choice)
+        snprintf(text, size, "one of %s", row->choice->expected());
+    else if (row->kind == OPTION_KIND_TEXT)
+        snprintf(text, size, "a value");
+    else if (row->max >= 1e9 && row->kind != OPTION_KIND_BYTES)
+        snprintf(text, size, "%s, at least %g", what, row->min);
+    else
+        snprintf(text, size, "%s from %.10g to %.10g", what, row->min, row->max);
+}
+
+/* Set the row from text; `source` is how the person wrote it, "--seed" or "SYNCOPATE_SEED". */
+static enum status set_row(struct parser *parser, const struct option_row *row, const char *source,
+                           const char *text)
+{
+    if (!store(row, text, parser->options)) {
+        char expected[256];
+        expectation(row, expected, sizeof expected);
+        return refuse(parser, "%s=%s: needs %s", source, text, expected);
+    }
+    char *kept = parser->source[row - option_rows];
+    snprintf(kept, sizeof parser->source[0], "%s=%.80s", source, text);
+    if (row->kind == OPTION_KIND_FLAG && !*(bool *)((char *)parser->options + row->offset))
+        kept[0] = '\0'; /* A flag set to false is a flag not used. */
+    return STATUS_OK;
+}
+
+/* --- defaults and environment -------------------------------------------------------------- */
+
+static void set_defaults(struct options *options, enum option_user user)
+{
+    memset(options, 0, sizeof *options);
+    options->checkpoint_every = UINT64_MAX;
+    options->seeds = 1;
+    options->owner_threads = -1;
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (row->kind == OPTION_KIND_REAL && row->fallback == NULL)
+            *(double *)(void *)((char *)options + row->offset) = NAN;
+    }
+    /* Fields that this user has no option for get the others' default, never a wild value; the
+     * user's own rows come last and win. */
+    for (int own = 0; own <= 1; own++) {
+        for (size_t i = 0; i < option_row_count; i++) {
+            const struct option_row *row = &option_rows[i];
+            bool owned = (row->users & user) != 0;
+            if (row->fallback && owned == own)
+                store(row, row->fallback, options);
+        }
+    }
+    /* The row without a default of its own must not keep another program's. */
+    if (user == OPTION_WORKER)
+        options->workers = 0;
+}
+
+static enum status read_environment(struct parser *parser)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!(row->users & parser->user))
+            continue;
+        char name[64];
+        option_environment_name(row, name);
+        const char *value = getenv(name);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        enum status status = set_row(parser, row, name, value);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* --- unknown options ----------------------------------------------------------------------- */
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t smaller = a < b ? a : b;
+    return smaller < c ? smaller : c;
+}
+
+/* Levenshtein's distance, and a swap of neighbours counts once. Names are cut at 64 bytes. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t rows[3][SUGGESTION_LENGTH_MAX + 1];
+    size_t length_a = strnlen(a, SUGGESTION_LENGTH_MAX);
+    size_t length_b = strnlen(b, SUGGESTION_LENGTH_MAX);
+    size_t *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= length_b; j++)
+        above[j] = j;
+    for (size_t i = 1; i <= length_a; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= length_b; j++) {
+            size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = least(above[j] + 1, row[j - 1] + 1, change);
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
+        }
+        size_t *free_row = before;
+        before = above;
+        above = row;
+        row = free_row;
+    }
+    return above[length_b];
+}
+
+/* The name nearest to the one asked for, or NULL when none is near. */
+static const char *nearest(enum option_user user, const char *name)
+{
+    static const char *const always[] = {"help", "version"};
+    size_t length = strlen(name);
+    size_t best = length / 3 < 2 ? 2 : length / 3;
+    const char *found = NULL;
+    for (size_t i = 0; i < option_row_count + 2; i++) {
+        bool row = i < option_row_count;
+        if (row && !(option_rows[i].users & user))
+            continue;
+        const char *candidate = row ? option_rows[i].name : always[i - option_row_count];
+        size_t distance = edit_distance(name, candidate);
+        if (distance < best || (distance == best && found == NULL && distance < length)) {
+            best = distance;
+            found = candidate;
+        }
+    }
+    return found;
+}
+
+/* "syncopate-worker, syncopate run" when other programs have an option of this name. */
+static bool other_users(const char *name, size_t length, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (unsigned user = OPTION_PS; user <= OPTION_SIMULATE; user <<= 1) {
+        if (!option_find(user, name, length))
+            continue;
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                 option_user_program((enum option_user)user));
+    }
+    return text[0] != '\0';
+}
+
+static enum status refuse_unknown(const struct parser *parser, const char *argument)
+{
+    const char *name = argument + strspn(argument, "-");
+    size_t length = strcspn(name, "=");
+    char word[SUGGESTION_LENGTH_MAX];
+    snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), name);
+    for (char *c = word; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+
+    char users[200];
+    if (argument[1] == '-' && other_users(name, length, users, sizeof users))
+        return refuse(parser, "--%s is not an option of this program (of %s)", word, users);
+    const char *suggestion = nearest(parser->user, word);
+    if (suggestion)
+        return refuse(parser, "unknown option %.*s (did you mean --%s?)",
+                      (int)strcspn(argument, "="), argument, suggestion);
+    return refuse(parser, "unknown option %.*s (--help lists them)", (int)strcspn(argument, "="),
+                  argument);
+}
+
+/* --- arguments ----------------------------------------------------------------------------- */
+
+static bool takes_path(enum option_user user)
+{
+    return user == OPTION_EVALUATE || user == OPTION_EXPORT || user == OPTION_INSPECT;
+}
+
+static enum status take_positional(struct parser *parser, const char *argument)
+{
+    if (!takes_path(parser->user))
+        return refuse(parser, "unexpected argument '%s'", argument);
+    if (parser->options->path)
+        return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
+                      argument);
+    if (argument[0] == '\0')
+        return refuse(parser, "the path is empty");
+    parser->options->path = argument;
+    return STATUS_OK;
+}
+
+/* One "--name", "--name value" or "--name=value" at argv[*i]. */
+static enum status take_option(struct parser *parser, int argc, char **argv, int *i)
+{
+    const char *argument = argv[*i];
+    size_t dashes = strspn(argument, "-");
+    const char *name = argument + 2;
+    size_t length = strcspn(name, "=");
+    const struct option_row *row = dashes == 2 ? option_find(parser->user, name, length) : NULL;
+    if (row == NULL)
+        return refuse_unknown(parser, argument);
+
+    char source[64];
+    snprintf(source, sizeof source, "--%s", row->name);
+    if (name[length] == '=' && name[length + 1] == '\0')
+        return refuse(parser, "%s needs a value", source);
+    if (name[length] == '=')
+        return set_row(parser, row, source, name + length + 1);
+    if (row->kind == OPTION_KIND_FLAG)
+        return set_row(parser, row, source, "true");
+    if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
+        return refuse(parser, "%s needs a value", source);
+    return set_row(parser, row, source, argv[++*i]);
+}
+
+static enum status take_arguments(struct parser *parser, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        bool option = !parser->flags_over && argv[i][0] == '-' && argv[i][1] != '\0';
+        enum status status = STATUS_OK;
+        if (option && strcmp(argv[i], "--") == 0)
+            parser->flags_over = true;
+        else if (option)
+            status = take_option(parser, argc, argv, &i);
+        else
+            status = take_positional(parser, argv[i]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* --- checks of the whole ------------------------------------------------------------------- */
+
+static const char *source_of(const struct parser *parser, const char *name)
+{
+    const struct option_row *row = option_find(parser->user, name, strlen(name));
+    return row ? parser->source[row - option_rows] : "";
+}
+
+/* The value of the option that others depend on. For compare, mode is a list. */
+static const char *governing_value(const struct parser *parser, const char *name, size_t length)
+{
+    const struct options *options = parser->options;
+    if (strncmp(name, "mode", length) == 0)
+        return parser->user == OPTION_COMPARE ? options->modes : mode_name(options->mode);
+    if (strncmp(name, "optimizer", length) == 0)
+        return options->optimizer;
+    return options->schedule;
+}
+
+/* Whether two lists of words, each word set off by anything but letters, share one. */
+static bool lists_meet(const char *a, const char *b)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    for (const char *p = a; *p; p += strcspn(p, letters)) {
+        size_t length = strspn(p, letters);
+        for (const char *q = b; *q; q += strcspn(q, letters)) {
+            size_t other = strspn(q, letters);
+            if (length > 0 && length == other && strncmp(p, q, length) == 0)
+                return true;
+            q += other;
+        }
+        p += length;
+    }
+    return false;
+}
+
+/* An option that was set but would do nothing is a misunderstanding: say so now. */
+static enum status check_used(const struct parser *parser)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (row->only_with == NULL || parser->source[i][0] == '\0')
+            continue;
+        size_t length = strcspn(row->only_with, "=");
+        const char *wanted = row->only_with + length + 1;
+        const char *actual = governing_value(parser, row->only_with, length);
+        if (!lists_meet(wanted, actual))
+            return refuse(parser, "%s: only used with --%.*s=%s, but the %.*s is %s",
+                          parser->source[i], (int)length, row->only_with, wanted, (int)length,
+                          row->only_with, actual);
+    }
+    return STATUS_OK;
+}
+
+/* Hosts of one list; with_index: --task-index points into it. */
+static enum status check_hosts(const struct parser *parser, const char *name, const char *list,
+                               uint32_t max, bool with_index)
+{
+    if (list == NULL)
+        return STATUS_OK;
+    char(*items)[ADDRESS_MAX] = malloc(max * sizeof *items);
+    if (items == NULL)
+        return error_set(parser->error, STATUS_MEMORY, "%s: out of memory", parser->program);
+    uint32_t count;
+    struct error error;
+    enum status status = options_hosts(list, items, max, &count, &error);
+    free(items);
+    if (status != STATUS_OK)
+        return refuse(parser, "--%s: %s", name, error.text);
+    if (with_index && parser->options->task_index >= count)
+        return refuse(parser, "--task-index=%" PRIu32 ": --%s names only %" PRIu32,
+                      parser->options->task_index, name, count);
+    return STATUS_OK;
+}
+
+static enum status check_role(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    const char *role = parser->user == OPTION_PS ? "ps" : "worker";
+    if (options->job_name && strcmp(options->job_name, role) != 0)
+        return refuse(parser, "--job-name=%s, but this is syncopate-%s", options->job_name, role);
+    enum status status = check_hosts(parser, "ps-hosts", options->ps_hosts, JOB_SERVERS_MAX,
+                                     parser->user == OPTION_PS);
+    if (status == STATUS_OK)
+        status = check_hosts(parser, "worker-hosts", options->worker_hosts, JOB_WORKERS_MAX,
+                             parser->user == OPTION_WORKER);
+    return status;
+}
+
+static enum status check_worker(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (options->ps == 0 && options->out == NULL)
+        return refuse(parser, "--ps=0 needs --out, since no server keeps what comes out");
+    if (options->ps == 0)
+        return STATUS_OK;
+    if (options->ps_hosts == NULL)
+        return refuse(parser, "needs --ps-hosts, the servers' host:port in order");
+    if (options->worker_hosts == NULL && options->workers == 0)
+        return refuse(parser, "needs --worker-hosts or --workers, to know how many workers join");
+    if (options->worker_hosts && options->workers > 0) {
+        uint32_t named = 1;
+        for (const char *c = options->worker_hosts; *c; c++)
+            named += *c == ',';
+        if (named != options->workers)
+            return refuse(parser, "%s, but --worker-hosts names %" PRIu32,
+                          source_of(parser, "workers"), named);
+    }
+    if (options->workers > 0 && options->task_index >= options->workers)
+        return refuse(parser, "--task-index=%" PRIu32 ": there are %" PRIu32 " workers",
+                      options->task_index, options->workers);
+    return STATUS_OK;
+}
+
+static enum status check_whole(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (options->quiet && options->verbose)
+        return refuse(parser, "--quiet and --verbose exclude each other");
+    if (takes_path(parser->user) && options->path == NULL)
+        return refuse(parser, "needs a path (--help tells more)");
+    enum status status = check_used(parser);
+    if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))
+        status = check_role(parser);
+    if (status == STATUS_OK && parser->user == OPTION_PS && !options->ps_hosts && !options->bind)
+        status = refuse(parser, "needs --ps-hosts with --task-index, or --bind");
+    if (status == STATUS_OK && parser->user == OPTION_WORKER)
+        status = check_worker(parser);
+    return status;
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+/* --help and --version count wherever they stand, even beside a mistake. */
+static bool asked_for(int argc, char **argv, const char *long_name, const char *short_name)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], long_name) == 0 || (short_name && strcmp(argv[i], short_name) == 0))
+            return true;
+    }
+    return false;
+}
+
+enum options_result options_parse(struct options *options, enum option_user user,
+                                  const char *program, int argc, char **argv, struct error *error)
+{
+    assert(option_row_count <= ROWS_MAX);
+    set_defaults(options, user);
+    if (asked_for(argc, argv, "--help", "-h")) {
+        options_help(stdout, user, program);
+        return OPTIONS_HELP;
+    }
+    if (asked_for(argc, argv, "--version", NULL)) {
+        puts("syncopate " SYNCOPATE_VERSION);
+        return OPTIONS_HELP;
+    }
+    struct parser parser = {.options = options, .user = user, .program = program, .error = error};
+    enum status status = read_environment(&parser);
+    if (status == STATUS_OK)
+        status = take_arguments(&parser, argc, argv);
+    if (status == STATUS_OK)
+        status = check_whole(&parser);
+    return status == STATUS_OK ? OPTIONS_RUN : OPTIONS_BAD;
+}

@@ -1,0 +1,119 @@
+/* options.h - one table of options drives flags, environment (SYNCOPATE_*), help and checks.
+ *
+ * A row is a name, a type, a default, bounds, who has it and a help line. `--name value`,
+ * `--name=value`, `-` or `_` alike; SYNCOPATE_NAME in the environment is the same, and a flag
+ * wins. Read once in main, passed down as struct options. Adding an option is one row in
+ * options_table.c and one field here.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/job.h"
+#include "common/status.h"
+
+#define SYNCOPATE_VERSION "0.1.0"
+
+#define OPTIONS_COUNTS_MAX 64 /* Numbers in compare's --workers. */
+
+/* Who accepts an option; programs and commands are a mask. */
+enum option_user {
+    OPTION_PS = 1,
+    OPTION_WORKER = 2,
+    OPTION_RUN = 4,
+    OPTION_COMPARE = 8,
+    OPTION_EVALUATE = 16,
+    OPTION_EXPORT = 32,
+    OPTION_INSPECT = 64,
+    OPTION_SIMULATE = 128,
+};
+
+struct options {
+    /* The job. */
+    enum mode mode;
+    bool use_locking;
+    const char *model, *data;
+    uint32_t global_batch, micro_batch, worker_batch; /* worker_batch 0: as global_batch. */
+    const char *optimizer;
+    double learning_rate; /* NaN: the optimizer's default. */
+    double momentum, beta1, beta2, rho, epsilon, initial_accumulator; /* NaN: default. */
+    const char *schedule;
+    uint64_t warmup_steps, decay_steps; /* decay_steps 0: one epoch (step), all steps (cosine). */
+    double decay_factor;                /* NaN: 0.5 for step, 0 for cosine. */
+    uint64_t epochs, steps;             /* steps 0: from epochs. */
+    uint64_t seed;
+    uint64_t checkpoint_every; /* Updates; UINT64_MAX: once an epoch; 0: at the end only. */
+
+    /* The cluster. */
+    uint32_t ps, workers;                /* Counts, for run. */
+    const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
+    const char *job_name;                /* "ps" or "worker" */
+    uint32_t task_index;
+    const char *bind;      /* ps: address to listen on, when not the advertised one. */
+    const char *port_file; /* ps: where to write the address once bound. */
+    bool insecure;         /* ps: listen beyond loopback without keys. */
+    bool allow_mixed;      /* Let processes join whose arithmetic differs. */
+    uint64_t chunk_bytes;
+    int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
+
+    /* Deadlines, in seconds. */
+    double start_timeout, worker_timeout, progress_timeout, stop_timeout;
+
+    /* Files. */
+    const char *out, *restore;
+
+    /* compare, and experiments. */
+    const char *modes, *worker_counts; /* "sync,async", "1,2" */
+    uint32_t seeds;
+    const char *slow; /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
+
+    /* evaluate, export, inspect: the positional argument. */
+    const char *path;
+
+    bool quiet, verbose;
+    double log_every; /* Seconds between progress lines where output is not a terminal. */
+};
+
+/* What options_parse decided. */
+enum options_result {
+    OPTIONS_RUN,  /* Go on. */
+    OPTIONS_HELP, /* --help or --version was printed to standard output: exit 0. */
+    OPTIONS_BAD,  /* One line is in error: exit EXIT_USAGE. */
+};
+
+/* Fill options from defaults, environment and arguments (argv[0] is skipped). `program` is shown in
+ * help and opens the error line: "syncopate run". Everything that options alone can tell is checked
+ * here: bounds, unknown options (the nearest known one is named), options the chosen mode,
+ * optimizer or schedule would not use, missing or surplus arguments. Strings point into argv or the
+ * environment. */
+enum options_result options_parse(struct options *options, enum option_user user,
+                                  const char *program, int argc, char **argv, struct error *error);
+
+/* "a:1,b:2" into items; STATUS_INVALID for an empty or overlong item, one without a port (0 to
+ * 65535), or more than max. A NULL list has none. */
+enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
+                          uint32_t *count, struct error *error);
+
+/* compare's lists: "sync,async" into different modes, "1,2,4" into numbers of workers. */
+enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
+                          struct error *error);
+enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uint32_t *count,
+                           struct error *error);
+
+/* The slow-down factor of one worker in a --slow list; 1 when it is not named. */
+double options_slow_factor(const char *slow, uint32_t worker);
+
+/* The part of a job that options decide (everything but variables, data, counts of examples and the
+ * canonical model text); needs examples for epochs. Servers come from ps_hosts; without it there
+ * are none. Workers are counted by worker_hosts, when set, else by `workers`. What the mode does
+ * not use (locking and worker_batch in sync mode) is left out, so that compare can call this once a
+ * mode. The caller frees job in any case. */
+enum status options_job(const struct options *options, uint64_t examples, struct job *job,
+                        struct error *error);
+
+#endif

@@ -1,0 +1,287 @@
+#include "common/options_table.h"
+
+#include <ctype.h>
+#include <float.h>
+#include <string.h>
+
+/* --- choices ------------------------------------------------------------------------------- */
+
+static bool accepts_optimizer(const char *value)
+{
+    return optimizer_find(value) != NULL;
+}
+
+static bool accepts_schedule(const char *value)
+{
+    enum schedule_kind kind;
+    return schedule_kind_parse(value, &kind) == STATUS_OK;
+}
+
+static const char *expected_schedule(void)
+{
+    return "constant, step, cosine";
+}
+
+static bool accepts_job_name(const char *value)
+{
+    return strcmp(value, "ps") == 0 || strcmp(value, "worker") == 0;
+}
+
+static const char *expected_job_name(void)
+{
+    return "ps, worker";
+}
+
+static bool accepts_modes(const char *value)
+{
+    enum mode modes[MODE_COUNT];
+    uint32_t count;
+    return options_modes(value, modes, MODE_COUNT, &count, NULL) == STATUS_OK;
+}
+
+static const char *expected_modes(void)
+{
+    return "a list of different modes such as sync,async";
+}
+
+static bool accepts_counts(const char *value)
+{
+    uint32_t counts[OPTIONS_COUNTS_MAX], count;
+    return options_counts(value, counts, OPTIONS_COUNTS_MAX, &count, NULL) == STATUS_OK;
+}
+
+static const char *expected_counts(void)
+{
+    return "a list of numbers from 1 to 1024 such as 1,2,4";
+}
+
+static const char *expected_slow(void)
+{
+    return "a list of worker:factor such as 1:2.0,3:4 with factors from 1 to 1000";
+}
+
+static const struct option_choice choice_optimizer = {accepts_optimizer, optimizer_names};
+static const struct option_choice choice_schedule = {accepts_schedule, expected_schedule};
+static const struct option_choice choice_job_name = {accepts_job_name, expected_job_name};
+static const struct option_choice choice_modes = {accepts_modes, expected_modes};
+static const struct option_choice choice_counts = {accepts_counts, expected_counts};
+static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
+
+/* --- rows ---------------------------------------------------------------------------------- */
+
+#define FIELD(name) offsetof(struct options, name)
+#define ANY_NUMBER  18446744073709551616.0 /* 2^64: no bound of its own. */
+
+#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define ROLES    (OPTION_PS | OPTION_WORKER)
+#define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
+#define RUNS     (ROLES | LAUNCHES)
+#define EVERYONE (RUNS | OPTION_EVALUATE | OPTION_EXPORT | OPTION_INSPECT | OPTION_SIMULATE)
+
+/* clang-format off */
+const struct option_row option_rows[] = {
+    /* The job. */
+    {"mode", OPTION_GROUP_JOB, OPTION_KIND_MODE, FIELD(mode),
+     OPTION_WORKER | OPTION_RUN | OPTION_SIMULATE, "sync|async", "sync", 0, 0, NULL, NULL,
+     "sync: one update a step from the gradients of all workers, the same bits whatever the number "
+     "of processes. async: every gradient is applied when it arrives."},
+    {"modes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(modes), OPTION_COMPARE, "LIST",
+     "sync,async", 0, 0, &choice_modes, NULL, "Modes to compare."},
+    {"use-locking", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(use_locking), JOB, NULL, NULL, 0, 0,
+     NULL, "mode=async",
+     "Apply and read the part of a variable on one server as a unit. Async only."},
+    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, NULL,
+     NULL,
+     "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB | OPTION_EVALUATE, "DATA",
+     "fashion-mnist", 0, 0, NULL, NULL,
+     "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic (made from the seed), or a "
+     "folder with MNIST-like IDX files."},
+    {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
+     BATCH_MAX, NULL, NULL, "Examples in one sync update."},
+    {"micro-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(micro_batch), JOB, "N", "16", 1,
+     BATCH_MAX, NULL, NULL,
+     "Examples in a leaf, the smallest piece of work; a batch smaller than this is one leaf."},
+    {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
+     BATCH_MAX, NULL, "mode=async",
+     "Examples in one async update. Default: as --global-batch, so that both modes make as many "
+     "updates."},
+    {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
+     NULL, "Passes over the training set."},
+    {"steps", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(steps), JOB, "N", NULL, 1, 1e15, NULL, NULL,
+     "Updates to make; given, it decides and not --epochs."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), JOB | OPTION_EVALUATE, "N", "1", 0,
+     ANY_NUMBER, NULL, NULL, "Decides initial values, the order of examples, synthetic data."},
+    {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
+     NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
+    {"checkpoint-every", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(checkpoint_every), JOB, "N", NULL,
+     0, ANY_NUMBER, NULL, NULL,
+     "Updates between checkpoints; 0: only at the end and on a stop. Default: once an epoch."},
+
+    /* Optimizer and learning rate. */
+    {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_TEXT, FIELD(optimizer), JOB, "NAME", "adam",
+     0, 0, &choice_optimizer, NULL, "Update rule."},
+    {"learning-rate", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(learning_rate), JOB, "F",
+     NULL, 0, 1e6, NULL, NULL, "Base learning rate. Default: the optimizer's (adam: 0.001)."},
+    {"momentum", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(momentum), JOB, "F", NULL, 0, 1,
+     NULL, "optimizer=momentum|nesterov|rmsprop", "Momentum; below 1."},
+    {"beta1", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(beta1), JOB, "F", NULL, 0, 1, NULL,
+     "optimizer=adam", "Decay of adam's mean of gradients; below 1."},
+    {"beta2", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(beta2), JOB, "F", NULL, 0, 1, NULL,
+     "optimizer=adam", "Decay of adam's mean of squared gradients; below 1."},
+    {"rho", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(rho), JOB, "F", NULL, 0, 1, NULL,
+     "optimizer=rmsprop", "Decay of rmsprop's mean square; below 1."},
+    {"epsilon", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(epsilon), JOB, "F", NULL, 0, 1e6,
+     NULL, "optimizer=adagrad|rmsprop|adam", "Added to the divisor, against division by zero."},
+    {"initial-accumulator", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(initial_accumulator),
+     JOB, "F", NULL, 0, 1e6, NULL, "optimizer=adagrad", "First value of adagrad's accumulator."},
+    {"schedule", OPTION_GROUP_OPTIMIZER, OPTION_KIND_TEXT, FIELD(schedule), JOB, "NAME", "constant",
+     0, 0, &choice_schedule, NULL, "How the learning rate changes with the updates made."},
+    {"warmup-steps", OPTION_GROUP_OPTIMIZER, OPTION_KIND_U64, FIELD(warmup_steps), JOB, "N", "0", 0,
+     1e15, NULL, NULL, "Updates over which the learning rate rises from nearly 0."},
+    {"decay-steps", OPTION_GROUP_OPTIMIZER, OPTION_KIND_U64, FIELD(decay_steps), JOB, "N", NULL, 1,
+     1e15, NULL, "schedule=step|cosine",
+     "Updates between decays (step) or until the lowest rate (cosine). Default: one epoch (step), "
+     "all updates (cosine)."},
+    {"decay-factor", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(decay_factor), JOB, "F", NULL,
+     0, 1, NULL, "schedule=step|cosine",
+     "What a decay multiplies by (step, default 0.5), or the last fraction of the learning rate "
+     "(cosine, default 0)."},
+
+    /* The cluster. */
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES | OPTION_SIMULATE, "N", "1",
+     0, JOB_SERVERS_MAX, NULL, NULL, "Servers; 0: one process trains alone, without any."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0, NULL,
+     NULL, "0: train alone, without servers; needs --out."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
+     "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
+     "LIST", "2", 0, 0, &choice_counts, NULL,
+     "Numbers of workers to compare, for example 1,2,4."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_WORKER, "N", NULL, 1,
+     JOB_WORKERS_MAX, NULL, NULL,
+     "Workers in the job. Default: as many as --worker-hosts names."},
+    {"ps-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ps_hosts), ROLES, "LIST", NULL, 0, 0,
+     NULL, NULL, "Every server's host:port, in order, with commas; the same for all processes."},
+    {"worker-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_hosts), ROLES, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "Every worker's host:port; only counted, since workers do not listen."},
+    {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), ROLES, "ps|worker", NULL,
+     0, 0, &choice_job_name, NULL, "Accepted for scripts that give it; must name this program."},
+    {"task-index", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(task_index), ROLES, "I", "0", 0,
+     JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
+    {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), OPTION_PS, "ADDRESS", NULL, 0, 0,
+     NULL, NULL,
+     "host:port to listen on when it is not the one that --ps-hosts advertises; port 0: any free "
+     "one."},
+    {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), OPTION_PS, "FILE", NULL,
+     0, 0, NULL, NULL, "Write the address to FILE once the server listens."},
+    {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_PS, NULL, NULL, 0,
+     0, NULL, NULL, "Listen beyond loopback although no keys are given."},
+    {"allow-mixed", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(allow_mixed),
+     OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
+     "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
+    {"chunk-bytes", OPTION_GROUP_CLUSTER, OPTION_KIND_BYTES, FIELD(chunk_bytes), JOB, "BYTES",
+     "64KiB", 64, 1073741824, NULL, NULL,
+     "Size wished for a chunk, the unit of transfer and update; K, M and G may follow."},
+    {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
+     OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
+     "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
+    {"slow", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(slow), JOB, "LIST", NULL, 0, 0,
+     &choice_slow, NULL,
+     "Slow workers down, for experiments: 1:2.0,3:4 makes worker 1 take twice and worker 3 four "
+     "times as long."},
+
+    /* Deadlines. */
+    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(start_timeout), RUNS, "S",
+     "60", 0.001, 1e9, NULL, NULL, "Seconds until everybody must have joined (exit code 4)."},
+    {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(worker_timeout), RUNS, "S",
+     "10", 0.001, 1e9, NULL, NULL,
+     "Seconds of silence after which a process counts as gone and its work goes to others."},
+    {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(progress_timeout), RUNS,
+     "S", "300", 0.001, 1e9, NULL, NULL,
+     "Seconds without any update after which the run ends, alive or not."},
+    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(stop_timeout), RUNS, "S", "30",
+     0.001, 1e9, NULL, NULL,
+     "Seconds for a clean stop; past it the last complete checkpoint stands."},
+
+    /* Files. */
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
+     ROLES | LAUNCHES | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
+     "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
+     "run of the same job is resumed; any other is refused."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
+     NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
+    {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
+     "auto|never|PATH", "auto", 0, 0, NULL, NULL,
+     "auto: go on from the newest whole checkpoint of --out; never: from the start; or the path of "
+     "one checkpoint."},
+
+    /* Output. */
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),
+     OPTION_WORKER | LAUNCHES | OPTION_SIMULATE, "S", "10", 0.001, 1e9, NULL, NULL,
+     "Seconds between progress lines where output is not a terminal."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), EVERYONE, NULL, NULL, 0, 0, NULL,
+     NULL, "Warnings and errors only."},
+    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), EVERYONE, NULL, NULL, 0, 0,
+     NULL, NULL, "Say more."},
+};
+/* clang-format on */
+
+const size_t option_row_count = sizeof option_rows / sizeof *option_rows;
+
+/* --- lookups ------------------------------------------------------------------------------- */
+
+static bool names_equal(const char *row_name, const char *name, size_t length)
+{
+    if (strlen(row_name) != length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (row_name[i] != (name[i] == '_' ? '-' : name[i]))
+            return false;
+    }
+    return true;
+}
+
+const struct option_row *option_find(unsigned user, const char *name, size_t length)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if ((row->users & user) && names_equal(row->name, name, length))
+            return row;
+    }
+    return NULL;
+}
+
+void option_environment_name(const struct option_row *row, char text[64])
+{
+    size_t length = 0;
+    for (const char *prefix = "SYNCOPATE_"; *prefix; prefix++)
+        text[length++] = *prefix;
+    for (const char *c = row->name; *c && length < 63; c++)
+        text[length++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    text[length] = '\0';
+}
+
+const char *option_user_program(enum option_user user)
+{
+    switch (user) {
+    case OPTION_PS:
+        return "syncopate-ps";
+    case OPTION_WORKER:
+        return "syncopate-worker";
+    case OPTION_RUN:
+        return "syncopate run";
+    case OPTION_COMPARE:
+        return "syncopate compare";
+    case OPTION_EVALUATE:
+        return "syncopate evaluate";
+    case OPTION_EXPORT:
+        return "syncopate export";
+    case OPTION_INSPECT:
+        return "syncopate inspect";
+    case OPTION_SIMULATE:
+        return "syncopate simulate";
+    }
+    return "syncopate";
+}

@@ -1,0 +1,461 @@
+#include "common/run_directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/job_json.h"
+
+#define RUN_FORMAT         "syncopate-run-1"
+#define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
+
+/* Room that every name below a run directory fits into. */
+#define NAME_ROOM 32
+
+static const char *const state_names[] = {
+    [RUN_RUNNING] = "running",
+    [RUN_STOPPED] = "stopped",
+    [RUN_DONE] = "done",
+    [RUN_FAILED] = "failed",
+};
+
+/* --- staleness ----------------------------------------------------------------------------- */
+
+void staleness_add(struct staleness *staleness, uint64_t value)
+{
+    staleness->count++;
+    staleness->sum += value;
+    staleness->max = value > staleness->max ? value : staleness->max;
+    staleness->buckets[value < STALENESS_BUCKETS ? value : STALENESS_BUCKETS - 1]++;
+}
+
+void staleness_merge(struct staleness *into, const struct staleness *from)
+{
+    into->count += from->count;
+    into->sum += from->sum;
+    into->max = from->max > into->max ? from->max : into->max;
+    for (size_t i = 0; i < STALENESS_BUCKETS; i++)
+        into->buckets[i] += from->buckets[i];
+}
+
+/* --- run.json ------------------------------------------------------------------------------ */
+
+static void write_staleness(struct json_writer *writer, const struct staleness *staleness)
+{
+    size_t used = STALENESS_BUCKETS;
+    while (used > 0 && staleness->buckets[used - 1] == 0)
+        used--;
+    json_writer_object(writer, "staleness");
+    json_writer_real(writer, "mean",
+                     staleness->count ? (double)staleness->sum / (double)staleness->count : NAN);
+    json_writer_u64(writer, "max", staleness->max);
+    json_writer_array_line(writer, "histogram");
+    for (size_t i = 0; i < used; i++)
+        json_writer_u64(writer, NULL, staleness->buckets[i]);
+    json_writer_end(writer);
+    json_writer_end(writer);
+}
+
+static void write_configuration(struct json_writer *writer, const struct job *job)
+{
+    uint64_t epoch = job_steps_per_epoch(job);
+    json_writer_text(writer, "mode", mode_name(job->mode));
+    json_writer_u64(writer, "workers", job->worker_count);
+    json_writer_u64(writer, "servers", job->server_count);
+    json_writer_u64(writer, "seed", job->seed);
+    json_writer_u64(writer, "epochs", job->steps / epoch + (job->steps % epoch != 0));
+    json_writer_u64(writer, "steps", job->steps);
+    json_writer_u64(writer, "global_batch", job->batch);
+    json_writer_u64(writer, "micro_batch", job->micro_batch);
+    json_writer_text(writer, "optimizer", job->optimizer.name);
+    json_writer_real(writer, "learning_rate", job->schedule.learning_rate);
+    json_writer_text(writer, "model", job->model);
+    json_writer_text(writer, "data", job->data);
+}
+
+/* "" says that there is none. */
+static void write_text_or_null(struct json_writer *writer, const char *name, const char *text)
+{
+    if (text[0])
+        json_writer_text(writer, name, text);
+    else
+        json_writer_null(writer, name);
+}
+
+static void write_results(struct json_writer *writer, const struct run_summary *summary)
+{
+    json_writer_real(writer, "train_loss", summary->train_loss);
+    json_writer_real(writer, "train_accuracy", summary->train_accuracy);
+    json_writer_real(writer, "test_loss", summary->test_loss);
+    json_writer_real(writer, "test_accuracy", summary->test_accuracy);
+    json_writer_real(writer, "seconds", summary->seconds);
+    json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
+    json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
+    json_writer_real(writer, "images_per_second", summary->images_per_second);
+    write_staleness(writer, &summary->staleness);
+    json_writer_object(writer, "verdicts");
+    json_writer_u64(writer, "applied", summary->verdicts.applied);
+    json_writer_u64(writer, "stale", summary->verdicts.stale);
+    json_writer_u64(writer, "duplicate", summary->verdicts.duplicate);
+    json_writer_u64(writer, "rejected", summary->verdicts.rejected);
+    json_writer_end(writer);
+}
+
+static void write_worker(struct json_writer *writer, const struct worker_summary *worker)
+{
+    json_writer_object(writer, NULL);
+    json_writer_u64(writer, "updates", worker->updates);
+    json_writer_u64(writer, "examples", worker->examples);
+    json_writer_real(writer, "compute_seconds", worker->compute_seconds);
+    json_writer_real(writer, "exchange_seconds", worker->exchange_seconds);
+    json_writer_real(writer, "wait_seconds", worker->wait_seconds);
+    json_writer_real(writer, "evaluate_seconds", worker->evaluate_seconds);
+    write_staleness(writer, &worker->staleness);
+    json_writer_end(writer);
+}
+
+static void write_members(struct json_writer *writer, const struct job *job, uint64_t run_id,
+                          const struct run_summary *summary)
+{
+    json_writer_text(writer, "format", RUN_FORMAT);
+    json_writer_id(writer, "run_id", run_id);
+    json_writer_text(writer, "state", state_names[summary->state]);
+    json_writer_text(writer, "reason", summary->reason);
+    json_writer_u64(writer, "step", summary->step);
+    write_configuration(writer, job);
+    write_results(writer, summary);
+    json_writer_array(writer, "worker_details");
+    for (uint32_t i = 0; i < summary->worker_count; i++)
+        write_worker(writer, &summary->workers[i]);
+    json_writer_end(writer);
+    write_text_or_null(writer, "parameters_sha256", summary->parameters_sha256);
+    write_text_or_null(writer, "model_sha256", summary->model_sha256);
+    job_write_json(writer, "job", job);
+}
+
+static enum status write_run_json(const char *directory, const struct job *job, uint64_t run_id,
+                                  const struct run_summary *summary, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    write_members(&writer, job, run_id, summary);
+    json_writer_end(&writer);
+    json_writer_raw(&writer, "\n", 1);
+    const struct disk_piece piece = {writer.text, writer.bytes};
+    enum status status = writer.failed
+                             ? error_set(error, STATUS_MEMORY, "no memory to write %.300s", path)
+                             : disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
+    json_writer_free(&writer);
+    return status;
+}
+
+/* --- what is there ------------------------------------------------------------------------- */
+
+/* What a look at a path found. */
+struct finding {
+    bool exists;                /* The directory is there. */
+    bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
+    struct run_summary earlier; /* What a resumed run starts from. */
+};
+
+static void note_entry(void *argument, const char *name)
+{
+    struct finding *finding = argument;
+    if (strcmp(name, "run.json") == 0)
+        finding->has_run = true;
+    else if (strcmp(name, "run.json.tmp") != 0 && strcmp(name, "events.jsonl") != 0)
+        finding->has_others = true;
+}
+
+static bool has_events(const char *directory)
+{
+    char path[DISK_PATH_MAX];
+    struct stat about;
+    snprintf(path, sizeof path, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory);
+    return stat(path, &about) == 0 && about.st_size > 0;
+}
+
+static double number_or_zero(const struct json *root, const char *name)
+{
+    double value = json_number(root, name);
+    return isnan(value) ? 0 : value;
+}
+
+static void empty_summary(struct run_summary *summary)
+{
+    memset(summary, 0, sizeof *summary);
+    summary->train_loss = summary->train_accuracy = NAN;
+    summary->test_loss = summary->test_accuracy = NAN;
+}
+
+static void read_earlier(struct run_summary *earlier, const struct json *root)
+{
+    empty_summary(earlier);
+    earlier->step = json_u64(root, "step", 0);
+    earlier->seconds = number_or_zero(root, "seconds");
+    earlier->evaluation_seconds = number_or_zero(root, "evaluation_seconds");
+    earlier->checkpoint_seconds = number_or_zero(root, "checkpoint_seconds");
+    earlier->images_per_second = number_or_zero(root, "images_per_second");
+    earlier->train_loss = json_number(root, "train_loss");
+    earlier->train_accuracy = json_number(root, "train_accuracy");
+    earlier->test_loss = json_number(root, "test_loss");
+    earlier->test_accuracy = json_number(root, "test_accuracy");
+}
+
+static enum status check_state(const struct json *root, const char *directory, const char *path,
+                               struct error *error)
+{
+    const char *format = json_text(root, "format");
+    const char *state = json_text(root, "state");
+    if (format == NULL || strcmp(format, RUN_FORMAT) != 0 || state == NULL)
+        return error_set(error, STATUS_EXISTS, "%.300s is not ours; choose another --out", path);
+    if (strcmp(state, state_names[RUN_DONE]) == 0)
+        return error_set(error, STATUS_EXISTS, "%.300s holds a finished run; choose another --out",
+                         directory);
+    return STATUS_OK;
+}
+
+static enum status check_declaration(const struct json *root, const char *directory,
+                                     const char *path, const struct job *job, struct error *error)
+{
+    struct job earlier;
+    enum status status = job_read_json(&earlier, json_at(root, "job"), path, error);
+    if (status != STATUS_OK)
+        return status;
+    struct error reason;
+    status = job_compare(job, "this job", &earlier, "the earlier one", JOB_SCOPE_RESUME, &reason);
+    if (status != STATUS_OK)
+        error_set(error, status,
+                  "%.150s holds an unfinished run of another job: %.260s; choose another --out",
+                  directory, reason.text);
+    job_free(&earlier);
+    return status;
+}
+
+/* Whether the run in a directory can go on, with job or (NULL) with its own. */
+static enum status examine_run(const char *directory, const struct job *job,
+                               struct finding *finding, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    struct json *root;
+    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
+    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &root, error);
+    if (status != STATUS_OK)
+        return status;
+    status = check_state(root, directory, path, error);
+    if (status == STATUS_OK && job != NULL)
+        status = check_declaration(root, directory, path, job, error);
+    if (status == STATUS_OK)
+        read_earlier(&finding->earlier, root);
+    json_release(&root);
+    return status;
+}
+
+static enum status examine(const char *directory, const struct job *job, struct finding *finding,
+                           struct error *error)
+{
+    memset(finding, 0, sizeof *finding);
+    empty_summary(&finding->earlier);
+    if (directory[0] == '\0' || strlen(directory) >= DISK_PATH_MAX - NAME_ROOM)
+        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", directory);
+    enum status status =
+        disk_posix.list_directory(disk_posix.context, directory, note_entry, finding, error);
+    if (status == STATUS_NOT_FOUND)
+        return STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    finding->exists = true;
+    if (finding->has_run)
+        return examine_run(directory, job, finding, error);
+    if (finding->has_others || has_events(directory))
+        return error_set(error, STATUS_EXISTS,
+                         "%.300s is not empty and holds no run; choose another --out", directory);
+    return STATUS_OK;
+}
+
+/* --- looking only -------------------------------------------------------------------------- */
+
+/* Whether somebody holds the lock on a directory's events. */
+static bool in_use(const char *directory)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    bool used = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(file); /* Which unlocks it. */
+    return used;
+}
+
+static enum status refuse_used(const char *directory, struct error *error)
+{
+    return error_set(error, STATUS_EXISTS,
+                     "another run is using %.300s; choose another --out or wait for its end",
+                     directory);
+}
+
+/* Whether a directory, or the nearest one above it that there is, can be written to. */
+static enum status check_writable(const char *directory, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%s", directory);
+    struct stat about;
+    while (stat(path, &about) != 0 && errno == ENOENT) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            strcpy(path, ".");
+        else if (slash == path)
+            path[1] = '\0';
+        else
+            *slash = '\0';
+    }
+    if (access(path, W_OK | X_OK) != 0)
+        return error_set(error, STATUS_IO, "cannot write to %.300s: %s", path, strerror(errno));
+    if (stat(path, &about) == 0 && !S_ISDIR(about.st_mode))
+        return error_set(error, STATUS_IO, "cannot write to %.300s: not a directory", path);
+    return STATUS_OK;
+}
+
+enum status run_directory_check(const char *path, const struct job *job, struct error *error)
+{
+    struct finding finding;
+    enum status status = examine(path, job, &finding, error);
+    if (status == STATUS_OK && finding.exists && in_use(path))
+        status = refuse_used(path, error);
+    if (status == STATUS_OK)
+        status = check_writable(path, error);
+    return status;
+}
+
+/* --- claiming ------------------------------------------------------------------------------ */
+
+/* A crash may have cut the last line off: drop what is left of it, so that every line is JSON. */
+static bool drop_partial_line(int file)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0)
+        return false;
+    off_t size = about.st_size;
+    char last;
+    while (size > 0) {
+        if (pread(file, &last, 1, size - 1) != 1)
+            return false;
+        if (last == '\n')
+            break;
+        size--;
+    }
+    return size == about.st_size || ftruncate(file, size) == 0;
+}
+
+/* Open and lock events.jsonl; the lock is held until it is closed. */
+static enum status open_events(struct run_directory *directory, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory->path);
+    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (file < 0)
+        return error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
+    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+        bool used = errno == EWOULDBLOCK;
+        enum status status =
+            used ? refuse_used(directory->path, error)
+                 : error_set(error, STATUS_IO, "cannot lock %.300s: %s", path, strerror(errno));
+        close(file);
+        return status;
+    }
+    directory->events = drop_partial_line(file) ? fdopen(file, "a") : NULL;
+    if (directory->events == NULL) {
+        close(file);
+        return error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+/* The directory is locked: look again, because somebody may have been faster, and claim it. */
+static enum status claim(struct run_directory *directory, const struct job *job, uint64_t run_id,
+                         bool *resuming, struct error *error)
+{
+    struct finding finding;
+    enum status status = examine(directory->path, job, &finding, error);
+    if (status != STATUS_OK)
+        return status;
+    *resuming = finding.has_run;
+    directory->earlier_seconds = finding.earlier.seconds;
+    directory->started = clock_now_seconds();
+    return write_run_json(directory->path, job, run_id, &finding.earlier, error);
+}
+
+enum status run_directory_open(struct run_directory *directory, const char *path,
+                               const struct job *job, uint64_t run_id, bool *resuming,
+                               struct error *error)
+{
+    memset(directory, 0, sizeof *directory);
+    *resuming = false;
+    /* Look before anything is created: a folder that is not ours stays as it is. */
+    struct finding finding;
+    enum status status = examine(path, job, &finding, error);
+    if (status == STATUS_OK)
+        status = disk_posix.make_directory(disk_posix.context, path, error);
+    if (status != STATUS_OK)
+        return status;
+    snprintf(directory->path, sizeof directory->path, "%s", path);
+    status = open_events(directory, error);
+    if (status == STATUS_OK)
+        status = claim(directory, job, run_id, resuming, error);
+    if (status != STATUS_OK)
+        run_directory_close(directory);
+    return status;
+}
+
+void run_directory_close(struct run_directory *directory)
+{
+    if (directory->events)
+        fclose(directory->events);
+    memset(directory, 0, sizeof *directory);
+}
+
+/* --- while it runs ------------------------------------------------------------------------- */
+
+void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
+{
+    /* After a failure a line may be cut off; more would not mend it. run_directory_summary tells.
+     */
+    if (directory->events == NULL || ferror(directory->events))
+        return;
+    char *members = NULL;
+    if (format) {
+        va_list arguments;
+        va_start(arguments, format);
+        if (vasprintf(&members, format, arguments) < 0)
+            members = NULL;
+        va_end(arguments);
+    }
+    bool any = members && members[0];
+    fprintf(directory->events, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n",
+            clock_now_seconds() - directory->started, name, any ? ", " : "", any ? members : "");
+    fflush(directory->events);
+    free(members);
+}
+
+enum status run_directory_summary(struct run_directory *directory, const struct job *job,
+                                  uint64_t run_id, const struct run_summary *summary,
+                                  struct error *error)
+{
+    enum status status = write_run_json(directory->path, job, run_id, summary, error);
+    if (status == STATUS_OK && directory->events && ferror(directory->events))
+        status = error_set(error, STATUS_IO, "%.300s/events.jsonl could not be written any further",
+                           directory->path);
+    return status;
+}

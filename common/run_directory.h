@@ -1,0 +1,111 @@
+/* run_directory.h - what a run leaves behind: run.json, events.jsonl, and the claim on the folder.
+ *
+ *     OUT/run.json            configuration and summary; fields documented in README.md, stable
+ *     OUT/events.jsonl        what happened, one JSON object a line
+ *     OUT/checkpoints/        see checkpoint.h
+ *     OUT/model.safetensors   the trained model
+ *
+ * A new folder is claimed by creating run.json with "state": "running". A folder that holds an
+ * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME); any
+ * other earlier run, or a folder with anything else in it, is refused and never overwritten.
+ * While it is open, events.jsonl is locked (flock), so that no two runs share a folder.
+ *
+ * run.json has "state" ("running", "stopped", "done", "failed"), the configuration, the results,
+ * and under "job" the whole declaration; numbers that are not known are null. A histogram ends at
+ * its last bucket that is not 0.
+ *
+ * Threads: one owner. Source: design.md section 7. */
+
+#ifndef COMMON_RUN_DIRECTORY_H
+#define COMMON_RUN_DIRECTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/checkpoint.h"
+#include "common/job.h"
+#include "common/status.h"
+
+#define STALENESS_BUCKETS 65 /* 0, 1, ..., 63, and 64 or more. */
+
+/* Counted per gradient (one worker's contribution to one update), all its chunks together. */
+struct staleness {
+    uint64_t count, sum, max;
+    uint64_t buckets[STALENESS_BUCKETS];
+};
+void staleness_add(struct staleness *staleness, uint64_t value);
+void staleness_merge(struct staleness *into, const struct staleness *from);
+
+/* How one worker spent the run. */
+struct worker_summary {
+    uint64_t updates;  /* Batches or steps it contributed to. */
+    uint64_t examples; /* It computed gradients of. */
+    double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
+    struct staleness staleness;
+};
+
+/* Chunk-level gradients received by all servers. */
+struct verdict_counts {
+    uint64_t applied, stale, duplicate, rejected;
+};
+
+static inline void verdict_counts_add(struct verdict_counts *to, const struct verdict_counts *from)
+{
+    to->applied += from->applied;
+    to->stale += from->stale;
+    to->duplicate += from->duplicate;
+    to->rejected += from->rejected;
+}
+
+enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
+
+struct run_summary {
+    enum run_state state;
+    char reason[256]; /* Why it stopped or failed; empty when done. */
+    uint64_t step;    /* Updates made in all, earlier sessions of this run included. */
+    double seconds;   /* Training, evaluation and checkpoints left out, of all sessions. */
+    double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
+    double images_per_second;                      /* Of this session, over its training time. */
+    double train_loss, train_accuracy; /* Mean over the last epoch (or what there was of it). */
+    double test_loss, test_accuracy;   /* Last evaluation; NaN when there was none. */
+    struct staleness staleness;
+    struct verdict_counts verdicts;
+    uint32_t worker_count;
+    const struct worker_summary *workers;         /* [worker_count], borrowed. */
+    char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
+};
+
+struct run_directory {
+    char path[DISK_PATH_MAX];
+    FILE *events;
+    double started;         /* Monotonic seconds at open; event times count from here. */
+    double earlier_seconds; /* Training seconds of earlier sessions. */
+};
+
+/* Claim or resume. *resuming tells which; then run.json keeps the earlier step and results until
+ * the next summary, and events are appended. STATUS_EXISTS when something else is there,
+ * STATUS_MISMATCH when it is an unfinished run of another declaration, STATUS_IO when it cannot be
+ * written. */
+enum status run_directory_open(struct run_directory *directory, const char *path,
+                               const struct job *job, uint64_t run_id, bool *resuming,
+                               struct error *error);
+void run_directory_close(struct run_directory *directory);
+
+/* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. For the launcher, so
+ * that a refusal comes before any process is started. job may be NULL (then only checks that the
+ * place is free, or holds an unfinished run). */
+enum status run_directory_check(const char *path, const struct job *job, struct error *error);
+
+/* Append one event: {"time": t, "event": "name", ...}. `format` gives the remaining members as JSON
+ * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Flushed line
+ * by line. A failure shows in the next run_directory_summary. */
+void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Rewrite run.json. STATUS_IO also when events could not be written. */
+enum status run_directory_summary(struct run_directory *directory, const struct job *job,
+                                  uint64_t run_id, const struct run_summary *summary,
+                                  struct error *error);
+
+#endif

@@ -1,0 +1,56 @@
+#include "common/signals.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+static void fill(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+}
+
+void signals_block(void)
+{
+    sigset_t set;
+    fill(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void *watch(void *argument)
+{
+    struct signals *signals = argument;
+    const struct timespec slice = {0, 200000000};
+    sigset_t set;
+    int seen = 0;
+    fill(&set);
+    while (!atomic_load(&signals->stop)) {
+        int number = sigtimedwait(&set, NULL, &slice);
+        if (number <= 0)
+            continue;
+        int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+        if (seen++ > 0)
+            _exit(code);
+        signals->requested(signals->context, code);
+    }
+    return NULL;
+}
+
+enum status signals_start(struct signals *signals,
+                          void (*requested)(void *context, int exit_code), void *context)
+{
+    signals->requested = requested;
+    signals->context = context;
+    atomic_init(&signals->stop, false);
+    return pthread_create(&signals->thread, NULL, watch, signals) == 0 ? STATUS_OK : STATUS_MEMORY;
+}
+
+void signals_stop(struct signals *signals)
+{
+    atomic_store(&signals->stop, true);
+    pthread_join(signals->thread, NULL);
+}

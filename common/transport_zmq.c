@@ -1,0 +1,317 @@
+/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of the ZeroMQ notes. */
+
+#include "common/transport.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
+
+struct zmq_transport {
+    struct transport base;
+    void *context;
+};
+
+struct endpoint {
+    void *socket;
+    bool listening;
+};
+
+static enum status set_int(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0 ? STATUS_OK : STATUS_IO;
+}
+
+/* Options act on later binds and connects only, so all are set first (Z8). */
+static enum status configure(struct endpoint *endpoint, size_t max_payload)
+{
+    int64_t max_message = (int64_t)max_payload;
+    if (max_message < 4096)
+        max_message = 4096;
+    enum status status = STATUS_OK;
+    if (zmq_setsockopt(endpoint->socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0)
+        status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
+    const int options[][2] = {
+        {ZMQ_LINGER, 0},
+        /* What may be under way is bounded by the protocol (one step's gradients a worker), so the
+         * queues are not bounded a second time by counting messages (Z1). */
+        {ZMQ_SNDHWM, 0},
+        {ZMQ_RCVHWM, 0},
+        {ZMQ_HEARTBEAT_IVL, 1000}, /* Z9 */
+        {ZMQ_HEARTBEAT_TIMEOUT, 5000},
+        {ZMQ_HEARTBEAT_TTL, 5000},
+        {ZMQ_HANDSHAKE_IVL, 5000},
+        {ZMQ_RECONNECT_IVL, 100},
+        {ZMQ_RECONNECT_IVL_MAX, 2000}, /* Z10 */
+        {ZMQ_IPV6, 1},
+        {ZMQ_TCP_KEEPALIVE, 1},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (set_int(endpoint->socket, options[i][0], options[i][1]) != STATUS_OK)
+            status = STATUS_IO;
+    if (endpoint->listening)
+        /* Z3: an unroutable message is an error, not silence. */
+        return set_int(endpoint->socket, ZMQ_ROUTER_MANDATORY, 1) == STATUS_OK ? status : STATUS_IO;
+    /* Z6, Z7: nothing is queued for whoever answers at this address one day. */
+    return set_int(endpoint->socket, ZMQ_IMMEDIATE, 1) == STATUS_OK ? status : STATUS_IO;
+}
+
+static enum status endpoint_open(struct zmq_transport *transport, int type, size_t max_payload,
+                                 struct endpoint **endpoint)
+{
+    struct endpoint *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return STATUS_MEMORY;
+    e->listening = type == ZMQ_ROUTER;
+    e->socket = zmq_socket(transport->context, type);
+    if (e->socket == NULL || configure(e, max_payload) != STATUS_OK) {
+        if (e->socket != NULL)
+            zmq_close(e->socket);
+        free(e);
+        return STATUS_IO;
+    }
+    *endpoint = e;
+    return STATUS_OK;
+}
+
+static void zmq_endpoint_close(struct endpoint **endpoint, int linger_ms)
+{
+    if (*endpoint == NULL)
+        return;
+    set_int((*endpoint)->socket, ZMQ_LINGER, linger_ms);
+    zmq_close((*endpoint)->socket);
+    free(*endpoint);
+    *endpoint = NULL;
+}
+
+static enum status zmq_listen(struct transport *transport, const char *address, size_t max_payload,
+                              char bound[ADDRESS_MAX], struct endpoint **endpoint,
+                              struct error *error)
+{
+    char url[ADDRESS_MAX + 16], last[ADDRESS_MAX + 16], numeric[ADDRESS_MAX];
+    size_t size = sizeof last;
+    enum status status = transport_resolve(address, numeric, error);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
+    if (status != STATUS_OK)
+        return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
+    snprintf(url, sizeof url, "tcp://%s", numeric);
+    if (zmq_bind((*endpoint)->socket, url) != 0 ||
+        zmq_getsockopt((*endpoint)->socket, ZMQ_LAST_ENDPOINT, last, &size) != 0) {
+        int reason = zmq_errno();
+        zmq_endpoint_close(endpoint, 0);
+        return error_set(error, STATUS_IO, "cannot listen on %s: %s", address,
+                         reason == ENODEV || reason == EADDRNOTAVAIL || reason == EINVAL
+                             ? "no such address on this host"
+                             : zmq_strerror(reason));
+    }
+    /* The host as it was given, the port as it came out. */
+    const char *port = strrchr(last, ':'), *host_end = strrchr(address, ':');
+    if (port == NULL || host_end == NULL)
+        port = host_end = "";
+    snprintf(bound, ADDRESS_MAX, "%.*s%s", (int)(host_end - address), address, port);
+    return STATUS_OK;
+}
+
+static enum status zmq_connect_to(struct transport *transport, const char *address,
+                                  size_t max_payload, struct endpoint **endpoint,
+                                  struct error *error)
+{
+    char url[ADDRESS_MAX + 16];
+    enum status status =
+        endpoint_open((struct zmq_transport *)transport, ZMQ_DEALER, max_payload, endpoint);
+    if (status != STATUS_OK)
+        return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
+    snprintf(url, sizeof url, "tcp://%s", address);
+    if (zmq_connect((*endpoint)->socket, url) == 0)
+        return STATUS_OK;
+    int reason = zmq_errno();
+    zmq_endpoint_close(endpoint, 0);
+    return error_set(error, STATUS_INVALID, "cannot use the address %s: %s", address,
+                     zmq_strerror(reason));
+}
+
+static void payload_sent(void *data, void *hint)
+{
+    (void)data;
+    frame_release(hint); /* On libzmq's thread, at its own time (Z14). */
+}
+
+static enum status send_payload(void *socket, struct frame *payload)
+{
+    zmq_msg_t part;
+    if (zmq_msg_init_data(&part, payload->data, payload->bytes, payload_sent, payload) != 0)
+        return STATUS_MEMORY;
+    if (zmq_msg_send(&part, socket, ZMQ_DONTWAIT) >= 0)
+        return STATUS_OK;
+    zmq_msg_close(&part); /* Drops the reference through payload_sent. */
+    return STATUS_UNREACHABLE;
+}
+
+static enum status send_error(void)
+{
+    switch (zmq_errno()) {
+    case EAGAIN:
+        return STATUS_AGAIN;
+    case EHOSTUNREACH:
+        return STATUS_UNREACHABLE;
+    default:
+        return STATUS_IO;
+    }
+}
+
+static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, const void *header,
+                                     size_t header_bytes, struct frame *payload)
+{
+    int more = payload != NULL ? ZMQ_SNDMORE : 0;
+    enum status status = STATUS_OK;
+    if (endpoint->listening) {
+        uint8_t id[ROUTING_ID_BYTES] = {0};
+        for (int i = 0; i < 4; i++)
+            id[1 + i] = (uint8_t)(peer >> (8 * i));
+        if (zmq_send(endpoint->socket, id, sizeof id, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
+            status = send_error();
+    }
+    if (status == STATUS_OK &&
+        zmq_send(endpoint->socket, header, header_bytes, ZMQ_DONTWAIT | more) < 0)
+        status = send_error();
+    if (payload == NULL)
+        return status;
+    if (status == STATUS_OK)
+        return send_payload(endpoint->socket, payload);
+    frame_release(payload);
+    return status;
+}
+
+static void part_release(void *context)
+{
+    zmq_msg_close(context);
+    free(context);
+}
+
+/* Hand a received part on without a copy; only small ones, which libzmq delivers inside its receive
+ * buffer wherever they happen to lie (Z12), are copied to where floats may be. */
+static struct frame *frame_from_part(zmq_msg_t *part)
+{
+    if ((uintptr_t)zmq_msg_data(part) % sizeof(float) != 0) {
+        struct frame *copy = frame_create(zmq_msg_size(part));
+        if (copy != NULL)
+            memcpy(copy->data, zmq_msg_data(part), zmq_msg_size(part));
+        return copy;
+    }
+    zmq_msg_t *kept = malloc(sizeof *kept);
+    if (kept == NULL)
+        return NULL;
+    zmq_msg_init(kept);
+    zmq_msg_move(kept, part);
+    struct frame *frame = frame_wrap(zmq_msg_data(kept), zmq_msg_size(kept), true, part_release, kept);
+    if (frame == NULL)
+        part_release(kept);
+    return frame;
+}
+
+/* Read the parts of one message; only a well-formed one is given on. Whatever else a peer sends is
+ * read to its end and dropped, here as malformed (header_bytes 0). */
+static enum status receive_parts(struct endpoint *endpoint, struct received *received)
+{
+    bool bad = false;
+    int index = endpoint->listening ? 0 : 1; /* 0: routing id, 1: header, 2: payload. */
+    for (bool more = true; more; index++) {
+        zmq_msg_t part;
+        zmq_msg_init(&part);
+        if (zmq_msg_recv(&part, endpoint->socket, ZMQ_DONTWAIT) < 0) {
+            int reason = zmq_errno();
+            zmq_msg_close(&part);
+            return reason == EAGAIN || reason == EINTR ? STATUS_AGAIN : STATUS_IO;
+        }
+        more = zmq_msg_more(&part);
+        size_t bytes = zmq_msg_size(&part);
+        const uint8_t *data = zmq_msg_data(&part);
+        if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
+            for (int i = 0; i < 4; i++)
+                received->peer |= (uint64_t)data[1 + i] << (8 * i);
+        } else if (index == 1 && bytes > 0 && bytes <= sizeof received->header) {
+            memcpy(received->header, data, bytes);
+            received->header_bytes = bytes;
+        } else if (index == 2) {
+            received->payload = frame_from_part(&part);
+            bad = bad || received->payload == NULL;
+        } else {
+            bad = true;
+        }
+        zmq_msg_close(&part);
+    }
+    if (bad || index < 2) {
+        frame_release(received->payload);
+        received->payload = NULL;
+        received->header_bytes = 0;
+    }
+    return STATUS_OK;
+}
+
+static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
+{
+    received->peer = 0;
+    received->header_bytes = 0;
+    received->payload = NULL;
+    return receive_parts(endpoint, received);
+}
+
+static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
+                     int doorbell, int timeout_ms)
+{
+    (void)transport;
+    zmq_pollitem_t items[JOB_SERVERS_MAX + 2];
+    assert(count <= JOB_SERVERS_MAX + 1);
+    for (size_t i = 0; i < count; i++)
+        items[i] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+    if (doorbell >= 0)
+        items[count++] = (zmq_pollitem_t){NULL, doorbell, ZMQ_POLLIN, 0};
+    zmq_poll(items, (int)count, timeout_ms);
+}
+
+static void zmq_destroy(struct transport **transport)
+{
+    struct zmq_transport *t = (struct zmq_transport *)*transport;
+    if (t == NULL)
+        return;
+    zmq_ctx_term(t->context);
+    free(t);
+    *transport = NULL;
+}
+
+static const struct transport_operations operations = {
+    .listen = zmq_listen,
+    .connect = zmq_connect_to,
+    .send = zmq_endpoint_send,
+    .receive = zmq_endpoint_receive,
+    .wait = zmq_wait,
+    .close = zmq_endpoint_close,
+    .destroy = zmq_destroy,
+};
+
+enum status transport_zmq_create(struct transport **transport, struct error *error)
+{
+    int major, minor, patch;
+    zmq_version(&major, &minor, &patch);
+    if (major * 10000 + minor * 100 + patch < 40303) /* Z16: older ones have known holes. */
+        return error_set(error, STATUS_INVALID, "libzmq %d.%d.%d is too old; 4.3.3 is needed",
+                         major, minor, patch);
+    struct zmq_transport *t = calloc(1, sizeof *t);
+    if (t == NULL || (t->context = zmq_ctx_new()) == NULL) {
+        free(t);
+        return error_set(error, STATUS_MEMORY, "no memory for a ZeroMQ context");
+    }
+    zmq_ctx_set(t->context, ZMQ_MAX_SOCKETS, JOB_SERVERS_MAX + 16);
+    t->base.operations = &operations;
+    *transport = &t->base;
+    return STATUS_OK;
+}

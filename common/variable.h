@@ -1,0 +1,46 @@
+/* variable.h - the model's variables and where they lie in the parameter space.
+ *
+ * The parameter space is all variables of the job laid end to end in their declared order, each
+ * starting on a 64-byte boundary. The gaps hold zeros and are never read.
+ *
+ * Units: element = one float32; offsets and counts are in elements unless a name says bytes.
+ * Threads: plain values. */
+
+#ifndef COMMON_VARIABLE_H
+#define COMMON_VARIABLE_H
+
+#include <stdint.h>
+
+#define VARIABLE_NAME_MAX   64 /* With the terminating zero. */
+#define VARIABLE_RANK_MAX   8
+#define VARIABLE_COUNT_MAX  65536
+#define PARAMETER_ALIGNMENT 16 /* Elements; 64 bytes. */
+
+enum initializer {
+    INITIALIZER_ZEROS,
+    /* Uniform in [-l, l], l = sqrt(6 / (fan_in + fan_out)). Glorot and Bengio, AISTATS 2010. */
+    INITIALIZER_GLOROT_UNIFORM,
+    INITIALIZER_COUNT
+};
+
+struct variable {
+    char name[VARIABLE_NAME_MAX]; /* Keras's: "conv1/kernel". */
+    uint32_t rank;
+    uint64_t shape[VARIABLE_RANK_MAX]; /* [rank], row-major. */
+    enum initializer initializer;
+    uint64_t fan_in, fan_out; /* For the initializer. */
+};
+
+/* Elements of one variable. The shape has been checked not to overflow. */
+uint64_t variable_elements(const struct variable *variable);
+
+/* Fill offsets[count] with where each variable starts; return the elements of the whole space,
+ * a multiple of PARAMETER_ALIGNMENT. */
+uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets);
+
+/* Write the initial values of elements [first, first + count) of variable number `index` of a job
+ * with this seed. An element's value depends on (seed, index, element) alone. */
+void variable_initialize(const struct variable *variable, uint32_t index, uint64_t seed,
+                         uint64_t first, uint64_t count, float *out);
+
+#endif

@@ -1,0 +1,235 @@
+#include "deploy/children.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/status.h"
+
+/* Signals that the launcher may have blocked or ignored start afresh in a child. */
+static void child_reset_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void child_say_exec_failed(const char *path)
+{
+    char line[CHILD_LINE_MAX];
+    int bytes = snprintf(line, sizeof line, "cannot run %s: %s\n", path, strerror(errno));
+    ssize_t ignored = write(STDERR_FILENO, line, (size_t)bytes);
+    (void)ignored;
+}
+
+/* Between fork and exec. The launcher has one thread of its own, but a library may have started
+ * others: nothing here takes memory before exec has failed. */
+__attribute__((noreturn)) static void child_become(const char *path, char *const *arguments,
+                                                   char *const *environment, int output,
+                                                   pid_t launcher)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != launcher) /* It died before the line above. */
+        _exit(EXIT_CLUSTER_LOST);
+    setpgid(0, 0);
+    int input = open("/dev/null", O_RDONLY);
+    if (input >= 0)
+        dup2(input, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    child_reset_signals();
+    execve(path, arguments, environment);
+    child_say_exec_failed(path);
+    _exit(EXIT_CANNOT_OPEN);
+}
+
+enum status child_start(struct child *child, const char *name, const char *path,
+                        char *const *arguments, char *const *environment, struct error *error)
+{
+    *child = (struct child){.output = -1, .log = -1};
+    snprintf(child->name, sizeof child->name, "%s", name);
+
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set(error, STATUS_IO, "cannot start %s: %s", name, strerror(errno));
+    pid_t launcher = getpid();
+    pid_t pid = fork();
+    if (pid < 0) {
+        int reason = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return error_set(error, STATUS_IO, "cannot start %s: %s", name, strerror(reason));
+    }
+    if (pid == 0)
+        child_become(path, arguments, environment, ends[1], launcher);
+
+    setpgid(pid, pid); /* Whoever comes first; a signal must not find it in our group. */
+    close(ends[1]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    child->pid = pid;
+    child->running = true;
+    child->output = ends[0];
+    return STATUS_OK;
+}
+
+/* Whole or not at all: a log that cannot be written is given up. */
+static void child_log_write(struct child *child, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t written = write(child->log, bytes, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            close(child->log);
+            child->log = -1;
+            return;
+        }
+        bytes += written;
+        count -= (size_t)written;
+    }
+}
+
+static void child_hold_back(struct child *child, const char *bytes, size_t count)
+{
+    if (child->early == NULL)
+        child->early = malloc(CHILD_EARLY_MAX);
+    if (child->early == NULL || count > CHILD_EARLY_MAX - child->early_bytes)
+        return;
+    memcpy(child->early + child->early_bytes, bytes, count);
+    child->early_bytes += count;
+}
+
+void child_open_log(struct child *child, const char *directory)
+{
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/%s.log", directory, child->name);
+    if (child->pid == 0 || child->log >= 0 || (size_t)length >= sizeof path)
+        return;
+    char *slash = strrchr(path, '/');
+    *slash = '-';
+    child->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (child->log >= 0)
+        child_log_write(child, child->early, child->early_bytes);
+    free(child->early);
+    child->early = NULL;
+    child->early_bytes = 0;
+}
+
+/* What a line says is wrong, or NULL: "12:01:07.412 worker/1 error: text", or a sanitizer's. */
+static const char *error_in_line(const char *line)
+{
+    static const char *const marks[] = {" error: ", "ERROR: ", "runtime error: "};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *mark = strstr(line, marks[i]);
+        if (mark != NULL)
+            return mark + strlen(marks[i]);
+    }
+    return NULL;
+}
+
+static void child_end_line(struct child *child, child_line_fn *each, void *context)
+{
+    child->line[child->line_bytes] = '\0';
+    child->line_bytes = 0;
+    if (child->line[0] == '\0')
+        return;
+    const char *text = error_in_line(child->line);
+    if (text != NULL)
+        snprintf(child->error, sizeof child->error, "%s", text);
+    memcpy(child->tail[child->tail_count++ % CHILD_TAIL], child->line, sizeof child->line);
+    if (each != NULL)
+        each(context, child->line);
+}
+
+/* Control characters never reach a terminal from here. */
+static void child_take(struct child *child, const char *bytes, size_t count, child_line_fn *each,
+                       void *context)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c == '\n')
+            child_end_line(child, each, context);
+        else if (child->line_bytes < sizeof child->line - 1)
+            child->line[child->line_bytes++] = c < ' ' || c == 127 ? ' ' : (char)c;
+    }
+}
+
+void child_read(struct child *child, child_line_fn *each, void *context)
+{
+    char bytes[4096];
+    /* A child that floods its pipe must not keep us from the others. */
+    for (int turns = 0; child->output >= 0 && turns < 64; turns++) {
+        ssize_t count = read(child->output, bytes, sizeof bytes);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && errno == EAGAIN)
+            return;
+        if (count <= 0) {
+            close(child->output);
+            child->output = -1;
+            child_end_line(child, each, context);
+            return;
+        }
+        if (child->log >= 0)
+            child_log_write(child, bytes, (size_t)count);
+        else
+            child_hold_back(child, bytes, (size_t)count);
+        child_take(child, bytes, (size_t)count, each, context);
+    }
+}
+
+void child_reap(struct child *child, double now)
+{
+    if (!child->running || waitpid(child->pid, &child->wait_status, WNOHANG) != child->pid)
+        return;
+    child->running = false;
+    child->ended = now;
+}
+
+void child_signal(struct child *child, int signal)
+{
+    if (!child->running)
+        return;
+    child->told = true;
+    kill(child->pid, signal);
+}
+
+int child_exit_code(const struct child *child)
+{
+    return WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : -1;
+}
+
+void child_explain(const struct child *child, char *text, size_t bytes)
+{
+    const char *last = child->error;
+    if (last[0] == '\0' && child->tail_count > 0)
+        last = child->tail[(child->tail_count - 1) % CHILD_TAIL];
+    if (last[0] == '\0')
+        last = "it left no message";
+
+    if (WIFSIGNALED(child->wait_status))
+        snprintf(text, bytes, "%s was killed by signal %d (%s): %s", child->name,
+                 WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)), last);
+    else
+        snprintf(text, bytes, "%s ended with exit code %d: %s", child->name, child_exit_code(child),
+                 last);
+}
+
+void child_free(struct child *child)
+{
+    if (child->output >= 0)
+        close(child->output);
+    if (child->log >= 0)
+        close(child->log);
+    free(child->early);
+    *child = (struct child){.output = -1, .log = -1};
+}

@@ -1,0 +1,74 @@
+/* children.h - one child process: started, listened to, and its end put into words.
+ *
+ * A child's standard output and error come through a pipe, line by line. Its last lines are kept so
+ * that a failure can be explained, and everything goes to a log file once there is a place for it;
+ * until then up to CHILD_EARLY_MAX bytes are held back.
+ *
+ * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
+ * and gets SIGTERM from the kernel when the launcher dies, however it dies.
+ *
+ * Threads: one, the one that starts children (PR_SET_PDEATHSIG follows the starting thread).
+ * Ownership: a child owns its pipe and log until child_free. */
+
+#ifndef DEPLOY_CHILDREN_H
+#define DEPLOY_CHILDREN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/status.h"
+
+#define CHILD_LINE_MAX  1024 /* Longer lines are cut, in what is kept and passed on. */
+#define CHILD_TAIL      6    /* Lines kept. */
+#define CHILD_EARLY_MAX 65536
+
+/* Whoever wants a child's lines as they come; without newline. */
+typedef void child_line_fn(void *context, const char *line);
+
+struct child {
+    char name[32]; /* "ps/0", "worker/1" */
+    pid_t pid;     /* 0: never started. */
+    bool running;
+    int wait_status; /* From waitpid, once it is not running. */
+    double ended;    /* Monotonic seconds. */
+    bool told;       /* We sent it a signal: its end is our doing. */
+
+    int output; /* Read end of its pipe, or -1. */
+    char line[CHILD_LINE_MAX];
+    size_t line_bytes; /* Of the line under way. */
+    char tail[CHILD_TAIL][CHILD_LINE_MAX];
+    size_t tail_count;          /* Lines ever; the newest is tail[(tail_count - 1) % CHILD_TAIL]. */
+    char error[CHILD_LINE_MAX]; /* What its last line that reports an error says, or "". */
+
+    int log;     /* -1: not open. */
+    char *early; /* [early_bytes] held back for the log, owned. */
+    size_t early_bytes;
+};
+
+/* Run path with these arguments and environment. */
+enum status child_start(struct child *child, const char *name, const char *path,
+                        char *const *arguments, char *const *environment, struct error *error);
+
+/* Open "directory/ps-0.log" for appending and write what was held back. Failing is no reason to end
+ * a job: the log is then left out. */
+void child_open_log(struct child *child, const char *directory);
+
+/* Take in what the pipe holds now, calling each (may be NULL) with every line. */
+void child_read(struct child *child, child_line_fn *each, void *context);
+
+/* Notice its end, if it has come; does not wait. */
+void child_reap(struct child *child, double now);
+
+void child_signal(struct child *child, int signal);
+
+/* Its exit code, or -1 when a signal ended it. */
+int child_exit_code(const struct child *child);
+
+/* "worker/1 ended with exit code 3: no such model" */
+void child_explain(const struct child *child, char *text, size_t bytes);
+
+/* Close what is open. The process must have ended, or be somebody else's worry. */
+void child_free(struct child *child);
+
+#endif

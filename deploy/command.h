@@ -1,0 +1,44 @@
+/* command.h - the commands of `syncopate`, and what they share.
+ *
+ * A command is `int command_x(int argc, char **argv)`: argv[0] is its name, the result an enum
+ * exit_code. It says what went wrong in one line, "syncopate x: ...", on standard error, and writes
+ * what was asked for to standard output. To add one: write command_x.c, declare it here, give it a
+ * row in syncopate_main.c.
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_COMMAND_H
+#define DEPLOY_COMMAND_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/status.h"
+#include "common/variable.h"
+
+int command_run(int argc, char **argv);
+int command_compare(int argc, char **argv);
+int command_evaluate(int argc, char **argv);
+int command_export(int argc, char **argv);
+int command_inspect(int argc, char **argv);
+int command_simulate(int argc, char **argv);
+
+/* --- shared ---------------------------------------------------------------------------------- */
+
+/* Say "program: text" on standard error and return code. */
+int command_fail(const char *program, int code, const struct error *error);
+
+/* The exit code of a failure to read or write something a person named. */
+int command_exit_code(enum status status);
+
+/* "121,930" into text[32], which is returned. */
+char *command_count(uint64_t count, char text[32]);
+
+/* "1.2 MiB" into text[32], which is returned. */
+char *command_bytes(uint64_t bytes, char text[32]);
+
+/* "[3,3,1,32]" into text[COMMAND_SHAPE_MAX], which is returned. */
+#define COMMAND_SHAPE_MAX 200
+char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX]);
+
+#endif

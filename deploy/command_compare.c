@@ -1,0 +1,384 @@
+/* syncopate compare: the same work in several modes and with several numbers of workers, one run
+ * after another, and at the end a table and a report.
+ *
+ * Seeds are the outer loop, so that whatever changes on the machine in the course of the day meets
+ * every mode alike, and a comparison that is ended early has whole rounds.
+ */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/disk.h"
+#include "common/options.h"
+#include "deploy/command.h"
+#include "deploy/comparison.h"
+#include "deploy/launch.h"
+#include "deploy/progress.h"
+#include "deploy/report.h"
+#include "deploy/table.h"
+
+#define PROGRAM          "syncopate compare"
+#define EXAMPLES_ASSUMED 60000 /* To check a job before the data are read. */
+#define COMMAND_BYTES    4096
+
+extern char **environ;
+
+struct plan {
+    struct options options;
+    enum mode modes[MODE_COUNT];
+    size_t mode_count;
+    uint32_t workers[COMPARISON_GROUPS_MAX];
+    size_t workers_count;
+    size_t run_count; /* In all. */
+    char out[DISK_PATH_MAX];
+    bool out_made; /* By us: to be taken away again when nothing comes into it. */
+    struct progress_style style;
+};
+
+/* One of the runs. */
+struct run {
+    struct options options;
+    char name[64]; /* "sync-w2-s1" */
+    char out[DISK_PATH_MAX];
+};
+
+/* --- what was asked for ---------------------------------------------------------------------- */
+
+/* The next item of a list "a,b,c" into item, empty ones too; NULL after the last. */
+static const char *next_item(const char *list, char *item, size_t bytes)
+{
+    size_t length = strcspn(list, ",");
+    snprintf(item, bytes, "%.*s", (int)(length < bytes ? length : bytes), list);
+    return list[length] == ',' ? list + length + 1 : NULL;
+}
+
+static enum status read_modes(struct plan *plan, struct error *error)
+{
+    char item[64];
+    for (const char *list = plan->options.modes; list;) {
+        enum mode mode;
+        list = next_item(list, item, sizeof(item));
+        if (mode_parse(item, &mode) != STATUS_OK) {
+            return error_set(error, STATUS_INVALID, "--modes=%s: there is no mode \"%s\"",
+                             plan->options.modes, item);
+        }
+        for (size_t i = 0; i < plan->mode_count; i++) {
+            if (plan->modes[i] == mode) {
+                return error_set(error, STATUS_INVALID, "--modes=%s: %s is there twice",
+                                 plan->options.modes, item);
+            }
+        }
+        plan->modes[plan->mode_count++] = mode;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_workers(struct plan *plan, struct error *error)
+{
+    char item[64];
+    for (const char *list = plan->options.worker_counts; list;) {
+        list = next_item(list, item, sizeof(item));
+        char *end;
+        unsigned long count = strtoul(item, &end, 10);
+        if (item[strspn(item, "0123456789")] != '\0' || *end || count < 1 ||
+            count > JOB_WORKERS_MAX) {
+            return error_set(error, STATUS_INVALID,
+                             "--workers=%s: \"%s\" is not a number of workers from 1 to %d",
+                             plan->options.worker_counts, item, JOB_WORKERS_MAX);
+        }
+        for (size_t i = 0; i < plan->workers_count; i++) {
+            if (plan->workers[i] == count) {
+                return error_set(error, STATUS_INVALID, "--workers=%s: %lu is there twice",
+                                 plan->options.worker_counts, count);
+            }
+        }
+        if (plan->workers_count == COMPARISON_GROUPS_MAX / MODE_COUNT) {
+            return error_set(error, STATUS_INVALID, "--workers: at most %d numbers of workers",
+                             COMPARISON_GROUPS_MAX / MODE_COUNT);
+        }
+        plan->workers[plan->workers_count++] = (uint32_t)count;
+    }
+    return STATUS_OK;
+}
+
+/* Run number index, from 0. */
+static void make_run(struct run *run, const struct plan *plan, size_t index)
+{
+    size_t round = plan->mode_count * plan->workers_count;
+    run->options = plan->options;
+    struct options *options = &run->options;
+    options->seed += index / round;
+    options->mode = plan->modes[index % round / plan->workers_count];
+    options->workers = plan->workers[index % plan->workers_count];
+    if (options->mode != MODE_ASYNC)
+        options->use_locking = false; /* A variant of async; sync has nothing to lock. */
+    snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64, mode_name(options->mode),
+             options->workers, options->seed);
+    snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
+             plan->out, run->name);
+    options->out = run->out;
+}
+
+/* What is wrong with any of the runs is said before the first one starts. */
+static enum status check_jobs(const struct plan *plan, struct error *error)
+{
+    for (size_t i = 0; i < plan->run_count; i++) {
+        struct run run;
+        struct job job;
+        memset(&job, 0, sizeof(job));
+        make_run(&run, plan, i);
+        enum status status = options_job(&run.options, EXAMPLES_ASSUMED, &job, error);
+        job_free(&job);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_plan(struct plan *plan, struct error *error)
+{
+    enum status status = read_modes(plan, error);
+    if (status == STATUS_OK)
+        status = read_workers(plan, error);
+    if (status != STATUS_OK)
+        return status;
+    size_t round = plan->mode_count * plan->workers_count;
+    if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
+        return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
+                         plan->options.seeds, COMPARISON_RUNS_MAX);
+    }
+    if (plan->options.ps == 0) {
+        return error_set(error, STATUS_INVALID,
+                         "--ps=0: there is nothing to compare without servers");
+    }
+    plan->run_count = round * plan->options.seeds;
+    plan->style = progress_style_of(stdout, plan->options.quiet, plan->options.verbose,
+                                    plan->options.log_every);
+    return check_jobs(plan, error);
+}
+
+/* --- the folder ------------------------------------------------------------------------------ */
+
+static void note_entry(void *argument, const char *name)
+{
+    (void)name;
+    *(bool *)argument = true;
+}
+
+/* The folder is made here, at once, so that one that cannot be written is known before hours of
+ * training. */
+static enum status make_out(struct plan *plan, struct error *error)
+{
+    if (plan->options.out) {
+        if (strlen(plan->options.out) + sizeof(((struct run *)NULL)->name) + 32 > DISK_PATH_MAX)
+            return error_set(error, STATUS_INVALID, "--out: the path is too long");
+        snprintf(plan->out, sizeof(plan->out), "%s", plan->options.out);
+    } else {
+        char date[32];
+        time_t now = time(NULL);
+        struct tm local;
+        localtime_r(&now, &local);
+        strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
+        snprintf(plan->out, sizeof(plan->out), "runs/compare-%s", date);
+    }
+    bool taken = false;
+    enum status status =
+        disk_posix.list_directory(disk_posix.context, plan->out, note_entry, &taken, error);
+    if (taken) {
+        return error_set(error, STATUS_EXISTS,
+                         "%s: something is there already and is not overwritten", plan->out);
+    }
+    plan->out_made = status == STATUS_NOT_FOUND;
+    if (status == STATUS_OK || status == STATUS_NOT_FOUND)
+        status = disk_posix.make_directory(disk_posix.context, plan->out, error);
+    return status;
+}
+
+/* --- the runs -------------------------------------------------------------------------------- */
+
+static void watch_tick(void *context, const char *out)
+{
+    (void)out;
+    progress_tick(context, clock_now_seconds());
+}
+
+static void watch_say(void *context, const char *line)
+{
+    progress_say(context, line);
+}
+
+static void print_strong(const struct plan *plan, const char *text)
+{
+    printf(plan->style.colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
+}
+
+static void print_heading(const struct plan *plan, const struct run *run, size_t index)
+{
+    char text[256];
+    snprintf(text, sizeof(text),
+             "run %zu of %zu: %s, %" PRIu32 " worker%s, %" PRIu32 " server%s, seed %" PRIu64,
+             index + 1, plan->run_count, mode_name(run->options.mode), run->options.workers,
+             run->options.workers == 1 ? "" : "s", run->options.ps, run->options.ps == 1 ? "" : "s",
+             run->options.seed);
+    print_strong(plan, text);
+    fflush(stdout);
+}
+
+static void print_result(const struct record *record)
+{
+    char seconds[32];
+    printf("  done in %s", progress_duration(record->seconds, seconds));
+    if (isfinite(record->train_loss))
+        printf(", loss %.4f", record->train_loss);
+    if (isfinite(record->test_accuracy))
+        printf(", test accuracy %.2f %%", record->test_accuracy * 100);
+    printf("\n");
+    fflush(stdout);
+}
+
+static int launch(const struct plan *plan, const struct run *run, struct error *error)
+{
+    struct progress progress;
+    progress_open(&progress, stdout, plan->style, run->out, clock_now_seconds());
+    struct launch_watch watch = {&progress, watch_tick, watch_say};
+    int code = launch_job(&run->options, run->out, &watch, error);
+    progress_close(&progress);
+    return code;
+}
+
+/* An exit code; error says which run failed, and why. */
+static int make_one(const struct plan *plan, size_t index, struct comparison *comparison,
+                    struct error *error)
+{
+    struct run run;
+    struct error why = {0};
+    make_run(&run, plan, index);
+    if (!plan->options.quiet)
+        print_heading(plan, &run, index);
+    int code = launch(plan, &run, &why);
+    if (code != EXIT_DONE)
+        rmdir(run.out); /* Goes through only when it is empty. */
+    else
+        code = command_exit_code(comparison_add(comparison, run.out, &why));
+    if (code != EXIT_DONE) {
+        error_set(error, why.status, "%s: %.400s", run.name, why.text);
+        return code;
+    }
+    if (!plan->options.quiet)
+        print_result(comparison->records[comparison->record_count - 1]);
+    return code;
+}
+
+/* Until all are done, or one of them is not. */
+static int make_all(const struct plan *plan, struct comparison *comparison, struct error *error)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < plan->run_count && code == EXIT_DONE; i++)
+        code = make_one(plan, i, comparison, error);
+    return code;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* The command as it can be typed again; what the environment decided is part of it. */
+static void describe_command(char *text, size_t bytes, int argc, char **argv)
+{
+    static char name[] = "syncopate", compare[] = "compare";
+    char *words[256];
+    int count = 0;
+    for (char **variable = environ; *variable && count < 64; variable++)
+        if (strncmp(*variable, "SYNCOPATE_", 10) == 0)
+            words[count++] = *variable;
+    words[count++] = name;
+    words[count++] = compare;
+    for (int i = 1; i < argc && count < 256; i++)
+        words[count++] = argv[i];
+    report_command(text, bytes, count, words);
+}
+
+static enum status write_report(const struct plan *plan, const struct comparison *comparison,
+                                const char *remark, int argc, char **argv, struct error *error)
+{
+    char command[COMMAND_BYTES];
+    char machine[512];
+    char date[64];
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &local);
+    describe_command(command, sizeof(command), argc, argv);
+    report_machine(machine, sizeof(machine));
+    struct report_facts facts = {.command = command,
+                                 .machine = machine,
+                                 .date = date,
+                                 .slow = plan->options.slow,
+                                 .remark = remark};
+    return report_write(&disk_posix, plan->out, comparison, &facts, error);
+}
+
+static void print_end(const struct plan *plan, const struct comparison *comparison)
+{
+    struct bits_verdict bits;
+    comparison_bits(comparison, &bits);
+    printf("\n");
+    table_write_text(stdout, comparison);
+    if (bits.seeds > 0) {
+        printf("\n");
+        print_strong(plan, bits.text);
+    }
+    printf("\nreport: %s/report.html\n", plan->out);
+    fflush(stdout);
+}
+
+static int compare(const struct plan *plan, int argc, char **argv)
+{
+    struct comparison comparison;
+    struct error error = {0}, no_report = {0};
+    char remark[640] = "";
+    comparison_init(&comparison);
+    int code = make_all(plan, &comparison, &error);
+    if (code != EXIT_DONE) {
+        snprintf(remark, sizeof(remark), "Ended early, %zu of %zu runs are here: %s",
+                 comparison.record_count, plan->run_count, error.text);
+    }
+    enum status status = STATUS_OK;
+    if (comparison.record_count > 0) {
+        status = write_report(plan, &comparison, remark, argc, argv, &no_report);
+        print_end(plan, &comparison);
+    }
+    comparison_free(&comparison);
+    if (status != STATUS_OK)
+        command_fail(PROGRAM, 0, &no_report);
+    if (code != EXIT_DONE)
+        return command_fail(PROGRAM, code, &error);
+    return command_exit_code(status);
+}
+
+int command_compare(int argc, char **argv)
+{
+    struct plan plan = {0};
+    struct error error = {0};
+    switch (options_parse(&plan.options, OPTION_COMPARE, PROGRAM, argc, argv, &error)) {
+    case OPTIONS_HELP:
+        return EXIT_DONE;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s\n", error.text);
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (read_plan(&plan, &error) != STATUS_OK)
+        return command_fail(PROGRAM, EXIT_USAGE, &error);
+    enum status status = make_out(&plan, &error);
+    if (status != STATUS_OK)
+        return command_fail(PROGRAM, command_exit_code(status), &error);
+    int code = compare(&plan, argc, argv);
+    if (plan.out_made)
+        rmdir(plan.out); /* Goes through only when nothing came into it. */
+    return code;
+}

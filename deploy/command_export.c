@@ -1,0 +1,65 @@
+/* syncopate export PATH --out FILE: a checkpoint's parts merged into one model.safetensors. */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/checkpoint.h"
+#include "common/options.h"
+#include "deploy/command.h"
+
+#define DEFAULT_OUT "model.safetensors"
+
+/* Before the checkpoint is read, which takes longer than the answer is worth waiting for. */
+static enum status check_free(const char *out, struct error *error)
+{
+    struct stat there;
+    if (lstat(out, &there) == 0)
+        return error_set(error, STATUS_EXISTS, "%s: is there already and is not overwritten", out);
+    if (errno != ENOENT)
+        return error_set(error, STATUS_IO, "%s: %s", out, strerror(errno));
+    return STATUS_OK;
+}
+
+static enum status export_model(const char *path, const char *out, bool quiet, struct error *error)
+{
+    struct model_file file = {0};
+    char sha256[65], bytes[32];
+    enum status status = check_free(out, error);
+    if (status == STATUS_OK)
+        status = model_file_open(&file, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    status = model_file_write(&disk_posix, out, file.model, file.variables, file.variable_count,
+                              file.parameters, sha256, error);
+    /* As sha256sum writes it, so that it can check it. */
+    if (status == STATUS_OK)
+        printf("%s  %s\n", sha256, out);
+    struct stat written;
+    if (status == STATUS_OK && !quiet && stat(out, &written) == 0)
+        fprintf(stderr, "%u variables, %s, %s\n", file.variable_count,
+                command_bytes((uint64_t)written.st_size, bytes), file.model);
+    model_file_close(&file);
+    return status;
+}
+
+int command_export(int argc, char **argv)
+{
+    static const char program[] = "syncopate export";
+    struct options options;
+    struct error error = {0};
+    switch (options_parse(&options, OPTION_EXPORT, program, argc, argv, &error)) {
+    case OPTIONS_HELP:
+        return EXIT_DONE;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s\n", error.text);
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    const char *out = options.out != NULL ? options.out : DEFAULT_OUT;
+    enum status status = export_model(options.path, out, options.quiet, &error);
+    if (status != STATUS_OK)
+        return command_fail(program, command_exit_code(status), &error);
+    return EXIT_DONE;
+}

@@ -1,0 +1,296 @@
+/* syncopate inspect PATH: what is in a checkpoint, a model file or a run directory, and what a
+ * running job at host:port is doing. Looks only; changes nothing. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/checkpoint.h"
+#include "common/hash.h"
+#include "common/options.h"
+#include "deploy/command.h"
+#include "deploy/inspect_address.h"
+#include "deploy/record.h"
+#include "deploy/summary.h"
+
+#define PROGRAM            "syncopate inspect"
+#define ADDRESS_SECONDS    5.0
+#define CHECKPOINTS_LISTED 64
+
+/* --- variables ------------------------------------------------------------------------------- */
+
+struct statistics {
+    double norm, min, max;
+    uint64_t not_finite;
+};
+
+static struct statistics statistics_of(const float *values, uint64_t count)
+{
+    struct statistics result = {0, INFINITY, -INFINITY, 0};
+    for (uint64_t i = 0; i < count; i++) {
+        double value = (double)values[i];
+        if (!isfinite(value)) {
+            result.not_finite++;
+            continue;
+        }
+        result.norm += value * value;
+        result.min = fmin(result.min, value);
+        result.max = fmax(result.max, value);
+    }
+    result.norm = sqrt(result.norm);
+    return result;
+}
+
+static enum status print_variables(const struct variable *variables, uint32_t count,
+                                   const float *values, struct error *error)
+{
+    uint64_t *offsets = calloc((size_t)count + 1, sizeof *offsets), parameters = 0;
+    if (offsets == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    variables_layout(variables, count, offsets);
+    printf("  %-20s %-16s %12s %12s %12s %12s\n", "variable", "shape", "values", "norm", "min",
+           "max");
+    for (uint32_t i = 0; i < count; i++) {
+        char shape[COMMAND_SHAPE_MAX], number[32];
+        uint64_t elements = variable_elements(&variables[i]);
+        struct statistics statistics = statistics_of(values + offsets[i], elements);
+        parameters += elements;
+        printf("  %-20s %-16s %12s %12.6g %12.6g %12.6g\n", variables[i].name,
+               command_shape(&variables[i], shape), command_count(elements, number),
+               statistics.norm, statistics.min, statistics.max);
+        if (statistics.not_finite > 0)
+            printf("  %-20s %s values are not finite\n", "",
+                   command_count(statistics.not_finite, number));
+    }
+    char number[32], sha256[65];
+    parameters_sha256(variables, count, values, sha256);
+    printf("  %s parameters, sha256 %s\n", command_count(parameters, number), sha256);
+    free(offsets);
+    return STATUS_OK;
+}
+
+/* --- a checkpoint ---------------------------------------------------------------------------- */
+
+static void print_job(const struct job *job)
+{
+    printf("  job          %s%s, seed %" PRIu64 ", %u examples an update in leaves of %u\n",
+           mode_name(job->mode), job->use_locking ? " with locking" : "", job->seed, job->batch,
+           job->micro_batch);
+    printf("  model        %s\n", job->model);
+    printf("  data         %s\n", job->data);
+    printf("  optimizer    %s, learning rate %g, schedule %s\n", job->optimizer.name,
+           job->schedule.learning_rate, schedule_kind_name(job->schedule.kind));
+}
+
+/* NULL when the part is what the manifest says, else what is wrong with it. */
+static const char *part_fault(const char *directory, const struct checkpoint_part *part)
+{
+    char path[DISK_PATH_MAX + CHECKPOINT_PART_NAME_MAX];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/%s", directory, part->name);
+    if (stat(path, &there) != 0)
+        return errno == ENOENT ? "MISSING" : "CANNOT BE READ";
+    if ((uint64_t)there.st_size != part->bytes)
+        return "WRONG SIZE";
+
+    void *data = NULL;
+    size_t bytes = 0;
+    if (disk_posix.read_file(disk_posix.context, path, part->bytes, &data, &bytes, NULL) !=
+        STATUS_OK)
+        return "CANNOT BE READ";
+    struct hash hash;
+    uint8_t digest[HASH_BYTES];
+    hash_init(&hash);
+    hash_update(&hash, data, bytes);
+    hash_final(&hash, digest);
+    free(data);
+    return memcmp(digest, part->digest, sizeof digest) == 0 ? NULL : "DAMAGED: checksum differs";
+}
+
+static void print_parts(const char *path, const struct manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        const struct checkpoint_part *part = &manifest->parts[i];
+        const char *fault = part_fault(path, part);
+        char bytes[32];
+        printf("  part         %s  %s  %s\n", part->name, command_bytes(part->bytes, bytes),
+               fault != NULL ? fault : "whole");
+    }
+}
+
+static void print_slots(const struct checkpoint_reader *reader)
+{
+    const struct optimizer *optimizer = optimizer_find(reader->manifest.job.optimizer.name);
+    for (uint32_t i = 1; optimizer != NULL && i < reader->array_count; i++) {
+        struct statistics statistics = statistics_of(reader->arrays[i], reader->elements);
+        printf("  %-37s %12s %12.6g %12.6g %12.6g\n", optimizer->slot_names[i - 1], "slot",
+               statistics.norm, statistics.min, statistics.max);
+    }
+}
+
+static enum status inspect_values(const char *path, struct error *error)
+{
+    struct checkpoint_reader reader = {0};
+    enum status status = checkpoint_open(&reader, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct job *job = &reader.manifest.job;
+    status = print_variables(job->variables, job->variable_count, reader.arrays[0], error);
+    print_slots(&reader);
+    checkpoint_close(&reader);
+    return status;
+}
+
+static enum status inspect_checkpoint(const char *path, struct error *error)
+{
+    char file[DISK_PATH_MAX + 32], step[32], steps[32];
+    struct manifest manifest = {0};
+    snprintf(file, sizeof file, "%s/manifest.json", path);
+    enum status status = manifest_read(&manifest, &disk_posix, file, error);
+    if (status != STATUS_OK)
+        return status;
+    printf("checkpoint %s\n", path);
+    printf("  step         %s of %s, run %016" PRIx64 "\n", command_count(manifest.step, step),
+           command_count(manifest.job.steps, steps), manifest.run_id);
+    print_job(&manifest.job);
+    print_parts(path, &manifest);
+    manifest_free(&manifest);
+    return inspect_values(path, error);
+}
+
+/* --- a model file ---------------------------------------------------------------------------- */
+
+static enum status inspect_model(const char *path, struct error *error)
+{
+    struct model_file file = {0};
+    enum status status = model_file_open(&file, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    printf("model %s\n", path);
+    printf("  model        %s\n", file.model);
+    status = print_variables(file.variables, file.variable_count, file.parameters, error);
+    model_file_close(&file);
+    return status;
+}
+
+/* --- a run directory ------------------------------------------------------------------------- */
+
+static void print_latest(const struct record *record)
+{
+    char number[32];
+    if (record->point_count > 0) {
+        const struct record_point *point = &record->points[record->point_count - 1];
+        printf("  latest         epoch %.2f, step %s", point->epoch,
+               command_count(point->step > 0 ? (uint64_t)point->step : 0, number));
+        printf(", loss %.4f, accuracy %.1f %%", point->loss, 100 * point->accuracy);
+        printf(", %s images/s\n",
+               command_count(point->images_per_second > 0 ? (uint64_t)point->images_per_second : 0,
+                             number));
+    }
+    for (size_t i = 0; i < record->evaluation_count; i++)
+        printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
+               record->evaluations[i].epoch, record->evaluations[i].test_loss,
+               100 * record->evaluations[i].test_accuracy);
+}
+
+static void print_checkpoints(const char *path)
+{
+    uint64_t steps[CHECKPOINTS_LISTED];
+    size_t count = checkpoint_list(&disk_posix, path, steps, CHECKPOINTS_LISTED);
+    for (size_t i = 0; i < count && i < CHECKPOINTS_LISTED; i++) {
+        char directory[DISK_PATH_MAX], file[DISK_PATH_MAX + 32], bytes[32];
+        struct manifest manifest = {0};
+        struct error error = {0};
+        uint64_t total = 0;
+        checkpoint_path(directory, path, steps[i]);
+        snprintf(file, sizeof file, "%s/manifest.json", directory);
+        if (manifest_read(&manifest, &disk_posix, file, &error) != STATUS_OK) {
+            printf("  checkpoint     %s: %s\n", directory, error.text);
+            continue;
+        }
+        for (uint32_t part = 0; part < manifest.part_count; part++)
+            total += manifest.parts[part].bytes;
+        printf("  checkpoint     %s, %u %s, %s\n", directory, manifest.part_count,
+               manifest.part_count == 1 ? "part" : "parts", command_bytes(total, bytes));
+        manifest_free(&manifest);
+    }
+    if (count == 0)
+        printf("  checkpoint     none yet\n");
+}
+
+static enum status inspect_run(const char *path, struct error *error)
+{
+    struct record record;
+    enum status status = record_read(&record, path, error);
+    if (status == STATUS_OK) {
+        printf("run %s\n", path);
+        printf("  model          %s\n", record.model);
+        printf("  data           %s, seed %" PRIu64 "\n", record.data, record.seed);
+        printf("  optimizer      %s, learning rate %g\n", record.optimizer, record.learning_rate);
+        summary_print(stdout, &record);
+        print_latest(&record);
+        print_checkpoints(path);
+    }
+    record_free(&record);
+    return status;
+}
+
+/* --- which of them --------------------------------------------------------------------------- */
+
+static bool holds(const char *directory, const char *name)
+{
+    char path[DISK_PATH_MAX + 32];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return stat(path, &there) == 0;
+}
+
+static bool is_address(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || colon == text || colon[1] == '\0' || strchr(text, '/') != NULL)
+        return false;
+    return colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+}
+
+static enum status inspect_path(const char *path, struct error *error)
+{
+    struct stat there;
+    if (stat(path, &there) != 0)
+        return error_set(error, STATUS_NOT_FOUND, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(there.st_mode))
+        return inspect_model(path, error);
+    if (holds(path, "manifest.json"))
+        return inspect_checkpoint(path, error);
+    if (holds(path, "run.json"))
+        return inspect_run(path, error);
+    return error_set(error, STATUS_INVALID,
+                     "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
+                     "manifest.json)",
+                     path);
+}
+
+int command_inspect(int argc, char **argv)
+{
+    struct options options;
+    struct error error = {0};
+    struct stat there;
+    switch (options_parse(&options, OPTION_INSPECT, PROGRAM, argc, argv, &error)) {
+    case OPTIONS_HELP:
+        return EXIT_DONE;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s\n", error.text);
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    int code;
+    if (is_address(options.path) && stat(options.path, &there) != 0)
+        code = inspect_address(options.path, ADDRESS_SECONDS, &error);
+    else
+        code = command_exit_code(inspect_path(options.path, &error));
+    return code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : code;
+}

@@ -1,0 +1,342 @@
+/* syncopate run: one job on this machine, from the plan to the summary.
+ *
+ * What can be known to be wrong is said before any process is started; what only a worker finds out
+ * (damaged data, a model that does not fit the images of --data DIR) comes back as its exit code.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/options.h"
+#include "common/run_directory.h"
+#include "deploy/command.h"
+#include "deploy/launch.h"
+#include "deploy/progress.h"
+#include "deploy/summary.h"
+#include "worker/model.h"
+
+#define PROGRAM "syncopate run"
+
+/* To have a job to check before the data is read; the worker counts for itself. */
+#define EXAMPLES_ASSUMED 60000
+
+struct plan {
+    struct options options;
+    struct job job; /* As far as options decide, with EXAMPLES_ASSUMED. */
+    char model[MODEL_TEXT_MAX];
+    uint64_t parameters; /* 0: not known yet. */
+    char out[DISK_PATH_MAX];
+    bool out_made; /* By us, empty: to be taken away again when nothing comes into it. */
+};
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+static bool was_given(const char *name, const char *variable, int argc, char **argv)
+{
+    size_t length = strlen(name);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], name, length) == 0 &&
+            (argv[i][length] == '\0' || argv[i][length] == '='))
+            return true;
+    return getenv(variable) != NULL;
+}
+
+/* Without servers there is one process, whatever the default number of workers is. */
+static enum status check_alone(struct plan *plan, int argc, char **argv, struct error *error)
+{
+    struct options *options = &plan->options;
+    if (options->ps > 0)
+        return STATUS_OK;
+    if (options->workers != 1 && was_given("--workers", "SYNCOPATE_WORKERS", argc, argv))
+        return error_set(error, STATUS_INVALID,
+                         "--workers=%u: without servers (--ps 0) there is one worker",
+                         options->workers);
+    options->workers = 1;
+    return STATUS_OK;
+}
+
+static bool data_is_built_in(const char *data)
+{
+    return strcmp(data, "fashion-mnist") == 0 || strcmp(data, "synthetic") == 0;
+}
+
+/* The shape of the images is known without reading them, unless they are somebody's own. */
+static enum status check_model(struct plan *plan, struct error *error)
+{
+    static const struct model_input fashion = {28, 28, 1, 10};
+    struct model *model = NULL;
+    snprintf(plan->model, sizeof plan->model, "%s", plan->options.model);
+    if (!data_is_built_in(plan->options.data))
+        return STATUS_OK;
+    enum status status = model_create(&model, plan->options.model, fashion, 1, error);
+    if (status != STATUS_OK)
+        return status;
+    uint32_t count;
+    const struct variable *variables = model_variables(model, &count);
+    for (uint32_t i = 0; i < count; i++)
+        plan->parameters += variable_elements(&variables[i]);
+    snprintf(plan->model, sizeof plan->model, "%s", model_text(model));
+    model_destroy(&model);
+    return STATUS_OK;
+}
+
+static enum status check_paths(const struct plan *plan, struct error *error)
+{
+    struct stat there;
+    const char *data = plan->options.data, *restore = plan->options.restore;
+    if (!data_is_built_in(data) && stat(data, &there) != 0)
+        return error_set(error, STATUS_NOT_FOUND, "--data=%s: %s", data, strerror(errno));
+    if (!data_is_built_in(data) && !S_ISDIR(there.st_mode))
+        return error_set(error, STATUS_NOT_FOUND, "--data=%s: is not a folder", data);
+    if (restore == NULL || strcmp(restore, "auto") == 0 || strcmp(restore, "never") == 0)
+        return STATUS_OK;
+    if (stat(restore, &there) != 0)
+        return error_set(error, STATUS_NOT_FOUND, "--restore=%s: %s", restore, strerror(errno));
+    return STATUS_OK;
+}
+
+/* "runs/sync-20240229-235959", with "-2" and so on when that one is taken. Made here, so that two
+ * runs of the same second do not take the same name. */
+static enum status make_out(struct plan *plan, struct error *error)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    char date[32];
+    localtime_r(&now, &local);
+    strftime(date, sizeof date, "%Y%m%d-%H%M%S", &local);
+    if (mkdir("runs", 0777) != 0 && errno != EEXIST)
+        return error_set(error, STATUS_IO, "cannot make the folder runs here: %s (use --out)",
+                         strerror(errno));
+    for (unsigned n = 1; n < 1000; n++) {
+        int used = snprintf(plan->out, sizeof plan->out, "runs/%s-%s",
+                            mode_name(plan->options.mode), date);
+        if (n > 1)
+            snprintf(plan->out + used, sizeof plan->out - (size_t)used, "-%u", n);
+        plan->out_made = mkdir(plan->out, 0700) == 0;
+        if (plan->out_made)
+            return STATUS_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return error_set(error, STATUS_IO, "cannot make the folder %s: %s", plan->out, strerror(errno));
+}
+
+static enum status check_out(struct plan *plan, struct error *error)
+{
+    const char *out = plan->options.out;
+    if (out == NULL)
+        return make_out(plan, error);
+    if (strlen(out) >= sizeof plan->out)
+        return error_set(error, STATUS_INVALID, "--out: the path is too long");
+    snprintf(plan->out, sizeof plan->out, "%s", out);
+    return run_directory_check(plan->out, NULL, error);
+}
+
+/* An exit code; what comes first is what a person most likely got wrong. */
+static int check(struct plan *plan, int argc, char **argv, struct error *error)
+{
+    if (check_alone(plan, argc, argv, error) != STATUS_OK ||
+        options_job(&plan->options, EXAMPLES_ASSUMED, &plan->job, error) != STATUS_OK ||
+        check_model(plan, error) != STATUS_OK)
+        return EXIT_USAGE;
+    enum status status = check_paths(plan, error);
+    if (status == STATUS_OK)
+        status = check_out(plan, error);
+    return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);
+}
+
+/* --- what will be run ------------------------------------------------------------------------ */
+
+static const char *plural(uint32_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+static void print_learning_rate(const struct plan *plan)
+{
+    const struct schedule *schedule = &plan->job.schedule;
+    const struct options *options = &plan->options;
+    printf("  optimizer  %s, learning rate %g", options->optimizer, schedule->learning_rate);
+    if (schedule->kind == SCHEDULE_STEP && options->decay_steps == 0)
+        printf(", times %g after every epoch", schedule->decay_factor);
+    if (schedule->kind == SCHEDULE_STEP && options->decay_steps != 0)
+        printf(", times %g every %" PRIu64 " updates", schedule->decay_factor,
+               schedule->decay_steps);
+    if (schedule->kind == SCHEDULE_COSINE)
+        printf(", down to %g of it along a cosine", schedule->decay_factor);
+    if (schedule->warmup_steps > 0)
+        printf(", rising over the first %" PRIu64 " updates", schedule->warmup_steps);
+    printf("\n");
+}
+
+static void print_work(const struct plan *plan)
+{
+    const struct options *options = &plan->options;
+    const struct job *job = &plan->job;
+    uint32_t leaves = (job->batch + job->micro_batch - 1) / job->micro_batch;
+    if (options->mode == MODE_SYNC)
+        printf("  update     %u examples in %u %s of %u, added up over all workers\n", job->batch,
+               leaves, plural(leaves, "leaf", "leaves"), job->micro_batch);
+    else
+        printf("  update     %u examples of one worker, applied %s\n", job->batch,
+               options->use_locking ? "as it arrives, a variable at a time" : "as it arrives");
+    if (options->steps > 0)
+        printf("  length     %" PRIu64 " updates", options->steps);
+    else
+        printf("  length     %" PRIu64 " %s", options->epochs,
+               options->epochs == 1 ? "epoch" : "epochs");
+    printf(", seed %" PRIu64 "\n", options->seed);
+}
+
+static void print_sync_remarks(const struct plan *plan)
+{
+    uint32_t leaves = (plan->job.batch + plan->job.micro_batch - 1) / plan->job.micro_batch;
+    uint32_t workers = plan->options.workers;
+    if (workers > leaves)
+        printf("  note       an update has %u %s: %u of %u workers stand by\n", leaves,
+               plural(leaves, "leaf", "leaves"), workers - leaves, workers);
+    else if (leaves % workers != 0)
+        printf("  note       %u leaves do not divide evenly among %u workers\n", leaves, workers);
+}
+
+static void print_async_remarks(const struct plan *plan)
+{
+    const struct options *options = &plan->options;
+    if (options->workers > 1)
+        printf("  note       with %u workers a gradient is about %u %s old when it is applied\n",
+               options->workers, options->workers - 1,
+               plural(options->workers - 1, "update", "updates"));
+    if (plan->job.batch != options->global_batch)
+        printf("  note       a sync update has %u examples (--global-batch), one here %u\n",
+               options->global_batch, plan->job.batch);
+}
+
+static void print_remarks(const struct plan *plan)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (plan->options.mode == MODE_SYNC)
+        print_sync_remarks(plan);
+    else
+        print_async_remarks(plan);
+    if (plan->options.slow != NULL)
+        printf("  note       slowed down on purpose: %s (worker:factor)\n", plan->options.slow);
+    if (processors > 0 && plan->options.workers > (unsigned long)processors)
+        printf("  note       %u workers share %ld %s\n", plan->options.workers, processors,
+               processors == 1 ? "processor" : "processors");
+}
+
+static void print_plan(const struct plan *plan)
+{
+    const struct options *options = &plan->options;
+    char count[32];
+    printf("%s training on %s, ", mode_name(options->mode), options->data);
+    if (options->ps == 0)
+        printf("one process without servers\n");
+    else
+        printf("%u %s and %u %s\n", options->ps, plural(options->ps, "server", "servers"),
+               options->workers, plural(options->workers, "worker", "workers"));
+    printf("  model      %s", plan->model);
+    if (plan->parameters > 0)
+        printf(" (%s parameters)", command_count(plan->parameters, count));
+    printf("\n");
+    print_work(plan);
+    print_learning_rate(plan);
+    printf("  out        %s\n", plan->out);
+    print_remarks(plan);
+    fflush(stdout);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+static void watch_tick(void *context, const char *out)
+{
+    (void)out;
+    progress_tick(context, clock_now_seconds());
+}
+
+static void watch_say(void *context, const char *line)
+{
+    progress_say(context, line);
+}
+
+static int launch(const struct plan *plan, struct error *error)
+{
+    const struct options *options = &plan->options;
+    struct progress_style style =
+        progress_style_of(stdout, options->quiet, options->verbose, options->log_every);
+    struct progress progress;
+    progress_open(&progress, stdout, style, plan->out, clock_now_seconds());
+    struct launch_watch watch = {&progress, watch_tick, watch_say};
+    int code = launch_job(options, plan->out, &watch, error);
+    progress_close(&progress);
+    return code;
+}
+
+/* The table, when there is something to sum up. */
+static enum status print_summary(const struct plan *plan, struct error *error)
+{
+    struct record record;
+    enum status status = record_read(&record, plan->out, error);
+    if (status == STATUS_OK)
+        summary_print(stdout, &record);
+    record_free(&record);
+    return status;
+}
+
+static void say_how_to_go_on(const struct plan *plan)
+{
+    if (plan->options.quiet)
+        return;
+    if (plan->out_made)
+        fprintf(stderr, "%s: the same command with --out %s goes on from there\n", PROGRAM,
+                plan->out);
+    else
+        fprintf(stderr, "%s: the same command goes on from there\n", PROGRAM);
+}
+
+static int run(struct plan *plan)
+{
+    struct error error = {0}, no_summary = {0};
+    if (!plan->options.quiet)
+        print_plan(plan);
+    int code = launch(plan, &error);
+    bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+    enum status status = STATUS_OK;
+    if (code == EXIT_DONE || stop)
+        status = print_summary(plan, &no_summary);
+    if (code == EXIT_DONE && status != STATUS_OK)
+        return command_fail(PROGRAM, EXIT_CANNOT_OPEN, &no_summary);
+    if (code != EXIT_DONE)
+        command_fail(PROGRAM, code, &error);
+    if (stop && status == STATUS_OK)
+        say_how_to_go_on(plan);
+    return code;
+}
+
+int command_run(int argc, char **argv)
+{
+    struct plan plan = {0};
+    struct error error = {0};
+    switch (options_parse(&plan.options, OPTION_RUN, PROGRAM, argc, argv, &error)) {
+    case OPTIONS_HELP:
+        return EXIT_DONE;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s\n", error.text);
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    int code = check(&plan, argc, argv, &error);
+    code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan);
+    if (plan.out_made)
+        rmdir(plan.out); /* Goes through only when nothing came into it. */
+    job_free(&plan.job);
+    return code;
+}

@@ -1,0 +1,670 @@
+/* The launcher's loop waits on the children's pipes and on signals taken as bytes from a signalfd,
+ * so there are no handlers and no globals. Everything that may take long has a moment at which
+ * patience ends:
+ *
+ *     a child fails --- 1 s: do others say why? ---> terminate_at: SIGTERM
+ *                                                        |--- stop timeout, 10 s at most --->
+ * kill_at SIGINT, SIGTERM: passed to server 0 --- stop timeout and 5 s ---> kill_at: SIGKILL the
+ * coordinator leaves --- the same ---> terminate_at
+ */
+
+#include "deploy/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/disk.h"
+#include "deploy/arguments.h"
+#include "deploy/children.h"
+
+#define TICK_SECONDS       0.2
+#define PORT_FILE_SECONDS  0.01 /* Between looks for a port file, while servers start. */
+#define EXPLAIN_SECONDS    1.0  /* For other children to say more about a failure. */
+#define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
+#define STOP_EXTRA_SECONDS 5.0  /* Beyond --stop-timeout, which the job keeps by itself. */
+#define KILLED_SECONDS     10.0 /* For the kernel to take a killed process away. */
+
+extern char **environ;
+
+struct launcher {
+    const struct options *options;
+    const char *out;
+    const struct launch_watch *watch;
+    char programs[PATH_MAX];        /* Folder of the role programs. */
+    char **environment;             /* [.., NULL], the array owned; strings borrowed. */
+    char temporary[PATH_MAX];       /* Folder of the port files, or "". */
+    char (*addresses)[ADDRESS_MAX]; /* [options->ps], owned. */
+
+    struct child *children; /* [child_max], owned; servers, then workers. */
+    size_t child_count, child_max;
+    struct pollfd *polls; /* [1 + child_max], owned. */
+
+    int signals; /* signalfd, or -1. */
+    sigset_t mask_before;
+
+    int stop_signal; /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
+    bool at_once;    /* There was a second one. */
+    bool failed;     /* A child has failed, or could not be started. */
+    double terminate_at, kill_at, tick_at;
+    double killed_at; /* INFINITY: not yet. */
+    bool logs_open;
+    struct stat run_json; /* As it was before; st_ino 0: not there. */
+};
+
+static void say(void *context, const char *line)
+{
+    struct launcher *launcher = context;
+    if (launcher->watch != NULL && launcher->watch->say != NULL)
+        launcher->watch->say(launcher->watch->context, line);
+    else
+        fprintf(stderr, "%s\n", line);
+}
+
+/* A child's line: all of them with --verbose, else those that somebody should see. */
+static void hear(void *context, const char *line)
+{
+    const struct launcher *launcher = context;
+    if (launcher->options->verbose ||
+        (!launcher->options->quiet && strstr(line, " warning: ") != NULL))
+        say(context, line);
+}
+
+/* --- preparing ------------------------------------------------------------------------------- */
+
+/* The role programs lie beside this one; tests name another folder. */
+static enum status find_programs(struct launcher *launcher, struct error *error)
+{
+    const char *folder = getenv("SYNCOPATE_BIN_DIR");
+    if (folder != NULL && folder[0] != '\0') {
+        snprintf(launcher->programs, sizeof launcher->programs, "%s", folder);
+        return STATUS_OK;
+    }
+    ssize_t length = readlink("/proc/self/exe", launcher->programs, sizeof launcher->programs - 1);
+    if (length <= 0)
+        return error_set(error, STATUS_IO, "cannot find out where the programs are: %s",
+                         strerror(errno));
+    launcher->programs[length] = '\0';
+    *strrchr(launcher->programs, '/') = '\0';
+    return STATUS_OK;
+}
+
+/* One thread for BLAS in every child: they share the processors, and results must not depend on
+ * them. Options go by command line alone. */
+static enum status make_environment(struct launcher *launcher, struct error *error)
+{
+    static char blas[] = "OPENBLAS_NUM_THREADS=1", openmp[] = "OMP_NUM_THREADS=1";
+    size_t count = 0, used = 0;
+    while (environ[count] != NULL)
+        count++;
+    launcher->environment = calloc(count + 3, sizeof *launcher->environment);
+    if (launcher->environment == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "OPENBLAS_NUM_THREADS=", 21) != 0 &&
+            strncmp(environ[i], "OMP_NUM_THREADS=", 16) != 0 &&
+            !arguments_environment_is_option(environ[i]))
+            launcher->environment[used++] = environ[i];
+    launcher->environment[used++] = blas;
+    launcher->environment[used++] = openmp;
+    return STATUS_OK;
+}
+
+static enum status make_temporary(struct launcher *launcher, struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    if (folder == NULL || folder[0] == '\0')
+        folder = "/tmp";
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/syncopate-XXXXXX", folder);
+    if (mkdtemp(path) == NULL)
+        return error_set(error, STATUS_IO, "cannot make a folder in %s: %s", folder,
+                         strerror(errno));
+    memcpy(launcher->temporary, path, sizeof path);
+    return STATUS_OK;
+}
+
+/* SIGINT and SIGTERM always; SIGHUP unless nohup has it ignored. */
+static enum status take_signals(struct launcher *launcher, struct error *error)
+{
+    sigset_t mask;
+    struct sigaction hangup;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGCHLD);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaddset(&mask, SIGHUP);
+    sigprocmask(SIG_BLOCK, &mask, &launcher->mask_before);
+    launcher->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (launcher->signals >= 0)
+        return STATUS_OK;
+    sigprocmask(SIG_SETMASK, &launcher->mask_before, NULL);
+    return error_set(error, STATUS_IO, "cannot watch signals: %s", strerror(errno));
+}
+
+static void stat_run_json(const struct launcher *launcher, struct stat *state)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/run.json", launcher->out);
+    if (stat(path, state) != 0)
+        *state = (struct stat){0};
+}
+
+static enum status prepare(struct launcher *launcher, struct error *error)
+{
+    const struct options *options = launcher->options;
+    launcher->child_max = (size_t)options->ps + options->workers;
+    launcher->children = calloc(launcher->child_max, sizeof *launcher->children);
+    launcher->polls = calloc(1 + launcher->child_max, sizeof *launcher->polls);
+    launcher->addresses = calloc((size_t)options->ps + 1, sizeof *launcher->addresses);
+    if (launcher->children == NULL || launcher->polls == NULL || launcher->addresses == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < launcher->child_max; i++)
+        launcher->children[i] = (struct child){.output = -1, .log = -1};
+    stat_run_json(launcher, &launcher->run_json);
+
+    enum status status = find_programs(launcher, error);
+    if (status == STATUS_OK)
+        status = make_environment(launcher, error);
+    if (status == STATUS_OK && options->ps > 0)
+        status = make_temporary(launcher, error);
+    if (status == STATUS_OK)
+        status = take_signals(launcher, error);
+    return status;
+}
+
+/* Signals that came meanwhile are dropped with the signalfd still there to read them, so that an
+ * impatient third Ctrl-C does not cut the summary off. */
+static void drop_signals(struct launcher *launcher)
+{
+    struct signalfd_siginfo info;
+    if (launcher->signals < 0)
+        return;
+    while (read(launcher->signals, &info, sizeof info) == sizeof info)
+        continue;
+    close(launcher->signals);
+    sigprocmask(SIG_SETMASK, &launcher->mask_before, NULL);
+}
+
+static void remove_temporary(struct launcher *launcher)
+{
+    if (launcher->temporary[0] != '\0')
+        disk_posix.remove_tree(disk_posix.context, launcher->temporary, NULL);
+    launcher->temporary[0] = '\0';
+}
+
+static void clean_up(struct launcher *launcher)
+{
+    for (size_t i = 0; launcher->children != NULL && i < launcher->child_max; i++)
+        child_free(&launcher->children[i]);
+    drop_signals(launcher);
+    remove_temporary(launcher);
+    free(launcher->children);
+    free(launcher->polls);
+    free(launcher->addresses);
+    free(launcher->environment);
+}
+
+/* --- watching -------------------------------------------------------------------------------- */
+
+static size_t running_count(const struct launcher *launcher)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < launcher->child_count; i++)
+        count += launcher->children[i].running;
+    return count;
+}
+
+static void signal_all(struct launcher *launcher, int signal)
+{
+    for (size_t i = 0; i < launcher->child_count; i++)
+        child_signal(&launcher->children[i], signal);
+}
+
+static void kill_all(struct launcher *launcher, double now)
+{
+    signal_all(launcher, SIGKILL);
+    launcher->killed_at = now;
+    launcher->terminate_at = launcher->kill_at = INFINITY;
+}
+
+/* The first request goes to whoever coordinates, which stops the others; a second one ends all. */
+static void on_stop_signal(struct launcher *launcher, int signal, double now)
+{
+    if (launcher->stop_signal != 0) {
+        launcher->at_once = true;
+        kill_all(launcher, now);
+        return;
+    }
+    launcher->stop_signal = signal;
+    if (launcher->child_count == 0)
+        return;
+    if (!launcher->options->quiet)
+        say(launcher, signal == SIGINT
+                          ? "stopping at a checkpoint (Ctrl-C again to end at once)"
+                          : "stopping at a checkpoint (a second signal ends all at once)");
+    if (launcher->children[0].running) /* Not child_signal: its answer counts. */
+        kill(launcher->children[0].pid, signal == SIGINT ? SIGINT : SIGTERM);
+    launcher->kill_at =
+        fmin(launcher->kill_at, now + launcher->options->stop_timeout + STOP_EXTRA_SECONDS);
+}
+
+static void read_signals(struct launcher *launcher, double now)
+{
+    struct signalfd_siginfo info;
+    while (read(launcher->signals, &info, sizeof info) == sizeof info)
+        if (info.ssi_signo != SIGCHLD)
+            on_stop_signal(launcher, (int)info.ssi_signo, now);
+}
+
+/* Ended as a process does that was asked to: by its protocol, or too young to have one. */
+static bool child_stopped(const struct child *child)
+{
+    int code = child_exit_code(child);
+    if (code < 0)
+        return WTERMSIG(child->wait_status) == SIGINT || WTERMSIG(child->wait_status) == SIGTERM;
+    return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+}
+
+static bool child_failed(const struct launcher *launcher, const struct child *child)
+{
+    if (child->pid == 0 || child->running || child->told || child_exit_code(child) == EXIT_DONE)
+        return false;
+    return launcher->stop_signal == 0 || !child_stopped(child);
+}
+
+static bool workers_ended(const struct launcher *launcher)
+{
+    for (size_t i = launcher->options->ps; i < launcher->child_count; i++)
+        if (launcher->children[i].running)
+            return false;
+    return launcher->child_count > launcher->options->ps;
+}
+
+static void on_child_end(struct launcher *launcher, const struct child *child, double now)
+{
+    double patience = INFINITY;
+    if (child_failed(launcher, child)) {
+        launcher->failed = true;
+        patience = EXPLAIN_SECONDS;
+    } else if (child == launcher->children && launcher->stop_signal != 0) {
+        patience = EXPLAIN_SECONDS;
+    } else if (child == launcher->children || workers_ended(launcher)) {
+        patience = launcher->options->stop_timeout + STOP_EXTRA_SECONDS;
+    }
+    launcher->terminate_at = fmin(launcher->terminate_at, now + patience);
+}
+
+static void reap_children(struct launcher *launcher, double now)
+{
+    for (size_t i = 0; i < launcher->child_count; i++) {
+        struct child *child = &launcher->children[i];
+        if (!child->running)
+            continue;
+        child_reap(child, now);
+        if (child->running)
+            continue;
+        child_read(child, hear, launcher);
+        on_child_end(launcher, child, now);
+    }
+}
+
+/* Server 0 claims the folder by writing run.json, which is always a new file under that name. */
+static bool claimed(const struct launcher *launcher)
+{
+    struct stat run_json;
+    stat_run_json(launcher, &run_json);
+    return run_json.st_ino != 0 && (run_json.st_ino != launcher->run_json.st_ino ||
+                                    run_json.st_mtim.tv_sec != launcher->run_json.st_mtim.tv_sec ||
+                                    run_json.st_mtim.tv_nsec != launcher->run_json.st_mtim.tv_nsec);
+}
+
+/* Only a folder that the job has claimed gets logs: one that was refused stays as it is, and one
+ * that was empty is found empty by server 0. */
+static void open_logs(struct launcher *launcher)
+{
+    char path[PATH_MAX];
+    if (launcher->logs_open || !claimed(launcher))
+        return;
+    launcher->logs_open = true;
+    snprintf(path, sizeof path, "%s/logs", launcher->out);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return;
+    for (size_t i = 0; i < launcher->child_count; i++)
+        child_open_log(&launcher->children[i], path);
+}
+
+static void tick(struct launcher *launcher, double now)
+{
+    if (now < launcher->tick_at)
+        return;
+    launcher->tick_at = now + TICK_SECONDS;
+    open_logs(launcher);
+    if (launcher->watch != NULL && launcher->watch->tick != NULL)
+        launcher->watch->tick(launcher->watch->context, launcher->out);
+}
+
+static void keep_deadlines(struct launcher *launcher, double now)
+{
+    if (now >= launcher->terminate_at) {
+        signal_all(launcher, SIGTERM);
+        launcher->terminate_at = INFINITY;
+        launcher->kill_at =
+            fmin(launcher->kill_at, now + fmin(launcher->options->stop_timeout, TERMINATE_SECONDS));
+    }
+    if (now >= launcher->kill_at)
+        kill_all(launcher, now);
+}
+
+/* Wait for something to happen, `seconds` at most, and deal with it. */
+static void turn(struct launcher *launcher, double seconds)
+{
+    size_t count = 0;
+    launcher->polls[count++] = (struct pollfd){.fd = launcher->signals, .events = POLLIN};
+    for (size_t i = 0; i < launcher->child_count; i++)
+        if (launcher->children[i].output >= 0)
+            launcher->polls[count++] =
+                (struct pollfd){.fd = launcher->children[i].output, .events = POLLIN};
+    poll(launcher->polls, count, (int)(1e3 * seconds));
+
+    double now = clock_now_seconds();
+    read_signals(launcher, now);
+    for (size_t i = 0; i < launcher->child_count; i++)
+        child_read(&launcher->children[i], hear, launcher);
+    reap_children(launcher, now);
+    tick(launcher, now);
+    keep_deadlines(launcher, now);
+}
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+static bool may_go_on(const struct launcher *launcher)
+{
+    return !launcher->failed && launcher->stop_signal == 0;
+}
+
+static enum status start_child(struct launcher *launcher, const char *role, uint32_t index,
+                               const struct arguments *arguments, struct error *error)
+{
+    char name[32], path[PATH_MAX + 32];
+    snprintf(name, sizeof name, "%s/%u", role, index);
+    snprintf(path, sizeof path, "%s/syncopate-%s", launcher->programs, role);
+    char *const *list = arguments_list(arguments);
+    if (list == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    if (access(path, X_OK) != 0)
+        return error_set(error, STATUS_NOT_FOUND, "cannot run %s: %s", path, strerror(errno));
+    struct child *child = &launcher->children[launcher->child_count];
+    enum status status = child_start(child, name, path, list, launcher->environment, error);
+    launcher->child_count += status == STATUS_OK;
+    return status;
+}
+
+/* "known,known,own" */
+static char *join_hosts(const struct launcher *launcher, uint32_t count, const char *own)
+{
+    size_t room = ((size_t)count + 1) * ADDRESS_MAX, used = 0;
+    char *text = calloc(1, room);
+    for (uint32_t i = 0; text != NULL && i < count; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "," : "",
+                                 launcher->addresses[i]);
+    if (text != NULL && own != NULL)
+        snprintf(text + used, room - used, "%s%s", count > 0 ? "," : "", own);
+    return text;
+}
+
+static enum status start_server(struct launcher *launcher, uint32_t index, const char *port_file,
+                                struct error *error)
+{
+    char *hosts = join_hosts(launcher, index, "127.0.0.1:0");
+    struct arguments arguments;
+    arguments_init(&arguments, "syncopate-ps");
+    arguments_add(&arguments, "job-name", "ps");
+    arguments_add(&arguments, "task-index", "%u", index);
+    arguments_add(&arguments, "ps-hosts", "%s", hosts != NULL ? hosts : "");
+    arguments_add(&arguments, "port-file", "%s", port_file);
+    arguments_add(&arguments, "out", "%s", launcher->out);
+    arguments_add_options(&arguments, launcher->options, OPTION_PS);
+    enum status status = hosts == NULL ? error_set(error, STATUS_MEMORY, "out of memory")
+                                       : start_child(launcher, "ps", index, &arguments, error);
+    arguments_free(&arguments);
+    free(hosts);
+    return status;
+}
+
+/* The first line of the port file, once it is whole. */
+static bool read_port_file(const char *path, char address[ADDRESS_MAX])
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    bool whole = fgets(address, ADDRESS_MAX, file) != NULL && strchr(address, '\n') != NULL;
+    fclose(file);
+    address[strcspn(address, " \r\n")] = '\0';
+    return whole && address[0] != '\0';
+}
+
+static enum status await_port(struct launcher *launcher, uint32_t index, const char *port_file,
+                              struct error *error)
+{
+    double deadline = clock_now_seconds() + launcher->options->start_timeout;
+    while (!read_port_file(port_file, launcher->addresses[index])) {
+        if (!may_go_on(launcher))
+            return STATUS_OK;
+        if (clock_now_seconds() > deadline)
+            return error_set(error, STATUS_TIMEOUT,
+                             "ps/%u did not say where it listens within %g s (--start-timeout)",
+                             index, launcher->options->start_timeout);
+        turn(launcher, PORT_FILE_SECONDS);
+    }
+    return STATUS_OK;
+}
+
+static enum status start_servers(struct launcher *launcher, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < launcher->options->ps && status == STATUS_OK; i++) {
+        char port_file[PATH_MAX + 32];
+        snprintf(port_file, sizeof port_file, "%s/ps-%u.port", launcher->temporary, i);
+        if (may_go_on(launcher))
+            status = start_server(launcher, i, port_file, error);
+        if (status == STATUS_OK)
+            status = await_port(launcher, i, port_file, error);
+    }
+    remove_temporary(launcher);
+    return status;
+}
+
+static enum status start_worker(struct launcher *launcher, uint32_t index, const char *hosts,
+                                struct error *error)
+{
+    struct arguments arguments;
+    arguments_init(&arguments, "syncopate-worker");
+    arguments_add(&arguments, "job-name", "worker");
+    arguments_add(&arguments, "task-index", "%u", index);
+    arguments_add(&arguments, "workers", "%u", launcher->options->workers);
+    if (launcher->options->ps == 0)
+        arguments_add(&arguments, "ps", "0");
+    else
+        arguments_add(&arguments, "ps-hosts", "%s", hosts);
+    if (launcher->options->ps == 0) /* Else server 0 writes the run directory. */
+        arguments_add(&arguments, "out", "%s", launcher->out);
+    arguments_add_options(&arguments, launcher->options, OPTION_WORKER);
+    enum status status = start_child(launcher, "worker", index, &arguments, error);
+    arguments_free(&arguments);
+    return status;
+}
+
+static enum status start_workers(struct launcher *launcher, struct error *error)
+{
+    char *hosts = join_hosts(launcher, launcher->options->ps, NULL);
+    if (hosts == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < launcher->options->workers && may_go_on(launcher); i++) {
+        status = start_worker(launcher, i, hosts, error);
+        if (status != STATUS_OK)
+            break;
+    }
+    free(hosts);
+    return status;
+}
+
+/* --- ending ---------------------------------------------------------------------------------- */
+
+/* Until every child has ended. A killed process that the kernel does not give back is given up. */
+static void watch_to_the_end(struct launcher *launcher)
+{
+    while (running_count(launcher) > 0) {
+        turn(launcher, TICK_SECONDS);
+        if (clock_now_seconds() > launcher->killed_at + KILLED_SECONDS)
+            return;
+    }
+}
+
+/* How much a failure explains; lower is better. A lost cluster is what the others saw of it. */
+static int failure_rank(const struct child *child)
+{
+    int code = child_exit_code(child);
+    if (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED)
+        return 0;
+    if (code < 0)
+        return 1;
+    return code == EXIT_CLUSTER_LOST ? 3 : 2;
+}
+
+static const struct child *find_culprit(const struct launcher *launcher)
+{
+    const struct child *culprit = NULL;
+    for (size_t i = 0; i < launcher->child_count; i++) {
+        const struct child *child = &launcher->children[i];
+        if (!child_failed(launcher, child))
+            continue;
+        if (culprit == NULL || failure_rank(child) < failure_rank(culprit) ||
+            (failure_rank(child) == failure_rank(culprit) && child->ended < culprit->ended))
+            culprit = child;
+    }
+    return culprit;
+}
+
+static int blame(const struct launcher *launcher, const struct child *child, struct error *error)
+{
+    char text[sizeof error->text];
+    child_explain(child, text, sizeof text);
+    int code = child_exit_code(child);
+    if (child->log >= 0 && child->error[0] == '\0')
+        error_set(error, STATUS_LOST, "%.400s (%.90s/logs has more)", text, launcher->out);
+    else
+        error_set(error, STATUS_LOST, "%s", text);
+    bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
+                code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+    return ours ? code : EXIT_CLUSTER_LOST;
+}
+
+static int stopped(const struct launcher *launcher, struct error *error)
+{
+    int code = launcher->stop_signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+    const struct child *first = launcher->child_count > 0 ? &launcher->children[0] : NULL;
+    if (launcher->at_once) {
+        error_set(error, STATUS_INTERRUPTED,
+                  "ended at once by a second signal; the last complete checkpoint stands");
+        return code;
+    }
+    if (first != NULL && WIFSIGNALED(first->wait_status) && !isinf(launcher->killed_at)) {
+        error_set(error, STATUS_TIMEOUT,
+                  "the job did not stop within %g s (--stop-timeout) and was killed; the last "
+                  "complete checkpoint stands",
+                  launcher->options->stop_timeout);
+        return EXIT_CLUSTER_LOST;
+    }
+    error_set(error, STATUS_INTERRUPTED, "stopped by %s",
+              launcher->stop_signal == SIGINT ? "Ctrl-C (SIGINT)" : "a signal");
+    return code;
+}
+
+static bool coordinator_stopped(const struct launcher *launcher)
+{
+    return launcher->child_count == 0 || child_stopped(&launcher->children[0]);
+}
+
+/* The exit code of the whole, from how the children ended. */
+static int judge(const struct launcher *launcher, struct error *error)
+{
+    const struct child *culprit = find_culprit(launcher);
+    bool stop = launcher->stop_signal != 0;
+    if (stop && (launcher->at_once || coordinator_stopped(launcher)))
+        return stopped(launcher, error);
+    if (culprit != NULL)
+        return blame(launcher, culprit, error);
+    for (size_t i = 0; i < launcher->child_count; i++) {
+        const struct child *child = &launcher->children[i];
+        if (!child->running && child_exit_code(child) == EXIT_DONE)
+            continue;
+        if (stop)
+            return stopped(launcher, error);
+        error_set(error, STATUS_TIMEOUT, "%s had to be stopped: it did not end with the others",
+                  child->name);
+        return EXIT_CLUSTER_LOST;
+    }
+    return EXIT_DONE;
+}
+
+/* A crash often says more than its last line. */
+static void say_tail(struct launcher *launcher)
+{
+    const struct child *child = find_culprit(launcher);
+    if (child == NULL || child->error[0] != '\0' || launcher->logs_open ||
+        launcher->options->verbose)
+        return;
+    size_t kept = child->tail_count < CHILD_TAIL ? child->tail_count : CHILD_TAIL;
+    for (size_t i = child->tail_count - kept; kept > 1 && i + 1 < child->tail_count; i++)
+        say(launcher, child->tail[i % CHILD_TAIL]);
+}
+
+static int exit_code_of_start(enum status status)
+{
+    return status == STATUS_TIMEOUT ? EXIT_START_TIMEOUT : EXIT_CANNOT_OPEN;
+}
+
+int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
+               struct error *error)
+{
+    struct launcher launcher = {
+        .options = options,
+        .out = out,
+        .watch = watch,
+        .signals = -1,
+        .terminate_at = INFINITY,
+        .kill_at = INFINITY,
+        .killed_at = INFINITY,
+    };
+    enum status status = prepare(&launcher, error);
+    if (status == STATUS_OK)
+        status = start_servers(&launcher, error);
+    if (status == STATUS_OK)
+        status = start_workers(&launcher, error);
+
+    int code = exit_code_of_start(status);
+    if (status != STATUS_OK)
+        launcher.terminate_at = 0;
+    if (launcher.signals >= 0)
+        watch_to_the_end(&launcher);
+    if (status == STATUS_OK) {
+        code = judge(&launcher, error);
+        say_tail(&launcher);
+    }
+    clean_up(&launcher);
+    return code;
+}

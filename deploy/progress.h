@@ -1,0 +1,87 @@
+/* progress.h - what a person sees while a job trains, told from OUT/events.jsonl as it grows.
+ *
+ * On a terminal one line is drawn over and over, with a line that stays for each evaluation:
+ *
+ *     epoch 3  step 2,814  loss 0.312  accuracy 88.7 %  test accuracy 87.9 %
+ *     epoch 3.4 of 10  step 3,189 of 9,380  loss 0.301  accuracy 89.0 %  21,300 images/s  4:50 left
+ *
+ * Elsewhere the second kind becomes a plain line every --log-every seconds. With --quiet nothing is
+ * shown. Colour only on a terminal, without NO_COLOR and with a TERM that is not dumb.
+ *
+ * Events of earlier sessions of the run, there before progress_open, are not told again.
+ *
+ * Threads: one. Ownership: progress_open opens nothing that progress_close does not close. */
+
+#ifndef DEPLOY_PROGRESS_H
+#define DEPLOY_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/disk.h"
+
+#define PROGRESS_LINE_MAX 512
+
+struct progress_style {
+    bool quiet;
+    bool live; /* Draw one line over and over. */
+    bool colour;
+    double log_every; /* Seconds between plain lines. */
+};
+
+/* What suits `out` and the environment. */
+struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, double log_every);
+
+/* Where a job stands, as the events tell. NaN and 0 where nothing has been told. */
+struct progress_state {
+    bool started;
+    bool async;
+    uint64_t first_step, steps, steps_per_epoch, update_examples, examples;
+    uint64_t step;
+    double epoch, loss, accuracy, images_per_second;
+    double staleness_mean, staleness_max;
+    double test_accuracy;
+    char waiting[256]; /* For whom, or "". */
+};
+
+struct progress {
+    FILE *out;
+    struct progress_style style;
+    char path[DISK_PATH_MAX + 16]; /* Of events.jsonl. */
+    int file;                      /* -1: not there yet. */
+    uint64_t offset;               /* Bytes taken in. */
+    char line[4096];               /* The line under way. */
+    size_t line_bytes;
+    bool line_too_long;
+    struct progress_state state;
+    double opened; /* Seconds. */
+    double told;   /* When the last plain line was written. */
+    bool news;     /* Something to draw. */
+    bool drawn;    /* The live line is on the screen. */
+};
+
+/* Watch the run directory `run`, which need not be there yet. */
+void progress_open(struct progress *progress, FILE *out, struct progress_style style,
+                   const char *run, double now);
+
+/* Take in what is new and show it; call a few times a second. */
+void progress_tick(struct progress *progress, double now);
+
+/* A line for standard error that does not get mixed up with the live one. */
+void progress_say(struct progress *progress, const char *line);
+
+/* Take in the rest, and leave the cursor on a clean line. */
+void progress_close(struct progress *progress);
+
+/* One event into the state; for tests, and for others who read events. False when the line is not
+ * an event that matters here. */
+bool progress_take_event(struct progress *progress, const char *line);
+
+/* The live line without colour, at most PROGRESS_LINE_MAX bytes. */
+void progress_describe(const struct progress_state *state, double waited, char *text);
+
+/* "45 s", "4:50", "1:02:33" into text[32], which is returned. */
+char *progress_duration(double seconds, char text[32]);
+
+#endif

@@ -1,0 +1,280 @@
+#include "deploy/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json.h"
+
+#define RUN_JSON_BYTES_MAX (16u << 20)
+#define EVENTS_BYTES_MAX   (512u << 20) /* Weeks of training. */
+
+void record_free(struct record *record)
+{
+    free(record->worker);
+    free(record->points);
+    free(record->evaluations);
+    memset(record, 0, sizeof(*record));
+}
+
+/* --- run.json ------------------------------------------------------------------------------ */
+
+static void copy_text(const struct json *root, const char *name, char *text, size_t bytes)
+{
+    const char *value = json_text(root, name);
+    snprintf(text, bytes, "%s", value ? value : "");
+}
+
+static double count_of(const struct json *root, const char *name)
+{
+    double value = json_number(root, name);
+    return value >= 0 ? value : 0; /* NaN too. */
+}
+
+static uint32_t small_count_of(const struct json *root, const char *name)
+{
+    uint64_t value = json_u64(root, name, 0);
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static void take_configuration(struct record *record, const struct json *root)
+{
+    copy_text(root, "mode", record->mode, sizeof(record->mode));
+    copy_text(root, "optimizer", record->optimizer, sizeof(record->optimizer));
+    copy_text(root, "data", record->data, sizeof(record->data));
+    copy_text(root, "model", record->model, sizeof(record->model));
+    record->workers = small_count_of(root, "workers");
+    record->servers = small_count_of(root, "servers");
+    record->seed = json_u64(root, "seed", 0);
+    record->epochs = json_u64(root, "epochs", 0);
+    record->steps = json_u64(root, "steps", 0);
+    record->global_batch = json_u64(root, "global_batch", 0);
+    record->micro_batch = json_u64(root, "micro_batch", 0);
+    record->learning_rate = json_number(root, "learning_rate");
+}
+
+static void take_summary(struct record *record, const struct json *root)
+{
+    copy_text(root, "state", record->state, sizeof(record->state));
+    copy_text(root, "reason", record->reason, sizeof(record->reason));
+    copy_text(root, "parameters_sha256", record->parameters_sha256,
+              sizeof(record->parameters_sha256));
+    copy_text(root, "model_sha256", record->model_sha256, sizeof(record->model_sha256));
+    record->step = json_u64(root, "step", 0);
+    record->train_loss = json_number(root, "train_loss");
+    record->train_accuracy = json_number(root, "train_accuracy");
+    record->test_loss = json_number(root, "test_loss");
+    record->test_accuracy = json_number(root, "test_accuracy");
+    record->seconds = json_number(root, "seconds");
+    record->evaluation_seconds = json_number(root, "evaluation_seconds");
+    record->checkpoint_seconds = json_number(root, "checkpoint_seconds");
+    record->images_per_second = json_number(root, "images_per_second");
+    record->staleness_mean = json_number(root, "staleness.mean");
+    record->staleness_max = json_number(root, "staleness.max");
+    record->applied = count_of(root, "verdicts.applied");
+    record->stale = count_of(root, "verdicts.stale");
+    record->duplicate = count_of(root, "verdicts.duplicate");
+    record->rejected = count_of(root, "verdicts.rejected");
+}
+
+static void take_histogram(struct record *record, const struct json *root)
+{
+    const struct json *buckets = json_at(root, "staleness.histogram");
+    size_t count = json_length(buckets, "");
+    for (size_t i = 0; i < count; i++) {
+        size_t bucket = i < RECORD_BUCKETS ? i : RECORD_BUCKETS - 1;
+        record->histogram[bucket] += count_of(json_item(buckets, i), "");
+    }
+}
+
+static enum status take_workers(struct record *record, const struct json *root, struct error *error)
+{
+    const struct json *details = json_at(root, "worker_details");
+    size_t count = json_length(details, "");
+    count = count < RECORD_WORKERS_MAX ? count : RECORD_WORKERS_MAX;
+    record->worker = calloc(count + 1, sizeof(*record->worker));
+    if (!record->worker)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct json *item = json_item(details, i);
+        record->worker[i] = (struct record_worker){
+            .updates = count_of(item, "updates"),
+            .examples = count_of(item, "examples"),
+            .compute_seconds = count_of(item, "compute_seconds"),
+            .exchange_seconds = count_of(item, "exchange_seconds"),
+            .wait_seconds = count_of(item, "wait_seconds"),
+            .evaluate_seconds = count_of(item, "evaluate_seconds"),
+        };
+    }
+    record->worker_count = count;
+    return STATUS_OK;
+}
+
+static enum status read_run(struct record *record, struct error *error)
+{
+    char path[DISK_PATH_MAX + 16];
+    struct json *root = NULL;
+    snprintf(path, sizeof(path), "%s/run.json", record->path);
+    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &root, error);
+    if (status != STATUS_OK)
+        return status;
+    if (json_is_a_record(root)) {
+        take_configuration(record, root);
+        take_summary(record, root);
+        take_histogram(record, root);
+        status = take_workers(record, root, error);
+    } else {
+        status = error_set(error, STATUS_INVALID, "%s: is not the record of a run", path);
+    }
+    json_release(&root);
+    return status;
+}
+
+/* --- events.jsonl -------------------------------------------------------------------------- */
+
+/* While events are read. */
+struct reading {
+    struct record *record;
+    double offset;    /* From an event's time to the record's. */
+    double last_time; /* Of the last point kept. */
+    size_t point_capacity, evaluation_capacity;
+};
+
+/* Room for one more item of item_bytes in *items; false when memory ran out. */
+static int reserve(void **items, size_t count, size_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return 1;
+    size_t wanted = *capacity ? *capacity * 2 : 64;
+    void *grown = realloc(*items, wanted * item_bytes);
+    if (!grown)
+        return 0;
+    *items = grown;
+    *capacity = wanted;
+    return 1;
+}
+
+/* A session begins. Times go on where the kept ones end; what an earlier session did beyond the
+ * step from which this one starts is done again, and is told again. */
+static void take_start(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    double step = json_number(event, "step");
+    while (record->point_count > 0 && record->points[record->point_count - 1].step > step)
+        record->point_count--;
+    while (record->evaluation_count > 0 &&
+           record->evaluations[record->evaluation_count - 1].step > step)
+        record->evaluation_count--;
+    reading->last_time = record->point_count ? record->points[record->point_count - 1].time : 0;
+    reading->offset = reading->last_time - count_of(event, "time");
+}
+
+static int take_progress(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    void *points = record->points;
+    int room =
+        reserve(&points, record->point_count, &reading->point_capacity, sizeof(*record->points));
+    record->points = points;
+    if (!room)
+        return 0;
+    record->points[record->point_count++] = (struct record_point){
+        .time = json_number(event, "time") + reading->offset,
+        .step = json_number(event, "step"),
+        .epoch = json_number(event, "epoch"),
+        .loss = json_number(event, "loss"),
+        .accuracy = json_number(event, "accuracy"),
+        .images_per_second = json_number(event, "images_per_second"),
+    };
+    return 1;
+}
+
+static int take_evaluation(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    void *evaluations = record->evaluations;
+    int room = reserve(&evaluations, record->evaluation_count, &reading->evaluation_capacity,
+                       sizeof(*record->evaluations));
+    record->evaluations = evaluations;
+    if (!room)
+        return 0;
+    record->evaluations[record->evaluation_count++] = (struct record_evaluation){
+        .time = json_number(event, "time") + reading->offset,
+        .step = json_number(event, "step"),
+        .epoch = json_number(event, "epoch"),
+        .test_loss = json_number(event, "test_loss"),
+        .test_accuracy = json_number(event, "test_accuracy"),
+        .seconds = json_number(event, "seconds"),
+    };
+    return 1;
+}
+
+static enum status take_event(struct reading *reading, const struct json *event,
+                              struct error *error)
+{
+    const char *name = json_text(event, "event");
+    int room = 1;
+    if (!name)
+        return STATUS_OK; /* Somebody else's line: none of our business. */
+    if (strcmp(name, "start") == 0)
+        take_start(reading, event);
+    else if (strcmp(name, "progress") == 0)
+        room = take_progress(reading, event);
+    else if (strcmp(name, "evaluation") == 0)
+        room = take_evaluation(reading, event);
+    return room ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");
+}
+
+static enum status take_lines(struct reading *reading, const char *text, size_t bytes,
+                              const char *path, struct error *error)
+{
+    char name[DISK_PATH_MAX + 64];
+    enum status status = STATUS_OK;
+    size_t line = 1;
+    /* A line without its newline is one a crash cut off: not looked at. */
+    for (const char *end; status == STATUS_OK && (end = memchr(text, '\n', bytes)); line++) {
+        size_t length = (size_t)(end - text);
+        struct json *event = NULL;
+        snprintf(name, sizeof(name), "%s: line %zu", path, line);
+        if (length > 0)
+            status = json_parse(text, length, name, &event, error);
+        if (event)
+            status = take_event(reading, event, error);
+        json_release(&event);
+        text += length + 1;
+        bytes -= length + 1;
+    }
+    return status;
+}
+
+static enum status read_events(struct record *record, struct error *error)
+{
+    char path[DISK_PATH_MAX + 16];
+    void *text = NULL;
+    size_t bytes = 0;
+    struct reading reading = {.record = record};
+    snprintf(path, sizeof(path), "%s/events.jsonl", record->path);
+    enum status status =
+        disk_posix.read_file(disk_posix.context, path, EVENTS_BYTES_MAX, &text, &bytes, error);
+    if (status == STATUS_NOT_FOUND)
+        return STATUS_OK;
+    if (status == STATUS_OK)
+        status = take_lines(&reading, text, bytes, path, error);
+    free(text);
+    return status;
+}
+
+enum status record_read(struct record *record, const char *path, struct error *error)
+{
+    memset(record, 0, sizeof(*record));
+    if (strlen(path) >= sizeof(record->path))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    snprintf(record->path, sizeof(record->path), "%s", path);
+    enum status status = read_run(record, error);
+    if (status == STATUS_OK)
+        status = read_events(record, error);
+    if (status != STATUS_OK)
+        record_free(record);
+    return status;
+}

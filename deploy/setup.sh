@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# setup.sh - installs what Syncopate needs and this machine lacks, from Debian's packages.
+#
+#     deploy/setup.sh build     what compiles and runs the programs
+#     deploy/setup.sh check     and what the tests need
+#     deploy/setup.sh ci        and what the continuous checks need (sanitizers, formatting)
+#
+# Nothing is done, and fast, when all is there. Otherwise: as root, or through sudo, after saying
+# what is missing and what it is for. On a system without apt it lists what to install, and goes on
+# when pkg-config and the tools are found all the same. It never waits for an answer, except that
+# sudo may ask for a password when a person sits at a terminal.
+#
+# Exit code: 0 when the build can go on, 1 when it cannot.
+set -euo pipefail
+
+# One row a package: what for, its Debian name, and a proof that it is there for systems that name
+# their packages otherwise (lib:NAME for pkg-config, tool:NAME for a program, any:- for no proof).
+table_build=(
+    "compiler          gcc                    tool:gcc"
+    "compiler          libc6-dev              any:-"
+    "build             make                   tool:make"
+    "build             pkg-config             tool:pkg-config"
+    "messages          libzmq3-dev            lib:libzmq"
+    "message_headers   libprotobuf-c-dev      lib:libprotobuf-c"
+    "message_headers   protobuf-c-compiler    tool:protoc-c"
+    "matrix_arithmetic libopenblas-dev        lib:openblas"
+    "packed_data_files zlib1g-dev             lib:zlib"
+    "run.json          libjansson-dev         lib:jansson"
+    "SHA-256           libsodium-dev          lib:libsodium"
+    "training_images   dataset-fashion-mnist  any:-"
+)
+table_check=(
+    "unit_tests        check                  lib:check"
+    "network_tests     iproute2               tool:ip"
+    "process_tests     procps                 tool:ps"
+)
+table_ci=(
+    "second_compiler   clang                  tool:clang"
+    "formatting        clang-format           tool:clang-format"
+    "analysis          clang-tidy             tool:clang-tidy"
+    "analysis          cppcheck               tool:cppcheck"
+    "scripts           shellcheck             tool:shellcheck"
+    "sanitizers        libclang-rt-dev        any:-"
+)
+
+usage()
+{
+    echo "usage: setup.sh build|check|ci" >&2
+    exit 2
+}
+
+# Names of the wanted packages that dpkg does not have installed, one a line.
+missing_packages()
+{
+    local installed row what name proof
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 2>/dev/null |
+        sed -n 's/^installed //p')
+    for row in "${rows[@]}"; do
+        read -r what name proof <<<"$row"
+        grep -qxF "$name" <<<"$installed" || echo "$name"
+    done
+}
+
+# Rows whose proof fails: the packages that are truly not there, whoever provides them.
+unproven_rows()
+{
+    local row what name proof
+    for row in "${rows[@]}"; do
+        read -r what name proof <<<"$row"
+        case $proof in
+        tool:*) command -v "${proof#tool:}" >/dev/null 2>&1 || echo "$row" ;;
+        lib:*) pkg-config --exists "${proof#lib:}" 2>/dev/null || echo "$row" ;;
+        esac
+    done
+}
+
+what_for()
+{
+    local row what name proof
+    for row in "${rows[@]}"; do
+        read -r what name proof <<<"$row"
+        if [ "$name" = "$1" ]; then echo "${what//_/ }"; fi
+    done
+}
+
+# The prefix that makes a command run as root, in the array `as_root`; fails when there is none.
+find_root()
+{
+    as_root=()
+    if [ "$(id -u)" -eq 0 ]; then return 0; fi
+    command -v sudo >/dev/null 2>&1 || return 1
+    as_root=(sudo -n)
+    if sudo -n true 2>/dev/null; then return 0; fi
+    if [ -t 0 ] && [ -t 2 ]; then
+        as_root=(sudo)
+        return 0
+    fi
+    return 1
+}
+
+# On a release that lacks one of the packages the others are still worth installing.
+keep_available()
+{
+    local name
+    for name in "$@"; do
+        if apt-cache show --no-all-versions "$name" >/dev/null 2>&1; then
+            echo "$name"
+        else
+            echo "setup: $name is not among this system's packages; going on without it" >&2
+        fi
+    done
+}
+
+install_packages()
+{
+    local apt=(apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3) available
+    if [ "${#as_root[@]}" -gt 0 ]; then
+        apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}")
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    "${apt[@]}" update || echo "setup: apt-get update failed; trying with the lists that are here" >&2
+    mapfile -t available < <(keep_available "$@")
+    if [ "${#available[@]}" -eq 0 ]; then return 0; fi
+    # </dev/null: whatever a package's script might ask, there is nobody to answer.
+    "${apt[@]}" install -y --no-install-recommends "${available[@]}" </dev/null
+}
+
+main()
+{
+    local as_root=() missing=() unproven=() name row what proof
+    mapfile -t missing < <(if command -v dpkg-query >/dev/null 2>&1; then missing_packages; else echo .; fi)
+    if [ "${#missing[@]}" -eq 0 ]; then return 0; fi
+
+    if command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1; then
+        echo "setup: missing here, from Debian's packages:"
+        for name in "${missing[@]}"; do printf 'setup:   %-22s %s\n' "$name" "$(what_for "$name")"; done
+        if find_root; then
+            echo "setup: installing with: ${as_root[*]:+${as_root[*]} }apt-get install --no-install-recommends ${missing[*]}"
+            if install_packages "${missing[@]}"; then
+                echo "setup: done"
+            else
+                echo "setup: apt-get failed" >&2
+            fi
+        else
+            echo "setup: needs root; run: sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
+        fi
+    fi
+
+    mapfile -t unproven < <(unproven_rows)
+    if [ "${#unproven[@]}" -eq 0 ]; then return 0; fi
+    echo "setup: cannot go on without these; install them with this system's package manager:" >&2
+    for row in "${unproven[@]}"; do
+        read -r what name proof <<<"$row"
+        printf 'setup:   %-22s %-18s (looked for %s)\n' "$name" "${what//_/ }" "$proof" >&2
+    done
+    return 1
+}
+
+case ${1-} in
+build) rows=("${table_build[@]}") ;;
+check) rows=("${table_build[@]}" "${table_check[@]}") ;;
+ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_ci[@]}") ;;
+*) usage ;;
+esac
+main

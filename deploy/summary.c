@@ -1,0 +1,116 @@
+#include "deploy/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "deploy/command.h"
+#include "deploy/progress.h"
+
+/* More lines than this tell less than their ends do. */
+#define WORKERS_SHOWN 16
+
+/* Counts in a record are doubles, because JSON's are. */
+static const char *count_text(double count, char text[32])
+{
+    return command_count(count >= 0 && count < 0x1p63 ? (uint64_t)count : 0, text);
+}
+
+static void print_work(FILE *out, const struct record *record)
+{
+    char updates[32], examples[32], rate[32];
+    double worked = 0;
+    for (size_t i = 0; i < record->worker_count; i++)
+        worked += isnan(record->worker[i].examples) ? 0 : record->worker[i].examples;
+    fprintf(out, "  updates        %s of %s", command_count(record->step, updates),
+            command_count(record->steps, examples));
+    if (worked > 0)
+        fprintf(out, ", %s examples computed", count_text(worked, examples));
+    fprintf(out, "\n");
+    if (!isnan(record->seconds))
+        fprintf(out, "  training       %.1f s, %s images/s\n", record->seconds,
+                count_text(record->images_per_second, rate));
+}
+
+static void print_scores(FILE *out, const struct record *record)
+{
+    if (!isnan(record->train_loss))
+        fprintf(out, "  train loss     %.4f", record->train_loss);
+    if (!isnan(record->train_loss) && !isnan(record->train_accuracy))
+        fprintf(out, ", accuracy %.2f %% (mean over the last epoch)", 100 * record->train_accuracy);
+    if (!isnan(record->train_loss))
+        fprintf(out, "\n");
+    if (!isnan(record->test_accuracy))
+        fprintf(out, "  test accuracy  %.2f %%, loss %.4f\n", 100 * record->test_accuracy,
+                record->test_loss);
+}
+
+static void print_gradients(FILE *out, const struct record *record)
+{
+    char text[4][32];
+    if (strcmp(record->mode, "async") == 0 && !isnan(record->staleness_mean))
+        fprintf(out, "  staleness      mean %.2f, max %.0f updates\n", record->staleness_mean,
+                record->staleness_max);
+    if (record->applied > 0)
+        fprintf(out,
+                "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
+                count_text(record->applied, text[0]), count_text(record->stale, text[1]),
+                count_text(record->duplicate, text[2]), count_text(record->rejected, text[3]));
+}
+
+static void print_workers(FILE *out, const struct record *record)
+{
+    for (size_t i = 0; i < record->worker_count; i++) {
+        const struct record_worker *worker = &record->worker[i];
+        if (i == WORKERS_SHOWN) {
+            fprintf(out, "  ...            run.json has all %zu workers\n", record->worker_count);
+            return;
+        }
+        char name[32];
+        snprintf(name, sizeof name, "worker %zu", i);
+        fprintf(out, "  %-14s %.1f s computing, %.1f s exchanging, %.1f s waiting\n", name,
+                worker->compute_seconds, worker->exchange_seconds, worker->wait_seconds);
+    }
+}
+
+static void print_apart(FILE *out, const struct record *record)
+{
+    double evaluation = isnan(record->evaluation_seconds) ? 0 : record->evaluation_seconds;
+    double checkpoint = isnan(record->checkpoint_seconds) ? 0 : record->checkpoint_seconds;
+    fprintf(out, "  apart          %.1f s evaluating, %.1f s writing checkpoints\n", evaluation,
+            checkpoint);
+}
+
+static void print_files(FILE *out, const struct record *record)
+{
+    static const char *const names[] = {"run.json", "events.jsonl", "checkpoints",
+                                        "model.safetensors", "logs"};
+    char path[DISK_PATH_MAX + 32];
+    struct stat there;
+    fprintf(out, "  files          %s:", record->path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", record->path, names[i]);
+        if (stat(path, &there) == 0)
+            fprintf(out, " %s%s", names[i], S_ISDIR(there.st_mode) ? "/" : "");
+    }
+    fprintf(out, "\n");
+    if (record->parameters_sha256[0] != '\0')
+        fprintf(out, "  parameters     sha256 %s\n", record->parameters_sha256);
+    if (record->model_sha256[0] != '\0')
+        fprintf(out, "  model file     sha256 %s\n", record->model_sha256);
+}
+
+void summary_print(FILE *out, const struct record *record)
+{
+    fprintf(out, "%s, %u %s, %u %s: %s%s%s\n", record->mode, record->servers,
+            record->servers == 1 ? "server" : "servers", record->workers,
+            record->workers == 1 ? "worker" : "workers", record->state,
+            record->reason[0] != '\0' ? ", " : "", record->reason);
+    print_work(out, record);
+    print_scores(out, record);
+    print_gradients(out, record);
+    print_workers(out, record);
+    print_apart(out, record);
+    print_files(out, record);
+}

@@ -1,0 +1,131 @@
+/* syncopate - the hand that launches and looks: finds the command and hands over. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/options.h"
+#include "deploy/command.h"
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+};
+
+static const struct command commands[] = {
+    {"run", command_run, "start servers and workers here, watch them, end with a summary"},
+    {"compare", command_compare, "run several modes on the same work, end with table and figures"},
+    {"evaluate", command_evaluate, "score a checkpoint or a model on the test set, no servers"},
+    {"export", command_export, "turn a checkpoint into one model.safetensors"},
+    {"inspect", command_inspect, "what is in a checkpoint, or what a running job is doing"},
+    {"simulate", command_simulate, "a cluster in virtual time: more workers, a slower network"},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+static void print_help(FILE *out)
+{
+    fputs("syncopate - train neural networks with parameter servers, synchronously or not\n"
+          "\n"
+          "usage: syncopate COMMAND [OPTION...]\n"
+          "\n"
+          "commands:\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
+    fputs(
+        "\n"
+        "  syncopate help COMMAND    the options of one command\n"
+        "  syncopate --version\n"
+        "\n"
+        "The servers and workers themselves are syncopate-ps and syncopate-worker; start them by\n"
+        "hand to spread a job over several hosts.\n"
+        "\n"
+        "A first run:  syncopate run --mode sync --epochs 1\n",
+        out);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* How many letters of a, in order, b has too; twice that, less what is left over on either side. */
+static int likeness(const char *a, const char *b)
+{
+    size_t table[2][32] = {{0}};
+    size_t length_a = strnlen(a, 31), length_b = strnlen(b, 31);
+    for (size_t i = 1; i <= length_a; i++) {
+        size_t *above = table[(i - 1) % 2], *row = table[i % 2];
+        for (size_t j = 1; j <= length_b; j++) {
+            size_t longest = above[j] > row[j - 1] ? above[j] : row[j - 1];
+            row[j] = a[i - 1] == b[j - 1] ? above[j - 1] + 1 : longest;
+        }
+    }
+    return 4 * (int)table[length_a % 2][length_b] - (int)length_a - (int)length_b;
+}
+
+static int unknown_command(const char *name)
+{
+    const struct command *nearest = NULL;
+    int best = 0;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        int like = likeness(name, commands[i].name);
+        if (like > best) {
+            best = like;
+            nearest = &commands[i];
+        }
+    }
+    if (nearest != NULL)
+        fprintf(stderr, "syncopate: there is no command '%s'; did you mean '%s'?\n", name,
+                nearest->name);
+    else
+        fprintf(stderr, "syncopate: there is no command '%s'; syncopate --help lists them\n", name);
+    return EXIT_USAGE;
+}
+
+static int help_on(int argc, char **argv)
+{
+    static char help[] = "--help";
+    if (argc < 3) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    const struct command *command = find_command(argv[2]);
+    if (command == NULL)
+        return unknown_command(argv[2]);
+    char *arguments[] = {argv[2], help, NULL};
+    return command->run(2, arguments);
+}
+
+int main(int argc, char **argv)
+{
+    log_init("syncopate", LOG_WARNING);
+    if (argc < 2) {
+        print_help(stdout);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0)
+        return help_on(argc, argv);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("syncopate " SYNCOPATE_VERSION);
+        return EXIT_DONE;
+    }
+    if (argv[1][0] == '-') {
+        fprintf(stderr, "syncopate: a command comes before its options; syncopate --help lists the "
+                        "commands\n");
+        return EXIT_USAGE;
+    }
+    const struct command *command = find_command(argv[1]);
+    if (command == NULL)
+        return unknown_command(argv[1]);
+    return command->run(argc - 1, argv + 1);
+}

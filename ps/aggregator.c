@@ -1,0 +1,131 @@
+#include "ps/aggregator.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels.h"
+
+void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count)
+{
+    assert(aggregator->part_count == 0 && leaf_count > 0);
+    aggregator->leaf_count = leaf_count;
+}
+
+void aggregator_free(struct aggregator *aggregator)
+{
+    for (uint32_t i = 0; i < aggregator->part_count; i++)
+        frame_release(aggregator->parts[i].sum);
+    free(aggregator->parts);
+    memset(aggregator, 0, sizeof *aggregator);
+}
+
+static void part_remove(struct aggregator *aggregator, uint32_t index)
+{
+    aggregator->parts[index] = aggregator->parts[--aggregator->part_count];
+}
+
+static bool is_here(const struct aggregator *aggregator, struct node node)
+{
+    for (uint32_t i = 0; i < aggregator->part_count; i++)
+        if (node_within(node, aggregator->parts[i].node))
+            return true;
+    return false;
+}
+
+static void drop_below(struct aggregator *aggregator, struct node node)
+{
+    for (uint32_t i = 0; i < aggregator->part_count;) {
+        if (node_within(aggregator->parts[i].node, node)) {
+            frame_release(aggregator->parts[i].sum);
+            part_remove(aggregator, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+static bool reserve(struct aggregator *aggregator)
+{
+    if (aggregator->part_count < aggregator->part_capacity)
+        return true;
+    uint32_t capacity = aggregator->part_capacity == 0 ? 8 : 2 * aggregator->part_capacity;
+    struct aggregator_part *parts = realloc(aggregator->parts, capacity * sizeof *parts);
+    if (parts == NULL)
+        return false;
+    aggregator->parts = parts;
+    aggregator->part_capacity = capacity;
+    return true;
+}
+
+/* a + b into whichever of the two may be written, else into new memory. Addition of two floats does
+ * not depend on their order, so left + right needs no more care than the tree already takes. */
+static struct frame *join(struct frame *a, struct frame *b)
+{
+    if (!frame_is_writable(a)) {
+        struct frame *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (!frame_is_writable(a)) {
+        struct frame *copy = frame_create(a->bytes);
+        if (copy == NULL)
+            return NULL;
+        memcpy(copy->data, a->data, a->bytes);
+        frame_release(a);
+        a = copy;
+    }
+    kernels_add(a->data, b->data, a->bytes / sizeof(float));
+    frame_release(b);
+    return a;
+}
+
+/* Index of the waiting sibling of node, or part_count. */
+static uint32_t find_sibling(const struct aggregator *aggregator, struct node node)
+{
+    uint32_t i = 0;
+    struct node sibling = tree_sibling(aggregator->leaf_count, node);
+    while (i < aggregator->part_count && !node_equal(aggregator->parts[i].node, sibling))
+        i++;
+    return i;
+}
+
+enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct node node,
+                                        struct frame *gradient)
+{
+    assert(tree_has(aggregator->leaf_count, node));
+    if (is_here(aggregator, node)) {
+        frame_release(gradient);
+        return AGGREGATOR_DUPLICATE;
+    }
+    if (!reserve(aggregator)) {
+        frame_release(gradient);
+        return AGGREGATOR_MEMORY;
+    }
+    drop_below(aggregator, node);
+
+    while (node.leaf_count < aggregator->leaf_count) {
+        uint32_t i = find_sibling(aggregator, node);
+        if (i == aggregator->part_count)
+            break;
+        struct frame *sum = join(gradient, aggregator->parts[i].sum);
+        if (sum == NULL) {
+            frame_release(gradient);
+            return AGGREGATOR_MEMORY;
+        }
+        part_remove(aggregator, i);
+        gradient = sum;
+        node = tree_parent(aggregator->leaf_count, node);
+    }
+    aggregator->parts[aggregator->part_count++] = (struct aggregator_part){node, gradient};
+    return node.leaf_count == aggregator->leaf_count ? AGGREGATOR_COMPLETE : AGGREGATOR_WAITING;
+}
+
+struct frame *aggregator_take_root(struct aggregator *aggregator)
+{
+    assert(aggregator->part_count == 1 &&
+           aggregator->parts[0].node.leaf_count == aggregator->leaf_count);
+    aggregator->part_count = 0;
+    return aggregator->parts[0].sum;
+}

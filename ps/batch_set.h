@@ -1,0 +1,32 @@
+/* batch_set.h - which batches a chunk has had, so that none is applied to it twice.
+ *
+ * Every batch below `low` is in; the next BATCH_SET_WINDOW are marked in a bitmap. Leases are given
+ * out in order and few are open at a time, so the window is never left in an honest run.
+ *
+ * Threads: plain values. */
+
+#ifndef PS_BATCH_SET_H
+#define PS_BATCH_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BATCH_SET_WINDOW 4096
+
+struct batch_set {
+    uint64_t low;
+    uint64_t bits[BATCH_SET_WINDOW / 64]; /* Batch b, low <= b, is bit b % BATCH_SET_WINDOW. */
+};
+
+/* Every batch below `low` and no other. */
+void batch_set_init(struct batch_set *set, uint64_t low);
+
+bool batch_set_has(const struct batch_set *set, uint64_t batch);
+
+/* Whether a batch not in the set can be added. */
+bool batch_set_can_add(const struct batch_set *set, uint64_t batch);
+
+/* Add one that can be added. */
+void batch_set_add(struct batch_set *set, uint64_t batch);
+
+#endif

@@ -1,0 +1,1172 @@
+#include "ps/coordinator.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hash.h"
+#include "ps/leases.h"
+#include "ps/ledger.h"
+
+#define WAITING_LINE_US    5000000u /* Between lines that say who is waited for. */
+#define FINISHED_REPEAT_US 500000u
+#define UPLOAD_US          5000000u /* A declaration that stops coming is forgotten. */
+#define WINDOWS_AN_EPOCH   40       /* Progress events. */
+#define CUT_MARGIN         2        /* Versions between naming a cut and reaching it. */
+#define NO_STEP            UINT64_MAX
+
+enum state { WAITING, OPENING, GATHERING, RUNNING, CLOSING, FINISHING, OVER };
+
+struct member {
+    bool present, ready, shared, done, bye;
+    uint64_t incarnation, peer, heard_us;
+    char host[64];
+    uint8_t probe_digest[DIGEST_BYTES];
+    struct verdict_counts verdicts; /* Servers: as of the last cut. */
+    struct checkpoint_part part;    /* Servers: of the cut under way. */
+    bool cut_taken, part_written;
+    struct worker_summary summary; /* Workers. */
+};
+
+/* A declaration on its way in. */
+struct upload {
+    uint64_t peer, since_us;
+    uint8_t *bytes;
+    uint8_t *seen; /* One a page. */
+    uint32_t total, received;
+};
+
+/* One epoch's test score, in shares. */
+struct scoring {
+    uint64_t epoch, step;
+    int64_t loss;
+    uint64_t correct, examples;
+    uint64_t took_sum_us, took_max_us;
+    uint64_t reported[JOB_WORKERS_MAX / 64]; /* Bits: workers. */
+};
+
+struct cut {
+    bool under_way, final;
+    uint64_t step, started_us;
+};
+
+struct coordinator {
+    struct coordinator_options options;
+    enum state state;
+    uint64_t entered_us; /* The state. */
+    struct job job;
+    uint8_t *job_bytes; /* [job_size] */
+    uint32_t job_size;
+    uint8_t job_digest[DIGEST_BYTES];
+    struct upload upload;
+    struct member *servers; /* [server_count] */
+    struct member *workers; /* [worker_count] */
+    bool restore;
+    uint64_t first_step, stop_step;
+    bool stopping;
+    uint64_t stop_us;
+    struct ledger ledger;
+    struct leases leases; /* Async. */
+    struct cut cut;
+    uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
+    uint64_t cuts_skipped;
+    struct scoring scoring[2]; /* By epoch % 2. */
+    struct run_summary summary;
+    uint64_t training_us;  /* When training started. */
+    uint64_t window_us, evaluation_us, drain_us;
+    uint64_t waited_us, told_us;
+    int exit_code;
+    char reason[MESSAGE_TEXT_MAX];
+};
+
+/* --- life --------------------------------------------------------------------------------------- */
+
+enum status coordinator_create(struct coordinator **coordinator,
+                               const struct coordinator_options *options, uint64_t now_us)
+{
+    struct coordinator *c = calloc(1, sizeof *c);
+    *coordinator = c;
+    if (c == NULL)
+        return STATUS_MEMORY;
+    c->options = *options;
+    c->entered_us = c->waited_us = now_us;
+    c->last_cut = NO_STEP;
+    c->summary.test_accuracy = c->summary.test_loss = (double)NAN;
+    return STATUS_OK;
+}
+
+static void upload_clear(struct upload *upload)
+{
+    free(upload->bytes);
+    free(upload->seen);
+    memset(upload, 0, sizeof *upload);
+}
+
+void coordinator_destroy(struct coordinator **coordinator)
+{
+    struct coordinator *c = *coordinator;
+    if (c == NULL)
+        return;
+    upload_clear(&c->upload);
+    leases_free(&c->leases);
+    job_free(&c->job);
+    free(c->job_bytes);
+    free(c->servers);
+    free(c->workers);
+    free(c);
+    *coordinator = NULL;
+}
+
+bool coordinator_is_over(const struct coordinator *coordinator)
+{
+    return coordinator->state == OVER;
+}
+
+static void enter(struct coordinator *c, enum state state, uint64_t now_us)
+{
+    c->state = state;
+    c->entered_us = now_us;
+}
+
+static double seconds_since(uint64_t then_us, uint64_t now_us)
+{
+    return (double)(now_us - then_us) * 1e-6;
+}
+
+/* --- sending ------------------------------------------------------------------------------------ */
+
+static struct packet *send_peer(uint64_t peer, enum message_kind kind, struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, TO_PEER, kind);
+    packet->peer = peer;
+    return packet;
+}
+
+/* Answer whoever sent `to`. */
+static struct packet *answer(const struct packet *to, enum message_kind kind,
+                             struct outbox *outbox)
+{
+    struct packet *packet = send_peer(to->peer, kind, outbox);
+    packet->message.request = to->message.request;
+    return packet;
+}
+
+static void event(struct outbox *outbox, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void event(struct outbox *outbox, const char *name, const char *format, ...)
+{
+    struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_EVENT);
+    snprintf(packet->message.event.name, sizeof packet->message.event.name, "%s", name);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(packet->message.event.members, MESSAGE_TEXT_MAX, format, arguments);
+    va_end(arguments);
+}
+
+static void refuse(const struct packet *packet, enum refusal reason, struct outbox *outbox,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void refuse(const struct packet *packet, enum refusal reason, struct outbox *outbox,
+                   const char *format, ...)
+{
+    struct packet *out = answer(packet, MESSAGE_REFUSED, outbox);
+    out->message.refused.reason = reason;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out->message.refused.text, MESSAGE_TEXT_MAX, format, arguments);
+    va_end(arguments);
+    outbox_log(outbox, "refused %s/%u: %s", role_name(packet->message.role),
+               packet->message.index, out->message.refused.text);
+}
+
+static void tell_waiting(const struct packet *packet, struct outbox *outbox, const char *text)
+{
+    snprintf(answer(packet, MESSAGE_WAITING, outbox)->message.waiting.text, MESSAGE_TEXT_MAX, "%s",
+             text);
+}
+
+/* --- the end ------------------------------------------------------------------------------------ */
+
+static double training_seconds(const struct coordinator *c, uint64_t now_us)
+{
+    if (c->training_us == 0)
+        return 0;
+    double all = seconds_since(c->training_us, now_us);
+    return all - (double)(c->evaluation_us + c->drain_us) * 1e-6;
+}
+
+static void write_summary(struct coordinator *c, enum run_state state, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    struct run_summary *summary = &c->summary;
+    struct tally epoch = ledger_last_epoch(&c->ledger);
+    summary->state = state;
+    snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
+    summary->evaluation_seconds = (double)c->evaluation_us * 1e-6;
+    summary->checkpoint_seconds = (double)c->drain_us * 1e-6;
+    summary->train_loss = tally_loss(&epoch);
+    summary->train_accuracy = tally_accuracy(&epoch);
+    if (summary->seconds == 0) /* Training has not ended by itself. */
+        summary->seconds = training_seconds(c, now_us);
+    summary->worker_count = c->job.worker_count;
+    summary->verdicts = (struct verdict_counts){0};
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        verdict_counts_add(&summary->verdicts, &c->servers[i].verdicts);
+    memset(&summary->staleness, 0, sizeof summary->staleness);
+    uint64_t examples = 0;
+    for (uint32_t i = 0; i < c->job.worker_count; i++) {
+        staleness_merge(&summary->staleness, &c->workers[i].summary.staleness);
+        examples += c->workers[i].summary.examples;
+    }
+    summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
+
+    size_t worker_bytes = c->job.worker_count * sizeof(struct worker_summary);
+    struct frame *frame = frame_create(sizeof *summary + worker_bytes);
+    if (frame == NULL)
+        return;
+    memcpy(frame->data, summary, sizeof *summary);
+    struct worker_summary *workers =
+        (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        workers[i] = c->workers[i].summary;
+    struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_SUMMARY);
+    packet->message.run_id = c->options.run_id;
+    packet->payload = frame;
+}
+
+static void tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
+{
+    struct packet *packet = send_peer(peer, MESSAGE_FINISHED, outbox);
+    packet->message.stop.exit_code = (uint32_t)c->exit_code;
+    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", c->reason);
+}
+
+static void tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->told_us = now_us;
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        if (c->workers[i].present && !c->workers[i].bye)
+            tell_finished(c, c->workers[i].peer, outbox);
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        if (c->servers[i].present && !c->servers[i].bye)
+            tell_finished(c, c->servers[i].peer, outbox);
+    if (c->servers == NULL) /* No job yet: only our own router. */
+        tell_finished(c, PEER_LOCAL, outbox);
+}
+
+static void finish(struct coordinator *c, int exit_code, const char *reason, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    if (c->state >= FINISHING)
+        return;
+    c->exit_code = exit_code;
+    snprintf(c->reason, sizeof c->reason, "%s", reason);
+    bool clean = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED ||
+                 exit_code == EXIT_TERMINATED;
+    outbox_log(outbox, "job %s exit=%d%s%s", clean ? "finished" : "ends", exit_code,
+               reason[0] != '\0' ? " reason: " : "", reason);
+    enter(c, FINISHING, now_us);
+    tell_everybody(c, now_us, outbox);
+}
+
+static void fail(struct coordinator *c, int exit_code, uint64_t now_us, struct outbox *outbox,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+static void fail(struct coordinator *c, int exit_code, uint64_t now_us, struct outbox *outbox,
+                 const char *format, ...)
+{
+    char text[MESSAGE_TEXT_MAX];
+    if (c->state >= FINISHING)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(c->reason, sizeof c->reason, "%s", text);
+    if (c->state >= GATHERING)
+        write_summary(c, RUN_FAILED, now_us, outbox);
+    finish(c, exit_code, text, now_us, outbox);
+}
+
+/* --- joining -------------------------------------------------------------------------------------- */
+
+static void send_job(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
+{
+    for (uint32_t offset = 0; offset < c->job_size; offset += JOB_PAGE_BYTES) {
+        struct message_job_page *page =
+            &send_peer(peer, MESSAGE_JOB_PAGE, outbox)->message.job_page;
+        page->offset = offset;
+        page->total = c->job_size;
+        page->bytes = c->job_size - offset < JOB_PAGE_BYTES ? c->job_size - offset
+                                                            : JOB_PAGE_BYTES;
+        memcpy(page->page, c->job_bytes + offset, page->bytes);
+    }
+}
+
+static void welcome(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
+{
+    struct message *message = &send_peer(peer, MESSAGE_WELCOME, outbox)->message;
+    message->welcome.restore = c->restore;
+    message->welcome.restore_step = c->first_step;
+    snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
+}
+
+/* Sync promises equal bits, so everybody's arithmetic must be that of the first of its kind. */
+static bool same_arithmetic(const struct coordinator *c, const struct packet *packet,
+                            const struct member *members, uint32_t count)
+{
+    if (c->options.allow_mixed || c->job.mode != MODE_SYNC)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (members[i].present)
+            return memcmp(members[i].probe_digest, packet->message.join.probe_digest,
+                          DIGEST_BYTES) == 0;
+    return true;
+}
+
+/* Take the sender in as members[index]; false when it was refused. */
+static bool admit(struct coordinator *c, const struct packet *packet, struct member *members,
+                  uint32_t count, uint64_t now_us, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    if (message->index >= count) {
+        refuse(packet, REFUSAL_MEMBER, outbox, "the job has %u %s tasks; there is no %s/%u", count,
+               role_name(message->role), role_name(message->role), message->index);
+        return false;
+    }
+    struct member *member = &members[message->index];
+    if (member->present && member->incarnation != message->incarnation) {
+        refuse(packet, REFUSAL_MEMBER, outbox, "%s/%u is taken by another process (on %s)",
+               role_name(message->role), message->index, member->host);
+        return false;
+    }
+    if (!member->present && !same_arithmetic(c, packet, members, count)) {
+        refuse(packet, REFUSAL_PROBE, outbox,
+               "arithmetic on %s (%s) does not give the same bits as the others'; --allow-mixed "
+               "lets it join",
+               message->join.host, message->join.arithmetic);
+        return false;
+    }
+    if (!member->present)
+        outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
+                   message->join.host, message->join.arithmetic);
+    member->present = true;
+    member->incarnation = message->incarnation;
+    member->peer = packet->peer;
+    member->heard_us = now_us;
+    snprintf(member->host, sizeof member->host, "%s", message->join.host);
+    memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
+    return true;
+}
+
+static void want_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                     struct outbox *outbox)
+{
+    bool busy = c->upload.peer != 0 && c->upload.peer != packet->peer &&
+                now_us - c->upload.since_us < UPLOAD_US;
+    if (busy) {
+        tell_waiting(packet, outbox, "another worker is declaring the job");
+        return;
+    }
+    upload_clear(&c->upload);
+    c->upload.peer = packet->peer;
+    c->upload.since_us = now_us;
+    answer(packet, MESSAGE_WANT_JOB, outbox);
+}
+
+static void start_when_gathered(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+static void handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    if (message->join.version_max < PROTOCOL_VERSION_MIN ||
+        message->join.version_min > PROTOCOL_VERSION_MAX) {
+        refuse(packet, REFUSAL_VERSION, outbox,
+               "protocol versions %u to %u are spoken here, %u to %u there", PROTOCOL_VERSION_MIN,
+               PROTOCOL_VERSION_MAX, message->join.version_min, message->join.version_max);
+        return;
+    }
+    bool worker = message->role == ROLE_WORKER;
+    if (c->state == WAITING && worker) {
+        want_job(c, packet, now_us, outbox);
+    } else if (c->state == WAITING) {
+        tell_waiting(packet, outbox, "no worker has declared a job yet");
+    } else if (worker && memcmp(message->join.job_digest, c->job_digest, DIGEST_BYTES) != 0) {
+        want_job(c, packet, now_us, outbox); /* To name what differs. */
+    } else if (c->state == OPENING) {
+        tell_waiting(packet, outbox, "the run directory is being opened");
+    } else if (worker) {
+        if (!admit(c, packet, c->workers, c->job.worker_count, now_us, outbox))
+            return;
+        welcome(c, packet->peer, outbox);
+        start_when_gathered(c, now_us, outbox);
+    } else if (admit(c, packet, c->servers, c->job.server_count, now_us, outbox)) {
+        send_job(c, packet->peer, outbox);
+        welcome(c, packet->peer, outbox);
+    }
+}
+
+static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
+                       struct outbox *outbox)
+{
+    c->job = *job;
+    c->job_bytes = c->upload.bytes;
+    c->job_size = c->upload.total;
+    c->upload.bytes = NULL;
+    hash_bytes(c->job_bytes, c->job_size, c->job_digest);
+    c->servers = calloc(job->server_count, sizeof *c->servers);
+    c->workers = calloc(job->worker_count, sizeof *c->workers);
+    struct frame *copy = frame_create(c->job_size);
+    if (c->servers == NULL || c->workers == NULL || copy == NULL) {
+        frame_release(copy);
+        fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
+        return;
+    }
+    memcpy(copy->data, c->job_bytes, c->job_size);
+    struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_OPEN_RUN);
+    packet->message.run_id = c->options.run_id;
+    packet->payload = copy;
+    outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
+               mode_name(job->mode), job->worker_count, job->server_count, job->steps,
+               c->options.out);
+    enter(c, OPENING, now_us);
+}
+
+/* The declaration is all here: the job's, or one to be told from it. */
+static void handle_upload(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    char who[64];
+    struct job job;
+    struct error error;
+    snprintf(who, sizeof who, "worker/%u", packet->message.index);
+    if (job_decode(c->upload.bytes, c->upload.total, &job, &error) != STATUS_OK) {
+        refuse(packet, REFUSAL_MALFORMED, outbox, "%s", error.text);
+    } else if (c->state != WAITING) {
+        if (job_compare(&c->job, "the running job", &job, who, JOB_SCOPE_ALL, &error) == STATUS_OK)
+            snprintf(error.text, sizeof error.text, "the declaration is encoded differently");
+        refuse(packet, REFUSAL_JOB, outbox, "%s", error.text);
+        job_free(&job);
+    } else if (job.server_count == 0) {
+        refuse(packet, REFUSAL_JOB, outbox, "the job names no servers");
+        job_free(&job);
+    } else {
+        accept_job(c, &job, now_us, outbox);
+    }
+    upload_clear(&c->upload);
+}
+
+static void handle_job_page(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    const struct message_job_page *page = &packet->message.job_page;
+    struct upload *upload = &c->upload;
+    uint32_t pages = (page->total + JOB_PAGE_BYTES - 1) / JOB_PAGE_BYTES;
+    if (upload->peer != packet->peer)
+        return; /* Not asked for, or not any more. */
+    if (upload->bytes == NULL) {
+        upload->bytes = malloc(page->total);
+        upload->seen = calloc(pages, 1);
+        upload->total = page->total;
+        if (upload->bytes == NULL || upload->seen == NULL) {
+            upload_clear(upload);
+            return;
+        }
+    }
+    uint32_t number = page->offset / JOB_PAGE_BYTES;
+    bool whole = page->bytes == JOB_PAGE_BYTES || page->offset + page->bytes == page->total;
+    if (page->total != upload->total || !whole || upload->seen[number])
+        return;
+    memcpy(upload->bytes + page->offset, page->page, page->bytes);
+    upload->seen[number] = 1;
+    upload->received += page->bytes;
+    upload->since_us = now_us;
+    if (upload->received == upload->total)
+        handle_upload(c, packet, now_us, outbox);
+}
+
+static void handle_run_opened(struct coordinator *c, const struct message_run_opened *opened,
+                              uint64_t now_us, struct outbox *outbox)
+{
+    if (opened->status != STATUS_OK) {
+        fail(c, opened->status == STATUS_MISMATCH ? EXIT_MISMATCH : EXIT_CANNOT_OPEN, now_us,
+             outbox, "%s", opened->text);
+        return;
+    }
+    c->restore = opened->restore;
+    c->first_step = opened->restore ? opened->restore_step : 0;
+    if (c->restore) {
+        outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
+        c->last_cut = c->first_step;
+    }
+    if (c->first_step > c->job.steps) {
+        fail(c, EXIT_MISMATCH, now_us, outbox,
+             "the checkpoint is at step %" PRIu64 ", beyond the %" PRIu64 " steps of this job",
+             c->first_step, c->job.steps);
+        return;
+    }
+    c->stop_step = c->job.steps;
+    ledger_init(&c->ledger, &c->job, c->first_step);
+    if (leases_init(&c->leases, c->job.worker_count, c->first_step, c->job.steps) != STATUS_OK) {
+        fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
+        return;
+    }
+    enter(c, GATHERING, now_us);
+}
+
+/* --- gathering -------------------------------------------------------------------------------------- */
+
+static void list_missing(const struct coordinator *c, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < c->job.server_count && used + 48 < size; i++)
+        if (!c->servers[i].ready)
+            used += (size_t)snprintf(text + used, size - used, "%sps/%u (%s)", used ? ", " : "", i,
+                                     c->servers[i].present ? "loading" : "never seen");
+    for (uint32_t i = 0; i < c->job.worker_count && used + 48 < size; i++)
+        if (!c->workers[i].present)
+            used += (size_t)snprintf(text + used, size - used, "%sworker/%u (never seen)",
+                                     used ? ", " : "", i);
+    if (used + 48 >= size)
+        snprintf(text + used, size - used, ", ...");
+}
+
+static void schedule_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+static void start_when_gathered(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (c->state != GATHERING)
+        return;
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        if (!c->servers[i].ready)
+            return;
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        if (!c->workers[i].present)
+            return;
+
+    enter(c, RUNNING, now_us);
+    c->training_us = c->window_us = now_us;
+    outbox_add(outbox, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server = UINT32_MAX;
+    event(outbox, "start",
+          "\"mode\": \"%s\", \"workers\": %u, \"servers\": %u, \"step\": %" PRIu64
+          ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
+          ", \"update_examples\": %u, \"examples\": %" PRIu64,
+          mode_name(c->job.mode), c->job.worker_count, c->job.server_count, c->first_step,
+          c->job.steps, job_steps_per_epoch(&c->job), c->job.batch, c->job.examples);
+    outbox_log(outbox, "training starts step=%" PRIu64 " of=%" PRIu64, c->first_step, c->job.steps);
+    schedule_cut(c, now_us, outbox);
+    for (uint32_t i = 0; i < c->job.worker_count; i++) {
+        struct message *message = &send_peer(c->workers[i].peer, MESSAGE_START, outbox)->message;
+        message->start.step = c->first_step;
+        message->start.assignment = 1;
+        message->start.members = c->job.worker_count;
+        message->start.position = i;
+        message->start.stop_step = c->stop_step;
+    }
+}
+
+static void handle_ready(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    struct member *server = &c->servers[packet->message.index];
+    if (packet->message.ready.needs_chunks) {
+        outbox_add(outbox, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server =
+            packet->message.index;
+        return;
+    }
+    server->ready = true;
+    server->shared = packet->message.ready.shared;
+    start_when_gathered(c, now_us, outbox);
+}
+
+/* --- cutting ---------------------------------------------------------------------------------------- */
+
+static void begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
+                      struct outbox *outbox)
+{
+    c->cut = (struct cut){.under_way = true, .final = final, .step = step, .started_us = now_us};
+    for (uint32_t i = 0; i < c->job.server_count; i++) {
+        c->servers[i].cut_taken = c->servers[i].part_written = false;
+        struct packet *packet = send_peer(c->servers[i].peer, MESSAGE_CUT, outbox);
+        packet->message.cut.step = step;
+        packet->message.cut.final = final;
+    }
+}
+
+/* Name the next multiple of checkpoint_every that nobody can have reached yet. */
+static void schedule_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t every = c->job.checkpoint_every;
+    if (every == 0 || c->stopping || c->state != RUNNING)
+        return;
+    bool async = c->job.mode == MODE_ASYNC;
+    uint64_t reached = async ? c->leases.next : c->ledger.step + CUT_MARGIN;
+    if (!async && c->ledger.updates == 0)
+        reached = c->first_step + 1; /* Nobody has started. */
+    uint64_t due = (c->last_cut == NO_STEP ? c->first_step : c->last_cut) / every * every + every;
+    while (due < reached && due < c->job.steps) {
+        due += every;
+        c->cuts_skipped++;
+    }
+    if (due >= c->job.steps)
+        return; /* The last one is cut when training has ended. */
+    if (async)
+        c->leases.gate = due;
+    else
+        begin_cut(c, due, false, now_us, outbox);
+}
+
+static bool all_servers(const struct coordinator *c, bool (*has)(const struct member *))
+{
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        if (!has(&c->servers[i]))
+            return false;
+    return true;
+}
+
+static bool member_cut_taken(const struct member *member)
+{
+    return member->cut_taken;
+}
+
+static bool member_part_written(const struct member *member)
+{
+    return member->part_written;
+}
+
+static void abandon_cut(struct coordinator *c, const char *why, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    bool final = c->cut.final;
+    outbox_log(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
+    c->cut.under_way = false;
+    c->cuts_skipped++;
+    if (final) {
+        fail(c, EXIT_CANNOT_OPEN, now_us, outbox, "the last checkpoint was not written: %s", why);
+        return;
+    }
+    event(outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+    c->last_cut = c->cut.step;
+    schedule_cut(c, now_us, outbox);
+}
+
+static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+static void handle_cut_taken(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                             struct outbox *outbox)
+{
+    const struct message_cut_taken *taken = &packet->message.cut_taken;
+    struct member *server = &c->servers[packet->message.index];
+    server->verdicts = taken->verdicts;
+    if (!c->cut.under_way || taken->step != c->cut.step)
+        return;
+    if (!taken->taken) {
+        abandon_cut(c, "training had passed that step", now_us, outbox);
+        return;
+    }
+    server->cut_taken = true;
+    if (all_servers(c, member_cut_taken) && c->job.mode == MODE_ASYNC && !c->cut.final)
+        open_gate(c, now_us, outbox);
+}
+
+static void handle_part_written(struct coordinator *c, const struct packet *packet,
+                                uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_part_written *written = &packet->message.part_written;
+    if (!c->cut.under_way || written->step != c->cut.step ||
+        written->server >= c->job.server_count)
+        return;
+    if (!written->written) {
+        abandon_cut(c, written->text, now_us, outbox);
+        return;
+    }
+    c->servers[written->server].part = written->part;
+    c->servers[written->server].part_written = true;
+    if (!all_servers(c, member_part_written))
+        return;
+    struct frame *parts = frame_create(c->job.server_count * sizeof(struct checkpoint_part));
+    if (parts == NULL) {
+        abandon_cut(c, "out of memory", now_us, outbox);
+        return;
+    }
+    struct checkpoint_part *to = parts->data;
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        to[i] = c->servers[i].part;
+    struct packet *out = outbox_add(outbox, TO_KEEPER, MESSAGE_MANIFEST);
+    out->message.run_id = c->options.run_id;
+    out->message.cut.step = c->cut.step;
+    out->payload = parts;
+}
+
+static void close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->summary.step = c->last_cut;
+    write_summary(c, c->last_cut == c->job.steps ? RUN_DONE : RUN_STOPPED, now_us, outbox);
+}
+
+static void handle_manifest_written(struct coordinator *c, const struct message_run_opened *written,
+                                    uint64_t now_us, struct outbox *outbox)
+{
+    if (!c->cut.under_way || written->restore_step != c->cut.step)
+        return;
+    if (written->status != STATUS_OK) {
+        abandon_cut(c, written->text, now_us, outbox);
+        return;
+    }
+    c->cut.under_way = false;
+    c->last_cut = c->cut.step;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        bytes += c->servers[i].part.bytes;
+    event(outbox, "checkpoint", "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64,
+          c->cut.step, seconds_since(c->cut.started_us, now_us), bytes);
+    if (c->cut.final)
+        close_run(c, now_us, outbox);
+    else
+        schedule_cut(c, now_us, outbox);
+}
+
+/* --- async: leases ---------------------------------------------------------------------------------- */
+
+static void top_up(struct coordinator *c, uint32_t index, struct outbox *outbox)
+{
+    uint64_t batch;
+    struct member *worker = &c->workers[index];
+    while (leases_take(&c->leases, index, &batch))
+        send_peer(worker->peer, MESSAGE_WORK, outbox)->message.work.batch = batch;
+    if (leases_exhausted(&c->leases)) {
+        struct packet *packet = send_peer(worker->peer, MESSAGE_WORK, outbox);
+        packet->message.work.enough = true;
+        packet->message.work.batch = c->leases.limit;
+    }
+}
+
+static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->drain_us += now_us - c->cut.started_us;
+    c->leases.gate = c->job.steps;
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        top_up(c, i, outbox);
+}
+
+static void handle_lease(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    if (c->state != RUNNING || c->job.mode != MODE_ASYNC)
+        return;
+    if (message->lease.finished)
+        leases_finish(&c->leases, message->index, message->lease.batch);
+    bool at_gate = c->leases.next == c->leases.gate && c->leases.gate < c->job.steps;
+    if (at_gate && leases_drained(&c->leases) && !c->cut.under_way && !c->stopping)
+        begin_cut(c, c->leases.gate, false, now_us, outbox);
+    top_up(c, message->index, outbox);
+}
+
+/* --- scores ------------------------------------------------------------------------------------------- */
+
+static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t epoch_steps = job_steps_per_epoch(&c->job);
+    uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
+    bool last = c->ledger.step == c->stop_step;
+    if (c->ledger.window.updates == 0 || (c->ledger.window.updates < wanted && !last))
+        return;
+    struct tally window = ledger_take_window(&c->ledger);
+    struct staleness all = {0};
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        staleness_merge(&all, &c->workers[i].summary.staleness);
+    double seconds = seconds_since(c->window_us, now_us);
+    c->window_us = now_us;
+    event(outbox, "progress",
+          "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %.6f, \"accuracy\": %.6f, "
+          "\"images_per_second\": %.1f, \"staleness_mean\": %.4f, \"staleness_max\": %" PRIu64,
+          c->ledger.step, (double)c->ledger.step / (double)epoch_steps, tally_loss(&window),
+          tally_accuracy(&window), seconds > 0 ? (double)window.examples / seconds : 0.0,
+          all.count > 0 ? (double)all.sum / (double)all.count : 0.0, all.max);
+}
+
+static void handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    const struct message_report *report = &packet->message.report;
+    struct worker_summary *worker = &c->workers[packet->message.index].summary;
+    if (c->state != RUNNING || !ledger_report(&c->ledger, report))
+        return;
+    worker->updates++;
+    worker->examples += report->examples;
+    worker->compute_seconds += (double)report->compute_us * 1e-6;
+    worker->exchange_seconds += (double)report->exchange_us * 1e-6;
+    worker->wait_seconds += (double)report->wait_us * 1e-6;
+    if (report->has_staleness)
+        staleness_add(&worker->staleness, report->staleness);
+    progress(c, now_us, outbox);
+}
+
+static void handle_evaluation(struct coordinator *c, const struct packet *packet,
+                              struct outbox *outbox)
+{
+    const struct message_evaluation *share = &packet->message.evaluation;
+    uint32_t index = packet->message.index;
+    struct scoring *scoring = &c->scoring[share->epoch % 2];
+    if (c->state != RUNNING)
+        return;
+    if (scoring->epoch != share->epoch) {
+        memset(scoring, 0, sizeof *scoring);
+        scoring->epoch = share->epoch;
+        scoring->step = share->step;
+    }
+    if (scoring->reported[index / 64] >> (index % 64) & 1)
+        return;
+    scoring->reported[index / 64] |= (uint64_t)1 << (index % 64);
+    scoring->loss += share->loss;
+    scoring->correct += share->correct;
+    scoring->examples += share->examples;
+    scoring->took_sum_us += share->took_us;
+    if (share->took_us > scoring->took_max_us)
+        scoring->took_max_us = share->took_us;
+    c->workers[index].summary.evaluate_seconds += (double)share->took_us * 1e-6;
+    if (scoring->examples < c->job.test_examples)
+        return;
+
+    /* Sync: all stood still until the slowest was through. Async: each only for its own share. */
+    uint64_t stood = c->job.mode == MODE_SYNC ? scoring->took_max_us
+                                              : scoring->took_sum_us / c->job.worker_count;
+    struct tally tally = {scoring->loss, scoring->correct, scoring->examples, 1};
+    c->evaluation_us += stood;
+    c->summary.test_loss = tally_loss(&tally);
+    c->summary.test_accuracy = tally_accuracy(&tally);
+    event(outbox, "evaluation",
+          "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+          ", \"test_loss\": %.6f, \"test_accuracy\": %.6f, \"seconds\": %.6f",
+          scoring->epoch, scoring->step, c->summary.test_loss, c->summary.test_accuracy,
+          (double)stood * 1e-6);
+}
+
+/* --- stopping and finishing ----------------------------------------------------------------------------- */
+
+static void finish_training(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t step = c->job.mode == MODE_SYNC ? c->stop_step : c->leases.done.low;
+    c->summary.seconds = training_seconds(c, now_us);
+    enter(c, CLOSING, now_us);
+    if (step == c->last_cut && !c->cut.under_way)
+        close_run(c, now_us, outbox); /* Resumed where it had ended: nothing new to keep. */
+    else
+        begin_cut(c, step, true, now_us, outbox);
+}
+
+static void handle_done(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    const struct message_done *done = &packet->message.done;
+    struct member *worker = &c->workers[packet->message.index];
+    if (c->state != RUNNING || worker->done)
+        return;
+    worker->done = true;
+    worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
+    worker->summary.wait_seconds += (double)done->wait_us * 1e-6;
+    if (done->has_staleness)
+        staleness_add(&worker->summary.staleness, done->staleness);
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        if (!c->workers[i].done)
+            return;
+    finish_training(c, now_us, outbox);
+}
+
+/* Somebody was asked to stop (a signal), or failed. */
+static void handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    int code = (int)message->stop.exit_code;
+    if (code != EXIT_INTERRUPTED && code != EXIT_TERMINATED) {
+        fail(c, code, now_us, outbox, "%s/%u: %s", role_name(message->role), message->index,
+             message->stop.reason);
+        return;
+    }
+    if (c->stopping || c->state >= CLOSING)
+        return;
+    c->stopping = true;
+    c->stop_us = now_us;
+    c->exit_code = code;
+    if (c->state < RUNNING) {
+        finish(c, code, "stopped before training started", now_us, outbox);
+        return;
+    }
+    outbox_log(outbox, "stopping: %s", message->stop.reason);
+    event(outbox, "stop", "\"exit_code\": %d", code);
+    if (c->job.mode == MODE_SYNC) {
+        send_peer(PEER_LOCAL, MESSAGE_STOP, outbox);
+        return;
+    }
+    leases_stop(&c->leases);
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        top_up(c, i, outbox);
+}
+
+static void handle_bye(struct coordinator *c, struct member *member, uint64_t now_us)
+{
+    member->bye = true;
+    if (c->state != FINISHING)
+        return;
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        if (c->workers[i].present && !c->workers[i].bye)
+            return;
+    for (uint32_t i = 0; i < c->job.server_count; i++)
+        if (c->servers[i].present && !c->servers[i].bye)
+            return;
+    enter(c, OVER, now_us);
+}
+
+static void handle_status(const struct coordinator *c, const struct packet *packet,
+                          struct outbox *outbox)
+{
+    static const char *const names[] = {"waiting for a job", "opening",   "gathering", "running",
+                                        "closing",           "finishing", "over"};
+    char missing[MESSAGE_TEXT_MAX / 2] = "";
+    uint32_t present = 0;
+    for (uint32_t i = 0; i < c->job.worker_count; i++)
+        present += c->workers[i].present;
+    if (c->state == GATHERING)
+        list_missing(c, missing, sizeof missing);
+    struct tally epoch = ledger_last_epoch(&c->ledger);
+    struct packet *out = answer(packet, MESSAGE_STATUS_ANSWER, outbox);
+    snprintf(out->message.waiting.text, MESSAGE_TEXT_MAX,
+             "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64
+             ", workers: %u of %u, servers: %u, loss: %.4f, test accuracy: %.4f, out: %s%s%s",
+             names[c->state], mode_name(c->job.mode), c->ledger.step, c->job.steps, present,
+             c->job.worker_count, c->job.server_count, tally_loss(&epoch),
+             c->summary.test_accuracy, c->options.out, missing[0] ? ", waiting for: " : "",
+             missing);
+}
+
+/* --- dispatch ------------------------------------------------------------------------------------------- */
+
+/* The member that sent this, or NULL when it is none of this run's. */
+static struct member *find_member(struct coordinator *c, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    struct member *members = message->role == ROLE_PS ? c->servers : c->workers;
+    uint32_t count = message->role == ROLE_PS ? c->job.server_count : c->job.worker_count;
+    if ((message->role != ROLE_PS && message->role != ROLE_WORKER) || members == NULL ||
+        message->index >= count || message->run_id != c->options.run_id)
+        return NULL;
+    struct member *member = &members[message->index];
+    return member->present && member->incarnation == message->incarnation ? member : NULL;
+}
+
+static void handle_member(struct coordinator *c, struct member *member, struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    bool server = packet->message.role == ROLE_PS;
+    member->heard_us = now_us;
+    member->peer = packet->peer;
+    switch (packet->message.kind) {
+    case MESSAGE_PING:
+        answer(packet, MESSAGE_PONG, outbox);
+        break;
+    case MESSAGE_STOP:
+        handle_stop(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_BYE:
+        handle_bye(c, member, now_us);
+        break;
+    case MESSAGE_READY:
+        if (server)
+            handle_ready(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_CUT_TAKEN:
+        if (server)
+            handle_cut_taken(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_PART_WRITTEN:
+        if (server)
+            handle_part_written(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE: /* A server that does not see our disk. */
+        if (server) {
+            *outbox_add(outbox, TO_KEEPER, MESSAGE_CHUNK_STATE) = *packet;
+            packet->payload = NULL;
+        }
+        break;
+    case MESSAGE_STOP_AT:
+        if (server && packet->peer == PEER_LOCAL)
+            c->stop_step = packet->message.stop_at.step;
+        break;
+    case MESSAGE_LEASE:
+        if (!server)
+            handle_lease(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_REPORT:
+        if (!server)
+            handle_report(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_EVALUATION:
+        if (!server)
+            handle_evaluation(c, packet, outbox);
+        break;
+    case MESSAGE_DONE:
+        if (!server)
+            handle_done(c, packet, now_us, outbox);
+        break;
+    default:
+        refuse(packet, REFUSAL_MALFORMED, outbox, "%s is not for a server",
+               message_kind_name(packet->message.kind));
+    }
+}
+
+static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    enum message_kind kind = packet->message.kind;
+    struct member *member = find_member(c, packet);
+    if (kind == MESSAGE_STATUS)
+        handle_status(c, packet, outbox);
+    else if (c->state >= FINISHING && kind != MESSAGE_BYE)
+        tell_finished(c, packet->peer, outbox);
+    else if (kind == MESSAGE_JOIN)
+        handle_join(c, packet, now_us, outbox);
+    else if (kind == MESSAGE_JOB_PAGE)
+        handle_job_page(c, packet, now_us, outbox);
+    else if (kind == MESSAGE_STOP && c->state < GATHERING)
+        handle_stop(c, packet, now_us, outbox);
+    else if (member != NULL)
+        handle_member(c, member, packet, now_us, outbox);
+    else if (kind != MESSAGE_BYE)
+        refuse(packet, REFUSAL_RUN, outbox, "not a process of the run served here");
+    else if (c->servers == NULL && c->state == FINISHING)
+        enter(c, OVER, now_us); /* Our own router; nobody else ever came. */
+}
+
+void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    handle(coordinator, packet, now_us, outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *packet,
+                               uint64_t now_us, struct outbox *outbox)
+{
+    struct coordinator *c = coordinator;
+    const struct message *message = &packet->message;
+    switch (message->kind) {
+    case MESSAGE_RUN_OPENED:
+        if (c->state == OPENING)
+            handle_run_opened(c, &message->run_opened, now_us, outbox);
+        break;
+    case MESSAGE_PART_WRITTEN:
+        handle_part_written(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE: /* Out of a checkpoint, for another server. */
+        if (message->chunk_state.server < c->job.server_count) {
+            struct packet *out = outbox_add(outbox, TO_PEER, MESSAGE_CHUNK_STATE);
+            *out = *packet;
+            out->peer = c->servers[message->chunk_state.server].peer;
+            packet->payload = NULL;
+        }
+        break;
+    case MESSAGE_MANIFEST_WRITTEN:
+        handle_manifest_written(c, &message->run_opened, now_us, outbox);
+        break;
+    case MESSAGE_SUMMARY_WRITTEN:
+        if (c->state != CLOSING)
+            break;
+        if (message->run_opened.status != STATUS_OK)
+            finish(c, EXIT_CANNOT_OPEN, message->run_opened.text, now_us, outbox);
+        else
+            finish(c, c->stopping ? c->exit_code : EXIT_DONE, c->stopping ? "stopped" : "", now_us,
+                   outbox);
+        break;
+    default:
+        break;
+    }
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- time ----------------------------------------------------------------------------------------------- */
+
+static void check_silence(struct coordinator *c, const struct member *members, uint32_t count,
+                          enum role role, uint64_t now_us, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        double silent = seconds_since(members[i].heard_us, now_us);
+        if (members[i].present && members[i].peer != PEER_LOCAL && !members[i].bye &&
+            silent > c->options.worker_timeout)
+            fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "lost %s/%u (on %s): nothing heard for %.1f s",
+                 role_name(role), i, members[i].host, silent);
+    }
+}
+
+static void say_who_is_missing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char missing[MESSAGE_TEXT_MAX / 2] = "";
+    double waited = seconds_since(c->entered_us, now_us);
+    list_missing(c, missing, sizeof missing);
+    if (waited > c->options.start_timeout) {
+        fail(c, EXIT_START_TIMEOUT, now_us, outbox, "start timed out after %.0f s waiting for %s",
+             waited, missing);
+    } else if (now_us - c->waited_us >= WAITING_LINE_US) {
+        c->waited_us = now_us;
+        outbox_log(outbox, "waiting %.0f s for %s", waited, missing);
+        event(outbox, "waiting", "\"text\": \"%.0f s for %s\"", waited, missing);
+    }
+}
+
+void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox)
+{
+    struct coordinator *c = coordinator;
+    if (c->state >= GATHERING && c->state <= CLOSING) {
+        check_silence(c, c->workers, c->job.worker_count, ROLE_WORKER, now_us, outbox);
+        check_silence(c, c->servers, c->job.server_count, ROLE_PS, now_us, outbox);
+    }
+    switch (c->state) {
+    case WAITING:
+        if (seconds_since(c->entered_us, now_us) > c->options.start_timeout) {
+            finish(c, EXIT_START_TIMEOUT, "start timed out: no worker has declared a job", now_us,
+                   outbox);
+        } else if (now_us - c->waited_us >= WAITING_LINE_US) {
+            c->waited_us = now_us;
+            outbox_log(outbox, "waiting %.0f s for a worker to declare a job",
+                       seconds_since(c->entered_us, now_us));
+        }
+        break;
+    case OPENING:
+        if (seconds_since(c->entered_us, now_us) > c->options.start_timeout)
+            fail(c, EXIT_START_TIMEOUT, now_us, outbox, "the run directory %s does not open",
+                 c->options.out);
+        break;
+    case GATHERING:
+        say_who_is_missing(c, now_us, outbox);
+        break;
+    case RUNNING:
+        if (c->stopping && seconds_since(c->stop_us, now_us) > c->options.stop_timeout) {
+            char text[64] = "there is no checkpoint";
+            if (c->last_cut != NO_STEP)
+                snprintf(text, sizeof text, "the checkpoint at step %" PRIu64 " stands",
+                         c->last_cut);
+            fail(c, c->exit_code, now_us, outbox, "stopping took longer than %.0f s; %s",
+                 c->options.stop_timeout, text);
+        }
+        break;
+    case CLOSING:
+        if (seconds_since(c->entered_us, now_us) > c->options.stop_timeout)
+            fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
+                 "the last checkpoint was not written within %.0f s", c->options.stop_timeout);
+        break;
+    case FINISHING:
+        if (seconds_since(c->entered_us, now_us) > c->options.worker_timeout)
+            enter(c, OVER, now_us);
+        else if (now_us - c->told_us >= FINISHED_REPEAT_US)
+            tell_everybody(c, now_us, outbox);
+        break;
+    case OVER:
+        break;
+    }
+}

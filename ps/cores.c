@@ -1,0 +1,124 @@
+#include "ps/cores.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us)
+{
+    memset(cores, 0, sizeof *cores);
+    cores->owner_count = options->router.owner_count;
+    enum status status = router_create(&cores->router, &options->router, now_us);
+    if (status == STATUS_OK)
+        status = keeper_create(&cores->keeper, &options->keeper);
+    if (status == STATUS_OK && options->router.server == 0)
+        status = coordinator_create(&cores->coordinator, &options->coordinator, now_us);
+    if (status != STATUS_OK)
+        cores_free(cores);
+    return status;
+}
+
+void cores_free(struct cores *cores)
+{
+    for (uint32_t i = 0; cores->owners != NULL && i < cores->owner_count; i++)
+        owner_destroy(&cores->owners[i]);
+    free(cores->owners);
+    keeper_destroy(&cores->keeper);
+    coordinator_destroy(&cores->coordinator);
+    router_destroy(&cores->router); /* Last: the others look at its plan. */
+    memset(cores, 0, sizeof *cores);
+}
+
+enum status cores_make_owners(struct cores *cores)
+{
+    assert(cores->owners == NULL && router_plan(cores->router) != NULL);
+    cores->owners = calloc(cores->owner_count, sizeof *cores->owners);
+    if (cores->owners == NULL)
+        return STATUS_MEMORY;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
+        status = owner_create(&cores->owners[i], router_plan(cores->router), i, cores->owner_count);
+    return status;
+}
+
+void cores_receive(struct cores *cores, struct packet *packet, bool from_server_0, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    if (from_server_0)
+        router_handle_coordinator(cores->router, packet, now_us, outbox);
+    else if (cores->coordinator != NULL && packet->message.kind != MESSAGE_EXCHANGE)
+        coordinator_handle(cores->coordinator, packet, now_us, outbox);
+    else
+        router_handle_peer(cores->router, packet, now_us, outbox);
+}
+
+/* What the keeper tells the coordinator; everything else comes from routers and owners. */
+static bool is_from_keeper(enum message_kind kind)
+{
+    return kind == MESSAGE_RUN_OPENED || kind == MESSAGE_PART_WRITTEN ||
+           kind == MESSAGE_CHUNK_STATE || kind == MESSAGE_MANIFEST_WRITTEN ||
+           kind == MESSAGE_SUMMARY_WRITTEN;
+}
+
+static void deliver_to_coordinator(struct cores *cores, struct outgoing *item, uint64_t now_us,
+                                   struct outbox *outbox)
+{
+    struct packet *packet = &item->packet;
+    router_stamp(cores->router, &packet->message);
+    packet->peer = PEER_LOCAL;
+    if (cores->coordinator == NULL)
+        *outbox_add(outbox, TO_SERVER, packet->message.kind) = *packet;
+    else if (is_from_keeper(packet->message.kind))
+        coordinator_handle_keeper(cores->coordinator, packet, now_us, outbox);
+    else
+        coordinator_handle(cores->coordinator, packet, now_us, outbox);
+}
+
+bool cores_is_for_wire(const struct outgoing *item)
+{
+    return item->to == TO_SERVER ||
+           (item->to == TO_PEER && item->packet.peer != PEER_LOCAL &&
+            item->packet.message.role == ROLE_PS);
+}
+
+void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    struct packet *packet = &item->packet;
+    switch (item->to) {
+    case TO_ROUTER:
+        router_handle_inside(cores->router, packet, now_us, outbox);
+        break;
+    case TO_COORDINATOR:
+        deliver_to_coordinator(cores, item, now_us, outbox);
+        break;
+    case TO_OWNER:
+        owner_handle(cores->owners[item->index], packet, now_us, outbox);
+        break;
+    case TO_KEEPER:
+        keeper_handle(cores->keeper, packet, outbox);
+        break;
+    case TO_PEER:
+        router_stamp(cores->router, &packet->message);
+        if (packet->peer == PEER_LOCAL)
+            router_handle_coordinator(cores->router, packet, now_us, outbox);
+        else
+            *outbox_add(outbox, TO_PEER, packet->message.kind) = *packet;
+        break;
+    default:
+        assert(!"an item for no core");
+    }
+}
+
+void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox)
+{
+    if (cores->coordinator != NULL)
+        coordinator_tick(cores->coordinator, now_us, outbox);
+    router_tick(cores->router, now_us, outbox);
+}
+
+bool cores_are_over(const struct cores *cores)
+{
+    return router_state(cores->router) == ROUTER_OVER &&
+           (cores->coordinator == NULL || coordinator_is_over(cores->coordinator));
+}

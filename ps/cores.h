@@ -1,0 +1,57 @@
+/* cores.h - the cores of one server and which message goes to which.
+ *
+ * The one place that knows how router, coordinator, owners and keeper are wired. Threads (server.c)
+ * and the simulator both drive it, so what is simulated is what runs.
+ *
+ * Threads: each core belongs to one thread; cores_deliver touches only the core an item is for.
+ * Ownership: owns all cores. */
+
+#ifndef PS_CORES_H
+#define PS_CORES_H
+
+#include <stdbool.h>
+
+#include "common/outbox.h"
+#include "ps/coordinator.h"
+#include "ps/keeper.h"
+#include "ps/owner.h"
+#include "ps/router.h"
+
+struct cores {
+    struct router *router;
+    struct coordinator *coordinator; /* Server 0 only, else NULL. */
+    struct keeper *keeper;
+    struct owner **owners; /* [owner_count], NULL until the plan is there. */
+    uint32_t owner_count;
+};
+
+struct cores_options {
+    struct router_options router;
+    struct coordinator_options coordinator; /* Used on server 0. */
+    struct keeper_options keeper;
+};
+
+enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);
+void cores_free(struct cores *cores);
+
+/* Make the owners once router_plan is there. */
+enum status cores_make_owners(struct cores *cores);
+
+/* A message that came over the wire, from a peer of the listening endpoint or from server 0. */
+void cores_receive(struct cores *cores, struct packet *packet, bool from_server_0, uint64_t now_us,
+                   struct outbox *outbox);
+
+/* Give an item to the core it is for. Items for the wire come back in the outbox stamped: TO_PEER
+ * with a real peer, TO_SERVER 0. Everything else in the outbox is to be delivered in turn. */
+void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
+                   struct outbox *outbox);
+
+/* Whether an item is for the wire and stamped already. */
+bool cores_is_for_wire(const struct outgoing *item);
+
+void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox);
+
+/* Nothing is left to do: the router is over and so is the coordinator, if there is one. */
+bool cores_are_over(const struct cores *cores);
+
+#endif

@@ -1,0 +1,485 @@
+#include "ps/owner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels.h"
+#include "ps/aggregator.h"
+#include "ps/batch_set.h"
+#include "ps/chunk.h"
+
+/* A worker's request that waits for a version. */
+struct parked {
+    bool waiting;
+    uint64_t peer, request, want_version, since_us;
+    enum verdict verdict;
+};
+
+struct owned {
+    struct chunk chunk;
+    struct aggregator aggregator; /* Sync. */
+    struct batch_set batches;     /* Async. */
+    struct parked *parked;        /* [worker_count] */
+    uint64_t cut_step; /* Snapshot when this version is reached; UINT64_MAX for none. */
+    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+};
+
+struct owner {
+    const struct plan *plan;
+    uint32_t index;
+    struct owned *owned; /* [owned_count] in order of chunk index. */
+    uint32_t owned_count;
+    uint32_t to_load;   /* Chunks not loaded yet. */
+    uint32_t to_cut;    /* Chunks not cut yet. */
+    struct verdict_counts verdicts;
+};
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+/* Chunks of one server, numbered in partition order. */
+static uint32_t place_on_server(const struct plan *plan, uint32_t chunk)
+{
+    uint32_t server = plan->partition.chunks[chunk].server, place = 0;
+    for (uint32_t i = 0; i < chunk; i++)
+        place += plan->partition.chunks[i].server == server;
+    return place;
+}
+
+uint32_t owner_of_chunk(const struct plan *plan, uint32_t chunk, uint32_t count)
+{
+    return count <= 1 ? 0 : place_on_server(plan, chunk) % count;
+}
+
+static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk)
+{
+    owned->cut_step = UINT64_MAX;
+    owned->parked = calloc(plan->job.worker_count, sizeof *owned->parked);
+    enum status status = chunk_init(&owned->chunk, plan, chunk);
+    return owned->parked == NULL ? STATUS_MEMORY : status;
+}
+
+enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
+                         uint32_t count)
+{
+    struct owner *o = calloc(1, sizeof *o);
+    *owner = o;
+    if (o == NULL)
+        return STATUS_MEMORY;
+    o->plan = plan;
+    o->index = index;
+    o->owned = calloc(plan->chunk_count / count + 1, sizeof *o->owned);
+    if (o->owned == NULL)
+        goto fail;
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
+        if (plan->partition.chunks[i].server != plan->server || place++ % count != index)
+            continue;
+        if (owned_init(&o->owned[o->owned_count++], plan, i) != STATUS_OK)
+            goto fail;
+    }
+    return STATUS_OK;
+fail:
+    owner_destroy(owner);
+    return STATUS_MEMORY;
+}
+
+void owner_destroy(struct owner **owner)
+{
+    struct owner *o = *owner;
+    if (o == NULL)
+        return;
+    for (uint32_t i = 0; i < o->owned_count; i++) {
+        chunk_free(&o->owned[i].chunk);
+        aggregator_free(&o->owned[i].aggregator);
+        free(o->owned[i].parked);
+    }
+    free(o->owned);
+    free(o);
+    *owner = NULL;
+}
+
+static struct owned *find_chunk(struct owner *owner, uint32_t index)
+{
+    uint32_t low = 0, high = owner->owned_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (owner->owned[middle].chunk.index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < owner->owned_count && owner->owned[low].chunk.index == index;
+    return found ? &owner->owned[low] : NULL;
+}
+
+static struct owned *find_first(struct owner *owner, uint64_t first)
+{
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        if (owner->owned[i].chunk.first == first)
+            return &owner->owned[i];
+    return NULL;
+}
+
+/* Training cannot go on: everybody is told through the coordinator. */
+static void give_up(struct outbox *outbox, const char *text)
+{
+    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP);
+    packet->message.stop.exit_code = EXIT_TRAINING_FAILED;
+    snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
+}
+
+/* --- loading ------------------------------------------------------------------------------------ */
+
+static void open_chunk(struct owner *owner, struct owned *owned)
+{
+    const struct job *job = &owner->plan->job;
+    batch_set_init(&owned->batches, owned->chunk.version);
+    if (job->mode == MODE_SYNC && owned->chunk.version < job->steps)
+        aggregator_open(&owned->aggregator, job_batch(job, owned->chunk.version).leaves);
+}
+
+static void chunk_loaded(struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    open_chunk(owner, owned);
+    if (--owner->to_load == 0)
+        outbox_add(outbox, TO_ROUTER, MESSAGE_LOADED)->message.index = owner->index;
+}
+
+static void handle_load(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+{
+    owner->to_load = owner->owned_count;
+    if (owner->owned_count == 0)
+        outbox_add(outbox, TO_ROUTER, MESSAGE_LOADED)->message.index = owner->index;
+    for (uint32_t i = 0; i < owner->owned_count; i++) {
+        struct owned *owned = &owner->owned[i];
+        owned->arrays_loaded = 0;
+        if (packet->message.load.restore)
+            continue; /* CHUNK_STATE will bring it. */
+        chunk_initialize(&owned->chunk);
+        chunk_loaded(owner, owned, outbox);
+    }
+}
+
+static void handle_chunk_state(struct owner *owner, const struct packet *packet,
+                               struct outbox *outbox)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    struct owned *owned = find_first(owner, state->first);
+    uint32_t arrays = 1 + owner->plan->optimizer->slot_count;
+    if (owned == NULL || owner->to_load == 0 || state->count != owned->chunk.count ||
+        state->array >= arrays || packet->payload == NULL ||
+        packet->payload->bytes != state->count * sizeof(float) ||
+        owned->arrays_loaded >> state->array & 1)
+        return; /* Repeated, or not ours: nothing to change. */
+    memcpy(chunk_array(&owned->chunk, state->array), packet->payload->data,
+           packet->payload->bytes);
+    owned->arrays_loaded |= 1u << state->array;
+    if (owned->arrays_loaded != (1u << arrays) - 1)
+        return;
+    owned->chunk.version = state->step;
+    chunk_loaded(owner, owned, outbox);
+}
+
+/* --- cutting ------------------------------------------------------------------------------------ */
+
+static void owner_cut_done(struct owner *owner, uint64_t step, bool taken, struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, TO_ROUTER, MESSAGE_OWNER_CUT);
+    packet->message.index = owner->index;
+    packet->message.cut_taken =
+        (struct message_cut_taken){.step = step, .taken = taken, .verdicts = owner->verdicts};
+}
+
+/* Slots are copied, because the next update writes them; values are only referred to, because the
+ * next update then goes elsewhere. */
+static struct frame *snapshot_array(struct owned *owned, uint32_t array)
+{
+    if (array == 0)
+        return frame_retain(owned->chunk.values);
+    struct frame *copy = frame_create(owned->chunk.count * sizeof(float));
+    if (copy != NULL)
+        memcpy(copy->data, chunk_array(&owned->chunk, array), copy->bytes);
+    return copy;
+}
+
+static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    uint64_t step = owned->cut_step;
+    owned->cut_step = UINT64_MAX;
+    for (uint32_t array = 0; array <= owner->plan->optimizer->slot_count; array++) {
+        struct frame *frame = snapshot_array(owned, array);
+        if (frame == NULL) {
+            give_up(outbox, "out of memory for a checkpoint");
+            return;
+        }
+        struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_CHUNK_STATE);
+        packet->payload = frame;
+        packet->message.chunk_state = (struct message_chunk_state){
+            .step = step,
+            .first = owned->chunk.first,
+            .count = owned->chunk.count,
+            .array = array,
+            .server = owner->plan->server,
+        };
+    }
+    if (--owner->to_cut == 0)
+        owner_cut_done(owner, step, true, outbox);
+}
+
+/* All chunks as of version `step`: now, or when each gets there. If one is past it already the cut
+ * cannot be made, and the coordinator will name a later step. */
+static void handle_cut(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+{
+    uint64_t step = packet->message.cut.step;
+    bool possible = true;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        possible = possible && owner->owned[i].chunk.version <= step;
+    if (!possible || owner->owned_count == 0) {
+        owner_cut_done(owner, step, possible, outbox);
+        return;
+    }
+    owner->to_cut = owner->owned_count;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        owner->owned[i].cut_step = step;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        if (owner->owned[i].chunk.version == step)
+            cut_chunk(owner, &owner->owned[i], outbox);
+}
+
+/* --- exchanging --------------------------------------------------------------------------------- */
+
+static struct packet *add_result(struct owned *owned, uint64_t peer, uint64_t request,
+                                 enum verdict verdict, struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, TO_ROUTER, MESSAGE_RESULT);
+    packet->peer = peer;
+    packet->message.request = request;
+    packet->message.result = (struct message_result){
+        .chunk = owned->chunk.index,
+        .verdict = verdict,
+        .version = owned->chunk.version,
+    };
+    return packet;
+}
+
+static void attach_values(struct packet *packet, struct frame *values, uint64_t version)
+{
+    packet->message.result.version = version;
+    packet->message.result.parameters = true;
+    packet->payload = frame_retain(values);
+}
+
+static void count_verdict(struct owner *owner, enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_APPLIED:
+        owner->verdicts.applied++;
+        break;
+    case VERDICT_STALE:
+        owner->verdicts.stale++;
+        break;
+    case VERDICT_DUPLICATE:
+        owner->verdicts.duplicate++;
+        break;
+    case VERDICT_REJECTED:
+        owner->verdicts.rejected++;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Name the element of a gradient that is not finite. */
+static void not_finite(const struct owner *owner, const struct owned *owned,
+                       const struct packet *packet, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const float *gradient = packet->payload->data;
+    uint64_t i = 0;
+    while (i < owned->chunk.count && kernels_all_finite(gradient + i, 1))
+        i++;
+    char text[MESSAGE_TEXT_MAX];
+    snprintf(text, sizeof text,
+             "gradient is not finite: step %llu, leaves %u to %u, variable %s, from worker/%u",
+             (unsigned long long)exchange->step, exchange->node.first_leaf,
+             exchange->node.first_leaf + exchange->node.leaf_count - 1,
+             plan_variable_at(owner->plan, owned->chunk.first + i), packet->message.index);
+    give_up(outbox, text);
+}
+
+/* Answer a request for exactly version `want` (sync): now, later, or never again. */
+static void answer_version(struct owned *owned, const struct packet *packet, enum verdict verdict,
+                           uint64_t now_us, struct outbox *outbox)
+{
+    const struct chunk *chunk = &owned->chunk;
+    const struct message_exchange *exchange = &packet->message.exchange;
+    uint64_t want = exchange->want_version;
+    if (want == chunk->version || (want + 1 == chunk->version && chunk->previous != NULL)) {
+        struct packet *result =
+            add_result(owned, packet->peer, packet->message.request, verdict, outbox);
+        attach_values(result, want == chunk->version ? chunk->values : chunk->previous, want);
+    } else if (want < chunk->version) {
+        struct packet *answer = outbox_add(outbox, TO_ROUTER, MESSAGE_MOVED_ON);
+        answer->peer = packet->peer;
+        answer->message.request = packet->message.request;
+        answer->message.moved_on.chunk = chunk->index;
+        answer->message.moved_on.version = chunk->version;
+    } else {
+        /* One place a worker: a repeated request takes the place of the one before. */
+        owned->parked[packet->message.index] = (struct parked){
+            .waiting = true,
+            .peer = packet->peer,
+            .request = packet->message.request,
+            .want_version = want,
+            .since_us = now_us,
+            .verdict = verdict,
+        };
+    }
+}
+
+static void release_parked(struct owner *owner, struct owned *owned, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < owner->plan->job.worker_count; i++) {
+        struct parked *parked = &owned->parked[i];
+        if (!parked->waiting || parked->want_version != owned->chunk.version)
+            continue;
+        struct packet *result =
+            add_result(owned, parked->peer, parked->request, parked->verdict, outbox);
+        attach_values(result, owned->chunk.values, owned->chunk.version);
+        uint64_t held = now_us - parked->since_us;
+        result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
+        parked->waiting = false;
+    }
+}
+
+/* The step's root is complete: apply, version + 1, and only then release. */
+static bool commit(struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    const struct job *job = &owner->plan->job;
+    struct frame *root = aggregator_take_root(&owned->aggregator);
+    uint32_t examples = job_batch(job, owned->chunk.version).examples;
+    enum status status = chunk_apply(&owned->chunk, root->data, examples, true);
+    frame_release(root);
+    if (status != STATUS_OK) {
+        give_up(outbox, "out of memory for an update");
+        return false;
+    }
+    if (owned->chunk.version < job->steps)
+        aggregator_open(&owned->aggregator, job_batch(job, owned->chunk.version).leaves);
+    if (owned->cut_step == owned->chunk.version)
+        cut_chunk(owner, owned, outbox);
+    return true;
+}
+
+static void exchange_sync(struct owner *owner, struct owned *owned, struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    struct chunk *chunk = &owned->chunk;
+    const struct message_exchange *exchange = &packet->message.exchange;
+    enum verdict verdict = VERDICT_NONE;
+    bool committed = false;
+
+    if (exchange->gradient && exchange->step < chunk->version) {
+        verdict = VERDICT_STALE;
+    } else if (exchange->gradient && exchange->step > chunk->version) {
+        verdict = VERDICT_REJECTED; /* Made from a version that does not exist yet. */
+    } else if (exchange->gradient &&
+               !kernels_all_finite(packet->payload->data, chunk->count)) {
+        verdict = VERDICT_REJECTED;
+        not_finite(owner, owned, packet, outbox);
+    } else if (exchange->gradient) {
+        /* Whoever computed from this version has seen every chunk reach it. */
+        chunk_drop_previous(chunk);
+        enum aggregator_result result =
+            aggregator_offer(&owned->aggregator, exchange->node, packet->payload);
+        packet->payload = NULL;
+        verdict = result == AGGREGATOR_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_APPLIED;
+        if (result == AGGREGATOR_MEMORY)
+            give_up(outbox, "out of memory for a gradient");
+        committed = result == AGGREGATOR_COMPLETE && commit(owner, owned, outbox);
+    }
+
+    count_verdict(owner, verdict);
+    if (!exchange->want)
+        add_result(owned, packet->peer, packet->message.request, verdict, outbox);
+    else
+        answer_version(owned, packet, verdict, now_us, outbox);
+    if (committed)
+        release_parked(owner, owned, now_us, outbox);
+}
+
+static enum verdict apply_async(struct owner *owner, struct owned *owned,
+                                const struct packet *packet, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    if (batch_set_has(&owned->batches, exchange->step))
+        return VERDICT_DUPLICATE;
+    if (!batch_set_can_add(&owned->batches, exchange->step) ||
+        exchange->base_version > owned->chunk.version)
+        return VERDICT_REJECTED;
+    if (!kernels_all_finite(packet->payload->data, owned->chunk.count)) {
+        not_finite(owner, owned, packet, outbox);
+        return VERDICT_REJECTED;
+    }
+    if (chunk_apply(&owned->chunk, packet->payload->data, exchange->examples, false) !=
+        STATUS_OK) {
+        give_up(outbox, "out of memory for an update");
+        return VERDICT_REJECTED;
+    }
+    batch_set_add(&owned->batches, exchange->step);
+    return VERDICT_APPLIED;
+}
+
+static void exchange_async(struct owner *owner, struct owned *owned, const struct packet *packet,
+                           struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    enum verdict verdict = VERDICT_NONE;
+    uint64_t before = owned->chunk.version;
+    if (exchange->gradient)
+        verdict = apply_async(owner, owned, packet, outbox);
+    count_verdict(owner, verdict);
+    struct packet *result =
+        add_result(owned, packet->peer, packet->message.request, verdict, outbox);
+    if (verdict == VERDICT_APPLIED)
+        result->message.result.staleness = before - exchange->base_version;
+    if (exchange->want)
+        attach_values(result, owned->chunk.values, owned->chunk.version);
+}
+
+static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    struct owned *owned = find_chunk(owner, packet->message.exchange.chunk);
+    assert(owned != NULL); /* The router has looked it up. */
+    if (owner->plan->job.mode == MODE_SYNC)
+        exchange_sync(owner, owned, packet, now_us, outbox);
+    else
+        exchange_async(owner, owned, packet, outbox);
+}
+
+void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                  struct outbox *outbox)
+{
+    switch (packet->message.kind) {
+    case MESSAGE_LOAD:
+        handle_load(owner, packet, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE:
+        handle_chunk_state(owner, packet, outbox);
+        break;
+    case MESSAGE_EXCHANGE:
+        handle_exchange(owner, packet, now_us, outbox);
+        break;
+    case MESSAGE_CUT:
+        handle_cut(owner, packet, outbox);
+        break;
+    default:
+        assert(!"a message that owners do not take");
+    }
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}

@@ -1,0 +1,37 @@
+/* owner.h - the core that owns some of a server's chunks: takes gradients, applies, answers.
+ *
+ *   sync    EXCHANGE(step t, node) -> aggregator -> root complete -> one update -> RESULT to all
+ *   async   EXCHANGE(batch b)      -> had it? duplicate : one update   -> RESULT to the sender
+ *
+ * A mode decides two things only: when a gradient is applied and when the answer is released. In
+ * sync mode every chunk commits on its own; the order within it is apply, version + 1, release.
+ *
+ * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
+ * Gives   RESULT, MOVED_ON to peers through the router; CHUNK_STATE to the keeper; LOADED and
+ *         OWNER_CUT to the router; STOP to the coordinator when training cannot go on.
+ *
+ * Threads: one owner thread, or the router's. Time arrives as an argument. */
+
+#ifndef PS_OWNER_H
+#define PS_OWNER_H
+
+#include <stdint.h>
+
+#include "common/outbox.h"
+#include "ps/plan.h"
+
+struct owner;
+
+/* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it. */
+enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
+                         uint32_t count);
+void owner_destroy(struct owner **owner);
+
+/* Which of `count` owners of its server has a chunk of the partition. */
+uint32_t owner_of_chunk(const struct plan *plan, uint32_t chunk, uint32_t count);
+
+/* Takes over the packet's payload. */
+void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                  struct outbox *outbox);
+
+#endif

@@ -1,0 +1,171 @@
+/* ps_main.c - the program syncopate-ps: one server of a job it learns from the first worker. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/disk.h"
+#include "common/kernels.h"
+#include "common/log.h"
+#include "common/message.h"
+#include "common/options.h"
+#include "common/signals.h"
+#include "common/transport.h"
+#include "ps/server.h"
+
+struct addresses {
+    char (*hosts)[ADDRESS_MAX]; /* [count] of --ps-hosts. */
+    uint32_t count;
+};
+
+static int complain(int exit_code, const struct error *error)
+{
+    log_error("%s", error->text);
+    return exit_code;
+}
+
+/* Without keys only this host may be spoken to, unless a person says that the network is trusted. */
+static bool may_listen(const struct options *options, const char *listen, struct error *error)
+{
+    if (options->insecure || transport_is_loopback(listen))
+        return true;
+    char numeric[ADDRESS_MAX];
+    if (transport_resolve(listen, numeric, error) != STATUS_OK)
+        return false;
+    error_set(error, STATUS_REFUSED,
+              "will not listen on %s without keys, since anyone who reaches it could join; where "
+              "the network is trusted add --insecure",
+              listen);
+    return false;
+}
+
+static void request_stop(void *server, int exit_code)
+{
+    server_request_stop(server, exit_code);
+}
+
+/* A fresh folder for a server 0 that was not given one. */
+static void default_out(char *out, size_t size)
+{
+    char stamp[32];
+    struct tm local;
+    time_t now = time(NULL);
+    localtime_r(&now, &local);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+    snprintf(out, size, "runs/job-%s", stamp);
+}
+
+/* Other servers write to the same place when they see it, so its name must not depend on where a
+ * process was started. */
+static void absolute(char *out, size_t size)
+{
+    char directory[DISK_PATH_MAX], copy[DISK_PATH_MAX];
+    if (out[0] == '/' || getcwd(directory, sizeof directory) == NULL)
+        return;
+    snprintf(copy, sizeof copy, "%s", out);
+    snprintf(out, size, "%.500s/%.500s", directory, copy);
+}
+
+static int serve(const struct options *options, const struct addresses *addresses,
+                 struct transport *transport, struct error *error)
+{
+    struct signals signals;
+    struct server *server;
+    char out[MESSAGE_TEXT_MAX];
+    uint32_t index = options->task_index;
+    if (options->out != NULL)
+        snprintf(out, sizeof out, "%s", options->out);
+    else
+        default_out(out, sizeof out);
+    absolute(out, sizeof out);
+    struct server_options server_options = {
+        .transport = transport,
+        .disk = &disk_posix,
+        .index = index,
+        .listen = options->bind != NULL ? options->bind : addresses->hosts[index],
+        .coordinator = addresses->count > 0 ? addresses->hosts[0] : NULL,
+        .port_file = options->port_file,
+        .out = out,
+        .restore = options->restore,
+        .owner_threads = options->owner_threads,
+        .start_timeout = options->start_timeout,
+        .worker_timeout = options->worker_timeout,
+        .stop_timeout = options->stop_timeout,
+        .allow_mixed = options->allow_mixed,
+        .journal = true,
+    };
+    if (!may_listen(options, server_options.listen, error))
+        return error->status == STATUS_REFUSED ? EXIT_USAGE : EXIT_CANNOT_OPEN;
+    if (server_create(&server, &server_options, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
+    log_info("listening on %s", server_address(server));
+    if (options->insecure)
+        log_warning("--insecure: whoever reaches %s can join", server_address(server));
+
+    if (signals_start(&signals, request_stop, server) != STATUS_OK) {
+        server_destroy(&server);
+        error_set(error, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    int exit_code = server_run(server, error);
+    signals_stop(&signals);
+    server_destroy(&server);
+    return exit_code;
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error error = {STATUS_OK, ""};
+    struct transport *transport;
+    struct addresses addresses = {0};
+    switch (options_parse(&options, OPTION_PS, "syncopate-ps", argc, argv, &error)) {
+    case OPTIONS_HELP:
+        return EXIT_DONE;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s\n", error.text);
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    char who[32];
+    snprintf(who, sizeof who, "ps/%u", options.task_index);
+    log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
+    signals_block();
+    raise_file_limit();
+    kernels_init();
+
+    addresses.hosts = calloc(JOB_SERVERS_MAX, sizeof *addresses.hosts);
+    if (addresses.hosts == NULL)
+        return EXIT_TRAINING_FAILED;
+    if (options_hosts(options.ps_hosts, addresses.hosts, JOB_SERVERS_MAX, &addresses.count,
+                      &error) != STATUS_OK)
+        return complain(EXIT_USAGE, &error);
+    if (options.task_index > 0 && addresses.count == 0) {
+        error_set(&error, STATUS_INVALID, "task %u needs --ps-hosts, to know server 0's address",
+                  options.task_index);
+        return complain(EXIT_USAGE, &error);
+    }
+    if (transport_zmq_create(&transport, &error) != STATUS_OK)
+        return complain(EXIT_CANNOT_OPEN, &error);
+    int exit_code = serve(&options, &addresses, transport, &error);
+    transport->operations->destroy(&transport);
+    free(addresses.hosts);
+    if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
+        log_info("done exit=%d", exit_code);
+    else
+        complain(exit_code, &error);
+    return exit_code;
+}

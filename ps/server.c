@@ -1,0 +1,348 @@
+/* server.c - the threads of one server.
+ *
+ * What is shared: mailboxes (locked), frames (counted), and the flags below (atomic, one writer
+ * each). The plan is made by the router thread before any owner thread starts and is not changed
+ * after that. */
+
+#include "ps/server.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/kernels.h"
+#include "common/log.h"
+#include "common/mailbox.h"
+#include "common/partition.h"
+#include "common/probe.h"
+#include "ps/cores.h"
+
+#define TICK_MS          100
+#define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
+#define LAST_WORDS_MS    2000 /* For what has been said to leave. */
+#define OWNERS_MAX       16
+
+struct actor {
+    struct server *server;
+    uint32_t index;
+    pthread_t thread;
+    bool started;
+    struct mailbox mailbox;
+    atomic_bool stop;
+};
+
+struct server {
+    struct server_options options;
+    char address[ADDRESS_MAX];
+    struct cores cores;
+    bool cores_made;
+    struct endpoint *listening;
+    struct endpoint *upstream; /* To server 0; NULL on server 0. */
+    struct mailbox inbox;      /* Of the router thread. */
+    struct outbox outbox;
+    struct actor keeper;
+    struct actor owners[OWNERS_MAX];
+    uint32_t owner_threads; /* 0: the router thread is the owner. */
+    atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
+    bool stop_sent;
+    uint64_t malformed;
+};
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+static enum status write_port_file(const struct server *server, struct error *error)
+{
+    char line[ADDRESS_MAX + 1];
+    snprintf(line, sizeof line, "%s\n", server->address);
+    struct disk_piece piece = {line, strlen(line)};
+    const struct disk *disk = server->options.disk;
+    return disk->write_file(disk->context, server->options.port_file, &piece, 1, error);
+}
+
+static uint32_t choose_owner_threads(int32_t wish)
+{
+    if (wish >= 0)
+        return wish > OWNERS_MAX ? OWNERS_MAX : (uint32_t)wish;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores <= 2 ? 0 : cores >= 8 ? 4 : 2;
+}
+
+static enum status make_cores(struct server *server)
+{
+    const struct server_options *from = &server->options;
+    uint64_t run_id = from->index == 0 ? hash_random_u64() : 0;
+    struct cores_options options = {
+        .router = {.server = from->index,
+                   .incarnation = hash_random_u64(),
+                   .run_id = run_id,
+                   .owner_count = server->owner_threads == 0 ? 1 : server->owner_threads,
+                   .start_timeout = from->start_timeout,
+                   .worker_timeout = from->worker_timeout,
+                   .stop_timeout = from->stop_timeout},
+        .coordinator = {.run_id = run_id,
+                        .start_timeout = from->start_timeout,
+                        .worker_timeout = from->worker_timeout,
+                        .stop_timeout = from->stop_timeout,
+                        .allow_mixed = from->allow_mixed},
+        .keeper = {.server = from->index, .disk = from->disk, .journal = from->journal},
+    };
+    probe_updates(options.router.probe_digest);
+    snprintf(options.router.arithmetic, sizeof options.router.arithmetic, "%s",
+             kernels_core_name());
+    gethostname(options.router.host, sizeof options.router.host - 1);
+    snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s",
+             from->out != NULL ? from->out : "");
+    snprintf(options.keeper.out, sizeof options.keeper.out, "%s",
+             from->out != NULL ? from->out : "");
+    snprintf(options.keeper.restore, sizeof options.keeper.restore, "%s",
+             from->restore != NULL ? from->restore : "auto");
+    return cores_init(&server->cores, &options, clock_now_us());
+}
+
+enum status server_create(struct server **server, const struct server_options *options,
+                          struct error *error)
+{
+    struct server *s = calloc(1, sizeof *s);
+    *server = s;
+    if (s == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    s->options = *options;
+    s->owner_threads = choose_owner_threads(options->owner_threads);
+    enum status status = mailbox_init(&s->inbox);
+    if (status == STATUS_OK)
+        status = mailbox_init(&s->keeper.mailbox);
+    for (uint32_t i = 0; i < OWNERS_MAX && status == STATUS_OK; i++)
+        status = mailbox_init(&s->owners[i].mailbox);
+    if (status != STATUS_OK) {
+        error_set(error, status, "cannot make mailboxes: too many open files?");
+        free(s);
+        *server = NULL;
+        return status;
+    }
+    const struct transport_operations *transport = options->transport->operations;
+    status = transport->listen(options->transport, options->listen, CHUNK_BYTES_MAX, s->address,
+                               &s->listening, error);
+    if (status == STATUS_OK && options->index != 0)
+        status = transport->connect(options->transport, options->coordinator, CHUNK_BYTES_MAX,
+                                    &s->upstream, error);
+    if (status == STATUS_OK && options->port_file != NULL)
+        status = write_port_file(s, error);
+    if (status == STATUS_OK && make_cores(s) != STATUS_OK)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    s->cores_made = status == STATUS_OK;
+    if (status != STATUS_OK)
+        server_destroy(server);
+    return status;
+}
+
+void server_destroy(struct server **server)
+{
+    struct server *s = *server;
+    if (s == NULL)
+        return;
+    const struct transport_operations *transport = s->options.transport->operations;
+    transport->close(&s->upstream, LAST_WORDS_MS);
+    transport->close(&s->listening, LAST_WORDS_MS);
+    outbox_free(&s->outbox);
+    mailbox_free(&s->inbox);
+    mailbox_free(&s->keeper.mailbox);
+    for (uint32_t i = 0; i < OWNERS_MAX; i++)
+        mailbox_free(&s->owners[i].mailbox);
+    if (s->cores_made)
+        cores_free(&s->cores);
+    free(s);
+    *server = NULL;
+}
+
+const char *server_address(const struct server *server)
+{
+    return server->address;
+}
+
+void server_request_stop(struct server *server, int exit_code)
+{
+    atomic_store(&server->stop_code, exit_code);
+    mailbox_ring(&server->inbox);
+}
+
+/* --- the other threads --------------------------------------------------------------------------------- */
+
+/* What an owner or the keeper puts out goes to the keeper or to the router thread. */
+static void post_all(struct server *server, struct outbox *outbox)
+{
+    struct outgoing item;
+    while (outbox_take(outbox, &item)) {
+        struct mailbox *to = item.to == TO_KEEPER ? &server->keeper.mailbox : &server->inbox;
+        if (mailbox_post(to, &item) != STATUS_OK)
+            log_error("out of memory between threads");
+    }
+}
+
+static void *actor_run(void *argument)
+{
+    struct actor *actor = argument;
+    struct outbox outbox = {0};
+    struct outgoing item;
+    while (true) {
+        bool stopping = atomic_load(&actor->stop);
+        while (mailbox_take(&actor->mailbox, &item)) {
+            cores_deliver(&actor->server->cores, &item, clock_now_us(), &outbox);
+            post_all(actor->server, &outbox);
+        }
+        if (stopping) /* Asked before the last look: nothing is left behind. */
+            break;
+        mailbox_wait(&actor->mailbox, 1000);
+    }
+    outbox_free(&outbox);
+    return NULL;
+}
+
+static enum status actor_start(struct actor *actor, struct server *server, uint32_t index)
+{
+    actor->server = server;
+    actor->index = index;
+    actor->started = pthread_create(&actor->thread, NULL, actor_run, actor) == 0;
+    return actor->started ? STATUS_OK : STATUS_MEMORY;
+}
+
+static void actor_stop(struct actor *actor)
+{
+    if (!actor->started)
+        return;
+    atomic_store(&actor->stop, true);
+    mailbox_ring(&actor->mailbox);
+    pthread_join(actor->thread, NULL);
+    actor->started = false;
+}
+
+static enum status start_owners(struct server *server)
+{
+    enum status status = cores_make_owners(&server->cores);
+    for (uint32_t i = 0; i < server->owner_threads && status == STATUS_OK; i++)
+        status = actor_start(&server->owners[i], server, i);
+    return status;
+}
+
+/* --- the router thread ------------------------------------------------------------------------------------ */
+
+static void send_wire(struct server *server, struct outgoing *item)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    bool up = item->to == TO_SERVER;
+    size_t bytes = message_encode(&item->packet.message, header);
+    enum status status = server->options.transport->operations->send(
+        up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
+        item->packet.payload);
+    if (status != STATUS_OK)
+        log_debug("not sent kind=%s status=%s", message_kind_name(item->packet.message.kind),
+                  status_name(status));
+}
+
+static void dispatch(struct server *server, struct outgoing *item)
+{
+    struct mailbox *other = NULL;
+    if (item->to == TO_OWNER && server->cores.owners == NULL &&
+        start_owners(server) != STATUS_OK) {
+        log_error("out of memory for the model");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    if (item->to == TO_OWNER && server->owner_threads > 0)
+        other = &server->owners[item->index].mailbox;
+    else if (item->to == TO_KEEPER)
+        other = &server->keeper.mailbox;
+
+    if (other != NULL)
+        mailbox_post(other, item);
+    else if (item->to == TO_LOG)
+        log_info("%s", item->packet.message.waiting.text);
+    else if (cores_is_for_wire(item))
+        send_wire(server, item);
+    else
+        cores_deliver(&server->cores, item, clock_now_us(), &server->outbox);
+}
+
+static void flush(struct server *server)
+{
+    struct outgoing item;
+    while (outbox_take(&server->outbox, &item))
+        dispatch(server, &item);
+}
+
+static void receive(struct server *server, struct endpoint *endpoint)
+{
+    struct received received;
+    struct error error;
+    const struct transport_operations *transport = server->options.transport->operations;
+    for (int i = 0; i < RECEIVES_A_ROUND; i++) {
+        if (transport->receive(endpoint, &received) != STATUS_OK)
+            return;
+        struct packet packet = {.peer = received.peer, .payload = received.payload};
+        if (message_decode(received.header, received.header_bytes, &packet.message, &error) !=
+                STATUS_OK ||
+            (packet.payload != NULL && !message_may_have_payload(packet.message.kind))) {
+            /* Counted and, now and then, said; an answer would only feed whoever sends garbage. */
+            if (server->malformed++ % 1000 == 0)
+                log_warning("malformed message count=%llu: %s",
+                            (unsigned long long)server->malformed, error.text);
+            frame_release(packet.payload);
+            continue;
+        }
+        cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
+                      &server->outbox);
+        flush(server);
+    }
+}
+
+static void take_inbox(struct server *server)
+{
+    struct outgoing item;
+    while (mailbox_take(&server->inbox, &item)) {
+        dispatch(server, &item);
+        flush(server);
+    }
+}
+
+/* A signal becomes a message like any other. */
+static void pass_on_stop(struct server *server)
+{
+    int code = atomic_load(&server->stop_code);
+    if (code == 0 || server->stop_sent)
+        return;
+    server->stop_sent = true;
+    struct packet *packet = outbox_add(&server->outbox, TO_COORDINATOR, MESSAGE_STOP);
+    packet->message.stop.exit_code = (uint32_t)code;
+    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to",
+             server->options.index);
+    flush(server);
+}
+
+int server_run(struct server *server, struct error *reason)
+{
+    struct endpoint *endpoints[] = {server->listening, server->upstream};
+    size_t endpoint_count = server->upstream != NULL ? 2 : 1;
+    if (actor_start(&server->keeper, server, 0) != STATUS_OK) {
+        error_set(reason, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    while (!cores_are_over(&server->cores)) {
+        server->options.transport->operations->wait(server->options.transport, endpoints,
+                                                    endpoint_count, server->inbox.event, TICK_MS);
+        for (size_t i = 0; i < endpoint_count; i++)
+            receive(server, endpoints[i]);
+        take_inbox(server);
+        pass_on_stop(server);
+        cores_tick(&server->cores, clock_now_us(), &server->outbox);
+        flush(server);
+    }
+    for (uint32_t i = 0; i < server->owner_threads; i++)
+        actor_stop(&server->owners[i]);
+    actor_stop(&server->keeper);
+    error_set(reason, STATUS_OK, "%s", router_exit_reason(server->cores.router));
+    return router_exit_code(server->cores.router);
+}

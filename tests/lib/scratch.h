@@ -1,0 +1,25 @@
+/* scratch.h - a directory for the files of one test: made before it, gone after it.
+ *
+ *     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+ *
+ * Threads: one. */
+
+#ifndef TESTS_LIB_SCRATCH_H
+#define TESTS_LIB_SCRATCH_H
+
+#include <stddef.h>
+
+#include "common/disk.h"
+
+void scratch_open(void);
+void scratch_close(void);
+
+/* The path of name in the directory into path[DISK_PATH_MAX]. */
+void scratch_path(char *path, const char *name);
+
+/* Write, read (malloc'd, with a zero after the last byte that *bytes does not count) and look. */
+void scratch_write(const char *path, const void *data, size_t bytes);
+char *scratch_read(const char *path, size_t *bytes);
+int scratch_has(const char *path);
+
+#endif

@@ -1,0 +1,536 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/checkpoint.h"
+#include "common/hash.h"
+#include "tests/lib/sample_job.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/suite.h"
+
+#define ELEMENTS 128 /* Of the sample: 35, 5 and 50, each on a boundary of 16: 48 + 16 + 64. */
+#define ARRAYS   3
+#define RUN_ID   UINT64_C(0xFEDCBA9876543210)
+
+static const struct disk *const disk = &disk_posix;
+
+/* Value of an element of an array: different everywhere, and some are not numbers. */
+static float element_of(uint32_t array, uint64_t element)
+{
+    return element == 3 ? NAN : (float)(1000 * array + element) / 3;
+}
+
+static void fill(float space[ARRAYS][ELEMENTS])
+{
+    for (uint32_t array = 0; array < ARRAYS; array++) {
+        for (uint64_t i = 0; i < ELEMENTS; i++)
+            space[array][i] = element_of(array, i);
+    }
+}
+
+/* Write the part of `server` of `servers`: every servers-th chunk of 16 elements. */
+static void write_part(const char *out, uint64_t step, uint32_t server, uint32_t servers,
+                       struct checkpoint_part *part)
+{
+    static float space[ARRAYS][ELEMENTS];
+    struct checkpoint_chunk chunks[ELEMENTS / 16];
+    uint32_t count = 0;
+    fill(space);
+    for (uint64_t first = 16 * server; first < ELEMENTS; first += 16 * servers) {
+        chunks[count] = (struct checkpoint_chunk){.first = first, .count = 16};
+        for (uint32_t array = 0; array < ARRAYS; array++)
+            chunks[count].arrays[array] = &space[array][first];
+        count++;
+    }
+    struct error error;
+    enum status status = checkpoint_write_part(disk, out, step, server, servers,
+                                               optimizer_find("adam"), chunks, count, part, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+}
+
+static void write_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
+                           uint32_t servers)
+{
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = step, .part_count = servers, .parts = parts};
+    struct error error;
+    ck_assert_msg(checkpoint_write_manifest(disk, out, &manifest, &error) == STATUS_OK, "%s",
+                  error.text);
+    job_free(&manifest.job);
+}
+
+static void write_checkpoint(const char *out, uint64_t step, uint32_t servers)
+{
+    struct checkpoint_part parts[8];
+    for (uint32_t i = 0; i < servers; i++)
+        write_part(out, step, i, servers, &parts[i]);
+    write_manifest(out, step, parts, servers);
+}
+
+/* The path of a file of the checkpoint. */
+static void file_path(char *path, const char *out, uint64_t step, const char *name)
+{
+    char directory[DISK_PATH_MAX];
+    checkpoint_path(directory, out, step);
+    ck_assert_int_lt(snprintf(path, DISK_PATH_MAX, "%s/%s", directory, name), DISK_PATH_MAX);
+}
+
+static enum status open_step(struct checkpoint_reader *reader, const char *out, uint64_t step,
+                             struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    checkpoint_path(path, out, step);
+    return checkpoint_open(reader, disk, path, error);
+}
+
+START_TEST(what_any_number_of_servers_wrote_reads_back)
+{
+    for (uint32_t servers = 1; servers <= 8; servers++) {
+        char out[DISK_PATH_MAX];
+        struct checkpoint_reader reader;
+        struct error error;
+        float space[ARRAYS][ELEMENTS];
+        scratch_path(out, "run");
+        write_checkpoint(out, servers, servers);
+        enum status status = open_step(&reader, out, servers, &error);
+        ck_assert_msg(status == STATUS_OK, "%s", error.text);
+        ck_assert_uint_eq(reader.array_count, ARRAYS);
+        ck_assert_uint_eq(reader.elements, ELEMENTS);
+        ck_assert_uint_eq(reader.manifest.run_id, RUN_ID);
+        ck_assert_uint_eq(reader.manifest.step, servers);
+        fill(space);
+        for (uint32_t i = 0; i < ARRAYS; i++)
+            ck_assert_mem_eq(reader.arrays[i], space[i], sizeof space[i]);
+        struct job job = sample_job();
+        ck_assert_int_eq(job_compare(&job, "a", &reader.manifest.job, "b", JOB_SCOPE_ALL, &error),
+                         STATUS_OK);
+        job_free(&job);
+        checkpoint_close(&reader);
+        checkpoint_close(&reader); /* Closing twice is harmless. */
+    }
+}
+END_TEST
+
+/* Change a file by one bit or cut it, expect a refusal that names it, and mend it. */
+static void expect_damage(const char *out, const char *name, const char *data, size_t bytes,
+                          const char *damaged, size_t damaged_bytes)
+{
+    char path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    file_path(path, out, 5, name);
+    scratch_write(path, damaged, damaged_bytes);
+    enum status status = open_step(&reader, out, 5, &error);
+    ck_assert_msg(status == STATUS_INVALID, "%s: %d", name, status);
+    ck_assert_msg(strstr(error.text, name), "%s", error.text);
+    ck_assert_ptr_null(reader.arrays[0]);
+    scratch_write(path, data, bytes);
+}
+
+static const char *const file_names[] = {"manifest.json", "part-0-of-2.safetensors",
+                                         "part-1-of-2.safetensors"};
+
+START_TEST(a_flipped_bit_anywhere_is_noticed)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    scratch_path(out, "run");
+    write_checkpoint(out, 5, 2);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes;
+        file_path(path, out, 5, file_names[i]);
+        char *data = scratch_read(path, &bytes);
+        char *damaged = malloc(bytes);
+        ck_assert_ptr_nonnull(damaged);
+        for (size_t bit = 0; bit < 8 * bytes; bit += 11) {
+            memcpy(damaged, data, bytes);
+            damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
+            expect_damage(out, file_names[i], data, bytes, damaged, bytes);
+        }
+        free(damaged);
+        free(data);
+    }
+    struct checkpoint_reader reader;
+    ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
+    checkpoint_close(&reader);
+}
+END_TEST
+
+START_TEST(a_file_cut_off_or_grown_is_noticed)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    scratch_path(out, "run");
+    write_checkpoint(out, 5, 2);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes;
+        file_path(path, out, 5, file_names[i]);
+        char *data = scratch_read(path, &bytes);
+        for (size_t cut = 0; cut < bytes; cut += 1 + bytes / 50)
+            expect_damage(out, file_names[i], data, bytes, data, cut);
+        expect_damage(out, file_names[i], data, bytes, data, bytes - 1);
+        expect_damage(out, file_names[i], data, bytes, data, bytes + 1); /* With the zero. */
+        free(data);
+    }
+}
+END_TEST
+
+START_TEST(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    write_checkpoint(out, 5, 2);
+    file_path(path, out, 5, file_names[2]);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, file_names[2]));
+    file_path(path, out, 5, file_names[0]);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(open_step(&reader, out, 6, &error), STATUS_NOT_FOUND);
+}
+END_TEST
+
+/* Write one part of these chunks with a right manifest, and open it. */
+static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t count,
+                               uint64_t part_step, struct error *error)
+{
+    char out[DISK_PATH_MAX], from[DISK_PATH_MAX], to[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    struct checkpoint_reader reader;
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 1, optimizer_find("adam"),
+                                           chunks, count, &part, NULL),
+                     STATUS_OK);
+    write_manifest(out, 9, &part, 1);
+    file_path(from, out, part_step, part.name);
+    file_path(to, out, 9, part.name);
+    ck_assert_int_eq(rename(from, to), 0);
+    enum status status = open_step(&reader, out, 9, error);
+    checkpoint_close(&reader);
+    return status;
+}
+
+START_TEST(chunks_must_cover_the_space_exactly_once)
+{
+    static float zeros[ELEMENTS];
+#define CHUNK(first, count)                                                                        \
+    {                                                                                              \
+        first, count,                                                                              \
+        {                                                                                          \
+            zeros, zeros, zeros                                                                    \
+        }                                                                                          \
+    }
+    static const struct {
+        struct checkpoint_chunk chunks[3];
+        uint32_t count;
+        bool whole;
+    } cases[] = {
+        {{CHUNK(0, 128)}, 1, true},
+        {{CHUNK(64, 64), CHUNK(0, 64)}, 2, true},
+        {{CHUNK(0, 112)}, 1, false},               /* Short. */
+        {{CHUNK(0, 64)}, 1, false},                /* Half. */
+        {{CHUNK(16, 112)}, 1, false},              /* Late. */
+        {{CHUNK(0, 64), CHUNK(80, 48)}, 2, false}, /* A hole. */
+        {{CHUNK(0, 64), CHUNK(48, 80)}, 2, false}, /* Overlap. */
+        {{CHUNK(0, 64), CHUNK(48, 64)}, 2, false}, /* Overlap of the right size in all. */
+        {{CHUNK(0, 64), CHUNK(80, 64)}, 2, false}, /* A hole, and beyond. */
+        {{CHUNK(0, 128), CHUNK(128, 16)}, 2, false} /* Beyond. */,
+        {{CHUNK(0, 128), CHUNK(UINT64_MAX, 16)}, 2, false},
+        {{CHUNK(0, 64), CHUNK(64, 0), CHUNK(64, 64)}, 3, false}, /* Empty. */
+        {{CHUNK(0, 0)}, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error error;
+        enum status status = open_chunks(cases[i].chunks, cases[i].count, 9, &error);
+        ck_assert_msg(status == (cases[i].whole ? STATUS_OK : STATUS_INVALID), "case %zu: %d", i,
+                      status);
+    }
+}
+END_TEST
+
+START_TEST(a_part_of_another_step_is_refused)
+{
+    static float zeros[ELEMENTS];
+    static const struct checkpoint_chunk chunk = CHUNK(0, 128);
+    struct error error;
+    ck_assert_int_eq(open_chunks(&chunk, 1, 8, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "step 8"));
+}
+END_TEST
+
+START_TEST(a_manifest_beyond_its_job_is_refused)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    write_checkpoint(out, 2001, 1); /* The sample job has 2000 steps. */
+    ck_assert_int_eq(open_step(&reader, out, 2001, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "beyond"));
+}
+END_TEST
+
+START_TEST(a_part_cannot_lead_out_of_its_directory)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    write_part(out, 5, 0, 1, &part);
+    snprintf(part.name, sizeof part.name, "../step-000000000005/part-0-of-1.safetensors");
+    write_manifest(out, 5, &part, 1);
+    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "file"));
+}
+END_TEST
+
+/* --- several ------------------------------------------------------------------------------- */
+
+START_TEST(checkpoints_are_listed_from_the_newest)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    uint64_t steps[8];
+    struct checkpoint_part part;
+    scratch_path(out, "run");
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), 0);
+    write_checkpoint(out, 9, 1);
+    write_checkpoint(out, 1000, 1);
+    write_checkpoint(out, 100, 1);
+    write_part(out, 1500, 0, 1, &part);
+    scratch_path(path, "run/checkpoints/step-5");
+    ck_assert_int_eq(disk->make_directory(NULL, path, NULL), STATUS_OK);
+    scratch_path(path, "run/checkpoints/step-5/manifest.json");
+    scratch_write(path, "{}", 2);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 2), 3);
+    ck_assert_uint_eq(steps[0], 1000);
+    ck_assert_uint_eq(steps[1], 100);
+}
+END_TEST
+
+START_TEST(pruning_keeps_three_and_what_is_being_written)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    uint64_t steps[8];
+    struct checkpoint_part part;
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_prune(disk, out, NULL), STATUS_OK);
+    for (uint64_t step = 10; step <= 50; step += 10)
+        write_checkpoint(out, step, 2);
+    write_part(out, 5, 0, 1, &part);  /* Never finished, and older. */
+    write_part(out, 45, 0, 1, &part); /* Never finished, between. */
+    write_part(out, 60, 0, 1, &part); /* Being written. */
+    ck_assert_int_eq(checkpoint_prune(disk, out, NULL), STATUS_OK);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), 3);
+    ck_assert_uint_eq(steps[0], 50);
+    ck_assert_uint_eq(steps[2], 30);
+    static const uint64_t gone[] = {5, 10, 20, 45};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        checkpoint_path(path, out, gone[i]);
+        ck_assert(!scratch_has(path));
+    }
+    checkpoint_path(path, out, 60);
+    ck_assert(scratch_has(path));
+}
+END_TEST
+
+struct reports {
+    int count;
+    char last[512];
+};
+
+static void report(void *argument, const char *line)
+{
+    struct reports *reports = argument;
+    reports->count++;
+    snprintf(reports->last, sizeof reports->last, "%s", line);
+}
+
+START_TEST(the_newest_whole_checkpoint_is_opened)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    struct reports reports = {0};
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, report, &reports, &error),
+                     STATUS_NOT_FOUND);
+    write_checkpoint(out, 10, 2);
+    write_checkpoint(out, 20, 2);
+    file_path(path, out, 20, "part-1-of-2.safetensors");
+    scratch_write(path, "x", 1);
+    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, report, &reports, &error),
+                     STATUS_OK);
+    ck_assert_uint_eq(reader.manifest.step, 10);
+    ck_assert_int_eq(reports.count, 1);
+    ck_assert_ptr_nonnull(strstr(reports.last, path));
+    checkpoint_close(&reader);
+    file_path(path, out, 10, "manifest.json");
+    scratch_write(path, "{}", 2);
+    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, NULL, NULL, &error),
+                     STATUS_INVALID);
+}
+END_TEST
+
+/* --- one model in one file ----------------------------------------------------------------- */
+
+START_TEST(a_model_file_reads_back_with_zeros_in_the_gaps)
+{
+    char path[DISK_PATH_MAX], hex[65];
+    float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    struct model_file file;
+    struct error error;
+    fill(space);
+    scratch_path(path, "model.safetensors");
+    ck_assert_int_eq(model_file_write(disk, path, job.model, job.variables, job.variable_count,
+                                      space[0], hex, &error),
+                     STATUS_OK);
+    size_t bytes;
+    uint8_t digest[HASH_BYTES];
+    char expected[65];
+    struct sha256 sha256;
+    char *data = scratch_read(path, &bytes);
+    sha256_init(&sha256);
+    sha256_update(&sha256, data, bytes);
+    sha256_final(&sha256, digest);
+    hash_hex(digest, sizeof digest, expected);
+    ck_assert_str_eq(hex, expected);
+    free(data);
+
+    ck_assert_msg(model_file_open(&file, disk, path, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_str_eq(file.model, job.model);
+    ck_assert_uint_eq(file.variable_count, 3);
+    ck_assert_str_eq(file.variables[2].name, "dense2/kernel");
+    ck_assert_uint_eq(file.elements, ELEMENTS);
+    for (uint64_t i = 0; i < ELEMENTS; i++) {
+        bool gap = (i >= 35 && i < 48) || (i >= 53 && i < 64) || i >= 114;
+        float wanted = gap ? 0 : space[0][i];
+        ck_assert_mem_eq(&file.parameters[i], &wanted, sizeof wanted);
+    }
+    model_file_close(&file);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_checkpoint_and_a_run_open_as_a_model)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    static float zeros[ELEMENTS];
+    struct job job = sample_job();
+    struct model_file file;
+    struct error error;
+    scratch_path(out, "run");
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(disk->make_directory(NULL, out, NULL), STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_NOT_FOUND);
+    write_checkpoint(out, 10, 2);
+    checkpoint_path(path, out, 10);
+    const char *const paths[] = {path, out};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(model_file_open(&file, disk, paths[i], &error), STATUS_OK);
+        ck_assert_float_eq(file.parameters[1], element_of(0, 1));
+        ck_assert_str_eq(file.model, job.model);
+        model_file_close(&file);
+    }
+    /* A finished model is preferred. */
+    scratch_path(path, "run/model.safetensors");
+    ck_assert_int_eq(model_file_write(disk, path, "", job.variables, 3, zeros, NULL, NULL),
+                     STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    ck_assert_float_eq(file.parameters[1], 0);
+    model_file_close(&file);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(variables_are_brought_into_order)
+{
+    char path[DISK_PATH_MAX];
+    static float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    struct variable reversed[3] = {job.variables[2], job.variables[1], job.variables[0]};
+    struct model_file file;
+    struct error error;
+    fill(space);
+    scratch_path(path, "model.safetensors");
+    ck_assert_int_eq(model_file_write(disk, path, "", job.variables, 3, space[0], NULL, NULL),
+                     STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, path, NULL), STATUS_OK);
+    ck_assert_int_eq(model_file_arrange(&file, reversed, 3, path, &error), STATUS_OK);
+    ck_assert_str_eq(file.variables[0].name, "dense2/kernel");
+    ck_assert_mem_eq(file.parameters, &space[0][64], 50 * sizeof(float));
+    ck_assert_mem_eq(file.parameters + 64, &space[0][48], 5 * sizeof(float));
+    ck_assert_mem_eq(file.parameters + 80, &space[0][0], 35 * sizeof(float));
+    ck_assert_int_eq(model_file_arrange(&file, reversed, 2, path, &error), STATUS_MISMATCH);
+    reversed[1].shape[0]++;
+    ck_assert_int_eq(model_file_arrange(&file, reversed, 3, path, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "dense1/bias"));
+    model_file_close(&file);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(gaps_do_not_count_in_the_digest_of_parameters)
+{
+    static float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    char before[65], after[65];
+    fill(space);
+    parameters_sha256(job.variables, 3, space[0], before);
+    space[0][40] = 77; /* In a gap. */
+    parameters_sha256(job.variables, 3, space[0], after);
+    ck_assert_str_eq(before, after);
+    space[0][113] = 77; /* The last value. */
+    parameters_sha256(job.variables, 3, space[0], after);
+    ck_assert_str_ne(before, after);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(files_that_are_no_model_are_refused)
+{
+    char path[DISK_PATH_MAX];
+    struct model_file file;
+    struct error error;
+    scratch_path(path, "file");
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_NOT_FOUND);
+    scratch_write(path, "hello", 5);
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
+    static const char integers[] =
+        "\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}"
+        "          \0\0\0\0";
+    scratch_write(path, integers, sizeof integers - 1);
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
+    ck_assert_msg(strstr(error.text, "only F32"), "%s", error.text);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+    tcase_add_test(tcase, what_any_number_of_servers_wrote_reads_back);
+    tcase_add_test(tcase, a_flipped_bit_anywhere_is_noticed);
+    tcase_add_test(tcase, a_file_cut_off_or_grown_is_noticed);
+    tcase_add_test(tcase, a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint);
+    tcase_add_test(tcase, chunks_must_cover_the_space_exactly_once);
+    tcase_add_test(tcase, a_part_of_another_step_is_refused);
+    tcase_add_test(tcase, a_manifest_beyond_its_job_is_refused);
+    tcase_add_test(tcase, a_part_cannot_lead_out_of_its_directory);
+    tcase_add_test(tcase, checkpoints_are_listed_from_the_newest);
+    tcase_add_test(tcase, pruning_keeps_three_and_what_is_being_written);
+    tcase_add_test(tcase, the_newest_whole_checkpoint_is_opened);
+    tcase_add_test(tcase, a_model_file_reads_back_with_zeros_in_the_gaps);
+    tcase_add_test(tcase, a_checkpoint_and_a_run_open_as_a_model);
+    tcase_add_test(tcase, variables_are_brought_into_order);
+    tcase_add_test(tcase, gaps_do_not_count_in_the_digest_of_parameters);
+    tcase_add_test(tcase, files_that_are_no_model_are_refused);
+}
+
+int main(void)
+{
+    return suite_run("checkpoint", add);
+}

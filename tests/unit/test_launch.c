@@ -1,0 +1,485 @@
+/* The launcher, with shell scripts in place of servers and workers. */
+
+#include "deploy/launch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/disk.h"
+#include "deploy/arguments.h"
+#include "tests/lib/suite.h"
+
+/* A child that never ends by itself, and one that stops when asked, with this exit code. */
+#define SLEEPS     "exec sleep 60\n"
+#define STOPS(how) "trap 'exit " how "' INT TERM\nwhile :; do sleep 0.05; done\n"
+#define SAYS_ERROR "echo \"12:01:07.412 worker/$index error: no such layer\" >&2\n"
+
+/* Of one test; check runs each in a process of its own. */
+struct scene {
+    char folder[64], out[80], temporary[80];
+    struct options options;
+    struct error error;
+};
+
+static void path_in(char path[256], const struct scene *scene, const char *name)
+{
+    snprintf(path, 256, "%s/%s", scene->folder, name);
+}
+
+/* Write folder/syncopate-<role>: notes its arguments and its id, then does `body`. */
+static void script(const struct scene *scene, const char *role, const char *body)
+{
+    char path[256], name[32];
+    snprintf(name, sizeof name, "syncopate-%s", role);
+    path_in(path, scene, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file,
+            "#!/bin/sh\n"
+            "index=0\n"
+            "for word in \"$@\"; do case \"$word\" in\n"
+            "--task-index=*) index=${word#*=};;\n"
+            "--port-file=*) port_file=${word#*=};;\n"
+            "--out=*) out=${word#*=};;\n"
+            "esac; done\n"
+            "echo \"$@\" > %s/%s-$index.words\n"
+            "env > %s/%s-$index.env\n"
+            "echo $$ > %s/%s-$index.id\n",
+            scene->folder, role, scene->folder, role, scene->folder, role);
+    if (strcmp(role, "ps") == 0 && strncmp(body, "#", 1) != 0)
+        fprintf(file, "echo 127.0.0.1:700$index > $port_file.tmp\n"
+                      "mv $port_file.tmp $port_file\n");
+    fprintf(file, "%s", body);
+    fclose(file);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+}
+
+static void scene_init(struct scene *scene, uint32_t ps, uint32_t workers, const char *ps_body,
+                       const char *worker_body)
+{
+    char *argv[] = {(char[]){"run"}, NULL};
+    memset(scene, 0, sizeof *scene);
+    ck_assert_int_eq(options_parse(&scene->options, OPTION_RUN, "run", 1, argv, &scene->error),
+                     OPTIONS_RUN);
+    scene->options.ps = ps;
+    scene->options.workers = workers;
+    scene->options.quiet = true;
+    scene->options.stop_timeout = 1;
+    scene->options.start_timeout = 20;
+    snprintf(scene->folder, sizeof scene->folder, "/tmp/test_launch-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(scene->folder));
+    snprintf(scene->out, sizeof scene->out, "%s/out", scene->folder);
+    snprintf(scene->temporary, sizeof scene->temporary, "%s/tmp", scene->folder);
+    ck_assert_int_eq(mkdir(scene->out, 0700), 0);
+    ck_assert_int_eq(mkdir(scene->temporary, 0700), 0);
+    setenv("SYNCOPATE_BIN_DIR", scene->folder, 1);
+    setenv("TMPDIR", scene->temporary, 1);
+    script(scene, "ps", ps_body);
+    script(scene, "worker", worker_body);
+}
+
+static int launch(struct scene *scene)
+{
+    return launch_job(&scene->options, scene->out, NULL, &scene->error);
+}
+
+/* The file's text, in a buffer of the caller's; "" when it is not there. */
+static const char *text_of(const struct scene *scene, const char *name, char text[8192])
+{
+    char path[256];
+    path_in(path, scene, name);
+    FILE *file = fopen(path, "r");
+    size_t bytes = file != NULL ? fread(text, 1, 8191, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    text[bytes] = '\0';
+    return text;
+}
+
+/* A zombie that nobody has collected yet is not running either. */
+static bool process_runs(long id)
+{
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%ld/stat", id);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    if (fscanf(file, "%*d %*s %c", &state) != 1)
+        state = 'Z';
+    fclose(file);
+    return state != 'Z' && state != 'X';
+}
+
+static bool child_runs(const struct scene *scene, const char *name)
+{
+    char text[8192];
+    long id = strtol(text_of(scene, name, text), NULL, 10);
+    return id > 0 && process_runs(id);
+}
+
+static bool any_runs(const struct scene *scene)
+{
+    return child_runs(scene, "ps-0.id") || child_runs(scene, "ps-1.id") ||
+           child_runs(scene, "worker-0.id") || child_runs(scene, "worker-1.id");
+}
+
+static bool folder_is_empty(const char *path)
+{
+    DIR *folder = opendir(path);
+    ck_assert_ptr_nonnull(folder);
+    size_t entries = 0;
+    while (readdir(folder) != NULL)
+        entries++;
+    closedir(folder);
+    return entries == 2; /* "." and ".." */
+}
+
+/* Nothing runs, nothing temporary is left. */
+static void scene_end(struct scene *scene)
+{
+    ck_assert(!any_runs(scene));
+    ck_assert(folder_is_empty(scene->temporary));
+    /* remove_tree takes a directory and the files in it. */
+    char path[256];
+    path_in(path, scene, "out/logs");
+    disk_posix.remove_tree(disk_posix.context, path, NULL);
+    disk_posix.remove_tree(disk_posix.context, scene->out, NULL);
+    disk_posix.remove_tree(disk_posix.context, scene->temporary, NULL);
+    disk_posix.remove_tree(disk_posix.context, scene->folder, NULL);
+}
+
+/* Wait until a child has noted its id, 10 s at most. */
+static void await_child(const struct scene *scene, const char *name)
+{
+    for (int i = 0; i < 1000 && !child_runs(scene, name); i++)
+        usleep(10000);
+    ck_assert(child_runs(scene, name));
+}
+
+/* Signal ourselves, once the last worker runs, from another process. */
+static void signal_later(const struct scene *scene, int signal, int times)
+{
+    pid_t launcher = getpid();
+    if (fork() != 0)
+        return;
+    for (int i = 0; i < 1000 && !child_runs(scene, "worker-1.id"); i++)
+        usleep(10000);
+    usleep(300000); /* For the traps of all scripts to be set. */
+    for (int i = 0; i < times; i++) {
+        kill(launcher, signal);
+        usleep(200000);
+    }
+    _exit(0);
+}
+
+START_TEST(children_that_end_well_make_a_job_that_ends_well)
+{
+    struct scene scene;
+    scene_init(&scene, 2, 2, "exit 0\n", "exit 0\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(every_process_learns_its_place)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 2, 2, "exit 0\n", "exit 0\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--ps-hosts=127.0.0.1:0 "));
+    ck_assert_ptr_nonnull(
+        strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:0 "));
+    ck_assert_ptr_nonnull(strstr(text, "--task-index=1"));
+    ck_assert_ptr_nonnull(strstr(text, "--out="));
+    ck_assert_ptr_nonnull(strstr(text_of(&scene, "worker-1.words", text),
+                                 "--ps-hosts=127.0.0.1:7000,127.0.0.1:7001 "));
+    ck_assert_ptr_nonnull(strstr(text, "--workers=2"));
+    ck_assert_ptr_nonnull(strstr(text, "--mode=sync"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(without_servers_one_worker_runs_alone)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 0, 1, "exit 9\n", "exit 0\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(strstr(text_of(&scene, "worker-0.words", text), "--ps=0"));
+    ck_assert_ptr_nonnull(strstr(text, "--out="));
+    ck_assert_ptr_null(strstr(text, "--ps-hosts"));
+    ck_assert_str_eq(text_of(&scene, "ps-0.words", text), "");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(children_get_one_thread_for_blas_and_no_options_by_environment)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 1, 1, "exit 0\n", "exit 0\n");
+    setenv("SYNCOPATE_SEED", "7", 1);
+    setenv("OMP_NUM_THREADS", "64", 1);
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    text_of(&scene, "worker-0.env", text);
+    ck_assert_ptr_nonnull(strstr(text, "OPENBLAS_NUM_THREADS=1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "OMP_NUM_THREADS=1\n"));
+    ck_assert_ptr_null(strstr(text, "OMP_NUM_THREADS=64"));
+    ck_assert_ptr_null(strstr(text, "SYNCOPATE_SEED"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped)
+{
+    struct scene scene;
+    scene_init(&scene, 2, 2, SLEEPS,
+               "[ $index = 0 ] && exec sleep 60\n" SAYS_ERROR "echo done >&2\nexit 3\n");
+    double started = clock_now_seconds();
+    ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
+    ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 3: no such layer");
+    ck_assert(clock_now_seconds() - started < 30);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_child_killed_by_a_signal_is_a_lost_cluster)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(the_failure_that_explains_most_is_reported)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, "sleep 0.3\nexit 195\n",
+               "[ $index = 0 ] && exit 195\nsleep 0.3\n" SAYS_ERROR "exit 1\n");
+    ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_child_that_ignores_sigterm_is_killed)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1, "trap '' TERM\nwhile :; do sleep 0.05; done\n", "exit 1\n");
+    scene.options.stop_timeout = 0.2;
+    ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(ctrl_c_asks_server_0_and_ends_with_130)
+{
+    struct scene scene;
+    scene_init(&scene, 2, 2, STOPS("130"), STOPS("143"));
+    signal_later(&scene, SIGINT, 1);
+    ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "Ctrl-C"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(sigterm_ends_with_143)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, STOPS("143"), STOPS("143"));
+    signal_later(&scene, SIGTERM, 1);
+    ck_assert_int_eq(launch(&scene), EXIT_TERMINATED);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_second_ctrl_c_ends_all_at_once)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS);
+    scene.options.stop_timeout = 1000;
+    signal_later(&scene, SIGINT, 2);
+    ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "second signal"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_job_that_does_not_stop_is_killed_after_the_deadline)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS);
+    scene.options.stop_timeout = 0.1;
+    signal_later(&scene, SIGINT, 1);
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "--stop-timeout"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_launcher_that_is_killed_leaves_no_child)
+{
+    struct scene scene;
+    scene_init(&scene, 2, 2, SLEEPS, SLEEPS);
+    pid_t launcher = fork();
+    if (launcher == 0) {
+        launch(&scene);
+        _exit(0);
+    }
+    await_child(&scene, "worker-1.id");
+    kill(launcher, SIGKILL);
+    waitpid(launcher, NULL, 0);
+    for (int i = 0; i < 500 && any_runs(&scene); i++)
+        usleep(10000);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_missing_program_is_an_answer_not_a_hang)
+{
+    struct scene scene;
+    char path[256];
+    scene_init(&scene, 1, 1, SLEEPS, SLEEPS);
+    path_in(path, &scene, "syncopate-worker");
+    unlink(path);
+    ck_assert_int_eq(launch(&scene), EXIT_CANNOT_OPEN);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "syncopate-worker"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1, "# tells nothing\n" SLEEPS, SLEEPS);
+    scene.options.start_timeout = 0.5;
+    ck_assert_int_eq(launch(&scene), EXIT_START_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_folder_that_the_job_claims_gets_the_logs)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 1, 1,
+               "echo early >&2\nsleep 0.2\necho '{}' > $out/run.json\nsleep 0.5\necho late >&2\n",
+               "exit 0\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_str_eq(text_of(&scene, "out/logs/ps-0.log", text), "early\nlate\n");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_folder_that_the_job_does_not_claim_stays_as_it_is)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1, "echo early >&2\nsleep 0.5\nexit 3\n", SLEEPS);
+    ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
+    ck_assert(folder_is_empty(scene.out));
+    scene_end(&scene);
+}
+END_TEST
+
+/* Options as a worker reads them from the line that the launcher wrote. */
+static struct options round_trip(int argc, char **argv)
+{
+    struct options given, read;
+    struct error error = {0};
+    ck_assert_msg(options_parse(&given, OPTION_RUN, "run", argc, argv, &error) == OPTIONS_RUN, "%s",
+                  error.text);
+    static struct arguments arguments; /* Strings in the result point into it. */
+    arguments_init(&arguments, "worker");
+    arguments_add(&arguments, "ps-hosts", "%s", "127.0.0.1:1");
+    arguments_add(&arguments, "workers", "%u", given.workers);
+    arguments_add_options(&arguments, &given, OPTION_WORKER);
+    char *const *list = arguments_list(&arguments);
+    ck_assert_ptr_nonnull(list);
+    ck_assert_msg(options_parse(&read, OPTION_WORKER, "worker", (int)arguments.count,
+                                arguments.items, &error) == OPTIONS_RUN,
+                  "%s", error.text);
+    return read;
+}
+
+START_TEST(options_survive_the_way_through_a_command_line)
+{
+    char *argv[] = {(char[]){"run"},
+                    (char[]){"--mode=async"},
+                    (char[]){"--use-locking"},
+                    (char[]){"--model=conv 4x3 relu, flatten, dense 10"},
+                    (char[]){"--learning-rate=0.1"},
+                    (char[]){"--beta1=0.123456789012345"},
+                    (char[]){"--steps=12345678901234"},
+                    (char[]){"--checkpoint-every=0"},
+                    (char[]){"--worker-batch=8"},
+                    (char[]){"--chunk-bytes=128K"},
+                    (char[]){"--slow=1:2.5"},
+                    NULL};
+    struct options read = round_trip(11, argv);
+    ck_assert_int_eq(read.mode, MODE_ASYNC);
+    ck_assert(read.use_locking);
+    ck_assert_str_eq(read.model, "conv 4x3 relu, flatten, dense 10");
+    ck_assert(read.learning_rate == 0.1);
+    ck_assert(read.beta1 == 0.123456789012345);
+    ck_assert(read.beta2 != read.beta2);
+    ck_assert_uint_eq(read.steps, 12345678901234);
+    ck_assert_uint_eq(read.checkpoint_every, 0);
+    ck_assert_uint_eq(read.worker_batch, 8);
+    ck_assert_uint_eq(read.chunk_bytes, 131072);
+    ck_assert_str_eq(read.slow, "1:2.5");
+}
+END_TEST
+
+START_TEST(options_that_were_not_given_stay_so)
+{
+    char *argv[] = {(char[]){"run"}, NULL};
+    struct options read = round_trip(1, argv);
+    ck_assert_int_eq(read.mode, MODE_SYNC);
+    ck_assert(read.learning_rate != read.learning_rate);
+    ck_assert_uint_eq(read.steps, 0);
+    ck_assert_uint_eq(read.decay_steps, 0);
+    ck_assert_uint_eq(read.worker_batch, 0);
+    ck_assert(read.checkpoint_every == UINT64_MAX);
+    ck_assert_ptr_null(read.slow);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, children_that_end_well_make_a_job_that_ends_well);
+    tcase_add_test(t, every_process_learns_its_place);
+    tcase_add_test(t, without_servers_one_worker_runs_alone);
+    tcase_add_test(t, children_get_one_thread_for_blas_and_no_options_by_environment);
+    tcase_add_test(t, a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped);
+    tcase_add_test(t, a_child_killed_by_a_signal_is_a_lost_cluster);
+    tcase_add_test(t, the_failure_that_explains_most_is_reported);
+    tcase_add_test(t, a_child_that_ignores_sigterm_is_killed);
+    tcase_add_test(t, ctrl_c_asks_server_0_and_ends_with_130);
+    tcase_add_test(t, sigterm_ends_with_143);
+    tcase_add_test(t, a_second_ctrl_c_ends_all_at_once);
+    tcase_add_test(t, a_job_that_does_not_stop_is_killed_after_the_deadline);
+    tcase_add_test(t, a_launcher_that_is_killed_leaves_no_child);
+    tcase_add_test(t, a_missing_program_is_an_answer_not_a_hang);
+    tcase_add_test(t, a_server_that_never_tells_its_port_is_waited_for_with_a_deadline);
+    tcase_add_test(t, a_folder_that_the_job_claims_gets_the_logs);
+    tcase_add_test(t, a_folder_that_the_job_does_not_claim_stays_as_it_is);
+    tcase_add_test(t, options_survive_the_way_through_a_command_line);
+    tcase_add_test(t, options_that_were_not_given_stay_so);
+}
+
+int main(void)
+{
+    return suite_run("launch", add);
+}

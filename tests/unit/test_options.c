@@ -1,0 +1,519 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "common/options_table.h"
+#include "tests/lib/suite.h"
+
+#define WORDS_MAX 16
+
+/* Parse a command line written as one text with single spaces. Strings of options point into a
+ * buffer that lives until the next call. */
+static enum options_result parse(struct options *options, enum option_user user, const char *line,
+                                 struct error *error)
+{
+    static char buffer[512];
+    char *argv[WORDS_MAX + 1];
+    int argc = 0;
+    snprintf(buffer, sizeof buffer, "program %s", line);
+    for (char *word = strtok(buffer, " "); word && argc < WORDS_MAX; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    if (error)
+        error->text[0] = '\0';
+    return options_parse(options, user, option_user_program(user), argc, argv, error);
+}
+
+static void expect_run(struct options *options, enum option_user user, const char *line)
+{
+    struct error error;
+    enum options_result result = parse(options, user, line, &error);
+    ck_assert_msg(result == OPTIONS_RUN, "%s: %s", line, error.text);
+}
+
+static void expect_bad(enum option_user user, const char *line, const char *message)
+{
+    struct options options;
+    struct error error;
+    ck_assert_msg(parse(&options, user, line, &error) == OPTIONS_BAD, "%s", line);
+    ck_assert_str_eq(error.text, message);
+}
+
+START_TEST(defaults_are_the_reference_job)
+{
+    struct options options;
+    expect_run(&options, OPTION_RUN, "");
+    ck_assert_int_eq(options.mode, MODE_SYNC);
+    ck_assert_str_eq(options.model, "cnn");
+    ck_assert_str_eq(options.data, "fashion-mnist");
+    ck_assert_uint_eq(options.global_batch, 64);
+    ck_assert_uint_eq(options.micro_batch, 16);
+    ck_assert_uint_eq(options.worker_batch, 0);
+    ck_assert_str_eq(options.optimizer, "adam");
+    ck_assert(isnan(options.learning_rate) && isnan(options.momentum) && isnan(options.epsilon));
+    ck_assert_uint_eq(options.epochs, 10);
+    ck_assert_uint_eq(options.steps, 0);
+    ck_assert_uint_eq(options.seed, 1);
+    ck_assert_uint_eq(options.checkpoint_every, UINT64_MAX);
+    ck_assert_uint_eq(options.ps, 1);
+    ck_assert_uint_eq(options.workers, 2);
+    ck_assert_uint_eq(options.chunk_bytes, 65536);
+    ck_assert_int_eq(options.owner_threads, -1);
+    ck_assert_double_eq(options.start_timeout, 60);
+    ck_assert_double_eq(options.worker_timeout, 10);
+    ck_assert_double_eq(options.progress_timeout, 300);
+    ck_assert_double_eq(options.stop_timeout, 30);
+    ck_assert_str_eq(options.restore, "auto");
+    ck_assert_ptr_null(options.out);
+
+    expect_run(&options, OPTION_COMPARE, "");
+    ck_assert_str_eq(options.modes, "sync,async");
+    ck_assert_str_eq(options.worker_counts, "2");
+    ck_assert_uint_eq(options.seeds, 1);
+}
+END_TEST
+
+START_TEST(all_ways_of_writing_an_option_mean_the_same)
+{
+    static const char *const lines[] = {"--global-batch 32", "--global-batch=32",
+                                        "--global_batch 32", "--global_batch=32"};
+    for (size_t i = 0; i < 4; i++) {
+        struct options options;
+        expect_run(&options, OPTION_RUN, lines[i]);
+        ck_assert_uint_eq(options.global_batch, 32);
+    }
+}
+END_TEST
+
+START_TEST(flags_stand_alone_or_have_a_value)
+{
+    static const struct {
+        const char *line;
+        bool value;
+    } cases[] = {{"--quiet", true},         {"--quiet=true", true},   {"--quiet=1", true},
+                 {"--quiet=on", true},      {"--quiet=false", false}, {"--quiet=no", false},
+                 {"--quiet --seed 2", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options options;
+        expect_run(&options, OPTION_RUN, cases[i].line);
+        ck_assert_int_eq(options.quiet, cases[i].value);
+    }
+    expect_bad(OPTION_RUN, "--quiet=maybe", "syncopate run: --quiet=maybe: needs true or false");
+}
+END_TEST
+
+START_TEST(numbers_are_read_strictly)
+{
+    static const char *const bad[] = {"--global-batch=0",
+                                      "--global-batch=65537",
+                                      "--global-batch=-1",
+                                      "--global-batch=+1",
+                                      "--global-batch=1.0",
+                                      "--global-batch=1x",
+                                      "--global-batch=0x10",
+                                      "--global-batch=1e3",
+                                      "--seed=18446744073709551616",
+                                      "--seed=-1",
+                                      "--learning-rate=nan",
+                                      "--learning-rate=inf",
+                                      "--learning-rate=0x1p-3",
+                                      "--learning-rate=1f",
+                                      "--learning-rate=-1",
+                                      "--learning-rate=1e999",
+                                      "--start-timeout=0",
+                                      "--owner-threads=-2",
+                                      "--owner-threads=257",
+                                      "--chunk-bytes=1T",
+                                      "--chunk-bytes=-1K",
+                                      "--chunk-bytes=2G",
+                                      "--chunk-bytes=K",
+                                      "--chunk-bytes=99999999999999999999G",
+                                      "--chunk-bytes=17179869184G"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct options options;
+        ck_assert_msg(parse(&options, OPTION_RUN, bad[i], NULL) == OPTIONS_BAD, "%s", bad[i]);
+    }
+    struct options options;
+    expect_run(&options, OPTION_RUN,
+               "--seed=18446744073709551615 --learning-rate=1e-3 --owner-threads=-1 "
+               "--chunk-bytes=1MiB");
+    ck_assert_uint_eq(options.seed, UINT64_MAX);
+    ck_assert_double_eq(options.learning_rate, 1e-3);
+    ck_assert_uint_eq(options.chunk_bytes, 1048576);
+}
+END_TEST
+
+START_TEST(errors_name_bounds_and_choices)
+{
+    expect_bad(OPTION_RUN, "--workers 0",
+               "syncopate run: --workers=0: needs a whole number from 1 to 1024");
+    expect_bad(OPTION_RUN, "--mode ssp", "syncopate run: --mode=ssp: needs one of async, sync");
+    expect_bad(OPTION_RUN, "--schedule line",
+               "syncopate run: --schedule=line: needs one of constant, step, cosine");
+    expect_bad(OPTION_RUN, "--steps 0",
+               "syncopate run: --steps=0: needs a whole number, at least 1");
+}
+END_TEST
+
+START_TEST(an_unknown_option_names_the_nearest)
+{
+    expect_bad(OPTION_RUN, "--wrokers 3",
+               "syncopate run: unknown option --wrokers (did you mean --workers?)");
+    expect_bad(OPTION_RUN, "--leraning_rate=3",
+               "syncopate run: unknown option --leraning_rate (did you mean --learning-rate?)");
+    expect_bad(OPTION_RUN, "--wrokesr 3",
+               "syncopate run: unknown option --wrokesr (did you mean --workers?)");
+    expect_bad(OPTION_RUN, "--versoin",
+               "syncopate run: unknown option --versoin (did you mean --version?)");
+    expect_bad(OPTION_RUN, "--xyzzyxyzzy=3",
+               "syncopate run: unknown option --xyzzyxyzzy (--help lists them)");
+    expect_bad(OPTION_RUN, "-q", "syncopate run: unknown option -q (--help lists them)");
+    expect_bad(OPTION_RUN, "-seed 3", "syncopate run: unknown option -seed (did you mean --seed?)");
+}
+END_TEST
+
+START_TEST(an_option_of_another_program_is_named_so)
+{
+    expect_bad(OPTION_PS, "--bind a:1 --modes sync",
+               "syncopate-ps: --modes is not an option of this program (of syncopate compare)");
+}
+END_TEST
+
+START_TEST(surplus_and_missing_words_are_errors)
+{
+    expect_bad(OPTION_RUN, "fast", "syncopate run: unexpected argument 'fast'");
+    expect_bad(OPTION_RUN, "--out", "syncopate run: --out needs a value");
+    expect_bad(OPTION_RUN, "--out --quiet", "syncopate run: --out needs a value");
+    expect_bad(OPTION_RUN, "--out=", "syncopate run: --out needs a value");
+    expect_bad(OPTION_EVALUATE, "", "syncopate evaluate: needs a path (--help tells more)");
+    expect_bad(OPTION_EVALUATE, "a b",
+               "syncopate evaluate: takes one path, but 'a' and 'b' were given");
+    struct options options;
+    expect_run(&options, OPTION_EVALUATE, "--quiet -- --odd");
+    ck_assert_str_eq(options.path, "--odd");
+}
+END_TEST
+
+START_TEST(a_flag_wins_over_the_environment_and_it_over_the_default)
+{
+    struct options options;
+    setenv("SYNCOPATE_GLOBAL_BATCH", "128", 1);
+    setenv("SYNCOPATE_QUIET", "true", 1);
+    setenv("SYNCOPATE_DATA", "", 1); /* As if it were not there. */
+    expect_run(&options, OPTION_RUN, "");
+    ck_assert_uint_eq(options.global_batch, 128);
+    ck_assert(options.quiet);
+    ck_assert_str_eq(options.data, "fashion-mnist");
+    expect_run(&options, OPTION_RUN, "--global-batch 32 --quiet=false");
+    ck_assert_uint_eq(options.global_batch, 32);
+    ck_assert(!options.quiet);
+    setenv("SYNCOPATE_SEED", "abc", 1);
+    expect_bad(OPTION_RUN, "",
+               "syncopate run: SYNCOPATE_SEED=abc: needs a whole number, at least 0");
+    expect_run(&options, OPTION_PS, "--bind a:1"); /* Which has no seed. */
+}
+END_TEST
+
+START_TEST(an_option_without_use_is_an_error)
+{
+    expect_bad(OPTION_RUN, "--use-locking",
+               "syncopate run: --use-locking=true: only used with --mode=async, but the mode is "
+               "sync");
+    expect_bad(OPTION_RUN, "--momentum 0.9",
+               "syncopate run: --momentum=0.9: only used with "
+               "--optimizer=momentum|nesterov|rmsprop, but the optimizer is adam");
+    expect_bad(OPTION_RUN, "--decay-steps 3",
+               "syncopate run: --decay-steps=3: only used with --schedule=step|cosine, but the "
+               "schedule is constant");
+    expect_bad(OPTION_COMPARE, "--modes sync --worker-batch 3",
+               "syncopate compare: --worker-batch=3: only used with --mode=async, but the mode is "
+               "sync");
+    struct options options;
+    expect_run(&options, OPTION_RUN, "--use-locking=false");
+    expect_run(&options, OPTION_RUN, "--use-locking --mode async");
+    expect_run(&options, OPTION_RUN, "--momentum 0.9 --optimizer rmsprop");
+    expect_run(&options, OPTION_COMPARE, "--use-locking");
+}
+END_TEST
+
+START_TEST(roles_check_their_hosts)
+{
+    expect_bad(OPTION_PS, "", "syncopate-ps: needs --ps-hosts with --task-index, or --bind");
+    expect_bad(OPTION_PS, "--ps-hosts a:1 --task-index 1",
+               "syncopate-ps: --task-index=1: --ps-hosts names only 1");
+    expect_bad(OPTION_PS, "--bind a:1 --job-name worker",
+               "syncopate-ps: --job-name=worker, but this is syncopate-ps");
+    expect_bad(OPTION_WORKER, "--workers 2",
+               "syncopate-worker: needs --ps-hosts, the servers' host:port in order");
+    expect_bad(OPTION_WORKER, "--ps-hosts a:1",
+               "syncopate-worker: needs --worker-hosts or --workers, to know how many workers "
+               "join");
+    expect_bad(OPTION_WORKER, "--ps-hosts a:1,b --workers 2",
+               "syncopate-worker: --ps-hosts: 'b' is not host:port");
+    expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 2 --task-index 2",
+               "syncopate-worker: --task-index=2: there are 2 workers");
+    expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 3 --worker-hosts c:1,d:1",
+               "syncopate-worker: --workers=3, but --worker-hosts names 2");
+    struct options options;
+    expect_run(&options, OPTION_WORKER,
+               "--ps-hosts a:1,b:2 --worker-hosts c:1,d:1 --task-index 1 --job-name worker");
+    expect_run(&options, OPTION_PS,
+               "--ps-hosts a:1,b:2 --worker-hosts c:1,d:1 --task-index 1 --job-name ps");
+}
+END_TEST
+
+START_TEST(host_lists_are_cut_at_commas)
+{
+    char items[3][ADDRESS_MAX], line[ADDRESS_MAX + 16];
+    uint32_t count;
+    ck_assert_int_eq(options_hosts("a:1,[::1]:22", items, 3, &count, NULL), STATUS_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(items[0], "a:1");
+    ck_assert_str_eq(items[1], "[::1]:22");
+    ck_assert_int_eq(options_hosts(NULL, items, 3, &count, NULL), STATUS_OK);
+    ck_assert_uint_eq(count, 0);
+    static const char *const bad[] = {"",   ",",  "a:1,", ",a:1",    "a:1,,b:1",       "a",
+                                      "a:", ":1", "a:x",  "a:65536", "a:1,b:1,c:1,d:1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(options_hosts(bad[i], items, 3, &count, NULL) == STATUS_INVALID, "%s",
+                      bad[i]);
+    memset(line, 'a', sizeof line);
+    strcpy(line + ADDRESS_MAX, ":1");
+    ck_assert_int_eq(options_hosts(line, items, 3, &count, NULL), STATUS_INVALID);
+    strcpy(line + ADDRESS_MAX - 3, ":1");
+    ck_assert_int_eq(options_hosts(line, items, 3, &count, NULL), STATUS_OK);
+}
+END_TEST
+
+START_TEST(lists_of_compare_are_read)
+{
+    enum mode modes[MODE_COUNT];
+    uint32_t counts[2], count;
+    ck_assert_int_eq(options_modes("async,sync", modes, MODE_COUNT, &count, NULL), STATUS_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_int_eq(modes[0], MODE_ASYNC);
+    ck_assert_int_eq(options_modes("sync,sync", modes, MODE_COUNT, &count, NULL), STATUS_INVALID);
+    ck_assert_int_eq(options_modes("", modes, MODE_COUNT, &count, NULL), STATUS_INVALID);
+    ck_assert_int_eq(options_counts("1,16", counts, 2, &count, NULL), STATUS_OK);
+    ck_assert_uint_eq(counts[1], 16);
+    ck_assert_int_eq(options_counts("1,0", counts, 2, &count, NULL), STATUS_INVALID);
+    ck_assert_int_eq(options_counts("1,2,3", counts, 2, &count, NULL), STATUS_INVALID);
+}
+END_TEST
+
+START_TEST(slow_workers_are_found_by_number)
+{
+    ck_assert_double_eq(options_slow_factor("1:2.5,3:4", 1), 2.5);
+    ck_assert_double_eq(options_slow_factor("1:2.5,3:4", 3), 4);
+    ck_assert_double_eq(options_slow_factor("1:2.5,3:4", 0), 1);
+    ck_assert_double_eq(options_slow_factor(NULL, 0), 1);
+    static const char *const bad[] = {"1", "1:", ":2", "1:0.5", "1:2,", "1:2;3:4", "a:2", "1:nan"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!option_slow_valid(bad[i]), "%s", bad[i]);
+}
+END_TEST
+
+/* --- the job ------------------------------------------------------------------------------- */
+
+static struct job job_of(enum option_user user, const char *line)
+{
+    struct options options;
+    struct job job;
+    struct error error;
+    expect_run(&options, user, line);
+    enum status status = options_job(&options, 60000, &job, &error);
+    ck_assert_msg(status == STATUS_OK, "%s: %s", line, error.text);
+    return job;
+}
+
+START_TEST(the_reference_job_is_declared)
+{
+    struct job job = job_of(OPTION_RUN, "");
+    ck_assert_uint_eq(job.batch, 64);
+    ck_assert_uint_eq(job.micro_batch, 16);
+    ck_assert_uint_eq(job.steps, 9380);
+    ck_assert_uint_eq(job.checkpoint_every, 938);
+    ck_assert_str_eq(job.optimizer.name, "adam");
+    ck_assert_float_eq(job.optimizer.beta2, 0.999f);
+    ck_assert_float_eq(job.optimizer.epsilon, 1e-7f);
+    ck_assert_double_eq(job.schedule.learning_rate, 0.001);
+    ck_assert_uint_eq(job.server_count, 0);
+    ck_assert_uint_eq(job.worker_count, 2);
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--learning-rate 0.001");
+    ck_assert_double_eq(job.schedule.learning_rate, 0.001);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(batches_depend_on_the_mode)
+{
+    struct job job = job_of(OPTION_RUN, "--mode async --worker-batch 20 --global-batch 60");
+    ck_assert_uint_eq(job.batch, 20);
+    ck_assert_uint_eq(job.steps, 30000);
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--mode async --global-batch 60");
+    ck_assert_uint_eq(job.batch, 60);
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--global-batch 8"); /* A leaf is never larger than its batch. */
+    ck_assert_uint_eq(job.micro_batch, 8);
+    job_free(&job);
+    /* For compare, what async uses is left out of the sync run. */
+    job = job_of(OPTION_COMPARE, "--use-locking --worker-batch 20");
+    ck_assert_uint_eq(job.batch, 64);
+    ck_assert(!job.use_locking);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(steps_and_checkpoints_can_be_given)
+{
+    struct job job = job_of(OPTION_RUN, "--steps 5 --epochs 3 --checkpoint-every 0");
+    ck_assert_uint_eq(job.steps, 5);
+    ck_assert_uint_eq(job.checkpoint_every, 0);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(schedules_have_sensible_defaults)
+{
+    struct job job = job_of(OPTION_RUN, "--schedule step --warmup-steps 9");
+    ck_assert_int_eq(job.schedule.kind, SCHEDULE_STEP);
+    ck_assert_uint_eq(job.schedule.decay_steps, 938);
+    ck_assert_double_eq(job.schedule.decay_factor, 0.5);
+    ck_assert_uint_eq(job.schedule.warmup_steps, 9);
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--schedule cosine");
+    ck_assert_uint_eq(job.schedule.decay_steps, 9380);
+    ck_assert_double_eq(job.schedule.decay_factor, 0);
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--schedule cosine --decay-steps 7 --decay-factor 0.1");
+    ck_assert_uint_eq(job.schedule.decay_steps, 7);
+    ck_assert_double_eq(job.schedule.decay_factor, 0.1);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(given_settings_overlay_the_optimizers)
+{
+    struct job job = job_of(OPTION_RUN, "--optimizer momentum --momentum 0.5 --learning-rate 0.25");
+    ck_assert_str_eq(job.optimizer.name, "momentum");
+    ck_assert_float_eq(job.optimizer.momentum, 0.5f);
+    ck_assert_double_eq(job.schedule.learning_rate, 0.25);
+    job_free(&job);
+    struct options options;
+    struct error error;
+    expect_run(&options, OPTION_RUN, "--beta1 1");
+    ck_assert_int_eq(options_job(&options, 60000, &job, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "beta1"));
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_worker_declares_servers_and_counts_workers)
+{
+    struct job job = job_of(OPTION_WORKER, "--ps-hosts a:1,b:2 --worker-hosts c:0,d:0,e:0");
+    ck_assert_uint_eq(job.server_count, 2);
+    ck_assert_str_eq(job.servers[1], "b:2");
+    ck_assert_uint_eq(job.worker_count, 3);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_job_without_examples_or_of_too_many_steps_is_refused)
+{
+    struct options options;
+    struct job job;
+    expect_run(&options, OPTION_RUN, "--global-batch 1 --epochs 1000000");
+    ck_assert_int_eq(options_job(&options, 0, &job, NULL), STATUS_INVALID);
+    job_free(&job);
+    ck_assert_int_eq(options_job(&options, UINT64_MAX / 1000, &job, NULL), STATUS_INVALID);
+    job_free(&job);
+}
+END_TEST
+
+/* --- help ---------------------------------------------------------------------------------- */
+
+START_TEST(help_names_every_option_and_fits_a_terminal)
+{
+    for (unsigned user = OPTION_PS; user <= OPTION_SIMULATE; user <<= 1) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+        ck_assert_ptr_nonnull(out);
+        options_help(out, (enum option_user)user, option_user_program((enum option_user)user));
+        fclose(out);
+        for (size_t i = 0; i < option_row_count; i++) {
+            char flag[80];
+            snprintf(flag, sizeof flag, "\n  --%s%s", option_rows[i].name,
+                     option_rows[i].metavar ? " " : "");
+            if (option_rows[i].users & user)
+                ck_assert_msg(strstr(text, flag), "%u: %s", user, flag);
+        }
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            ck_assert_msg(strlen(line) <= 80, "%s", line);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(help_and_version_win_over_mistakes)
+{
+    struct options options;
+    ck_assert_int_eq(parse(&options, OPTION_RUN, "--wrong --version", NULL), OPTIONS_HELP);
+    ck_assert_int_eq(parse(&options, OPTION_RUN, "-- --version", NULL), OPTIONS_BAD);
+}
+END_TEST
+
+START_TEST(every_row_is_sound)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        ck_assert_msg(row->help && row->help[0], "%s", row->name);
+        ck_assert_msg((row->metavar == NULL) == (row->kind == OPTION_KIND_FLAG), "%s", row->name);
+        ck_assert_msg(strspn(row->name, "abcdefghijklmnopqrstuvwxyz-0123456789") ==
+                          strlen(row->name),
+                      "%s", row->name);
+        for (size_t j = 0; j < i; j++)
+            ck_assert_msg(strcmp(row->name, option_rows[j].name) != 0 ||
+                              (row->users & option_rows[j].users) == 0,
+                          "%s is there twice", row->name);
+    }
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_test(tcase, defaults_are_the_reference_job);
+    tcase_add_test(tcase, all_ways_of_writing_an_option_mean_the_same);
+    tcase_add_test(tcase, flags_stand_alone_or_have_a_value);
+    tcase_add_test(tcase, numbers_are_read_strictly);
+    tcase_add_test(tcase, errors_name_bounds_and_choices);
+    tcase_add_test(tcase, an_unknown_option_names_the_nearest);
+    tcase_add_test(tcase, an_option_of_another_program_is_named_so);
+    tcase_add_test(tcase, surplus_and_missing_words_are_errors);
+    tcase_add_test(tcase, a_flag_wins_over_the_environment_and_it_over_the_default);
+    tcase_add_test(tcase, an_option_without_use_is_an_error);
+    tcase_add_test(tcase, roles_check_their_hosts);
+    tcase_add_test(tcase, host_lists_are_cut_at_commas);
+    tcase_add_test(tcase, lists_of_compare_are_read);
+    tcase_add_test(tcase, slow_workers_are_found_by_number);
+    tcase_add_test(tcase, the_reference_job_is_declared);
+    tcase_add_test(tcase, batches_depend_on_the_mode);
+    tcase_add_test(tcase, steps_and_checkpoints_can_be_given);
+    tcase_add_test(tcase, schedules_have_sensible_defaults);
+    tcase_add_test(tcase, given_settings_overlay_the_optimizers);
+    tcase_add_test(tcase, a_worker_declares_servers_and_counts_workers);
+    tcase_add_test(tcase, a_job_without_examples_or_of_too_many_steps_is_refused);
+    tcase_add_test(tcase, help_names_every_option_and_fits_a_terminal);
+    tcase_add_test(tcase, help_and_version_win_over_mistakes);
+    tcase_add_test(tcase, every_row_is_sound);
+}
+
+int main(void)
+{
+    return suite_run("options", add);
+}

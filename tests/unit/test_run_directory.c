@@ -1,0 +1,418 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/job_json.h"
+#include "common/json.h"
+#include "common/run_directory.h"
+#include "tests/lib/sample_job.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/suite.h"
+
+static enum status open_run(struct run_directory *directory, const char *path,
+                            const struct job *job, bool *resuming, struct error *error)
+{
+    return run_directory_open(directory, path, job, 7, resuming, error);
+}
+
+/* A run that ended in this state after 100 steps and 12.5 seconds. */
+static void leave_run(const char *path, enum run_state state)
+{
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    const struct run_summary summary = {.state = state, .step = 100, .seconds = 12.5};
+    struct error error;
+    ck_assert_msg(open_run(&directory, path, &job, &resuming, &error) == STATUS_OK, "%s",
+                  error.text);
+    ck_assert(!resuming);
+    run_directory_event(&directory, "start", "\"step\": %d", 0);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+
+static struct json *read_run(const char *path)
+{
+    char file[DISK_PATH_MAX + 16];
+    struct json *root;
+    struct error error;
+    snprintf(file, sizeof file, "%s/run.json", path);
+    ck_assert_msg(json_read_file(&disk_posix, file, 1 << 20, &root, &error) == STATUS_OK, "%s",
+                  error.text);
+    return root;
+}
+
+START_TEST(staleness_is_counted_in_buckets)
+{
+    struct staleness staleness = {0}, other = {0};
+    staleness_add(&staleness, 0);
+    staleness_add(&staleness, 63);
+    staleness_add(&other, 64);
+    staleness_add(&other, 1000000);
+    staleness_merge(&staleness, &other);
+    ck_assert_uint_eq(staleness.count, 4);
+    ck_assert_uint_eq(staleness.sum, 1000127);
+    ck_assert_uint_eq(staleness.max, 1000000);
+    ck_assert_uint_eq(staleness.buckets[0], 1);
+    ck_assert_uint_eq(staleness.buckets[63], 1);
+    ck_assert_uint_eq(staleness.buckets[64], 2);
+}
+END_TEST
+
+START_TEST(a_new_directory_is_made_and_claimed)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job(), back;
+    struct run_directory directory;
+    bool resuming = true;
+    struct error error;
+    scratch_path(path, "runs/deep/first");
+    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_OK);
+    ck_assert(!scratch_has(path));
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+    ck_assert(!resuming);
+    ck_assert_double_eq(directory.earlier_seconds, 0);
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), "running");
+    ck_assert_str_eq(json_text(root, "run_id"), "0000000000000007");
+    ck_assert(isnan(json_number(root, "test_accuracy")));
+    ck_assert_ptr_null(json_text(root, "model_sha256"));
+    ck_assert_int_eq(job_read_json(&back, json_at(root, "job"), "job", &error), STATUS_OK);
+    ck_assert_int_eq(job_compare(&job, "a", &back, "b", JOB_SCOPE_ALL, &error), STATUS_OK);
+    json_release(&root);
+    run_directory_close(&directory);
+    job_free(&back);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
+{
+    static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_FAILED};
+    for (size_t i = 0; i < 3; i++) {
+        char path[DISK_PATH_MAX], name[32];
+        struct job job = sample_job();
+        struct run_directory directory;
+        bool resuming = false;
+        struct error error;
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(path, name);
+        leave_run(path, states[i]);
+        job.worker_count++; /* How the work is spread may differ. */
+        ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(path, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+        ck_assert(resuming);
+        ck_assert_double_eq(directory.earlier_seconds, 12.5);
+        struct json *root = read_run(path);
+        ck_assert_str_eq(json_text(root, "state"), "running");
+        ck_assert_double_eq(json_number(root, "step"), 100);
+        json_release(&root);
+        run_directory_close(&directory);
+        job_free(&job);
+    }
+}
+END_TEST
+
+START_TEST(an_unfinished_run_of_another_job_is_refused)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct error error;
+    scratch_path(path, "run");
+    leave_run(path, RUN_STOPPED);
+    job.seed = 3;
+    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "seed"));
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), "stopped"); /* As it was. */
+    json_release(&root);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_finished_run_is_never_touched)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct error error;
+    scratch_path(path, "run");
+    leave_run(path, RUN_DONE);
+    ck_assert_int_eq(run_directory_check(path, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(error.text, "holds a finished run; choose another --out"));
+    ck_assert_ptr_null(directory.events);
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), "done");
+    json_release(&root);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_folder_with_other_things_stays_as_it_is)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], events[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct error error;
+    scratch_path(path, "home");
+    scratch_path(file, "home/thesis.txt");
+    scratch_path(events, "home/events.jsonl");
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    scratch_write(file, "x", 1);
+    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
+    ck_assert(!scratch_has(events));
+    ck_assert_int_eq(open_run(&directory, file, &job, &resuming, &error), STATUS_IO);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_run_json_that_is_not_ours_is_refused)
+{
+    static const char *const texts[] = {
+        "", "{}", "[]", "{\"state\": \"running\"}",
+        "{\"format\": \"syncopate-run-1\", \"state\": \"running\"}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+        struct job job = sample_job();
+        struct run_directory directory;
+        bool resuming;
+        struct error error;
+        scratch_path(path, "run");
+        scratch_path(file, "run/run.json");
+        mkdir(path, 0700);
+        scratch_write(file, texts[i], strlen(texts[i]));
+        ck_assert_int_ne(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+        ck_assert_ptr_nonnull(strstr(error.text, file));
+        job_free(&job);
+    }
+}
+END_TEST
+
+START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct error error;
+    scratch_path(path, "run");
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_OK);
+    scratch_path(file, "run/events.jsonl");
+    scratch_write(file, "", 0);
+    scratch_path(file, "run/run.json.tmp");
+    scratch_write(file, "{", 1);
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+    ck_assert(!resuming);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(two_live_runs_cannot_share_a_folder)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory first, second;
+    bool resuming;
+    struct error error;
+    scratch_path(path, "run");
+    ck_assert_int_eq(open_run(&first, path, &job, &resuming, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&second, path, &job, &resuming, &error), STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(error.text, "another run is using"));
+    run_directory_close(&first);
+    ck_assert_int_eq(open_run(&second, path, &job, &resuming, &error), STATUS_OK);
+    ck_assert(resuming);
+    run_directory_close(&second);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_place_that_cannot_be_written_is_refused)
+{
+    struct error error;
+    char path[DISK_PATH_MAX], long_path[2 * DISK_PATH_MAX];
+    ck_assert_int_eq(run_directory_check("", NULL, &error), STATUS_INVALID);
+    memset(long_path, 'x', sizeof long_path);
+    long_path[sizeof long_path - 1] = '\0';
+    ck_assert_int_eq(run_directory_check(long_path, NULL, &error), STATUS_INVALID);
+    scratch_path(path, "file");
+    scratch_write(path, "x", 1);
+    scratch_path(path, "file/run");
+    ck_assert_int_eq(run_directory_check(path, NULL, &error), STATUS_IO);
+}
+END_TEST
+
+START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct error error;
+    scratch_path(path, "run");
+    scratch_path(file, "run/events.jsonl");
+    leave_run(path, RUN_STOPPED);
+    FILE *events = fopen(file, "a");
+    ck_assert_ptr_nonnull(events);
+    fputs("{\"time\": 3, \"eve", events);
+    fclose(events);
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+    run_directory_event(&directory, "stop", NULL);
+    run_directory_event(&directory, "end", "%s", "");
+
+    size_t bytes;
+    char *text = scratch_read(file, &bytes); /* Flushed already. */
+    static const char *const names[] = {"start", "stop", "end"};
+    char *line = text;
+    for (size_t i = 0; i < 3; i++) {
+        char *end = strchr(line, '\n');
+        ck_assert_ptr_nonnull(end);
+        struct json *event;
+        ck_assert_int_eq(json_parse(line, (size_t)(end - line), "event", &event, &error),
+                         STATUS_OK);
+        ck_assert_str_eq(json_text(event, "event"), names[i]);
+        ck_assert(json_number(event, "time") >= 0);
+        json_release(&event);
+        line = end + 1;
+    }
+    ck_assert_int_eq(*line, '\0');
+    free(text);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_summary_has_its_documented_fields)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct worker_summary workers[2] = {{.updates = 3, .examples = 48, .wait_seconds = 0.25}, {0}};
+    struct run_summary summary = {
+        .state = RUN_FAILED,
+        .reason = "lost \"it\"",
+        .step = 1000,
+        .seconds = 1.5,
+        .images_per_second = 42667,
+        .train_loss = 0.1,
+        .test_accuracy = NAN,
+        .verdicts = {4, 3, 2, 1},
+        .worker_count = 2,
+        .workers = workers,
+        .parameters_sha256 = "abc",
+    };
+    staleness_add(&summary.staleness, 0);
+    staleness_add(&summary.staleness, 2);
+    workers[0].staleness = summary.staleness;
+    scratch_path(path, "run");
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+    struct json *root = read_run(path);
+    static const struct {
+        const char *path;
+        double value;
+    } numbers[] = {
+        {"workers", 3},
+        {"servers", 2},
+        {"epochs", 3},
+        {"steps", 2000},
+        {"global_batch", 64},
+        {"micro_batch", 16},
+        {"step", 1000},
+        {"learning_rate", 0.1},
+        {"seconds", 1.5},
+        {"train_loss", 0.1},
+        {"train_accuracy", 0},
+        {"images_per_second", 42667},
+        {"staleness.mean", 1},
+        {"staleness.max", 2},
+        {"verdicts.applied", 4},
+        {"verdicts.stale", 3},
+        {"verdicts.duplicate", 2},
+        {"verdicts.rejected", 1},
+        {"evaluation_seconds", 0},
+        {"checkpoint_seconds", 0},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double found = json_number(root, numbers[i].path);
+        ck_assert_msg(found == numbers[i].value, "%s is %g", numbers[i].path, found);
+    }
+    ck_assert_uint_eq(json_u64(root, "seed", 0), UINT64_MAX - 5);
+    ck_assert_str_eq(json_text(root, "state"), "failed");
+    ck_assert_str_eq(json_text(root, "reason"), summary.reason);
+    ck_assert_str_eq(json_text(root, "mode"), "sync");
+    ck_assert_str_eq(json_text(root, "optimizer"), "adam");
+    ck_assert_str_eq(json_text(root, "parameters_sha256"), "abc");
+    ck_assert_ptr_nonnull(json_at(root, "test_accuracy"));
+    ck_assert(isnan(json_number(root, "test_accuracy")));
+    ck_assert_uint_eq(json_length(root, "staleness.histogram"), 3);
+    ck_assert_uint_eq(json_length(root, "worker_details"), 2);
+    const struct json *worker = json_item(json_at(root, "worker_details"), 0);
+    ck_assert_double_eq(json_number(worker, "examples"), 48);
+    ck_assert_double_eq(json_number(worker, "wait_seconds"), 0.25);
+    ck_assert_double_eq(json_number(worker, "staleness.max"), 2);
+    json_release(&root);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(events_that_cannot_be_written_show_in_the_summary)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    struct run_summary summary = {0};
+    struct error error;
+    scratch_path(path, "run");
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
+    fclose(directory.events);
+    directory.events = fopen("/dev/full", "w");
+    run_directory_event(&directory, "start", NULL);
+    run_directory_event(&directory, "next", NULL);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, &error), STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(error.text, "events.jsonl"));
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+    tcase_add_test(tcase, staleness_is_counted_in_buckets);
+    tcase_add_test(tcase, a_new_directory_is_made_and_claimed);
+    tcase_add_test(tcase, an_unfinished_run_of_the_same_job_is_resumed);
+    tcase_add_test(tcase, an_unfinished_run_of_another_job_is_refused);
+    tcase_add_test(tcase, a_finished_run_is_never_touched);
+    tcase_add_test(tcase, a_folder_with_other_things_stays_as_it_is);
+    tcase_add_test(tcase, a_run_json_that_is_not_ours_is_refused);
+    tcase_add_test(tcase, an_interrupted_claim_and_an_empty_folder_are_free);
+    tcase_add_test(tcase, two_live_runs_cannot_share_a_folder);
+    tcase_add_test(tcase, a_place_that_cannot_be_written_is_refused);
+    tcase_add_test(tcase, events_are_lines_of_json_and_a_torn_one_is_dropped);
+    tcase_add_test(tcase, a_summary_has_its_documented_fields);
+    tcase_add_test(tcase, events_that_cannot_be_written_show_in_the_summary);
+}
+
+int main(void)
+{
+    return suite_run("run_directory", add);
+}

@@ -1,0 +1,433 @@
+#include "worker/client.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/kernels.h"
+#include "common/log.h"
+#include "common/mailbox.h"
+#include "common/partition.h"
+#include "worker/session.h"
+
+#define TICK_MS          100
+#define RECEIVES_A_ROUND 64
+#define LAST_WORDS_MS    2000
+#define DIAGNOSE_MS      1000
+#define WAITING_LINE_US  5000000u
+#define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
+
+struct client {
+    struct client_options options;
+    struct partition partition;
+    float *parameters;                      /* [elements] */
+    struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
+    uint32_t gradient_count;
+    struct session *session;   /* The I/O thread's. */
+    struct endpoint **servers; /* [server_count], the I/O thread's. */
+    struct outbox *pending;    /* [server_count] what a connection could not take yet. */
+    struct outbox outbox;
+    struct mailbox to_session, to_trainer;
+    pthread_t thread;
+    bool started;
+    atomic_bool close;
+    atomic_int stop_code; /* 0: go on. */
+    bool stop_sent;
+    uint64_t said_us;
+    struct message_start start; /* The trainer's. */
+    int exit_code;
+    char reason[MESSAGE_TEXT_MAX];
+};
+
+/* --- the I/O thread
+ * ---------------------------------------------------------------------------------------- */
+
+static bool try_send(struct client *client, struct outgoing *item)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    size_t bytes = message_encode(&item->packet.message, header);
+    struct frame *payload = item->packet.payload;
+    if (payload != NULL) /* Sending takes a reference over even when it fails. */
+        frame_retain(payload);
+    enum status status = client->options.transport->operations->send(client->servers[item->index],
+                                                                     0, header, bytes, payload);
+    if (status == STATUS_AGAIN)
+        return false;
+    frame_release(item->packet.payload);
+    return true;
+}
+
+/* Keep what cannot be sent yet, in order; joining repeats itself and need not be kept. */
+static void send_or_keep(struct client *client, struct outgoing *item)
+{
+    struct outbox *pending = &client->pending[item->index];
+    if (pending->count == 0 && try_send(client, item))
+        return;
+    if (item->packet.message.kind == MESSAGE_JOIN || item->packet.message.kind == MESSAGE_PING) {
+        frame_release(item->packet.payload);
+        return;
+    }
+    *outbox_add_to(pending, TO_SERVER, item->index, item->packet.message.kind) = item->packet;
+}
+
+static void send_pending(struct client *client)
+{
+    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
+        struct outbox *pending = &client->pending[i];
+        while (pending->count > 0 && try_send(client, &pending->items[pending->first])) {
+            pending->first = (pending->first + 1) % pending->capacity;
+            pending->count--;
+        }
+    }
+}
+
+static void flush(struct client *client)
+{
+    struct outgoing item;
+    while (outbox_take(&client->outbox, &item)) {
+        if (item.to == TO_SERVER)
+            send_or_keep(client, &item);
+        else if (item.to == TO_TRAINER)
+            mailbox_post(&client->to_trainer, &item);
+        else
+            log_info("%s", item.packet.message.waiting.text);
+    }
+}
+
+static void receive(struct client *client, uint32_t server)
+{
+    struct received received;
+    struct error error;
+    for (int i = 0; i < RECEIVES_A_ROUND; i++) {
+        if (client->options.transport->operations->receive(client->servers[server], &received) !=
+            STATUS_OK)
+            return;
+        struct packet packet = {.payload = received.payload};
+        if (message_decode(received.header, received.header_bytes, &packet.message, &error) !=
+            STATUS_OK) {
+            log_warning("malformed message from ps/%u: %s", server, error.text);
+            frame_release(packet.payload);
+            continue;
+        }
+        session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
+        flush(client);
+    }
+}
+
+static void say_why_nobody_answers(struct client *client)
+{
+    char why[128];
+    double seconds;
+    uint64_t now_us = clock_now_us();
+    if (!session_is_joining(client->session, &seconds, now_us) ||
+        now_us - client->said_us < WAITING_LINE_US)
+        return;
+    const char *address = client->options.job->servers[0];
+    transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
+    log_info("waiting %.0f s for ps/0 at %s: %s", seconds, address, why);
+    client->said_us = clock_now_us();
+}
+
+static void pass_on_stop(struct client *client)
+{
+    int code = atomic_load(&client->stop_code);
+    if (code == 0 || client->stop_sent)
+        return;
+    client->stop_sent = true;
+    struct packet packet = {.message.kind = MESSAGE_STOP};
+    packet.message.stop.exit_code = (uint32_t)code;
+    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "worker/%u was asked to",
+             client->options.worker);
+    session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
+}
+
+static void *io_run(void *argument)
+{
+    struct client *client = argument;
+    struct outgoing item;
+    client->said_us = clock_now_us();
+    while (!atomic_load(&client->close)) {
+        client->options.transport->operations->wait(client->options.transport, client->servers,
+                                                    client->options.job->server_count,
+                                                    client->to_session.event, TICK_MS);
+        send_pending(client);
+        for (uint32_t i = 0; i < client->options.job->server_count; i++)
+            receive(client, i);
+        while (mailbox_take(&client->to_session, &item)) {
+            session_handle_trainer(client->session, &item.packet, clock_now_us(), &client->outbox);
+            flush(client);
+        }
+        pass_on_stop(client);
+        session_tick(client->session, clock_now_us(), &client->outbox);
+        flush(client);
+        say_why_nobody_answers(client);
+    }
+    send_pending(client);
+    return NULL;
+}
+
+/* --- life
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static enum status connect_all(struct client *client, struct error *error)
+{
+    const struct job *job = client->options.job;
+    enum status status = STATUS_OK;
+    client->servers = calloc(job->server_count, sizeof *client->servers);
+    client->pending = calloc(job->server_count, sizeof *client->pending);
+    if (client->servers == NULL || client->pending == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
+        status = client->options.transport->operations->connect(client->options.transport,
+                                                                job->servers[i], CHUNK_BYTES_MAX,
+                                                                &client->servers[i], error);
+    return status;
+}
+
+static enum status make_session(struct client *client)
+{
+    struct session_options options = {
+        .worker = client->options.worker,
+        .incarnation = hash_random_u64(),
+        .job = client->options.job,
+        .partition = &client->partition,
+        .parameters = client->parameters,
+        .start_timeout = client->options.start_timeout,
+        .worker_timeout = client->options.worker_timeout,
+        .progress_timeout = client->options.progress_timeout,
+    };
+    memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
+    gethostname(options.host, sizeof options.host - 1);
+    snprintf(options.arithmetic, sizeof options.arithmetic, "%s", kernels_core_name());
+    return session_create(&client->session, &options, clock_now_us());
+}
+
+enum status client_open(struct client **client, const struct client_options *options,
+                        struct error *error)
+{
+    struct client *c = calloc(1, sizeof *c);
+    *client = c;
+    if (c == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    c->options = *options;
+    const struct job *job = options->job;
+    enum status status = mailbox_init(&c->to_session);
+    if (status == STATUS_OK)
+        status = mailbox_init(&c->to_trainer);
+    if (status != STATUS_OK) {
+        free(c);
+        *client = NULL;
+        return error_set(error, status, "cannot make mailboxes");
+    }
+    status = partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
+                            job->chunk_bytes, job->use_locking, error);
+    if (status == STATUS_OK) {
+        c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
+        if (c->parameters == NULL)
+            status = error_set(error, STATUS_MEMORY, "out of memory for the parameters");
+    }
+    if (status == STATUS_OK)
+        status = connect_all(c, error);
+    if (status == STATUS_OK && make_session(c) != STATUS_OK)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK) {
+        c->started = pthread_create(&c->thread, NULL, io_run, c) == 0;
+        if (!c->started)
+            status = error_set(error, STATUS_MEMORY, "cannot start a thread");
+    }
+    if (status != STATUS_OK)
+        client_close(client);
+    return status;
+}
+
+void client_close(struct client **client)
+{
+    struct client *c = *client;
+    if (c == NULL)
+        return;
+    if (c->started) {
+        atomic_store(&c->close, true);
+        mailbox_ring(&c->to_session);
+        pthread_join(c->thread, NULL);
+    }
+    for (uint32_t i = 0; i < c->options.job->server_count; i++) {
+        if (c->servers != NULL)
+            c->options.transport->operations->close(&c->servers[i], LAST_WORDS_MS);
+        if (c->pending != NULL)
+            outbox_free(&c->pending[i]);
+    }
+    session_destroy(&c->session);
+    outbox_free(&c->outbox);
+    mailbox_free(&c->to_session);
+    mailbox_free(&c->to_trainer);
+    for (uint32_t i = 0; i < c->gradient_count; i++)
+        frame_release(c->gradients[i]);
+    partition_free(&c->partition);
+    free(c->parameters);
+    free(c->servers);
+    free(c->pending);
+    free(c);
+    *client = NULL;
+}
+
+/* --- the trainer's side
+ * ------------------------------------------------------------------------------------------ */
+
+const float *client_parameters(const struct client *client)
+{
+    return client->parameters;
+}
+
+static void post(struct client *client, const struct packet *packet)
+{
+    struct outgoing item = {.packet = *packet};
+    if (mailbox_post(&client->to_session, &item) != STATUS_OK)
+        log_error("out of memory between threads");
+}
+
+/* The next thing the session has to say. The session has a deadline in every state, so this ends.
+ */
+static void take(struct client *client, struct packet *packet)
+{
+    struct outgoing item;
+    while (!mailbox_take(&client->to_trainer, &item))
+        mailbox_wait(&client->to_trainer, 1000);
+    *packet = item.packet;
+}
+
+static void note_end(struct client *client, const struct message *message)
+{
+    client->exit_code = (int)message->stop.exit_code;
+    snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
+}
+
+enum status client_next(struct client *client, struct work *work)
+{
+    struct packet packet;
+    for (;;) {
+        take(client, &packet);
+        switch (packet.message.kind) {
+        case MESSAGE_START:
+            client->start = packet.message.start;
+            break;
+        case MESSAGE_WORK:
+            *work = (struct work){
+                .enough = packet.message.work.enough,
+                .step = packet.message.work.batch,
+                .started = client->start.step,
+                .members = client->start.members,
+                .position = client->start.position,
+            };
+            return STATUS_OK;
+        case MESSAGE_FINISHED:
+            note_end(client, &packet.message);
+            return STATUS_LOST;
+        default:
+            assert(!"a message that trainers do not take");
+        }
+    }
+}
+
+struct frame *client_gradient(struct client *client)
+{
+    for (uint32_t i = 0; i < client->gradient_count; i++)
+        if (frame_is_unique(client->gradients[i]))
+            return client->gradients[i];
+    if (client->gradient_count == GRADIENTS_MAX)
+        return NULL;
+    struct frame *frame = frame_create(client->partition.elements * sizeof(float));
+    if (frame != NULL)
+        client->gradients[client->gradient_count++] = frame;
+    return frame;
+}
+
+void client_push(struct client *client, const struct push *push, struct frame *gradient)
+{
+    /* The report first, so that the score is known when the step is. */
+    if (gradient != NULL) {
+        struct packet report = {.message.kind = MESSAGE_REPORT};
+        report.message.report = (struct message_report){
+            .step = push->step,
+            .node = push->node,
+            .loss = push->score.loss,
+            .correct = push->score.correct,
+            .examples = push->score.examples,
+            .compute_us = push->compute_us,
+        };
+        post(client, &report);
+        frame_retain(gradient);
+    }
+    struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
+    packet.message.exchange = (struct message_exchange){
+        .step = push->step,
+        .gradient = gradient != NULL,
+        .node = push->node,
+        .examples = push->examples,
+        .want = push->last,
+    };
+    post(client, &packet);
+}
+
+void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
+                       const struct score *score, uint64_t took_us)
+{
+    struct packet packet = {.message.kind = MESSAGE_EVALUATION};
+    packet.message.evaluation = (struct message_evaluation){
+        .epoch = epoch,
+        .step = step,
+        .loss = score->loss,
+        .correct = score->correct,
+        .examples = score->examples,
+        .took_us = took_us,
+    };
+    post(client, &packet);
+}
+
+static void wait_for_end(struct client *client)
+{
+    struct packet packet;
+    do {
+        take(client, &packet);
+        frame_release(packet.payload);
+    } while (packet.message.kind != MESSAGE_FINISHED);
+    note_end(client, &packet.message);
+}
+
+void client_done(struct client *client)
+{
+    struct packet packet = {.message.kind = MESSAGE_DONE};
+    post(client, &packet);
+    wait_for_end(client);
+}
+
+void client_fail(struct client *client, int exit_code, const char *reason)
+{
+    struct packet packet = {.message.kind = MESSAGE_STOP};
+    packet.message.stop.exit_code = (uint32_t)exit_code;
+    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    post(client, &packet);
+    wait_for_end(client);
+}
+
+void client_request_stop(struct client *client, int exit_code)
+{
+    atomic_store(&client->stop_code, exit_code);
+    mailbox_ring(&client->to_session);
+}
+
+int client_exit_code(const struct client *client)
+{
+    return client->exit_code;
+}
+
+const char *client_exit_reason(const struct client *client)
+{
+    return client->reason;
+}

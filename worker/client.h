@@ -1,0 +1,93 @@
+/* client.h - a worker's connection to the servers of its job, for whoever computes gradients.
+ *
+ *     client_open(&client, &options, &error);
+ *     while (client_next(client, &work) == STATUS_OK && !work.enough) {
+ *         compute from client_parameters(client) ...
+ *         client_push(client, &push, gradient);           the last push of a step asks for values
+ *     }
+ *     client_done(client); client_close(&client);
+ *
+ * An I/O thread of its own runs the session, so that the worker says "alive" while a long gradient
+ * is computed. Between client_next and the last push of that step the parameters may be read; the
+ * rest of the time they are being filled.
+ *
+ * Threads: all functions from one thread, but client_request_stop from any. */
+
+#ifndef WORKER_CLIENT_H
+#define WORKER_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/frame.h"
+#include "common/job.h"
+#include "common/status.h"
+#include "common/transport.h"
+#include "common/tree.h"
+#include "worker/model.h"
+
+struct client;
+
+struct client_options {
+    struct transport *transport;
+    const struct job
+        *job;        /* Declared as it is; job->servers are connected to. Outlives the client. */
+    uint32_t worker; /* Task index. */
+    uint8_t probe_digest[DIGEST_BYTES];
+    double start_timeout, worker_timeout, progress_timeout; /* Seconds. */
+};
+
+/* What to compute next. */
+struct work {
+    bool enough;                /* Nothing: training is over. */
+    uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
+    uint64_t started;           /* First step of this session of the run. */
+    uint32_t members, position; /* Sync: leaves are dealt among the members. */
+};
+
+struct push {
+    uint64_t step;
+    struct node node;
+    uint32_t examples;
+    bool last; /* Of this step: asks for parameters. */
+    uint64_t compute_us;
+    struct score score; /* Counted once, with the node. */
+};
+
+enum status client_open(struct client **client, const struct client_options *options,
+                        struct error *error);
+/* Waits for the last words to leave, at most two seconds. */
+void client_close(struct client **client);
+
+/* [elements] the whole parameter space, 64-byte aligned. */
+const float *client_parameters(const struct client *client);
+
+/* Wait for work. Anything but STATUS_OK: the job has ended; see client_exit_code. */
+enum status client_next(struct client *client, struct work *work);
+
+/* A gradient buffer of the whole parameter space that nobody is reading; the client's. NULL when
+ * out of memory. */
+struct frame *client_gradient(struct client *client);
+
+/* Push a node computed from the parameters; gradient came from client_gradient. NULL for a worker
+ * without leaves in this step, which only asks for parameters. */
+void client_push(struct client *client, const struct push *push, struct frame *gradient);
+
+/* Report this worker's share of an epoch's test score. */
+void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
+                       const struct score *score, uint64_t took_us);
+
+/* Training is over for this worker; wait until the job has ended for everybody. */
+void client_done(struct client *client);
+
+/* This worker cannot go on. */
+void client_fail(struct client *client, int exit_code, const char *reason);
+
+/* A person or the launcher asked for a clean stop. */
+void client_request_stop(struct client *client, int exit_code);
+
+/* After client_next failed or client_done returned. */
+int client_exit_code(const struct client *client);
+const char *client_exit_reason(const struct client *client);
+
+#endif

@@ -1,0 +1,144 @@
+#include "worker/idx.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#define IDX_TYPE_BYTES 8
+#define IDX_PIECE      (1u << 20) /* First allocation, and the most that one gzread is asked for. */
+
+/* Read up to count bytes; fewer only at the end of the file. Negative: an error. */
+static int64_t read_all(gzFile file, uint8_t *bytes, uint64_t count)
+{
+    uint64_t done = 0;
+    while (done < count) {
+        uint64_t left = count - done;
+        int got = gzread(file, bytes + done, left < IDX_PIECE ? (unsigned)left : IDX_PIECE);
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        done += (uint64_t)got;
+    }
+    return (int64_t)done;
+}
+
+static enum status read_failure(gzFile file, const char *path, struct error *error)
+{
+    int number;
+    const char *text = gzerror(file, &number);
+    if (number == Z_ERRNO) {
+        return error_set(error, STATUS_IO, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    if (number == Z_BUF_ERROR) {
+        return error_set(error, STATUS_INVALID, "%s: is cut off", path);
+    }
+    return error_set(error, STATUS_INVALID, "%s: is damaged: %s", path, text);
+}
+
+static uint32_t big_endian(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* Fill idx->sizes and *total, the bytes that must follow. */
+static enum status header_read(struct idx *idx, gzFile file, const char *path, uint32_t dimensions,
+                               uint64_t *total, struct error *error)
+{
+    uint8_t header[4 + 4 * IDX_DIMENSIONS_MAX];
+    uint64_t length = 4 + 4 * (uint64_t)dimensions;
+    int64_t got = read_all(file, header, length);
+    if (got < 0) {
+        return read_failure(file, path, error);
+    }
+    uint32_t expected = IDX_TYPE_BYTES << 8 | dimensions;
+    if (got >= 4 && big_endian(header) != expected) {
+        return error_set(error, STATUS_INVALID,
+                         "%s: starts with the number %u instead of %u: not a"
+                         " file of %s",
+                         path, big_endian(header), expected, dimensions == 1 ? "labels" : "images");
+    }
+    if (got < (int64_t)length) {
+        return error_set(error, STATUS_INVALID, "%s: is cut off: %lld bytes of a header of %llu",
+                         path, (long long)got, (unsigned long long)length);
+    }
+    *total = 1;
+    for (uint32_t i = 0; i < dimensions; i++) {
+        uint32_t size = idx->sizes[i] = big_endian(header + 4 + 4 * i);
+        uint32_t limit = i == 0 ? UINT32_MAX : IDX_SIDE_MAX;
+        if (size == 0 || size > limit || *total > IDX_BYTES_MAX / size) {
+            return error_set(error, STATUS_INVALID, "%s: dimension %u has an impossible size, %u",
+                             path, i + 1, size);
+        }
+        *total *= size;
+    }
+    return STATUS_OK;
+}
+
+/* Read exactly total bytes into idx->bytes, which doubles as long as bytes keep coming. */
+static enum status body_read(struct idx *idx, gzFile file, const char *path, uint64_t total,
+                             struct error *error)
+{
+    uint64_t room = 0, done = 0;
+    while (done < total) {
+        room = room ? 2 * room : IDX_PIECE;
+        room = room < total ? room : total;
+        uint8_t *bytes = realloc(idx->bytes, room);
+        if (!bytes) {
+            return error_set(error, STATUS_MEMORY, "%s: out of memory", path);
+        }
+        idx->bytes = bytes;
+        int64_t got = read_all(file, bytes + done, room - done);
+        if (got < 0) {
+            return read_failure(file, path, error);
+        }
+        done += (uint64_t)got;
+        if (done < room) {
+            return error_set(error, STATUS_INVALID,
+                             "%s: is cut off: %llu bytes where its header promises %llu", path,
+                             (unsigned long long)done, (unsigned long long)total);
+        }
+    }
+    uint8_t more;
+    int64_t got = read_all(file, &more, 1);
+    int number;
+    gzerror(file, &number);
+    if (got < 0 || (got == 0 && number != Z_OK)) {
+        return read_failure(file, path, error); /* Its length and checksum come last in gzip. */
+    }
+    return got == 0 ? STATUS_OK
+                    : error_set(error, STATUS_INVALID,
+                                "%s: is longer than the %llu bytes its header promises", path,
+                                (unsigned long long)total);
+}
+
+enum status idx_read(struct idx *idx, const char *path, uint32_t dimensions, struct error *error)
+{
+    memset(idx, 0, sizeof *idx);
+    errno = 0;
+    gzFile file = gzopen(path, "rb");
+    if (!file) {
+        enum status status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO;
+        return error_set(error, status, "%s: cannot be opened: %s", path,
+                         errno ? strerror(errno) : "out of memory");
+    }
+    gzbuffer(file, 1 << 17);
+    uint64_t total = 0;
+    enum status status = header_read(idx, file, path, dimensions, &total, error);
+    status = status ? status : body_read(idx, file, path, total, error);
+    gzclose(file);
+    if (status) {
+        idx_free(idx);
+    }
+    return status;
+}
+
+void idx_free(struct idx *idx)
+{
+    free(idx->bytes);
+    memset(idx, 0, sizeof *idx);
+}

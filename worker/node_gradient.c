@@ -1,0 +1,96 @@
+#include "worker/node_gradient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels.h"
+
+static size_t image_bytes(const struct dataset *dataset)
+{
+    return (size_t)dataset->height * dataset->width * dataset->channels;
+}
+
+enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,
+                               struct model *model, const struct dataset *dataset)
+{
+    memset(node_gradient, 0, sizeof *node_gradient);
+    node_gradient->job = job;
+    node_gradient->model = model;
+    node_gradient->dataset = dataset;
+    enum status status = order_init(&node_gradient->order, job->seed, dataset->train.count);
+    node_gradient->images = malloc(job->micro_batch * image_bytes(dataset));
+    node_gradient->labels = malloc(job->micro_batch);
+    if (status == STATUS_OK && node_gradient->images != NULL && node_gradient->labels != NULL)
+        return STATUS_OK;
+    node_gradient_free(node_gradient);
+    return STATUS_MEMORY;
+}
+
+void node_gradient_free(struct node_gradient *node_gradient)
+{
+    order_free(&node_gradient->order);
+    free(node_gradient->images);
+    free(node_gradient->labels);
+    for (unsigned i = 0; i < TREE_DEPTH_MAX; i++)
+        free(node_gradient->right[i]);
+    memset(node_gradient, 0, sizeof *node_gradient);
+}
+
+static enum status compute_leaf(struct node_gradient *g, const float *parameters, uint64_t step,
+                                uint32_t leaf, float *gradient, struct score *score,
+                                struct error *error)
+{
+    struct batch_range batch = job_batch(g->job, step);
+    uint32_t count = job_node_examples(g->job, batch, leaf, 1);
+    uint64_t first = batch.first + (uint64_t)leaf * g->job->micro_batch;
+    const uint32_t *places = order_places(&g->order, batch.epoch, first, count);
+    size_t bytes = image_bytes(g->dataset);
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(g->images + i * bytes, g->dataset->train.images + places[i] * bytes, bytes);
+        g->labels[i] = g->dataset->train.labels[places[i]];
+    }
+    model_gradient(g->model, parameters, g->images, g->labels, count, gradient, score);
+    if (score->not_finite > 0 || !kernels_all_finite(gradient, model_elements(g->model)))
+        return error_set(error, STATUS_DIVERGED,
+                         "training diverged: the gradient of step %llu, leaf %u is not finite",
+                         (unsigned long long)step, leaf);
+    return STATUS_OK;
+}
+
+static enum status compute(struct node_gradient *g, const float *parameters, uint64_t step,
+                           struct node node, unsigned depth, float *gradient, struct score *score,
+                           struct error *error)
+{
+    if (node.leaf_count == 1)
+        return compute_leaf(g, parameters, step, node.first_leaf, gradient, score, error);
+    struct node left, right;
+    tree_children(node, &left, &right);
+    if (g->right[depth] == NULL)
+        g->right[depth] = aligned_alloc(64, model_elements(g->model) * sizeof(float));
+    if (g->right[depth] == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for a gradient");
+    enum status status = compute(g, parameters, step, left, depth + 1, gradient, score, error);
+    if (status == STATUS_OK)
+        status = compute(g, parameters, step, right, depth + 1, g->right[depth], score, error);
+    if (status == STATUS_OK)
+        kernels_add(gradient, g->right[depth], model_elements(g->model));
+    return status;
+}
+
+enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
+                                  uint64_t step, struct node node, float *gradient,
+                                  struct score *score, struct error *error)
+{
+    return compute(node_gradient, parameters, step, node, 0, gradient, score, error);
+}
+
+void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
+                            uint32_t members, uint32_t position, struct score *score)
+{
+    const struct examples *test = &node_gradient->dataset->test;
+    uint64_t first = test->count * position / members;
+    uint64_t last = test->count * (position + 1) / members;
+    model_evaluate(node_gradient->model, parameters,
+                   test->images + first * image_bytes(node_gradient->dataset), test->labels + first,
+                   last - first, score);
+}

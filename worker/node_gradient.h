@@ -1,0 +1,46 @@
+/* node_gradient.h - the gradient of one node of a step: its leaves, summed along the step's tree.
+ *
+ * Which examples a leaf has follows from (seed, epoch, step, index) alone, and each leaf is
+ * computed by the same code on the same shapes, so a node's bits do not depend on who computes it.
+ *
+ * Threads: one owner. Ownership: borrows job, model and data set; owns its scratch memory. */
+
+#ifndef WORKER_NODE_GRADIENT_H
+#define WORKER_NODE_GRADIENT_H
+
+#include <stdint.h>
+
+#include "common/job.h"
+#include "common/status.h"
+#include "common/tree.h"
+#include "worker/dataset.h"
+#include "worker/model.h"
+#include "worker/order.h"
+
+#define TREE_DEPTH_MAX 13 /* For TREE_LEAVES_MAX leaves. */
+
+struct node_gradient {
+    const struct job *job;
+    struct model *model;
+    const struct dataset *dataset;
+    struct order order;
+    uint8_t *images;              /* [micro_batch][height][width][channels] of one leaf. */
+    uint8_t *labels;              /* [micro_batch] */
+    float *right[TREE_DEPTH_MAX]; /* [elements] right-hand sums, by depth; made when needed. */
+};
+
+enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,
+                               struct model *model, const struct dataset *dataset);
+void node_gradient_free(struct node_gradient *node_gradient);
+
+/* gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED with
+ * the step and leaf named when a leaf's loss or gradient is not finite. */
+enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
+                                  uint64_t step, struct node node, float *gradient,
+                                  struct score *score, struct error *error);
+
+/* Score one member's share of the test set: examples [i * n / members, (i + 1) * n / members). */
+void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
+                            uint32_t members, uint32_t position, struct score *score);
+
+#endif

@@ -1,0 +1,355 @@
+#include "worker/solo.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/checkpoint.h"
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/run_directory.h"
+
+#define WINDOWS_AN_EPOCH 40 /* Progress events. */
+
+struct state {
+    struct solo *solo;
+    const struct job *job;
+    const struct optimizer *optimizer;
+    uint64_t elements, step, run_id;
+    float *gradient;                      /* [elements] */
+    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements]: values, then slots. */
+    struct run_directory directory;
+    struct run_summary summary;
+    struct worker_summary worker;
+    struct score window, epoch; /* Since the last progress event; since the epoch began. */
+    double began, window_began, stood; /* Seconds; stood: evaluating and writing checkpoints. */
+    uint64_t last_cut;
+};
+
+static double mean_loss(const struct score *score)
+{
+    return score->examples == 0 ? (double)NAN
+                                : (double)score->loss * SCORE_LOSS_UNIT / (double)score->examples;
+}
+
+static double accuracy(const struct score *score)
+{
+    return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
+}
+
+/* --- first values ----------------------------------------------------------------------------------- */
+
+static void initialize(struct state *s)
+{
+    uint64_t *offsets = calloc(s->job->variable_count, sizeof *offsets);
+    if (offsets == NULL) {
+        log_error("out of memory");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    variables_layout(s->job->variables, s->job->variable_count, offsets);
+    memset(s->arrays[0], 0, s->elements * sizeof(float));
+    for (uint32_t i = 0; i < s->job->variable_count; i++)
+        variable_initialize(&s->job->variables[i], i, s->job->seed, 0,
+                            variable_elements(&s->job->variables[i]), s->arrays[0] + offsets[i]);
+    free(offsets);
+    for (uint32_t slot = 0; slot < s->optimizer->slot_count; slot++) {
+        float first = s->optimizer->slot_initial(&s->job->optimizer, slot);
+        for (uint64_t i = 0; i < s->elements; i++)
+            s->arrays[1 + slot][i] = first;
+    }
+}
+
+static void report_damage(void *argument, const char *line)
+{
+    (void)argument;
+    log_warning("checkpoint damaged, looking for an older one: %s", line);
+}
+
+static enum status restore(struct state *s, bool resuming, struct error *error)
+{
+    struct checkpoint_reader reader;
+    const char *from = s->solo->restore;
+    enum status status = STATUS_NOT_FOUND;
+    if (strcmp(from, "never") == 0 && resuming)
+        return error_set(error, STATUS_EXISTS,
+                         "%s holds an unfinished run and --restore never was given", s->solo->out);
+    if (strcmp(from, "auto") == 0)
+        status = checkpoint_open_newest(&reader, &disk_posix, s->solo->out, report_damage, NULL,
+                                        error);
+    else if (strcmp(from, "never") != 0)
+        status = checkpoint_open(&reader, &disk_posix, from, error);
+    if (status == STATUS_NOT_FOUND && (strcmp(from, "auto") == 0 || strcmp(from, "never") == 0))
+        return STATUS_OK; /* Nothing to go on from. */
+    if (status != STATUS_OK)
+        return status;
+    status = job_compare(&reader.manifest.job, "the checkpoint", s->job, "this job",
+                         JOB_SCOPE_RESUME, error);
+    if (status == STATUS_OK && reader.manifest.step > s->job->steps)
+        status = error_set(error, STATUS_MISMATCH,
+                           "the checkpoint is at step %" PRIu64 ", beyond the %" PRIu64
+                           " steps of this job",
+                           reader.manifest.step, s->job->steps);
+    if (status == STATUS_OK) {
+        for (uint32_t i = 0; i < reader.array_count; i++)
+            memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
+        s->step = s->last_cut = reader.manifest.step;
+    }
+    checkpoint_close(&reader);
+    return status;
+}
+
+/* --- one update ---------------------------------------------------------------------------------------- */
+
+static void score_add(struct score *to, const struct score *from)
+{
+    to->loss += from->loss;
+    to->correct += from->correct;
+    to->examples += from->examples;
+}
+
+static void slow_down(double factor, double seconds)
+{
+    if (factor <= 1)
+        return;
+    double extra = (factor - 1) * seconds;
+    struct timespec rest = {(time_t)extra, (long)((extra - floor(extra)) * 1e9)};
+    nanosleep(&rest, NULL);
+}
+
+static enum status update(struct state *s, struct error *error)
+{
+    struct score score = {0};
+    struct batch_range batch = job_batch(s->job, s->step);
+    double began = clock_now_seconds();
+    enum status status =
+        node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, tree_root(batch.leaves),
+                              s->gradient, &score, error);
+    if (status != STATUS_OK)
+        return status;
+    slow_down(s->solo->slow, clock_now_seconds() - began);
+    s->worker.compute_seconds += clock_now_seconds() - began;
+    struct optimizer_update apply = {
+        .settings = &s->job->optimizer,
+        .t = s->step + 1,
+        .learning_rate = schedule_learning_rate(&s->job->schedule, s->step),
+        .scale = 1.0f / (float)batch.examples,
+        .count = s->elements,
+        .gradient = s->gradient,
+        .values_in = s->arrays[0],
+        .values_out = s->arrays[0],
+    };
+    for (uint32_t slot = 0; slot < s->optimizer->slot_count; slot++)
+        apply.slots[slot] = s->arrays[1 + slot];
+    s->optimizer->apply(&apply);
+    s->step++;
+    s->worker.updates++;
+    s->worker.examples += batch.examples;
+    score_add(&s->window, &score);
+    if (batch.first == 0)
+        memset(&s->epoch, 0, sizeof s->epoch);
+    score_add(&s->epoch, &score);
+    return STATUS_OK;
+}
+
+/* --- what is said and kept ------------------------------------------------------------------------------- */
+
+static void progress(struct state *s)
+{
+    uint64_t epoch_steps = job_steps_per_epoch(s->job);
+    uint64_t every = epoch_steps / WINDOWS_AN_EPOCH > 0 ? epoch_steps / WINDOWS_AN_EPOCH : 1;
+    if (s->step % every != 0 && s->step != s->job->steps)
+        return;
+    double now = clock_now_seconds();
+    run_directory_event(&s->directory, "progress",
+                        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %.6f, "
+                        "\"accuracy\": %.6f, \"images_per_second\": %.1f, "
+                        "\"staleness_mean\": 0, \"staleness_max\": 0",
+                        s->step, (double)s->step / (double)epoch_steps, mean_loss(&s->window),
+                        accuracy(&s->window),
+                        (double)s->window.examples / (now - s->window_began));
+    s->window_began = now;
+    memset(&s->window, 0, sizeof s->window);
+}
+
+static void evaluate(struct state *s)
+{
+    uint64_t epoch_steps = job_steps_per_epoch(s->job);
+    if (s->step % epoch_steps != 0 && s->step != s->job->steps)
+        return;
+    struct score score = {0};
+    double began = clock_now_seconds();
+    node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
+    double took = clock_now_seconds() - began;
+    s->stood += took;
+    s->worker.evaluate_seconds += took;
+    s->summary.evaluation_seconds += took;
+    s->summary.test_loss = mean_loss(&score);
+    s->summary.test_accuracy = accuracy(&score);
+    run_directory_event(&s->directory, "evaluation",
+                        "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+                        ", \"test_loss\": %.6f, \"test_accuracy\": %.6f, \"seconds\": %.6f",
+                        (s->step + epoch_steps - 1) / epoch_steps, s->step, s->summary.test_loss,
+                        s->summary.test_accuracy, took);
+}
+
+static enum status write_checkpoint(struct state *s, struct error *error)
+{
+    struct checkpoint_part part;
+    struct checkpoint_chunk chunk = {.first = 0, .count = s->elements};
+    double began = clock_now_seconds();
+    for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
+        chunk.arrays[i] = s->arrays[i];
+    enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 1,
+                                               s->optimizer, &chunk, 1, &part, error);
+    if (status != STATUS_OK)
+        return status;
+    struct manifest manifest = {
+        .job = *s->job, .run_id = s->run_id, .step = s->step, .part_count = 1, .parts = &part};
+    status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
+    if (status != STATUS_OK)
+        return status;
+    if (checkpoint_prune(&disk_posix, s->solo->out, error) != STATUS_OK)
+        log_warning("old checkpoints stay: %s", error->text);
+    s->last_cut = s->step;
+    double took = clock_now_seconds() - began;
+    s->stood += took;
+    s->summary.checkpoint_seconds += took;
+    run_directory_event(&s->directory, "checkpoint",
+                        "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, s->step,
+                        took, part.bytes);
+    return STATUS_OK;
+}
+
+static enum status write_summary(struct state *s, enum run_state state, const char *reason,
+                                 struct error *error)
+{
+    struct run_summary *summary = &s->summary;
+    summary->state = state;
+    snprintf(summary->reason, sizeof summary->reason, "%s", reason);
+    summary->step = s->step;
+    summary->seconds = clock_now_seconds() - s->began - s->stood;
+    summary->images_per_second =
+        summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
+    summary->train_loss = mean_loss(&s->epoch);
+    summary->train_accuracy = accuracy(&s->epoch);
+    summary->verdicts.applied = s->worker.updates;
+    summary->worker_count = 1;
+    summary->workers = &s->worker;
+    if (state == RUN_DONE || state == RUN_STOPPED) {
+        char path[DISK_PATH_MAX];
+        snprintf(path, sizeof path, "%s/model.safetensors", s->solo->out);
+        enum status status =
+            model_file_write(&disk_posix, path, s->job->model, s->job->variables,
+                             s->job->variable_count, s->arrays[0], summary->model_sha256, error);
+        if (status != STATUS_OK)
+            return status;
+        parameters_sha256(s->job->variables, s->job->variable_count, s->arrays[0],
+                          summary->parameters_sha256);
+    }
+    return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------ */
+
+static enum status train(struct state *s, struct error *error)
+{
+    s->began = s->window_began = clock_now_seconds();
+    run_directory_event(&s->directory, "start",
+                        "\"mode\": \"%s\", \"workers\": 1, \"servers\": 0, \"step\": %" PRIu64
+                        ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
+                        ", \"update_examples\": %u, \"examples\": %" PRIu64,
+                        mode_name(s->job->mode), s->step, s->job->steps,
+                        job_steps_per_epoch(s->job), s->job->batch, s->job->examples);
+    while (s->step < s->job->steps && atomic_load(&s->solo->stop_code) == 0) {
+        enum status status = update(s, error);
+        if (status != STATUS_OK)
+            return status;
+        progress(s);
+        evaluate(s);
+        bool due = s->job->checkpoint_every > 0 && s->step % s->job->checkpoint_every == 0;
+        if (due && s->step < s->job->steps && write_checkpoint(s, error) != STATUS_OK)
+            log_warning("checkpoint at step %" PRIu64 " not written: %s", s->step, error->text);
+    }
+    return s->last_cut == s->step ? STATUS_OK : write_checkpoint(s, error);
+}
+
+static int exit_code_of(enum status status)
+{
+    switch (status) {
+    case STATUS_OK:
+        return EXIT_DONE;
+    case STATUS_MISMATCH:
+        return EXIT_MISMATCH;
+    case STATUS_DIVERGED:
+    case STATUS_MEMORY:
+        return EXIT_TRAINING_FAILED;
+    default:
+        return EXIT_CANNOT_OPEN;
+    }
+}
+
+static enum status make_arrays(struct state *s, struct error *error)
+{
+    bool made = (s->gradient = aligned_alloc(64, s->elements * sizeof(float))) != NULL;
+    for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
+        made = (s->arrays[i] = aligned_alloc(64, s->elements * sizeof(float))) != NULL && made;
+    return made ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory for the model");
+}
+
+/* Train, then write down how it ended. */
+static int run(struct state *s, struct error *error)
+{
+    struct error writing;
+    enum status status = train(s, error);
+    bool done = s->step == s->job->steps;
+    enum run_state state = status != STATUS_OK ? RUN_FAILED : done ? RUN_DONE : RUN_STOPPED;
+    const char *reason = status != STATUS_OK ? error->text : done ? "" : "stopped";
+    enum status wrote = write_summary(s, state, reason, &writing);
+    if (status == STATUS_OK && wrote != STATUS_OK) {
+        *error = writing;
+        return exit_code_of(wrote);
+    }
+    if (status != STATUS_OK)
+        return exit_code_of(status);
+    error_set(error, STATUS_OK, "%s", reason);
+    return done ? EXIT_DONE : atomic_load(&s->solo->stop_code);
+}
+
+int solo_run(struct solo *solo, struct error *error)
+{
+    bool resuming = false;
+    int exit_code;
+    struct state s = {.solo = solo,
+                      .job = solo->job,
+                      .optimizer = optimizer_find(solo->job->optimizer.name),
+                      .run_id = hash_random_u64(),
+                      .last_cut = UINT64_MAX};
+    s.elements = model_elements(solo->gradient->model);
+    s.summary.test_loss = s.summary.test_accuracy = (double)NAN;
+
+    enum status status = make_arrays(&s, error);
+    if (status == STATUS_OK)
+        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, &resuming, error);
+    if (status != STATUS_OK) {
+        exit_code = exit_code_of(status);
+        goto out;
+    }
+    initialize(&s);
+    status = restore(&s, resuming, error);
+    exit_code = status == STATUS_OK ? run(&s, error) : exit_code_of(status);
+    run_directory_close(&s.directory);
+out:
+    free(s.gradient);
+    for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
+        free(s.arrays[i]);
+    return exit_code;
+}
+
+void solo_request_stop(struct solo *solo, int exit_code)
+{
+    atomic_store(&solo->stop_code, exit_code);
+}

@@ -1,0 +1,31 @@
+/* solo.h - the whole job in one process without servers (`--ps 0`): the plain reference.
+ *
+ * Every step's leaves are computed and summed along the step's tree, and one update is made over
+ * the whole parameter space: no chunks, no aggregator, no messages. Sync training with servers must
+ * give the same bits; that is what this is for, besides being the quickest way to train on one
+ * core.
+ *
+ * Threads: one; solo_request_stop from any. */
+
+#ifndef WORKER_SOLO_H
+#define WORKER_SOLO_H
+
+#include <stdatomic.h>
+
+#include "common/status.h"
+#include "worker/node_gradient.h"
+
+struct solo {
+    const struct job *job; /* server_count 0. */
+    struct node_gradient *gradient;
+    const char *out, *restore;
+    double slow;
+    atomic_int stop_code; /* 0: go on. */
+};
+
+/* Returns an enum exit_code; when it is not EXIT_DONE, error holds one line. */
+int solo_run(struct solo *solo, struct error *error);
+
+void solo_request_stop(struct solo *solo, int exit_code);
+
+#endif

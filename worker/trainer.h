@@ -1,0 +1,22 @@
+/* trainer.h - the worker's compute loop: take work, compute gradients, push, now and then score.
+ *
+ * Threads: the main thread of a worker. */
+
+#ifndef WORKER_TRAINER_H
+#define WORKER_TRAINER_H
+
+#include "worker/client.h"
+#include "worker/node_gradient.h"
+
+struct trainer {
+    struct client *client;
+    const struct job *job;
+    struct node_gradient *gradient;
+    double
+        slow; /* Every gradient is made to take this many times as long; 1 for as fast as it is. */
+};
+
+/* Train until the job ends, for whatever reason; then client_exit_code tells. */
+void trainer_run(struct trainer *trainer);
+
+#endif

@@ -1,0 +1,197 @@
+/* worker_main.c - the program syncopate-worker: computes gradients for the servers it is given, or,
+ * with --ps 0, trains alone. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels.h"
+#include "common/log.h"
+#include "common/options.h"
+#include "common/signals.h"
+#include "common/transport.h"
+#include "worker/client.h"
+#include "worker/dataset.h"
+#include "worker/model.h"
+#include "worker/node_gradient.h"
+#include "worker/probe_gradient.h"
+#include "worker/solo.h"
+#include "worker/trainer.h"
+
+/* Everything that is read or derived before training. */
+struct workload {
+    struct dataset dataset;
+    struct model *model;
+    struct job job;
+    struct node_gradient gradient;
+    bool gradient_made;
+};
+
+static int complain(int exit_code, const struct error *error)
+{
+    log_error("%s", error->text);
+    return exit_code;
+}
+
+static void workload_free(struct workload *workload)
+{
+    if (workload->gradient_made)
+        node_gradient_free(&workload->gradient);
+    model_destroy(&workload->model);
+    job_free(&workload->job);
+    dataset_close(&workload->dataset);
+}
+
+/* The declaration: what the options say, and what data and model add. */
+static enum status fill_job(struct workload *workload, const struct options *options,
+                            struct error *error)
+{
+    struct job *job = &workload->job;
+    uint32_t count;
+    const struct variable *variables = model_variables(workload->model, &count);
+    job->variables = malloc(count * sizeof *job->variables);
+    if (job->variables == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    memcpy(job->variables, variables, count * sizeof *variables);
+    job->variable_count = count;
+    snprintf(job->model, sizeof job->model, "%s", model_text(workload->model));
+    snprintf(job->data, sizeof job->data, "%s", workload->dataset.name);
+    memcpy(job->data_digest, workload->dataset.digest, DIGEST_BYTES);
+    job->test_examples = workload->dataset.test.count;
+    if (options->ps == 0)
+        job->worker_count = 1;
+    return job_check(job, error);
+}
+
+/* Exit code in *exit_code when it fails. */
+static enum status workload_make(struct workload *workload, const struct options *options,
+                                 int *exit_code, struct error *error)
+{
+    *exit_code = EXIT_CANNOT_OPEN;
+    enum status status = dataset_open(&workload->dataset, options->data, options->seed, error);
+    if (status != STATUS_OK)
+        return status;
+    *exit_code = EXIT_USAGE;
+    status = options_job(options, workload->dataset.train.count, &workload->job, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct dataset *dataset = &workload->dataset;
+    struct model_input input = {dataset->height, dataset->width, dataset->channels,
+                                dataset->classes};
+    status = model_create(&workload->model, options->model, input, workload->job.micro_batch, error);
+    if (status == STATUS_OK)
+        status = fill_job(workload, options, error);
+    if (status != STATUS_OK)
+        return status;
+    *exit_code = EXIT_TRAINING_FAILED;
+    status = node_gradient_init(&workload->gradient, &workload->job, workload->model, dataset);
+    workload->gradient_made = status == STATUS_OK;
+    return status == STATUS_OK ? status : error_set(error, status, "out of memory");
+}
+
+static void stop_client(void *client, int exit_code)
+{
+    client_request_stop(client, exit_code);
+}
+
+static void stop_solo(void *solo, int exit_code)
+{
+    solo_request_stop(solo, exit_code);
+}
+
+static int train_alone(struct workload *workload, const struct options *options,
+                       struct error *error)
+{
+    struct signals signals;
+    struct solo solo = {
+        .job = &workload->job,
+        .gradient = &workload->gradient,
+        .out = options->out,
+        .restore = options->restore,
+        .slow = options_slow_factor(options->slow, 0),
+    };
+    if (signals_start(&signals, stop_solo, &solo) != STATUS_OK) {
+        error_set(error, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    int exit_code = solo_run(&solo, error);
+    signals_stop(&signals);
+    return exit_code;
+}
+
+static int train_with_servers(struct workload *workload, const struct options *options,
+                              struct error *error)
+{
+    struct signals signals;
+    struct transport *transport;
+    struct client *client;
+    struct client_options client_options = {
+        .job = &workload->job,
+        .worker = options->task_index,
+        .start_timeout = options->start_timeout,
+        .worker_timeout = options->worker_timeout,
+        .progress_timeout = options->progress_timeout,
+    };
+    if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
+        return EXIT_TRAINING_FAILED;
+    if (transport_zmq_create(&transport, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
+    client_options.transport = transport;
+    int exit_code = EXIT_CANNOT_OPEN;
+    if (client_open(&client, &client_options, error) == STATUS_OK) {
+        if (signals_start(&signals, stop_client, client) == STATUS_OK) {
+            struct trainer trainer = {
+                .client = client,
+                .job = &workload->job,
+                .gradient = &workload->gradient,
+                .slow = options_slow_factor(options->slow, options->task_index),
+            };
+            trainer_run(&trainer);
+            signals_stop(&signals);
+        }
+        exit_code = client_exit_code(client);
+        error_set(error, STATUS_OK, "%s", client_exit_reason(client));
+        client_close(&client);
+    }
+    transport->operations->destroy(&transport);
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error error = {STATUS_OK, ""};
+    struct workload workload;
+    int exit_code;
+    switch (options_parse(&options, OPTION_WORKER, "syncopate-worker", argc, argv, &error)) {
+    case OPTIONS_HELP:
+        return EXIT_DONE;
+    case OPTIONS_BAD:
+        fprintf(stderr, "%s\n", error.text);
+        return EXIT_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    char who[32];
+    snprintf(who, sizeof who, "worker/%u", options.task_index);
+    log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
+    signals_block();
+    kernels_init();
+
+    memset(&workload, 0, sizeof workload);
+    if (workload_make(&workload, &options, &exit_code, &error) != STATUS_OK) {
+        workload_free(&workload);
+        return complain(exit_code, &error);
+    }
+    log_info("ready model=\"%s\" parameters=%llu data=%s kernels=%s", workload.job.model,
+             (unsigned long long)model_elements(workload.model), workload.job.data,
+             kernels_core_name());
+    exit_code = options.ps == 0 ? train_alone(&workload, &options, &error)
+                                : train_with_servers(&workload, &options, &error);
+    workload_free(&workload);
+    if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
+        log_info("done exit=%d", exit_code);
+    else
+        complain(exit_code, &error);
+    return exit_code;
+}
