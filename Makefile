@@ -50,8 +50,10 @@ TESTLIB  := $(call objects,tests/lib)
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
+THREADS   := $(call programs,threads)
 SIMULATED := $(call programs,simulated)
 PROCESSES := $(call programs,processes) $(call scripts,processes)
+TESTS     := $(UNIT) $(THREADS) $(SIMULATED) $(PROCESSES)
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 OURS      := $(wildcard common/*.[ch] ps/*.[ch] worker/*.[ch] deploy/*.[ch] tests/*/*.[ch])
 SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
@@ -80,9 +82,9 @@ demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compa
 	$(BUILD)/syncopate compare --modes sync,async --workers 2 --epochs 3 \
 	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-check: setup-check ## build and run every test: units, simulated clusters, real processes
+check: setup-check ## build and run every test: units, threads, simulated clusters, real processes
 	@$(AGAIN) all tests
-	@$(RUN_TESTS) tests/include_direction.sh $(UNIT) $(SIMULATED) $(PROCESSES)
+	@$(RUN_TESTS) tests/include_direction.sh $(TESTS)
 
 asan: setup-check ## the same tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(AGAIN) MODE=asan all tests
@@ -157,7 +159,7 @@ $(BUILD)/%.o: %.c | $(PROTO_C)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMMON)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
 
-tests: $(UNIT) $(SIMULATED) $(filter $(BUILD)/%,$(PROCESSES))
+tests: $(filter $(BUILD)/%,$(TESTS))
 benches: $(BENCHES)
 
 # Tests of real processes find the programs by TEST_BUILD, and learn from TEST_MODE how
@@ -170,7 +172,7 @@ RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abs
     TSAN_OPTIONS=exitcode=87:second_deadlock_stack=1:suppressions=$(abspath tests/tsan.supp) \
     tests/run_tests.sh
 run-tests:
-	@$(RUN_TESTS) $(UNIT) $(SIMULATED) $(PROCESSES)
+	@$(RUN_TESTS) $(TESTS)
 
 TIDY_CHECKS := '-*,bugprone-*,clang-analyzer-*,performance-*,portability-*,$(strip \
     )-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,$(strip \

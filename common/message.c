@@ -574,8 +574,10 @@ struct kind {
     bool payload;
 };
 
-#define ROW(name, BODY, put, get, payload) \
-    {name, SYNCOPATE__HEADER__BODY_##BODY, put, get, payload}
+#define ROW(name, BODY, put, get, payload)                                                         \
+    {                                                                                              \
+        name, SYNCOPATE__HEADER__BODY_##BODY, put, get, payload                                    \
+    }
 
 static const struct kind kinds[MESSAGE_KIND_COUNT] = {
     [MESSAGE_JOIN] = ROW("join", JOIN, put_join, get_join, false),
@@ -599,8 +601,7 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
     [MESSAGE_STOP] = ROW("stop", STOP, put_stop, get_stop, false),
     [MESSAGE_CUT] = ROW("cut", CUT, put_cut, get_cut, false),
     [MESSAGE_CUT_TAKEN] = ROW("cut_taken", CUT_TAKEN, put_cut_taken, get_cut_taken, false),
-    [MESSAGE_CHUNK_STATE] =
-        ROW("chunk_state", CHUNK_STATE, put_chunk_state, get_chunk_state, true),
+    [MESSAGE_CHUNK_STATE] = ROW("chunk_state", CHUNK_STATE, put_chunk_state, get_chunk_state, true),
     [MESSAGE_PART_WRITTEN] =
         ROW("part_written", PART_WRITTEN, put_part_written, get_part_written, false),
     [MESSAGE_FINISHED] = ROW("finished", FINISHED, put_finished, get_finished, false),

@@ -1,9 +1,9 @@
 /* message.h - every message of the protocol as a plain struct, and its header frame.
  *
- * message.c is the only user of protobuf-c. Decoding takes at most HEADER_BYTES_MAX bytes, allocates
- * from a fixed arena on the stack and checks every enum, length and count; what it returns is safe
- * to look at, and what a number means (is there such a chunk?) is checked by whoever knows the
- * plan. proto/PROTOCOL.md says who sends what and when.
+ * message.c is the only user of protobuf-c. Decoding takes at most HEADER_BYTES_MAX bytes,
+ * allocates from a fixed arena on the stack and checks every enum, length and count; what it
+ * returns is safe to look at, and what a number means (is there such a chunk?) is checked by
+ * whoever knows the plan. proto/PROTOCOL.md says who sends what and when.
  *
  * To add a message: a message in syncopate.proto, a kind and a struct here, a row in message.c, and
  * its handler in the core that receives it.
@@ -85,17 +85,17 @@ enum message_kind {
     MESSAGE_STATUS_ANSWER,
     MESSAGE_WIRE_COUNT, /* Kinds from here on stay inside a process. */
 
-    MESSAGE_OPEN_RUN,   /* Coordinator to keeper: claim the run directory, find a checkpoint. */
-    MESSAGE_RUN_OPENED, /* Keeper's answer. */
-    MESSAGE_LOAD,       /* Router to keeper and owners: get this server's chunks. */
-    MESSAGE_LOADED,     /* Owner to router: my chunks are there. Keeper: what it could do. */
+    MESSAGE_OPEN_RUN,    /* Coordinator to keeper: claim the run directory, find a checkpoint. */
+    MESSAGE_RUN_OPENED,  /* Keeper's answer. */
+    MESSAGE_LOAD,        /* Router to keeper and owners: get this server's chunks. */
+    MESSAGE_LOADED,      /* Owner to router: my chunks are there. Keeper: what it could do. */
     MESSAGE_SEND_CHUNKS, /* Coordinator to keeper: another server needs its chunks. */
-    MESSAGE_OWNER_CUT,  /* Owner to router: my chunks are cut, or cannot be. */
-    MESSAGE_STOP_AT,    /* Router of server 0 to coordinator: the last version there will be. */
-    MESSAGE_MANIFEST,   /* Coordinator to keeper: all parts are durable. */
+    MESSAGE_OWNER_CUT,   /* Owner to router: my chunks are cut, or cannot be. */
+    MESSAGE_STOP_AT,     /* Router of server 0 to coordinator: the last version there will be. */
+    MESSAGE_MANIFEST,    /* Coordinator to keeper: all parts are durable. */
     MESSAGE_MANIFEST_WRITTEN,
-    MESSAGE_EVENT,      /* Coordinator to keeper: one line for events.jsonl. */
-    MESSAGE_SUMMARY,    /* Coordinator to keeper: rewrite run.json; export the model at the end. */
+    MESSAGE_EVENT,   /* Coordinator to keeper: one line for events.jsonl. */
+    MESSAGE_SUMMARY, /* Coordinator to keeper: rewrite run.json; export the model at the end. */
     MESSAGE_SUMMARY_WRITTEN,
     MESSAGE_KIND_COUNT
 };
@@ -228,36 +228,64 @@ struct message {
         struct message_join join;
         struct message_job_page job_page;
         struct message_welcome welcome;
-        struct { char text[MESSAGE_TEXT_MAX]; } waiting; /* Also pong, status answer. */
-        struct { enum refusal reason; char text[MESSAGE_TEXT_MAX]; } refused;
-        struct { bool shared, needs_chunks; } ready;
+        struct {
+            char text[MESSAGE_TEXT_MAX];
+        } waiting; /* Also pong, status answer. */
+        struct {
+            enum refusal reason;
+            char text[MESSAGE_TEXT_MAX];
+        } refused;
+        struct {
+            bool shared, needs_chunks;
+        } ready;
         struct message_start start;
-        struct { uint64_t step; } ping;
+        struct {
+            uint64_t step;
+        } ping;
         struct message_exchange exchange;
         struct message_result result;
-        struct { uint32_t chunk; uint64_t version; } moved_on;
-        struct { bool finished; uint64_t batch; } lease;
-        struct { bool enough; uint64_t batch; } work;
+        struct {
+            uint32_t chunk;
+            uint64_t version;
+        } moved_on;
+        struct {
+            bool finished;
+            uint64_t batch;
+        } lease;
+        struct {
+            bool enough;
+            uint64_t batch;
+        } work;
         struct message_report report;
         struct message_evaluation evaluation;
         struct message_done done;
-        struct { uint32_t exit_code; char reason[MESSAGE_TEXT_MAX]; } stop; /* Also finished. */
-        struct { uint64_t step; bool final; } cut;
+        struct {
+            uint32_t exit_code;
+            char reason[MESSAGE_TEXT_MAX];
+        } stop; /* Also finished. */
+        struct {
+            uint64_t step;
+            bool final;
+        } cut;
         struct message_cut_taken cut_taken;
         struct message_chunk_state chunk_state;
         struct message_part_written part_written;
         struct message_run_opened run_opened;
         struct message_load load;
         struct message_loaded loaded;
-        struct { uint64_t step; } stop_at;
-        struct { uint32_t server; } send_chunks;
+        struct {
+            uint64_t step;
+        } stop_at;
+        struct {
+            uint32_t server;
+        } send_chunks;
         struct message_event event;
     };
 };
 
 /* A message under way: where it comes from or goes to, and its payload. */
 struct packet {
-    uint64_t peer;         /* A transport's name for the other end. */
+    uint64_t peer; /* A transport's name for the other end. */
     struct message message;
     struct frame *payload; /* One reference, the packet's; NULL for none. */
 };

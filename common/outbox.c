@@ -37,8 +37,7 @@ struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_
 {
     if (outbox->count == outbox->capacity)
         grow(outbox);
-    struct outgoing *slot =
-        &outbox->items[(outbox->first + outbox->count++) % outbox->capacity];
+    struct outgoing *slot = &outbox->items[(outbox->first + outbox->count++) % outbox->capacity];
     slot->to = to;
     slot->index = index;
     memset(&slot->packet, 0, sizeof slot->packet);

@@ -1,9 +1,11 @@
 /* outbox.h - what a core wants sent: packets with destinations, in order.
  *
- * Cores never send. They append here, and whoever drives them (a thread, or the simulator) delivers.
+ * Cores never send. They append here, and whoever drives them (a thread, or the simulator)
+ * delivers.
  *
  * Threads: one owner.
- * Ownership: an appended packet's payload reference moves to the outbox, and on to whoever takes it. */
+ * Ownership: an appended packet's payload reference moves to the outbox, and on to whoever takes
+ * it. */
 
 #ifndef COMMON_OUTBOX_H
 #define COMMON_OUTBOX_H
@@ -37,9 +39,9 @@ struct outbox {
 
 void outbox_free(struct outbox *outbox);
 
-/* Append a message of this kind with everything else zero and return it to be filled in; valid until
- * the next call. Running out of memory for a few packets ends the process: there is nothing left to
- * answer with. */
+/* Append a message of this kind with everything else zero and return it to be filled in; valid
+ * until the next call. Running out of memory for a few packets ends the process: there is nothing
+ * left to answer with. */
 struct packet *outbox_add(struct outbox *outbox, enum destination to, enum message_kind kind);
 
 /* The same to owner or server number `index`. */

@@ -1,8 +1,9 @@
 /* probe.h - a fixed sample of this process's arithmetic, as a digest.
  *
- * Sync promises the same bits whoever computes, so every process shows what its own arithmetic gives
- * before it may join: the update kernels with every tail length and the schedule here, a small
- * gradient besides in workers. Two processors that differ in a bit anywhere differ in the digest.
+ * Sync promises the same bits whoever computes, so every process shows what its own arithmetic
+ * gives before it may join: the update kernels with every tail length and the schedule here, a
+ * small gradient besides in workers. Two processors that differ in a bit anywhere differ in the
+ * digest.
  *
  * Threads: pure. */
 

@@ -40,8 +40,8 @@ static void *watch(void *argument)
     return NULL;
 }
 
-enum status signals_start(struct signals *signals,
-                          void (*requested)(void *context, int exit_code), void *context)
+enum status signals_start(struct signals *signals, void (*requested)(void *context, int exit_code),
+                          void *context)
 {
     signals->requested = requested;
     signals->context = context;

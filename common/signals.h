@@ -1,8 +1,8 @@
 /* signals.h - turns SIGINT and SIGTERM into one clean request to stop.
  *
  * The signals are blocked in every thread and waited for by one, so no handler ever runs in the
- * middle of anything. The first signal calls back with EXIT_INTERRUPTED or EXIT_TERMINATED; a second
- * one ends the process at once with that code.
+ * middle of anything. The first signal calls back with EXIT_INTERRUPTED or EXIT_TERMINATED; a
+ * second one ends the process at once with that code.
  *
  * Threads: signals_start before any other thread is made; the callback runs on its own thread. */
 
@@ -24,8 +24,8 @@ struct signals {
 /* Block the signals; call before making any thread. */
 void signals_block(void);
 
-enum status signals_start(struct signals *signals,
-                          void (*requested)(void *context, int exit_code), void *context);
+enum status signals_start(struct signals *signals, void (*requested)(void *context, int exit_code),
+                          void *context);
 void signals_stop(struct signals *signals);
 
 #endif

@@ -1,10 +1,11 @@
 /* transport.h - moves frames between processes and knows nothing else.
  *
  * A transport makes endpoints. A listening endpoint hears many peers and names each with a number
- * that is never used again; a connecting one has a single peer, 0. A message is a header frame of at
- * most HEADER_BYTES_MAX bytes and at most one payload frame. Sending never blocks: what cannot be
- * queued is STATUS_AGAIN, a peer that has gone is STATUS_UNREACHABLE. Messages between two endpoints
- * arrive in order or not at all; an accepted message may still be lost with the connection.
+ * that is never used again; a connecting one has a single peer, 0. A message is a header frame of
+ * at most HEADER_BYTES_MAX bytes and at most one payload frame. Sending never blocks: what cannot
+ * be queued is STATUS_AGAIN, a peer that has gone is STATUS_UNREACHABLE. Messages between two
+ * endpoints arrive in order or not at all; an accepted message may still be lost with the
+ * connection.
  *
  * Two transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h) and
  * transport_memory (queues within one process, for tests of the same threads).
@@ -66,8 +67,8 @@ enum status transport_memory_create(struct transport **transport);
  * Tries a connection for at most timeout_ms. */
 void transport_diagnose(const char *address, int timeout_ms, char *text, size_t size);
 
-/* Turn "host:port" into the numeric address that a socket can be bound to; ":port" and "*:port" stay
- * every address. STATUS_NOT_FOUND when the name does not resolve. */
+/* Turn "host:port" into the numeric address that a socket can be bound to; ":port" and "*:port"
+ * stay every address. STATUS_NOT_FOUND when the name does not resolve. */
 enum status transport_resolve(const char *address, char numeric[ADDRESS_MAX], struct error *error);
 
 /* Whether the host part is, or resolves to, a loopback address. */

@@ -55,8 +55,8 @@ enum status transport_resolve(const char *address, char numeric[ADDRESS_MAX], st
         return error_set(error, STATUS_NOT_FOUND, "host name %s does not resolve: %s", host,
                          gai_strerror(result));
     int family = found->ai_family;
-    result = getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0,
-                         NI_NUMERICHOST);
+    result =
+        getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
     freeaddrinfo(found);
     if (result != 0)
         return error_set(error, STATUS_NOT_FOUND, "%s: %s", host, gai_strerror(result));

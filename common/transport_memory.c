@@ -26,7 +26,7 @@ struct endpoint {
     char address[ADDRESS_MAX]; /* Listening: its own; connecting: the listener's. */
     bool listening;
     int event;
-    uint64_t name;        /* What a listener calls this connecting endpoint. */
+    uint64_t name; /* What a listener calls this connecting endpoint. */
     struct letter *first, **last;
     struct endpoint *next; /* In transport->endpoints. */
 };

@@ -99,8 +99,7 @@ static enum status zmq_listen(struct transport *transport, const char *address, 
     enum status status = transport_resolve(address, numeric, error);
     if (status != STATUS_OK)
         return status;
-    status =
-        endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
+    status = endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
     snprintf(url, sizeof url, "tcp://%s", numeric);
@@ -212,7 +211,8 @@ static struct frame *frame_from_part(zmq_msg_t *part)
         return NULL;
     zmq_msg_init(kept);
     zmq_msg_move(kept, part);
-    struct frame *frame = frame_wrap(zmq_msg_data(kept), zmq_msg_size(kept), true, part_release, kept);
+    struct frame *frame =
+        frame_wrap(zmq_msg_data(kept), zmq_msg_size(kept), true, part_release, kept);
     if (frame == NULL)
         part_release(kept);
     return frame;

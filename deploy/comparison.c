@@ -70,6 +70,7 @@ static struct group *group_of(struct comparison *comparison, const struct record
     group->workers = record->workers;
     snprintf(group->label, sizeof(group->label), "%.31s, %u worker%s", record->mode,
              record->workers, record->workers == 1 ? "" : "s");
+    group->index = (unsigned)comparison->group_count;
     group->mode_index = mode_index;
     group->workers_index = workers_index;
     comparison->group_count++;

@@ -20,7 +20,8 @@ struct group {
     char mode[32];
     uint32_t workers;
     char label[64];                     /* "sync, 2 workers" */
-    unsigned mode_index, workers_index; /* Equal for equal ones; for hue, shade and dash. */
+    unsigned index;                     /* In order of appearance. */
+    unsigned mode_index, workers_index; /* Equal for equal ones; for hue and shade. */
     const struct record **records;      /* [record_count], owned list of borrowed records. */
     size_t record_count;
 };

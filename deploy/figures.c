@@ -46,10 +46,12 @@ static int accuracy_over_epoch(const struct record *record, size_t index, double
 
 /* --- curves -------------------------------------------------------------------------------- */
 
+/* A hue for each mode, a shade for each number of workers, and dashes in turn, so that lines which
+ * are equal to the bit can all be seen. */
 static void group_style(char *style, size_t bytes, const char *shape, const struct group *group)
 {
     unsigned colour = group->mode_index % SVG_HUES * SVG_SHADES + group->workers_index % SVG_SHADES;
-    snprintf(style, bytes, "%s c%u d%u", shape, colour, group->workers_index % SVG_DASHES);
+    snprintf(style, bytes, "%s c%u d%u", shape, colour, group->index % SVG_DASHES);
 }
 
 static void group_keys(struct plot_key *keys, const struct comparison *comparison,
@@ -499,7 +501,7 @@ static const struct {
     {"loss-step", draw_loss_over_step,
      "The same losses against the number of updates: how much each update helped, however long it "
      "took. Synchronous lines for different numbers of workers lie on each other, because the "
-     "updates are the same to the bit; the dashes let the lower line show. An asynchronous update "
+     "updates are the same to the bit; the dashes let the lower lines show. An asynchronous update "
      "is made from parameters that others have changed meanwhile, and may help less."},
     {"accuracy-epoch", draw_accuracy,
      "The share of right answers on the test set after each epoch. In sync mode the model is "

@@ -1,9 +1,8 @@
 /* figures.h - the pictures of a comparison: how the loss falls over time and over updates, test
  * accuracy, staleness, and what the workers' time went into.
  *
- * Colours tell groups (a mode with a number of workers) apart, dashes numbers of workers, so that
- * lines which are equal to the bit still show. Runs that lack something leave it out of the
- * picture.
+ * A mode has its hue, a number of workers its shade of it; dashes differ as well, so that lines
+ * which are equal to the bit still show. Runs that lack something leave it out of the picture.
  *
  * Ownership: figures_free. Threads: plain values. */
 

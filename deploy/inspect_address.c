@@ -1,10 +1,78 @@
 #include "deploy/inspect_address.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/message.h"
+#include "common/transport.h"
+
+#define WAIT_MS    50
+#define REPEAT_US  500000u
+#define DIAGNOSE_MS 1000
+
+/* "key: value, key: value" as one pair a line. */
+static void print_status(const char *text)
+{
+    while (*text != '\0') {
+        const char *end = strstr(text, ", ");
+        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
+        printf("%.*s\n", (int)length, text);
+        text += length + (end != NULL ? 2 : 0);
+    }
+}
+
+static bool take_answer(struct transport *transport, struct endpoint *endpoint)
+{
+    struct received received;
+    struct message message;
+    while (transport->operations->receive(endpoint, &received) == STATUS_OK) {
+        frame_release(received.payload);
+        if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK ||
+            message.kind != MESSAGE_STATUS_ANSWER)
+            continue;
+        print_status(message.waiting.text);
+        return true;
+    }
+    return false;
+}
+
+static bool ask(struct transport *transport, struct endpoint *endpoint, double timeout)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    struct message message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER};
+    size_t bytes = message_encode(&message, header);
+    uint64_t began_us = clock_now_us(), asked_us = 0;
+    while ((double)(clock_now_us() - began_us) * 1e-6 < timeout) {
+        /* Nothing is queued before there is a connection, so ask until somebody answers. */
+        if (clock_now_us() - asked_us >= REPEAT_US &&
+            transport->operations->send(endpoint, 0, header, bytes, NULL) == STATUS_OK)
+            asked_us = clock_now_us();
+        transport->operations->wait(transport, &endpoint, 1, -1, WAIT_MS);
+        if (take_answer(transport, endpoint))
+            return true;
+    }
+    return false;
+}
+
 int inspect_address(const char *address, double timeout, struct error *error)
 {
-    (void)timeout;
-    error_set(error, STATUS_UNREACHABLE,
-              "%s: running servers cannot be asked yet; inspect the run directory instead",
-              address);
-    return EXIT_CANNOT_OPEN;
+    char why[128];
+    struct transport *transport;
+    struct endpoint *endpoint;
+    if (transport_zmq_create(&transport, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
+    int exit_code = EXIT_CANNOT_OPEN;
+    if (transport->operations->connect(transport, address, HEADER_BYTES_MAX, &endpoint, error) ==
+        STATUS_OK) {
+        exit_code = ask(transport, endpoint, timeout) ? EXIT_DONE : EXIT_CANNOT_OPEN;
+        transport->operations->close(&endpoint, 0);
+        if (exit_code != EXIT_DONE) {
+            transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
+            error_set(error, STATUS_TIMEOUT, "%s: no server 0 answers within %.0f s (%s)", address,
+                      timeout, why);
+        }
+    }
+    transport->operations->destroy(&transport);
+    return exit_code;
 }

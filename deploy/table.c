@@ -49,7 +49,7 @@ static double number_staleness_mean(const struct record *record)
 
 static double number_staleness_max(const struct record *record)
 {
-    return record->staleness_max;
+    return isfinite(record->staleness_mean) ? record->staleness_max : NAN; /* Of nothing: none. */
 }
 
 struct column {

@@ -4,9 +4,9 @@
  * chunk holds the one reference, else into a fresh buffer, and the readers keep the old one.
  *
  *     sync     current  version t+1 ----.   every update into another buffer;
- *              previous version t    <--'   previous stays until a gradient of t+1 proves that every
- *                                           chunk of the job has committed t
- *     async    current, written in place unless a send is in flight
+ *              previous version t    <--'   previous stays until a gradient of t+1 proves that
+ * every chunk of the job has committed t async    current, written in place unless a send is in
+ * flight
  *
  * Threads: one owner; readers of frames elsewhere only drop references.
  * Memory: values twice, slots once; one more copy of the values while sends are in flight. */
@@ -23,12 +23,12 @@
 
 struct chunk {
     const struct plan *plan;
-    uint32_t index; /* In the partition. */
-    uint64_t first, count; /* Elements of the parameter space. */
-    uint64_t version;      /* Updates so far. */
-    struct frame *values;  /* [count] of `version`. */
-    struct frame *previous; /* [count] of version - 1, or NULL. Sync only. */
-    struct frame *spare;    /* A buffer to write the next version to, or NULL. */
+    uint32_t index;                    /* In the partition. */
+    uint64_t first, count;             /* Elements of the parameter space. */
+    uint64_t version;                  /* Updates so far. */
+    struct frame *values;              /* [count] of `version`. */
+    struct frame *previous;            /* [count] of version - 1, or NULL. Sync only. */
+    struct frame *spare;               /* A buffer to write the next version to, or NULL. */
     float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], owned. */
 };
 
@@ -43,7 +43,8 @@ void chunk_initialize(struct chunk *chunk);
 float *chunk_array(struct chunk *chunk, uint32_t array);
 
 /* Make one update from the sum of the gradients of `examples` examples; version + 1.
- * keep_previous: the values of before stay readable as `previous`. STATUS_MEMORY changes nothing. */
+ * keep_previous: the values of before stay readable as `previous`. STATUS_MEMORY changes nothing.
+ */
 enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
                         bool keep_previous);
 

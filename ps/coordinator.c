@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "common/pages.h"
 #include "ps/leases.h"
 #include "ps/ledger.h"
+#include "ps/membership.h"
+#include "ps/scoreboard.h"
 
 #define WAITING_LINE_US    5000000u /* Between lines that say who is waited for. */
 #define FINISHED_REPEAT_US 500000u
@@ -19,34 +22,6 @@
 #define NO_STEP            UINT64_MAX
 
 enum state { WAITING, OPENING, GATHERING, RUNNING, CLOSING, FINISHING, OVER };
-
-struct member {
-    bool present, ready, shared, done, bye;
-    uint64_t incarnation, peer, heard_us;
-    char host[64];
-    uint8_t probe_digest[DIGEST_BYTES];
-    struct verdict_counts verdicts; /* Servers: as of the last cut. */
-    struct checkpoint_part part;    /* Servers: of the cut under way. */
-    bool cut_taken, part_written;
-    struct worker_summary summary; /* Workers. */
-};
-
-/* A declaration on its way in. */
-struct upload {
-    uint64_t peer, since_us;
-    uint8_t *bytes;
-    uint8_t *seen; /* One a page. */
-    uint32_t total, received;
-};
-
-/* One epoch's test score, in shares. */
-struct scoring {
-    uint64_t epoch, step;
-    int64_t loss;
-    uint64_t correct, examples;
-    uint64_t took_sum_us, took_max_us;
-    uint64_t reported[JOB_WORKERS_MAX / 64]; /* Bits: workers. */
-};
 
 struct cut {
     bool under_way, final;
@@ -61,9 +36,10 @@ struct coordinator {
     uint8_t *job_bytes; /* [job_size] */
     uint32_t job_size;
     uint8_t job_digest[DIGEST_BYTES];
-    struct upload upload;
-    struct member *servers; /* [server_count] */
-    struct member *workers; /* [worker_count] */
+    struct pages upload;  /* A declaration on its way in ... */
+    uint64_t uploader;    /* ... from this peer, 0 for none ... */
+    uint64_t uploaded_us; /* ... and when its last page came. */
+    struct membership membership;
     bool restore;
     uint64_t first_step, stop_step;
     bool stopping;
@@ -73,16 +49,17 @@ struct coordinator {
     struct cut cut;
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
     uint64_t cuts_skipped;
-    struct scoring scoring[2]; /* By epoch % 2. */
+    struct scoreboard scoreboard;
     struct run_summary summary;
-    uint64_t training_us;  /* When training started. */
+    uint64_t training_us; /* When training started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life ---------------------------------------------------------------------------------------
+ */
 
 enum status coordinator_create(struct coordinator **coordinator,
                                const struct coordinator_options *options, uint64_t now_us)
@@ -98,11 +75,10 @@ enum status coordinator_create(struct coordinator **coordinator,
     return STATUS_OK;
 }
 
-static void upload_clear(struct upload *upload)
+static void upload_clear(struct coordinator *c)
 {
-    free(upload->bytes);
-    free(upload->seen);
-    memset(upload, 0, sizeof *upload);
+    pages_free(&c->upload);
+    c->uploader = 0;
 }
 
 void coordinator_destroy(struct coordinator **coordinator)
@@ -110,12 +86,11 @@ void coordinator_destroy(struct coordinator **coordinator)
     struct coordinator *c = *coordinator;
     if (c == NULL)
         return;
-    upload_clear(&c->upload);
+    upload_clear(c);
     leases_free(&c->leases);
     job_free(&c->job);
     free(c->job_bytes);
-    free(c->servers);
-    free(c->workers);
+    membership_free(&c->membership);
     free(c);
     *coordinator = NULL;
 }
@@ -136,7 +111,8 @@ static double seconds_since(uint64_t then_us, uint64_t now_us)
     return (double)(now_us - then_us) * 1e-6;
 }
 
-/* --- sending ------------------------------------------------------------------------------------ */
+/* --- sending ------------------------------------------------------------------------------------
+ */
 
 static struct packet *send_peer(uint64_t peer, enum message_kind kind, struct outbox *outbox)
 {
@@ -146,8 +122,7 @@ static struct packet *send_peer(uint64_t peer, enum message_kind kind, struct ou
 }
 
 /* Answer whoever sent `to`. */
-static struct packet *answer(const struct packet *to, enum message_kind kind,
-                             struct outbox *outbox)
+static struct packet *answer(const struct packet *to, enum message_kind kind, struct outbox *outbox)
 {
     struct packet *packet = send_peer(to->peer, kind, outbox);
     packet->message.request = to->message.request;
@@ -177,8 +152,8 @@ static void refuse(const struct packet *packet, enum refusal reason, struct outb
     va_start(arguments, format);
     vsnprintf(out->message.refused.text, MESSAGE_TEXT_MAX, format, arguments);
     va_end(arguments);
-    outbox_log(outbox, "refused %s/%u: %s", role_name(packet->message.role),
-               packet->message.index, out->message.refused.text);
+    outbox_log(outbox, "refused %s/%u: %s", role_name(packet->message.role), packet->message.index,
+               out->message.refused.text);
 }
 
 static void tell_waiting(const struct packet *packet, struct outbox *outbox, const char *text)
@@ -187,7 +162,8 @@ static void tell_waiting(const struct packet *packet, struct outbox *outbox, con
              text);
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- the end ------------------------------------------------------------------------------------
+ */
 
 static double training_seconds(const struct coordinator *c, uint64_t now_us)
 {
@@ -213,12 +189,12 @@ static void write_summary(struct coordinator *c, enum run_state state, uint64_t 
     summary->worker_count = c->job.worker_count;
     summary->verdicts = (struct verdict_counts){0};
     for (uint32_t i = 0; i < c->job.server_count; i++)
-        verdict_counts_add(&summary->verdicts, &c->servers[i].verdicts);
+        verdict_counts_add(&summary->verdicts, &c->membership.servers[i].verdicts);
     memset(&summary->staleness, 0, sizeof summary->staleness);
     uint64_t examples = 0;
     for (uint32_t i = 0; i < c->job.worker_count; i++) {
-        staleness_merge(&summary->staleness, &c->workers[i].summary.staleness);
-        examples += c->workers[i].summary.examples;
+        staleness_merge(&summary->staleness, &c->membership.workers[i].summary.staleness);
+        examples += c->membership.workers[i].summary.examples;
     }
     summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
 
@@ -230,7 +206,7 @@ static void write_summary(struct coordinator *c, enum run_state state, uint64_t 
     struct worker_summary *workers =
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < c->job.worker_count; i++)
-        workers[i] = c->workers[i].summary;
+        workers[i] = c->membership.workers[i].summary;
     struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_SUMMARY);
     packet->message.run_id = c->options.run_id;
     packet->payload = frame;
@@ -247,12 +223,12 @@ static void tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox
 {
     c->told_us = now_us;
     for (uint32_t i = 0; i < c->job.worker_count; i++)
-        if (c->workers[i].present && !c->workers[i].bye)
-            tell_finished(c, c->workers[i].peer, outbox);
+        if (c->membership.workers[i].present && !c->membership.workers[i].bye)
+            tell_finished(c, c->membership.workers[i].peer, outbox);
     for (uint32_t i = 0; i < c->job.server_count; i++)
-        if (c->servers[i].present && !c->servers[i].bye)
-            tell_finished(c, c->servers[i].peer, outbox);
-    if (c->servers == NULL) /* No job yet: only our own router. */
+        if (c->membership.servers[i].present && !c->membership.servers[i].bye)
+            tell_finished(c, c->membership.servers[i].peer, outbox);
+    if (c->membership.servers == NULL) /* No job yet: only our own router. */
         tell_finished(c, PEER_LOCAL, outbox);
 }
 
@@ -263,8 +239,8 @@ static void finish(struct coordinator *c, int exit_code, const char *reason, uin
         return;
     c->exit_code = exit_code;
     snprintf(c->reason, sizeof c->reason, "%s", reason);
-    bool clean = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED ||
-                 exit_code == EXIT_TERMINATED;
+    bool clean =
+        exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
     outbox_log(outbox, "job %s exit=%d%s%s", clean ? "finished" : "ends", exit_code,
                reason[0] != '\0' ? " reason: " : "", reason);
     enter(c, FINISHING, now_us);
@@ -289,19 +265,14 @@ static void fail(struct coordinator *c, int exit_code, uint64_t now_us, struct o
     finish(c, exit_code, text, now_us, outbox);
 }
 
-/* --- joining -------------------------------------------------------------------------------------- */
+/* --- joining
+ * -------------------------------------------------------------------------------------- */
 
 static void send_job(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
 {
-    for (uint32_t offset = 0; offset < c->job_size; offset += JOB_PAGE_BYTES) {
-        struct message_job_page *page =
-            &send_peer(peer, MESSAGE_JOB_PAGE, outbox)->message.job_page;
-        page->offset = offset;
-        page->total = c->job_size;
-        page->bytes = c->job_size - offset < JOB_PAGE_BYTES ? c->job_size - offset
-                                                            : JOB_PAGE_BYTES;
-        memcpy(page->page, c->job_bytes + offset, page->bytes);
-    }
+    struct message_job_page page;
+    for (uint32_t i = 0; pages_cut(c->job_bytes, c->job_size, i, &page); i++)
+        send_peer(peer, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
 }
 
 static void welcome(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
@@ -312,66 +283,37 @@ static void welcome(const struct coordinator *c, uint64_t peer, struct outbox *o
     snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
 }
 
-/* Sync promises equal bits, so everybody's arithmetic must be that of the first of its kind. */
-static bool same_arithmetic(const struct coordinator *c, const struct packet *packet,
-                            const struct member *members, uint32_t count)
+/* Take the sender in; false when it was refused. */
+static bool admit(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                  struct outbox *outbox)
 {
-    if (c->options.allow_mixed || c->job.mode != MODE_SYNC)
-        return true;
-    for (uint32_t i = 0; i < count; i++)
-        if (members[i].present)
-            return memcmp(members[i].probe_digest, packet->message.join.probe_digest,
-                          DIGEST_BYTES) == 0;
-    return true;
-}
-
-/* Take the sender in as members[index]; false when it was refused. */
-static bool admit(struct coordinator *c, const struct packet *packet, struct member *members,
-                  uint32_t count, uint64_t now_us, struct outbox *outbox)
-{
+    char text[MESSAGE_TEXT_MAX];
     const struct message *message = &packet->message;
-    if (message->index >= count) {
-        refuse(packet, REFUSAL_MEMBER, outbox, "the job has %u %s tasks; there is no %s/%u", count,
-               role_name(message->role), role_name(message->role), message->index);
+    bool known = membership_find(&c->membership, message) != NULL;
+    /* Sync promises equal bits; async does not. */
+    bool exact = c->job.mode == MODE_SYNC && !c->options.allow_mixed;
+    enum refusal refusal = membership_admit(&c->membership, packet, exact, now_us, text);
+    if (refusal != REFUSAL_NONE) {
+        refuse(packet, refusal, outbox, "%s", text);
         return false;
     }
-    struct member *member = &members[message->index];
-    if (member->present && member->incarnation != message->incarnation) {
-        refuse(packet, REFUSAL_MEMBER, outbox, "%s/%u is taken by another process (on %s)",
-               role_name(message->role), message->index, member->host);
-        return false;
-    }
-    if (!member->present && !same_arithmetic(c, packet, members, count)) {
-        refuse(packet, REFUSAL_PROBE, outbox,
-               "arithmetic on %s (%s) does not give the same bits as the others'; --allow-mixed "
-               "lets it join",
-               message->join.host, message->join.arithmetic);
-        return false;
-    }
-    if (!member->present)
+    if (!known)
         outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
                    message->join.host, message->join.arithmetic);
-    member->present = true;
-    member->incarnation = message->incarnation;
-    member->peer = packet->peer;
-    member->heard_us = now_us;
-    snprintf(member->host, sizeof member->host, "%s", message->join.host);
-    memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
     return true;
 }
 
 static void want_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                      struct outbox *outbox)
 {
-    bool busy = c->upload.peer != 0 && c->upload.peer != packet->peer &&
-                now_us - c->upload.since_us < UPLOAD_US;
-    if (busy) {
+    if (c->uploader != 0 && c->uploader != packet->peer && now_us - c->uploaded_us < UPLOAD_US) {
         tell_waiting(packet, outbox, "another worker is declaring the job");
         return;
     }
-    upload_clear(&c->upload);
-    c->upload.peer = packet->peer;
-    c->upload.since_us = now_us;
+    if (c->uploader != packet->peer)
+        upload_clear(c);
+    c->uploader = packet->peer;
+    c->uploaded_us = now_us;
     answer(packet, MESSAGE_WANT_JOB, outbox);
 }
 
@@ -397,14 +339,11 @@ static void handle_join(struct coordinator *c, const struct packet *packet, uint
         want_job(c, packet, now_us, outbox); /* To name what differs. */
     } else if (c->state == OPENING) {
         tell_waiting(packet, outbox, "the run directory is being opened");
-    } else if (worker) {
-        if (!admit(c, packet, c->workers, c->job.worker_count, now_us, outbox))
-            return;
+    } else if (admit(c, packet, now_us, outbox)) {
+        if (!worker)
+            send_job(c, packet->peer, outbox);
         welcome(c, packet->peer, outbox);
         start_when_gathered(c, now_us, outbox);
-    } else if (admit(c, packet, c->servers, c->job.server_count, now_us, outbox)) {
-        send_job(c, packet->peer, outbox);
-        welcome(c, packet->peer, outbox);
     }
 }
 
@@ -416,10 +355,9 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
     c->job_size = c->upload.total;
     c->upload.bytes = NULL;
     hash_bytes(c->job_bytes, c->job_size, c->job_digest);
-    c->servers = calloc(job->server_count, sizeof *c->servers);
-    c->workers = calloc(job->worker_count, sizeof *c->workers);
     struct frame *copy = frame_create(c->job_size);
-    if (c->servers == NULL || c->workers == NULL || copy == NULL) {
+    if (copy == NULL ||
+        membership_init(&c->membership, job->server_count, job->worker_count) != STATUS_OK) {
         frame_release(copy);
         fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
         return;
@@ -455,35 +393,16 @@ static void handle_upload(struct coordinator *c, const struct packet *packet, ui
     } else {
         accept_job(c, &job, now_us, outbox);
     }
-    upload_clear(&c->upload);
+    upload_clear(c);
 }
 
 static void handle_job_page(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                             struct outbox *outbox)
 {
-    const struct message_job_page *page = &packet->message.job_page;
-    struct upload *upload = &c->upload;
-    uint32_t pages = (page->total + JOB_PAGE_BYTES - 1) / JOB_PAGE_BYTES;
-    if (upload->peer != packet->peer)
+    if (c->uploader != packet->peer)
         return; /* Not asked for, or not any more. */
-    if (upload->bytes == NULL) {
-        upload->bytes = malloc(page->total);
-        upload->seen = calloc(pages, 1);
-        upload->total = page->total;
-        if (upload->bytes == NULL || upload->seen == NULL) {
-            upload_clear(upload);
-            return;
-        }
-    }
-    uint32_t number = page->offset / JOB_PAGE_BYTES;
-    bool whole = page->bytes == JOB_PAGE_BYTES || page->offset + page->bytes == page->total;
-    if (page->total != upload->total || !whole || upload->seen[number])
-        return;
-    memcpy(upload->bytes + page->offset, page->page, page->bytes);
-    upload->seen[number] = 1;
-    upload->received += page->bytes;
-    upload->since_us = now_us;
-    if (upload->received == upload->total)
+    c->uploaded_us = now_us;
+    if (pages_add(&c->upload, &packet->message.job_page) == STATUS_OK)
         handle_upload(c, packet, now_us, outbox);
 }
 
@@ -516,36 +435,15 @@ static void handle_run_opened(struct coordinator *c, const struct message_run_op
     enter(c, GATHERING, now_us);
 }
 
-/* --- gathering -------------------------------------------------------------------------------------- */
-
-static void list_missing(const struct coordinator *c, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < c->job.server_count && used + 48 < size; i++)
-        if (!c->servers[i].ready)
-            used += (size_t)snprintf(text + used, size - used, "%sps/%u (%s)", used ? ", " : "", i,
-                                     c->servers[i].present ? "loading" : "never seen");
-    for (uint32_t i = 0; i < c->job.worker_count && used + 48 < size; i++)
-        if (!c->workers[i].present)
-            used += (size_t)snprintf(text + used, size - used, "%sworker/%u (never seen)",
-                                     used ? ", " : "", i);
-    if (used + 48 >= size)
-        snprintf(text + used, size - used, ", ...");
-}
+/* --- gathering
+ * -------------------------------------------------------------------------------------- */
 
 static void schedule_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
 static void start_when_gathered(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    if (c->state != GATHERING)
+    if (c->state != GATHERING || !membership_is_gathered(&c->membership))
         return;
-    for (uint32_t i = 0; i < c->job.server_count; i++)
-        if (!c->servers[i].ready)
-            return;
-    for (uint32_t i = 0; i < c->job.worker_count; i++)
-        if (!c->workers[i].present)
-            return;
 
     enter(c, RUNNING, now_us);
     c->training_us = c->window_us = now_us;
@@ -559,7 +457,8 @@ static void start_when_gathered(struct coordinator *c, uint64_t now_us, struct o
     outbox_log(outbox, "training starts step=%" PRIu64 " of=%" PRIu64, c->first_step, c->job.steps);
     schedule_cut(c, now_us, outbox);
     for (uint32_t i = 0; i < c->job.worker_count; i++) {
-        struct message *message = &send_peer(c->workers[i].peer, MESSAGE_START, outbox)->message;
+        struct message *message =
+            &send_peer(c->membership.workers[i].peer, MESSAGE_START, outbox)->message;
         message->start.step = c->first_step;
         message->start.assignment = 1;
         message->start.members = c->job.worker_count;
@@ -571,26 +470,26 @@ static void start_when_gathered(struct coordinator *c, uint64_t now_us, struct o
 static void handle_ready(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                          struct outbox *outbox)
 {
-    struct member *server = &c->servers[packet->message.index];
+    struct member *server = &c->membership.servers[packet->message.index];
     if (packet->message.ready.needs_chunks) {
         outbox_add(outbox, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server =
             packet->message.index;
         return;
     }
     server->ready = true;
-    server->shared = packet->message.ready.shared;
     start_when_gathered(c, now_us, outbox);
 }
 
-/* --- cutting ---------------------------------------------------------------------------------------- */
+/* --- cutting
+ * ---------------------------------------------------------------------------------------- */
 
 static void begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                       struct outbox *outbox)
 {
     c->cut = (struct cut){.under_way = true, .final = final, .step = step, .started_us = now_us};
     for (uint32_t i = 0; i < c->job.server_count; i++) {
-        c->servers[i].cut_taken = c->servers[i].part_written = false;
-        struct packet *packet = send_peer(c->servers[i].peer, MESSAGE_CUT, outbox);
+        c->membership.servers[i].cut_taken = c->membership.servers[i].part_written = false;
+        struct packet *packet = send_peer(c->membership.servers[i].peer, MESSAGE_CUT, outbox);
         packet->message.cut.step = step;
         packet->message.cut.final = final;
     }
@@ -622,7 +521,7 @@ static void schedule_cut(struct coordinator *c, uint64_t now_us, struct outbox *
 static bool all_servers(const struct coordinator *c, bool (*has)(const struct member *))
 {
     for (uint32_t i = 0; i < c->job.server_count; i++)
-        if (!has(&c->servers[i]))
+        if (!has(&c->membership.servers[i]))
             return false;
     return true;
 }
@@ -659,7 +558,7 @@ static void handle_cut_taken(struct coordinator *c, const struct packet *packet,
                              struct outbox *outbox)
 {
     const struct message_cut_taken *taken = &packet->message.cut_taken;
-    struct member *server = &c->servers[packet->message.index];
+    struct member *server = &c->membership.servers[packet->message.index];
     server->verdicts = taken->verdicts;
     if (!c->cut.under_way || taken->step != c->cut.step)
         return;
@@ -672,19 +571,18 @@ static void handle_cut_taken(struct coordinator *c, const struct packet *packet,
         open_gate(c, now_us, outbox);
 }
 
-static void handle_part_written(struct coordinator *c, const struct packet *packet,
-                                uint64_t now_us, struct outbox *outbox)
+static void handle_part_written(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                                struct outbox *outbox)
 {
     const struct message_part_written *written = &packet->message.part_written;
-    if (!c->cut.under_way || written->step != c->cut.step ||
-        written->server >= c->job.server_count)
+    if (!c->cut.under_way || written->step != c->cut.step || written->server >= c->job.server_count)
         return;
     if (!written->written) {
         abandon_cut(c, written->text, now_us, outbox);
         return;
     }
-    c->servers[written->server].part = written->part;
-    c->servers[written->server].part_written = true;
+    c->membership.servers[written->server].part = written->part;
+    c->membership.servers[written->server].part_written = true;
     if (!all_servers(c, member_part_written))
         return;
     struct frame *parts = frame_create(c->job.server_count * sizeof(struct checkpoint_part));
@@ -694,7 +592,7 @@ static void handle_part_written(struct coordinator *c, const struct packet *pack
     }
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < c->job.server_count; i++)
-        to[i] = c->servers[i].part;
+        to[i] = c->membership.servers[i].part;
     struct packet *out = outbox_add(outbox, TO_KEEPER, MESSAGE_MANIFEST);
     out->message.run_id = c->options.run_id;
     out->message.cut.step = c->cut.step;
@@ -720,7 +618,7 @@ static void handle_manifest_written(struct coordinator *c, const struct message_
     c->last_cut = c->cut.step;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < c->job.server_count; i++)
-        bytes += c->servers[i].part.bytes;
+        bytes += c->membership.servers[i].part.bytes;
     event(outbox, "checkpoint", "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64,
           c->cut.step, seconds_since(c->cut.started_us, now_us), bytes);
     if (c->cut.final)
@@ -729,12 +627,13 @@ static void handle_manifest_written(struct coordinator *c, const struct message_
         schedule_cut(c, now_us, outbox);
 }
 
-/* --- async: leases ---------------------------------------------------------------------------------- */
+/* --- async: leases
+ * ---------------------------------------------------------------------------------- */
 
 static void top_up(struct coordinator *c, uint32_t index, struct outbox *outbox)
 {
     uint64_t batch;
-    struct member *worker = &c->workers[index];
+    struct member *worker = &c->membership.workers[index];
     while (leases_take(&c->leases, index, &batch))
         send_peer(worker->peer, MESSAGE_WORK, outbox)->message.work.batch = batch;
     if (leases_exhausted(&c->leases)) {
@@ -766,7 +665,8 @@ static void handle_lease(struct coordinator *c, const struct packet *packet, uin
     top_up(c, message->index, outbox);
 }
 
-/* --- scores ------------------------------------------------------------------------------------------- */
+/* --- scores
+ * ------------------------------------------------------------------------------------------- */
 
 static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
@@ -778,7 +678,7 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     struct tally window = ledger_take_window(&c->ledger);
     struct staleness all = {0};
     for (uint32_t i = 0; i < c->job.worker_count; i++)
-        staleness_merge(&all, &c->workers[i].summary.staleness);
+        staleness_merge(&all, &c->membership.workers[i].summary.staleness);
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
     event(outbox, "progress",
@@ -793,7 +693,7 @@ static void handle_report(struct coordinator *c, const struct packet *packet, ui
                           struct outbox *outbox)
 {
     const struct message_report *report = &packet->message.report;
-    struct worker_summary *worker = &c->workers[packet->message.index].summary;
+    struct worker_summary *worker = &c->membership.workers[packet->message.index].summary;
     if (c->state != RUNNING || !ledger_report(&c->ledger, report))
         return;
     worker->updates++;
@@ -810,35 +710,22 @@ static void handle_evaluation(struct coordinator *c, const struct packet *packet
                               struct outbox *outbox)
 {
     const struct message_evaluation *share = &packet->message.evaluation;
-    uint32_t index = packet->message.index;
-    struct scoring *scoring = &c->scoring[share->epoch % 2];
     if (c->state != RUNNING)
         return;
-    if (scoring->epoch != share->epoch) {
-        memset(scoring, 0, sizeof *scoring);
-        scoring->epoch = share->epoch;
-        scoring->step = share->step;
-    }
-    if (scoring->reported[index / 64] >> (index % 64) & 1)
+    const struct scoring *scoring = scoreboard_add(&c->scoreboard, packet->message.index, share);
+    if (scoring == NULL)
         return;
-    scoring->reported[index / 64] |= (uint64_t)1 << (index % 64);
-    scoring->loss += share->loss;
-    scoring->correct += share->correct;
-    scoring->examples += share->examples;
-    scoring->took_sum_us += share->took_us;
-    if (share->took_us > scoring->took_max_us)
-        scoring->took_max_us = share->took_us;
-    c->workers[index].summary.evaluate_seconds += (double)share->took_us * 1e-6;
-    if (scoring->examples < c->job.test_examples)
+    c->membership.workers[packet->message.index].summary.evaluate_seconds +=
+        (double)share->took_us * 1e-6;
+    if (scoring->tally.examples < c->job.test_examples)
         return;
 
     /* Sync: all stood still until the slowest was through. Async: each only for its own share. */
     uint64_t stood = c->job.mode == MODE_SYNC ? scoring->took_max_us
                                               : scoring->took_sum_us / c->job.worker_count;
-    struct tally tally = {scoring->loss, scoring->correct, scoring->examples, 1};
     c->evaluation_us += stood;
-    c->summary.test_loss = tally_loss(&tally);
-    c->summary.test_accuracy = tally_accuracy(&tally);
+    c->summary.test_loss = tally_loss(&scoring->tally);
+    c->summary.test_accuracy = tally_accuracy(&scoring->tally);
     event(outbox, "evaluation",
           "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
           ", \"test_loss\": %.6f, \"test_accuracy\": %.6f, \"seconds\": %.6f",
@@ -846,7 +733,8 @@ static void handle_evaluation(struct coordinator *c, const struct packet *packet
           (double)stood * 1e-6);
 }
 
-/* --- stopping and finishing ----------------------------------------------------------------------------- */
+/* --- stopping and finishing
+ * ----------------------------------------------------------------------------- */
 
 static void finish_training(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
@@ -863,7 +751,7 @@ static void handle_done(struct coordinator *c, const struct packet *packet, uint
                         struct outbox *outbox)
 {
     const struct message_done *done = &packet->message.done;
-    struct member *worker = &c->workers[packet->message.index];
+    struct member *worker = &c->membership.workers[packet->message.index];
     if (c->state != RUNNING || worker->done)
         return;
     worker->done = true;
@@ -872,7 +760,7 @@ static void handle_done(struct coordinator *c, const struct packet *packet, uint
     if (done->has_staleness)
         staleness_add(&worker->summary.staleness, done->staleness);
     for (uint32_t i = 0; i < c->job.worker_count; i++)
-        if (!c->workers[i].done)
+        if (!c->membership.workers[i].done)
             return;
     finish_training(c, now_us, outbox);
 }
@@ -911,15 +799,8 @@ static void handle_stop(struct coordinator *c, const struct packet *packet, uint
 static void handle_bye(struct coordinator *c, struct member *member, uint64_t now_us)
 {
     member->bye = true;
-    if (c->state != FINISHING)
-        return;
-    for (uint32_t i = 0; i < c->job.worker_count; i++)
-        if (c->workers[i].present && !c->workers[i].bye)
-            return;
-    for (uint32_t i = 0; i < c->job.server_count; i++)
-        if (c->servers[i].present && !c->servers[i].bye)
-            return;
-    enter(c, OVER, now_us);
+    if (c->state == FINISHING && membership_has_left(&c->membership))
+        enter(c, OVER, now_us);
 }
 
 static void handle_status(const struct coordinator *c, const struct packet *packet,
@@ -930,34 +811,21 @@ static void handle_status(const struct coordinator *c, const struct packet *pack
     char missing[MESSAGE_TEXT_MAX / 2] = "";
     uint32_t present = 0;
     for (uint32_t i = 0; i < c->job.worker_count; i++)
-        present += c->workers[i].present;
+        present += c->membership.workers[i].present;
     if (c->state == GATHERING)
-        list_missing(c, missing, sizeof missing);
+        membership_list_missing(&c->membership, missing, sizeof missing);
     struct tally epoch = ledger_last_epoch(&c->ledger);
     struct packet *out = answer(packet, MESSAGE_STATUS_ANSWER, outbox);
     snprintf(out->message.waiting.text, MESSAGE_TEXT_MAX,
              "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64
              ", workers: %u of %u, servers: %u, loss: %.4f, test accuracy: %.4f, out: %s%s%s",
              names[c->state], mode_name(c->job.mode), c->ledger.step, c->job.steps, present,
-             c->job.worker_count, c->job.server_count, tally_loss(&epoch),
-             c->summary.test_accuracy, c->options.out, missing[0] ? ", waiting for: " : "",
-             missing);
+             c->job.worker_count, c->job.server_count, tally_loss(&epoch), c->summary.test_accuracy,
+             c->options.out, missing[0] ? ", waiting for: " : "", missing);
 }
 
-/* --- dispatch ------------------------------------------------------------------------------------------- */
-
-/* The member that sent this, or NULL when it is none of this run's. */
-static struct member *find_member(struct coordinator *c, const struct packet *packet)
-{
-    const struct message *message = &packet->message;
-    struct member *members = message->role == ROLE_PS ? c->servers : c->workers;
-    uint32_t count = message->role == ROLE_PS ? c->job.server_count : c->job.worker_count;
-    if ((message->role != ROLE_PS && message->role != ROLE_WORKER) || members == NULL ||
-        message->index >= count || message->run_id != c->options.run_id)
-        return NULL;
-    struct member *member = &members[message->index];
-    return member->present && member->incarnation == message->incarnation ? member : NULL;
-}
+/* --- dispatch
+ * ------------------------------------------------------------------------------------------- */
 
 static void handle_member(struct coordinator *c, struct member *member, struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
@@ -1023,7 +891,9 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
                    struct outbox *outbox)
 {
     enum message_kind kind = packet->message.kind;
-    struct member *member = find_member(c, packet);
+    struct member *member = packet->message.run_id == c->options.run_id
+                                ? membership_find(&c->membership, &packet->message)
+                                : NULL;
     if (kind == MESSAGE_STATUS)
         handle_status(c, packet, outbox);
     else if (c->state >= FINISHING && kind != MESSAGE_BYE)
@@ -1038,7 +908,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
         handle_member(c, member, packet, now_us, outbox);
     else if (kind != MESSAGE_BYE)
         refuse(packet, REFUSAL_RUN, outbox, "not a process of the run served here");
-    else if (c->servers == NULL && c->state == FINISHING)
+    else if (c->membership.servers == NULL && c->state == FINISHING)
         enter(c, OVER, now_us); /* Our own router; nobody else ever came. */
 }
 
@@ -1067,7 +937,7 @@ void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *p
         if (message->chunk_state.server < c->job.server_count) {
             struct packet *out = outbox_add(outbox, TO_PEER, MESSAGE_CHUNK_STATE);
             *out = *packet;
-            out->peer = c->servers[message->chunk_state.server].peer;
+            out->peer = c->membership.servers[message->chunk_state.server].peer;
             packet->payload = NULL;
         }
         break;
@@ -1090,25 +960,15 @@ void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *p
     packet->payload = NULL;
 }
 
-/* --- time ----------------------------------------------------------------------------------------------- */
-
-static void check_silence(struct coordinator *c, const struct member *members, uint32_t count,
-                          enum role role, uint64_t now_us, struct outbox *outbox)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        double silent = seconds_since(members[i].heard_us, now_us);
-        if (members[i].present && members[i].peer != PEER_LOCAL && !members[i].bye &&
-            silent > c->options.worker_timeout)
-            fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "lost %s/%u (on %s): nothing heard for %.1f s",
-                 role_name(role), i, members[i].host, silent);
-    }
-}
+/* --- time
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static void say_who_is_missing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     char missing[MESSAGE_TEXT_MAX / 2] = "";
     double waited = seconds_since(c->entered_us, now_us);
-    list_missing(c, missing, sizeof missing);
+    membership_list_missing(&c->membership, missing, sizeof missing);
     if (waited > c->options.start_timeout) {
         fail(c, EXIT_START_TIMEOUT, now_us, outbox, "start timed out after %.0f s waiting for %s",
              waited, missing);
@@ -1122,10 +982,11 @@ static void say_who_is_missing(struct coordinator *c, uint64_t now_us, struct ou
 void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox)
 {
     struct coordinator *c = coordinator;
-    if (c->state >= GATHERING && c->state <= CLOSING) {
-        check_silence(c, c->workers, c->job.worker_count, ROLE_WORKER, now_us, outbox);
-        check_silence(c, c->servers, c->job.server_count, ROLE_PS, now_us, outbox);
-    }
+    char silent[MESSAGE_TEXT_MAX];
+    if (c->state >= GATHERING && c->state <= CLOSING &&
+        membership_has_silent(&c->membership, c->options.worker_timeout, now_us, silent,
+                              sizeof silent))
+        fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "%s", silent);
     switch (c->state) {
     case WAITING:
         if (seconds_since(c->entered_us, now_us) > c->options.start_timeout) {

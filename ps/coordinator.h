@@ -21,9 +21,7 @@
 #include <stdint.h>
 
 #include "common/outbox.h"
-
-/* What server 0's own router is called among the peers. */
-#define PEER_LOCAL UINT64_MAX
+#include "ps/membership.h"
 
 struct coordinator_options {
     uint64_t run_id; /* Random and not 0. */

@@ -76,9 +76,8 @@ static void deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
 
 bool cores_is_for_wire(const struct outgoing *item)
 {
-    return item->to == TO_SERVER ||
-           (item->to == TO_PEER && item->packet.peer != PEER_LOCAL &&
-            item->packet.message.role == ROLE_PS);
+    return item->to == TO_SERVER || (item->to == TO_PEER && item->packet.peer != PEER_LOCAL &&
+                                     item->packet.message.role == ROLE_PS);
 }
 
 void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,

@@ -19,11 +19,11 @@ struct part {
 struct keeper {
     struct keeper_options options;
     const struct plan *plan;
-    bool shared; /* This server writes its own parts. */
+    bool shared;        /* This server writes its own parts. */
     struct part *parts; /* [server_count] */
     struct run_directory directory;
     bool directory_open;
-    struct job job; /* Server 0: the declaration. */
+    struct job job;                  /* Server 0: the declaration. */
     struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
     bool reader_open;
 };
@@ -69,7 +69,8 @@ void keeper_destroy(struct keeper **keeper)
     *keeper = NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------
+ */
 
 /* A file only servers that see this directory can see. */
 static void token_path(char *path, size_t size, const char *out, uint64_t run_id)
@@ -110,8 +111,8 @@ static enum status open_run(struct keeper *keeper, const struct packet *packet,
                             struct outbox *outbox, struct error *error)
 {
     bool resuming = false;
-    enum status status = job_decode(packet->payload->data, (uint32_t)packet->payload->bytes,
-                                    &keeper->job, error);
+    enum status status =
+        job_decode(packet->payload->data, (uint32_t)packet->payload->bytes, &keeper->job, error);
     if (status != STATUS_OK)
         return status;
     if (keeper->options.journal) {
@@ -143,10 +144,11 @@ static void handle_open_run(struct keeper *keeper, const struct packet *packet,
         answer->message.run_opened.restore_step = keeper->reader.manifest.step;
 }
 
-/* --- loading ------------------------------------------------------------------------------------ */
+/* --- loading ------------------------------------------------------------------------------------
+ */
 
-static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array,
-                       enum destination to, struct outbox *outbox)
+static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, enum destination to,
+                       struct outbox *outbox)
 {
     const struct chunk_range *range = &keeper->plan->partition.chunks[chunk];
     struct frame *frame = frame_create(range->count * sizeof(float));
@@ -209,7 +211,8 @@ static void handle_load(struct keeper *keeper, const struct packet *packet, stru
         send_chunks(keeper, 0, TO_ROUTER, outbox);
 }
 
-/* --- cutting ------------------------------------------------------------------------------------ */
+/* --- cutting ------------------------------------------------------------------------------------
+ */
 
 static uint32_t chunks_of(const struct plan *plan, uint32_t server)
 {
@@ -219,7 +222,8 @@ static uint32_t chunks_of(const struct plan *plan, uint32_t server)
     return count;
 }
 
-static struct checkpoint_chunk *part_chunk(struct part *part, const struct message_chunk_state *state)
+static struct checkpoint_chunk *part_chunk(struct part *part,
+                                           const struct message_chunk_state *state)
 {
     uint32_t i = 0;
     while (i < part->chunk_count && part->chunks[i].first != state->first)
@@ -247,10 +251,10 @@ static void write_part(struct keeper *keeper, uint32_t server, struct outbox *ou
     struct message_part_written *written = &packet->message.part_written;
     written->step = part->step;
     written->server = server;
-    enum status status = checkpoint_write_part(
-        keeper->options.disk, keeper->options.out, part->step, server,
-        keeper->plan->job.server_count, keeper->plan->optimizer, part->chunks, part->chunk_count,
-        &written->part, &error);
+    enum status status =
+        checkpoint_write_part(keeper->options.disk, keeper->options.out, part->step, server,
+                              keeper->plan->job.server_count, keeper->plan->optimizer, part->chunks,
+                              part->chunk_count, &written->part, &error);
     written->written = status == STATUS_OK;
     snprintf(written->text, sizeof written->text, "%s", error.text);
     part_clear(part);
@@ -273,8 +277,7 @@ static bool state_fits(const struct keeper *keeper, const struct packet *packet)
     return false;
 }
 
-static void handle_chunk_state(struct keeper *keeper, struct packet *packet,
-                               struct outbox *outbox)
+static void handle_chunk_state(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     if (!state_fits(keeper, packet))
@@ -316,8 +319,8 @@ static void handle_manifest(struct keeper *keeper, const struct packet *packet,
     };
     enum status status =
         checkpoint_write_manifest(keeper->options.disk, keeper->options.out, &manifest, &error);
-    if (status == STATUS_OK && checkpoint_prune(keeper->options.disk, keeper->options.out,
-                                                &error) != STATUS_OK)
+    if (status == STATUS_OK &&
+        checkpoint_prune(keeper->options.disk, keeper->options.out, &error) != STATUS_OK)
         outbox_log(outbox, "old checkpoints stay: %s", error.text);
     struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN);
     answer->message.run_opened.status = status;
@@ -325,7 +328,8 @@ static void handle_manifest(struct keeper *keeper, const struct packet *packet,
     snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
 }
 
-/* --- the run directory ---------------------------------------------------------------------------- */
+/* --- the run directory
+ * ---------------------------------------------------------------------------- */
 
 /* The model out of the checkpoint just written: reading it back also proves that it can be. */
 static enum status export_model(struct keeper *keeper, struct run_summary *summary,

@@ -2,10 +2,9 @@
  * directory with its journal, summary and the exported model.
  *
  * Takes   OPEN_RUN, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (server 0 only);
- *         LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers that do not
- *         see its run directory.
- * Gives   RUN_OPENED, PART_WRITTEN, MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED and,
- *         out of a checkpoint, CHUNK_STATE to the router.
+ *         LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers that do
+ * not see its run directory. Gives   RUN_OPENED, PART_WRITTEN, MANIFEST_WRITTEN, SUMMARY_WRITTEN to
+ * the coordinator; LOADED and, out of a checkpoint, CHUNK_STATE to the router.
  *
  * One cut is written at a time; the coordinator names the next one when it has heard of the last.
  * The disk comes in as a table. Threads: the keeper's own, so that a slow disk holds up nobody. */

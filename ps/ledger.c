@@ -119,6 +119,5 @@ double tally_loss(const struct tally *tally)
 
 double tally_accuracy(const struct tally *tally)
 {
-    return tally->examples == 0 ? (double)NAN
-                                : (double)tally->correct / (double)tally->examples;
+    return tally->examples == 0 ? (double)NAN : (double)tally->correct / (double)tally->examples;
 }

@@ -34,8 +34,8 @@ struct ledger {
     const struct job *job;
     struct open_step open[LEDGER_OPEN_STEPS]; /* Sync: place step % LEDGER_OPEN_STEPS. */
     struct batch_set batches;                 /* Async. */
-    struct tally window;   /* Since ledger_take_window. */
-    struct tally epochs[2]; /* By epoch % 2. */
+    struct tally window;                      /* Since ledger_take_window. */
+    struct tally epochs[2];                   /* By epoch % 2. */
     uint64_t epoch_numbers[2];
     uint64_t updates; /* In this session. */
     uint64_t step;    /* Highest update counted whole, plus one. */

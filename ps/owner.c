@@ -22,8 +22,8 @@ struct owned {
     struct aggregator aggregator; /* Sync. */
     struct batch_set batches;     /* Async. */
     struct parked *parked;        /* [worker_count] */
-    uint64_t cut_step; /* Snapshot when this version is reached; UINT64_MAX for none. */
-    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+    uint64_t cut_step;            /* Snapshot when this version is reached; UINT64_MAX for none. */
+    uint32_t arrays_loaded;       /* Bits: arrays that have come from a checkpoint. */
 };
 
 struct owner {
@@ -31,12 +31,13 @@ struct owner {
     uint32_t index;
     struct owned *owned; /* [owned_count] in order of chunk index. */
     uint32_t owned_count;
-    uint32_t to_load;   /* Chunks not loaded yet. */
-    uint32_t to_cut;    /* Chunks not cut yet. */
+    uint32_t to_load; /* Chunks not loaded yet. */
+    uint32_t to_cut;  /* Chunks not cut yet. */
     struct verdict_counts verdicts;
 };
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------
+ */
 
 /* Chunks of one server, numbered in partition order. */
 static uint32_t place_on_server(const struct plan *plan, uint32_t chunk)
@@ -130,7 +131,8 @@ static void give_up(struct outbox *outbox, const char *text)
     snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
 }
 
-/* --- loading ------------------------------------------------------------------------------------ */
+/* --- loading ------------------------------------------------------------------------------------
+ */
 
 static void open_chunk(struct owner *owner, struct owned *owned)
 {
@@ -173,8 +175,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
         packet->payload->bytes != state->count * sizeof(float) ||
         owned->arrays_loaded >> state->array & 1)
         return; /* Repeated, or not ours: nothing to change. */
-    memcpy(chunk_array(&owned->chunk, state->array), packet->payload->data,
-           packet->payload->bytes);
+    memcpy(chunk_array(&owned->chunk, state->array), packet->payload->data, packet->payload->bytes);
     owned->arrays_loaded |= 1u << state->array;
     if (owned->arrays_loaded != (1u << arrays) - 1)
         return;
@@ -182,7 +183,8 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     chunk_loaded(owner, owned, outbox);
 }
 
-/* --- cutting ------------------------------------------------------------------------------------ */
+/* --- cutting ------------------------------------------------------------------------------------
+ */
 
 static void owner_cut_done(struct owner *owner, uint64_t step, bool taken, struct outbox *outbox)
 {
@@ -248,7 +250,8 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
             cut_chunk(owner, &owner->owned[i], outbox);
 }
 
-/* --- exchanging --------------------------------------------------------------------------------- */
+/* --- exchanging ---------------------------------------------------------------------------------
+ */
 
 static struct packet *add_result(struct owned *owned, uint64_t peer, uint64_t request,
                                  enum verdict verdict, struct outbox *outbox)
@@ -386,8 +389,7 @@ static void exchange_sync(struct owner *owner, struct owned *owned, struct packe
         verdict = VERDICT_STALE;
     } else if (exchange->gradient && exchange->step > chunk->version) {
         verdict = VERDICT_REJECTED; /* Made from a version that does not exist yet. */
-    } else if (exchange->gradient &&
-               !kernels_all_finite(packet->payload->data, chunk->count)) {
+    } else if (exchange->gradient && !kernels_all_finite(packet->payload->data, chunk->count)) {
         verdict = VERDICT_REJECTED;
         not_finite(owner, owned, packet, outbox);
     } else if (exchange->gradient) {
@@ -424,8 +426,7 @@ static enum verdict apply_async(struct owner *owner, struct owned *owned,
         not_finite(owner, owned, packet, outbox);
         return VERDICT_REJECTED;
     }
-    if (chunk_apply(&owned->chunk, packet->payload->data, exchange->examples, false) !=
-        STATUS_OK) {
+    if (chunk_apply(&owned->chunk, packet->payload->data, exchange->examples, false) != STATUS_OK) {
         give_up(outbox, "out of memory for an update");
         return VERDICT_REJECTED;
     }

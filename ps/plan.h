@@ -15,7 +15,7 @@ struct plan {
     struct partition partition;
     uint64_t *offsets; /* [variable_count] where each variable starts in the parameter space. */
     const struct optimizer *optimizer;
-    uint32_t server; /* Whose plan this is. */
+    uint32_t server;      /* Whose plan this is. */
     uint32_t chunk_count; /* Of this server. */
     uint64_t run_id;
 };

@@ -27,7 +27,8 @@ static int complain(int exit_code, const struct error *error)
     return exit_code;
 }
 
-/* Without keys only this host may be spoken to, unless a person says that the network is trusted. */
+/* Without keys only this host may be spoken to, unless a person says that the network is trusted.
+ */
 static bool may_listen(const struct options *options, const char *listen, struct error *error)
 {
     if (options->insecure || transport_is_loopback(listen))

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/pages.h"
+
 #define JOIN_INTERVAL_US 250000u
 #define PING_INTERVAL_US 1000000u
 
@@ -18,23 +20,22 @@ struct router {
     enum router_state state;
     struct plan *plan;
     uint64_t run_id, generation;
-    uint8_t *pages; /* [page_total] of the declaration, while it comes in. */
-    uint32_t page_total, page_received;
-    uint8_t *page_seen; /* [pages] */
+    struct pages pages;       /* The declaration, while it comes in. */
     struct session *sessions; /* [worker_count] */
     uint8_t *owner_of;        /* [chunk_count] owner index of this server's chunks. */
     uint32_t owners_loaded, owners_cut;
     bool keeper_loaded, shared, cut_taken;
     struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
-    uint64_t rejected; /* Gradients refused here, before an owner saw them. */
-    uint64_t released; /* Highest version given out. */
-    uint64_t stop_step; /* Last version there will be. */
+    uint64_t rejected;                     /* Gradients refused here, before an owner saw them. */
+    uint64_t released;                     /* Highest version given out. */
+    uint64_t stop_step;                    /* Last version there will be. */
     uint64_t started_us, heard_us, joined_us, pinged_us;
     int exit_code;
     char exit_reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------
+ */
 
 enum status router_create(struct router **router, const struct router_options *options,
                           uint64_t now_us)
@@ -61,8 +62,7 @@ void router_destroy(struct router **router)
     if (r == NULL)
         return;
     plan_destroy(&r->plan);
-    free(r->pages);
-    free(r->page_seen);
+    pages_free(&r->pages);
     free(r->sessions);
     free(r->owner_of);
     free(r->owner_verdicts);
@@ -117,7 +117,8 @@ static void fail(struct router *router, int exit_code, const char *reason, struc
     finish(router, exit_code, reason);
 }
 
-/* --- from workers ------------------------------------------------------------------------------ */
+/* --- from workers ------------------------------------------------------------------------------
+ */
 
 static void refuse(struct router *router, const struct packet *packet, enum refusal reason,
                    const char *text, struct outbox *outbox)
@@ -174,8 +175,8 @@ static const char *exchange_fault(const struct router *router, const struct pack
     struct batch_range batch = job_batch(job, exchange->step);
     if (!tree_has(batch.leaves, exchange->node))
         return "not a node of the step's tree";
-    if (exchange->examples != job_node_examples(job, batch, exchange->node.first_leaf,
-                                                exchange->node.leaf_count))
+    if (exchange->examples !=
+        job_node_examples(job, batch, exchange->node.first_leaf, exchange->node.leaf_count))
         return "a wrong number of examples";
     if (job->mode == MODE_SYNC && exchange->base_version != exchange->step)
         return "a gradient of one step made from another version";
@@ -211,36 +212,15 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
     packet->payload = NULL;
 }
 
-/* --- from the coordinator ----------------------------------------------------------------------- */
-
-static void handle_job_page(struct router *router, const struct message_job_page *page)
-{
-    if (router->plan != NULL)
-        return;
-    uint32_t pages = (page->total + JOB_PAGE_BYTES - 1) / JOB_PAGE_BYTES;
-    if (router->pages == NULL) {
-        router->pages = malloc(page->total);
-        router->page_seen = calloc(pages, 1);
-        router->page_total = page->total;
-        if (router->pages == NULL || router->page_seen == NULL) {
-            finish(router, EXIT_TRAINING_FAILED, "no memory for the declaration");
-            return;
-        }
-    }
-    uint32_t number = page->offset / JOB_PAGE_BYTES;
-    if (page->total != router->page_total || number >= pages || router->page_seen[number])
-        return;
-    memcpy(router->pages + page->offset, page->page, page->bytes);
-    router->page_seen[number] = 1;
-    router->page_received += page->bytes;
-}
+/* --- from the coordinator -----------------------------------------------------------------------
+ */
 
 static enum status make_plan(struct router *router, uint64_t run_id, struct error *error)
 {
     struct job job;
-    if (router->pages == NULL || router->page_received != router->page_total)
+    if (router->pages.bytes == NULL || router->pages.received != router->pages.total)
         return error_set(error, STATUS_AGAIN, "the declaration is not all here");
-    enum status status = job_decode(router->pages, router->page_total, &job, error);
+    enum status status = job_decode(router->pages.bytes, router->pages.total, &job, error);
     if (status != STATUS_OK)
         return status;
     status = plan_create(&router->plan, &job, router->options.server, run_id, error);
@@ -312,8 +292,7 @@ static uint32_t owner_of_first(const struct router *router, uint64_t first)
     return 0;
 }
 
-static void forward_chunk_state(struct router *router, struct packet *packet,
-                                struct outbox *outbox)
+static void forward_chunk_state(struct router *router, struct packet *packet, struct outbox *outbox)
 {
     if (router->state != ROUTER_LOADING)
         return;
@@ -350,7 +329,8 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
     const struct message *message = &packet->message;
     switch (message->kind) {
     case MESSAGE_JOB_PAGE:
-        handle_job_page(router, &message->job_page);
+        if (router->plan == NULL && pages_add(&router->pages, &message->job_page) == STATUS_MEMORY)
+            finish(router, EXIT_TRAINING_FAILED, "no memory for the declaration");
         break;
     case MESSAGE_WELCOME:
         handle_welcome(router, message, outbox);
@@ -379,7 +359,8 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
     packet->payload = NULL;
 }
 
-/* --- from owners and the keeper ------------------------------------------------------------------ */
+/* --- from owners and the keeper ------------------------------------------------------------------
+ */
 
 static void ready_when_loaded(struct router *router, struct outbox *outbox)
 {
@@ -417,9 +398,8 @@ static void handle_owner_cut(struct router *router, const struct message_cut_tak
         return;
     struct message_cut_taken *out =
         &outbox_add(outbox, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken;
-    *out = (struct message_cut_taken){.step = cut->step,
-                                      .taken = router->cut_taken,
-                                      .verdicts.rejected = router->rejected};
+    *out = (struct message_cut_taken){
+        .step = cut->step, .taken = router->cut_taken, .verdicts.rejected = router->rejected};
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         verdict_counts_add(&out->verdicts, &router->owner_verdicts[i]);
 }
@@ -462,7 +442,8 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
     packet->payload = NULL;
 }
 
-/* --- time ---------------------------------------------------------------------------------------- */
+/* --- time ----------------------------------------------------------------------------------------
+ */
 
 static void join(struct router *router, struct outbox *outbox)
 {

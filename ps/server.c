@@ -54,7 +54,8 @@ struct server {
     uint64_t malformed;
 };
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life
+ * ------------------------------------------------------------------------------------------ */
 
 static enum status write_port_file(const struct server *server, struct error *error)
 {
@@ -171,7 +172,8 @@ void server_request_stop(struct server *server, int exit_code)
     mailbox_ring(&server->inbox);
 }
 
-/* --- the other threads --------------------------------------------------------------------------------- */
+/* --- the other threads
+ * --------------------------------------------------------------------------------- */
 
 /* What an owner or the keeper puts out goes to the keeper or to the router thread. */
 static void post_all(struct server *server, struct outbox *outbox)
@@ -229,7 +231,8 @@ static enum status start_owners(struct server *server)
     return status;
 }
 
-/* --- the router thread ------------------------------------------------------------------------------------ */
+/* --- the router thread
+ * ------------------------------------------------------------------------------------ */
 
 static void send_wire(struct server *server, struct outgoing *item)
 {
@@ -247,8 +250,7 @@ static void send_wire(struct server *server, struct outgoing *item)
 static void dispatch(struct server *server, struct outgoing *item)
 {
     struct mailbox *other = NULL;
-    if (item->to == TO_OWNER && server->cores.owners == NULL &&
-        start_owners(server) != STATUS_OK) {
+    if (item->to == TO_OWNER && server->cores.owners == NULL && start_owners(server) != STATUS_OK) {
         log_error("out of memory for the model");
         exit(EXIT_TRAINING_FAILED);
     }

@@ -34,7 +34,7 @@ struct server_options {
     const char *coordinator; /* Server 0's address; unused on server 0. */
     const char *port_file;   /* Where to write the bound address, or NULL. */
     const char *out, *restore;
-    int32_t owner_threads;   /* -1: choose. */
+    int32_t owner_threads; /* -1: choose. */
     double start_timeout, worker_timeout, stop_timeout;
     bool allow_mixed;
     bool journal;

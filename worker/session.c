@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "common/pages.h"
 
 #define JOIN_INTERVAL_US 250000u
 #define PING_INTERVAL_US 1000000u
@@ -169,13 +170,9 @@ static void join(struct session *s, uint64_t now_us, struct outbox *outbox)
 
 static void send_declaration(struct session *s, struct outbox *outbox)
 {
-    for (uint32_t offset = 0; offset < s->job_size; offset += JOB_PAGE_BYTES) {
-        struct message_job_page *page = &send_to(s, 0, MESSAGE_JOB_PAGE, outbox)->message.job_page;
-        page->offset = offset;
-        page->total = s->job_size;
-        page->bytes = s->job_size - offset < JOB_PAGE_BYTES ? s->job_size - offset : JOB_PAGE_BYTES;
-        memcpy(page->page, s->job_bytes + offset, page->bytes);
-    }
+    struct message_job_page page;
+    for (uint32_t i = 0; pages_cut(s->job_bytes, s->job_size, i, &page); i++)
+        send_to(s, 0, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
 }
 
 /* --- exchanging

@@ -14,13 +14,17 @@ static void slow_down(double factor, uint64_t took_us)
     nanosleep(&rest, NULL);
 }
 
-static void evaluate(struct trainer *t, const struct work *work, uint64_t epoch)
+/* Score this worker's share for the epochs after `scored`. An async worker so slow that it had no
+ * batch in a whole epoch owes more than one, and has but one set of parameters to show for them. */
+static void evaluate(struct trainer *t, const struct work *work, uint64_t scored, uint64_t ended)
 {
     struct score score = {0};
     uint64_t began_us = clock_now_us();
     node_gradient_evaluate(t->gradient, client_parameters(t->client), work->members, work->position,
                            &score);
-    client_evaluation(t->client, epoch, work->step, &score, clock_now_us() - began_us);
+    uint64_t took_us = clock_now_us() - began_us;
+    for (uint64_t epoch = scored + 1; epoch <= ended; epoch++)
+        client_evaluation(t->client, epoch, work->step, &score, epoch == ended ? took_us : 0);
 }
 
 /* Compute and push one node; false when this worker cannot go on. */
@@ -81,7 +85,7 @@ void trainer_run(struct trainer *t)
         if (scored == UINT64_MAX)
             scored = work.started / epoch_steps;
         if (ended > scored) {
-            evaluate(t, &work, ended);
+            evaluate(t, &work, scored, ended);
             scored = ended;
         }
         if (work.enough) {

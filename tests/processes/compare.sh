@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# compare.sh - syncopate compare with real processes: its table, its files, its exit codes.
+set -euo pipefail
+
+syncopate=${TEST_BUILD:-build/release}/syncopate
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+checks=0
+failures=0
+
+# expect "what should hold" command...
+expect()
+{
+    local what=$1
+    shift
+    checks=$((checks + 1))
+    if ! "$@" >"$folder/said" 2>&1; then
+        failures=$((failures + 1))
+        echo "compare.sh: not so: $what"
+        sed 's/^/    /' "$folder/said"
+    fi
+}
+
+# ends_with CODE command...: what it writes is in $folder/output.
+ends_with()
+{
+    local wanted=$1 code=0
+    shift
+    "$@" >"$folder/output" 2>&1 || code=$?
+    [ "$code" -eq "$wanted" ] || { echo "exit code $code, not $wanted: $*"; cat "$folder/output"; return 1; }
+}
+
+work=(--data synthetic --model softmax --steps 40)
+out=$folder/out
+
+expect "two modes, two numbers of workers and two seeds are eight runs" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
+expect "every run is announced" grep -q "run 8 of 8: async, 2 workers, 1 server, seed 2" "$folder/output"
+expect "the table has a row for each mode and number of workers" \
+    test "$(grep -cE '^(sync|async) +[12] +2 +40 ' "$folder/output")" -eq 4
+expect "sync has the same bits for one and two workers" \
+    grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
+for file in report.html table.txt compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
+    staleness.svg time.svg sync-w1-s1/run.json async-w2-s2/run.json; do
+    expect "$file is there" test -s "$out/$file"
+done
+expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
+
+expect "an earlier comparison is not overwritten" \
+    ends_with 5 "$syncopate" compare "${work[@]}" --out "$out"
+expect "and that is said" grep -q "$out" "$folder/output"
+expect "an unknown mode is a usage error" \
+    ends_with 2 "$syncopate" compare "${work[@]}" --modes sync,fast --out "$folder/usage"
+expect "as is no worker" ends_with 2 "$syncopate" compare "${work[@]}" --workers 0 --out "$folder/usage"
+expect "which leaves nothing behind" test ! -e "$folder/usage"
+
+# A run that is too long is stopped half way; what is finished by then is reported.
+expect "Ctrl-C ends a comparison with its own exit code" \
+    ends_with 130 timeout --signal=INT --preserve-status 8 "$syncopate" compare --data synthetic \
+    --model softmax --modes async --workers 1 --epochs 100000 --out "$folder/long"
+expect "and no report of nothing" test ! -e "$folder/long/report.html"
+
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,750 @@
+/* Whole servers and workers as threads of this process: server.c and client.c as they are, with a
+ * trainer that makes gradients up, over the transport inside one process and over ZeroMQ on
+ * loopback. ThreadSanitizer runs it: the first transport without any suppression (see
+ * unsuppressed.sh), the second with the one for libzmq. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <check.h>
+
+#include "common/clock.h"
+#include "common/disk.h"
+#include "common/kernels.h"
+#include "common/log.h"
+#include "common/model_file.h"
+#include "common/optimizer.h"
+#include "common/partition.h"
+#include "common/random.h"
+#include "deploy/record.h"
+#include "ps/server.h"
+#include "tests/lib/scratch.h"
+#include "worker/client.h"
+
+#define SERVERS_MAX      3
+#define WORKERS_MAX      4
+#define DEADLINE_SECONDS 60.0 /* Of whatever this test waits for itself. */
+
+/* Two epochs of seven steps make 14; the last batch of an epoch has 4 examples, one leaf. */
+#define EXAMPLES 100
+#define BATCH    16
+#define LEAF     4
+
+struct cluster;
+struct worker;
+
+/* What a worker's made-up gradients are, and what it looks at on the way. */
+struct script {
+    /* The gradient of one leaf, to be added up as real ones are; space is all zero before. */
+    void (*leaf)(const struct cluster *cluster, uint64_t step, uint32_t leaf, uint32_t examples,
+                 const float *parameters, float *space);
+    /* Between pulling the parameters of a step and pushing its gradient; may be NULL. */
+    void (*compute)(struct worker *worker, const struct work *work);
+};
+
+struct server_thread {
+    struct server *server;
+    pthread_t thread;
+    int exit_code;
+    struct error reason;
+};
+
+struct worker {
+    struct cluster *cluster;
+    uint32_t index;
+    pthread_t thread;
+    struct client *client;
+    float *own;    /* [elements] Sum of what this worker has pushed and has had answered. */
+    float *before; /* [elements] Parameters as last seen. */
+    uint64_t pushes;
+    int exit_code;
+    char reason[MODEL_TEXT_MAX];
+    char fault[256]; /* What broke a promise; the main thread fails the test with it. */
+};
+
+struct cluster {
+    struct transport *transport;
+    struct job job;
+    const struct script *script;
+    struct partition partition;
+    uint64_t *offsets; /* [variable_count] */
+    int32_t owner_threads;
+    char out[DISK_PATH_MAX];
+    struct server_thread servers[SERVERS_MAX];
+    struct worker workers[WORKERS_MAX];
+    atomic_uint_fast64_t completed; /* Batches whose every answer is here, by all workers. */
+    atomic_bool asleep;             /* The worker that stops calling has got its work. */
+    atomic_int stop_with;           /* Exit code of a stop to ask for; 0: none, or asked. */
+};
+
+/* --- setting up ------------------------------------------------------------------------------ */
+
+static const char *const variable_names[] = {"a/kernel", "a/bias", "b/kernel", "b/bias"};
+static const uint64_t variable_shapes[][2] = {{37, 23}, {1, 23}, {23, 61}, {1, 61}};
+#define VARIABLES (sizeof variable_names / sizeof *variable_names)
+
+static void make_job(struct job *job, enum mode mode, const char *optimizer, uint64_t steps,
+                     uint32_t servers, uint32_t workers)
+{
+    memset(job, 0, sizeof *job);
+    job->mode = mode;
+    job->seed = 7;
+    snprintf(job->model, sizeof job->model, "dense 61");
+    snprintf(job->data, sizeof job->data, "made up");
+    job->optimizer = optimizer_find(optimizer)->defaults;
+    snprintf(job->optimizer.name, sizeof job->optimizer.name, "%s", optimizer);
+    job->schedule = (struct schedule){.kind = SCHEDULE_CONSTANT, .learning_rate = 1};
+    job->examples = EXAMPLES;
+    job->test_examples = 50;
+    job->batch = BATCH;
+    job->micro_batch = LEAF;
+    job->steps = steps;
+    job->chunk_bytes = 512;
+    job->worker_count = workers;
+    job->server_count = servers;
+    job->variables = calloc(VARIABLES, sizeof *job->variables);
+    job->servers = calloc(SERVERS_MAX, sizeof *job->servers);
+    ck_assert(job->variables != NULL && job->servers != NULL);
+    job->variable_count = VARIABLES;
+    for (uint32_t i = 0; i < VARIABLES; i++) {
+        struct variable *variable = &job->variables[i];
+        snprintf(variable->name, sizeof variable->name, "%s", variable_names[i]);
+        variable->rank = 2;
+        variable->shape[0] = variable_shapes[i][0];
+        variable->shape[1] = variable_shapes[i][1];
+        variable->initializer = INITIALIZER_ZEROS;
+    }
+}
+
+static void cluster_open(struct cluster *cluster, bool zmq, const struct script *script)
+{
+    struct error error;
+    memset(cluster, 0, sizeof *cluster);
+    cluster->script = script;
+    kernels_init();
+    log_init("test", LOG_WARNING);
+    scratch_path(cluster->out, "out");
+    if (zmq)
+        ck_assert_int_eq(transport_zmq_create(&cluster->transport, &error), STATUS_OK);
+    else
+        ck_assert_int_eq(transport_memory_create(&cluster->transport), STATUS_OK);
+}
+
+static void cluster_lay_out(struct cluster *cluster)
+{
+    struct job *job = &cluster->job;
+    struct error error;
+    ck_assert_msg(partition_make(&cluster->partition, job->variables, job->variable_count,
+                                 job->server_count, job->chunk_bytes, job->use_locking,
+                                 &error) == STATUS_OK,
+                  "%s", error.text);
+    free(cluster->offsets);
+    cluster->offsets = calloc(job->variable_count, sizeof *cluster->offsets);
+    ck_assert_ptr_nonnull(cluster->offsets);
+    variables_layout(job->variables, job->variable_count, cluster->offsets);
+}
+
+/* After a run, so that another one can be made in the same folder. */
+static void cluster_forget_job(struct cluster *cluster)
+{
+    job_free(&cluster->job);
+    partition_free(&cluster->partition);
+}
+
+static void cluster_close(struct cluster *cluster)
+{
+    cluster_forget_job(cluster);
+    free(cluster->offsets);
+    cluster->transport->operations->destroy(&cluster->transport);
+}
+
+/* --- a trainer that makes gradients up -------------------------------------------------------- */
+
+/* Integers from 1 to 512 that depend on batch and element: a sum that is right is right for every
+ * batch. Times the examples in the batch, which the server divides by; both are powers of two. */
+static float integer_of(uint64_t step, uint64_t element)
+{
+    uint32_t block[4];
+    random_block(11, RANDOM_STREAM_PROBE, (uint32_t)step, element, block);
+    return (float)(1 + block[0] % 512);
+}
+
+static void leaf_integers(const struct cluster *cluster, uint64_t step, uint32_t leaf,
+                          uint32_t examples, const float *parameters, float *space)
+{
+    (void)leaf;
+    (void)parameters;
+    for (uint32_t v = 0; v < cluster->job.variable_count; v++)
+        for (uint64_t i = 0; i < variable_elements(&cluster->job.variables[v]); i++)
+            space[cluster->offsets[v] + i] =
+                (float)examples * integer_of(step, cluster->offsets[v] + i);
+}
+
+/* The same integer everywhere, so that a chunk as pulled must be the same everywhere. */
+static void leaf_uniform(const struct cluster *cluster, uint64_t step, uint32_t leaf,
+                         uint32_t examples, const float *parameters, float *space)
+{
+    (void)leaf;
+    (void)parameters;
+    for (uint64_t i = 0; i < cluster->partition.elements; i++)
+        space[i] = (float)examples * integer_of(step, 0);
+}
+
+/* Odd numbers whose sum depends on the order of summation, and on parameters of other chunks, so
+ * that parameters of mixed versions would show. */
+static void leaf_odd(const struct cluster *cluster, uint64_t step, uint32_t leaf, uint32_t examples,
+                     const float *parameters, float *space)
+{
+    uint64_t elements = cluster->partition.elements;
+    for (uint32_t v = 0; v < cluster->job.variable_count; v++)
+        for (uint64_t k = 0; k < variable_elements(&cluster->job.variables[v]); k++) {
+            uint64_t i = cluster->offsets[v] + k;
+            uint32_t block[4];
+            random_block(13, RANDOM_STREAM_PROBE, (uint32_t)(step << 8 | leaf), i, block);
+            space[i] = (float)examples * (random_unit_float(block[0]) - 0.5f) +
+                       0.01f * parameters[(7 * i + elements / 2) % elements];
+        }
+}
+
+/* The sum over a node's leaves along the tree, as node_gradient.c does it with real ones. */
+static void sum_node(const struct cluster *cluster, uint64_t step, struct node node,
+                     const float *parameters, float *sum)
+{
+    uint64_t elements = cluster->partition.elements;
+    memset(sum, 0, elements * sizeof *sum);
+    if (node.leaf_count == 1) {
+        uint32_t examples =
+            job_node_examples(&cluster->job, job_batch(&cluster->job, step), node.first_leaf, 1);
+        cluster->script->leaf(cluster, step, node.first_leaf, examples, parameters, sum);
+        return;
+    }
+    struct node left, right;
+    float *other = calloc(elements, sizeof *other);
+    if (other == NULL)
+        abort();
+    tree_children(node, &left, &right);
+    sum_node(cluster, step, left, parameters, sum);
+    sum_node(cluster, step, right, parameters, other);
+    kernels_add(sum, other, elements);
+    free(other);
+}
+
+static void push_node(struct worker *worker, const struct work *work, struct node node, bool last)
+{
+    struct cluster *cluster = worker->cluster;
+    struct frame *gradient = client_gradient(worker->client);
+    struct push push = {.step = work->step, .node = node, .last = last};
+    push.examples = job_node_examples(&cluster->job, job_batch(&cluster->job, work->step),
+                                      node.first_leaf, node.leaf_count);
+    push.score.examples = push.examples;
+    sum_node(cluster, work->step, node, client_parameters(worker->client), gradient->data);
+    for (uint64_t i = 0; i < cluster->partition.elements; i++)
+        worker->own[i] += ((float *)gradient->data)[i] / (float)push.examples;
+    client_push(worker->client, &push, gradient);
+    worker->pushes++;
+}
+
+static void push_step(struct worker *worker, const struct work *work)
+{
+    const struct job *job = &worker->cluster->job;
+    struct node nodes[TREE_COVER_MAX];
+    uint32_t leaves = job_batch(job, work->step).leaves, count = 1;
+    nodes[0] = tree_root(leaves);
+    if (job->mode == MODE_SYNC) {
+        struct node run = tree_run(leaves, work->members, work->position);
+        count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
+    }
+    if (count == 0)
+        client_push(worker->client, &(struct push){.step = work->step, .last = true}, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        push_node(worker, work, nodes[i], i + 1 == count);
+}
+
+static void nap(uint32_t microseconds)
+{
+    struct timespec rest = {0, (long)microseconds * 1000};
+    nanosleep(&rest, NULL);
+}
+
+/* Score this worker's share of the test set: all of it right. */
+static void score(struct worker *worker, const struct work *work, uint64_t epoch)
+{
+    uint64_t tests = worker->cluster->job.test_examples;
+    uint64_t first = work->position * tests / work->members;
+    uint64_t end = (work->position + 1) * tests / work->members;
+    struct score share = {.correct = end - first, .examples = end - first};
+    client_evaluation(worker->client, epoch, work->step, &share, 1);
+}
+
+static void train(struct worker *worker)
+{
+    struct cluster *cluster = worker->cluster;
+    struct work work;
+    uint64_t epoch_steps = job_steps_per_epoch(&cluster->job), scored = UINT64_MAX;
+    bool pushed = false;
+    while (client_next(worker->client, &work) == STATUS_OK) {
+        uint64_t ended = (work.step + (work.enough ? epoch_steps - 1 : 0)) / epoch_steps;
+        if (pushed)
+            atomic_fetch_add(&cluster->completed, 1);
+        if (scored == UINT64_MAX)
+            scored = work.started / epoch_steps;
+        if (ended > scored)
+            score(worker, &work, scored = ended);
+        if (work.enough) {
+            client_done(worker->client);
+            return;
+        }
+        if (cluster->script->compute != NULL)
+            cluster->script->compute(worker, &work);
+        push_step(worker, &work);
+        pushed = true;
+    }
+}
+
+static void *worker_run(void *argument)
+{
+    struct worker *worker = argument;
+    struct client_options options = {
+        .transport = worker->cluster->transport,
+        .job = &worker->cluster->job,
+        .worker = worker->index,
+        .start_timeout = DEADLINE_SECONDS,
+        .worker_timeout = DEADLINE_SECONDS,
+        .progress_timeout = 2 * DEADLINE_SECONDS,
+    };
+    struct error error;
+    worker->exit_code = -1;
+    if (client_open(&worker->client, &options, &error) != STATUS_OK) {
+        snprintf(worker->fault, sizeof worker->fault, "%.200s", error.text);
+        return NULL;
+    }
+    train(worker);
+    worker->exit_code = client_exit_code(worker->client);
+    snprintf(worker->reason, sizeof worker->reason, "%s", client_exit_reason(worker->client));
+    client_close(&worker->client);
+    return NULL;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static void *server_thread_run(void *argument)
+{
+    struct server_thread *thread = argument;
+    thread->exit_code = server_run(thread->server, &thread->reason);
+    return NULL;
+}
+
+static void start_servers(struct cluster *cluster)
+{
+    struct error error;
+    for (uint32_t i = 0; i < cluster->job.server_count; i++) {
+        struct server_options options = {
+            .transport = cluster->transport,
+            .disk = &disk_posix,
+            .index = i,
+            .listen = "127.0.0.1:0",
+            .coordinator = cluster->job.servers[0],
+            .out = cluster->out,
+            .restore = "auto",
+            .owner_threads = cluster->owner_threads,
+            .start_timeout = DEADLINE_SECONDS,
+            .worker_timeout = DEADLINE_SECONDS,
+            .stop_timeout = DEADLINE_SECONDS,
+            .journal = true,
+        };
+        struct server_thread *thread = &cluster->servers[i];
+        ck_assert_msg(server_create(&thread->server, &options, &error) == STATUS_OK, "%s",
+                      error.text);
+        snprintf(cluster->job.servers[i], ADDRESS_MAX, "%s", server_address(thread->server));
+    }
+    for (uint32_t i = 0; i < cluster->job.server_count; i++)
+        ck_assert_int_eq(pthread_create(&cluster->servers[i].thread, NULL, server_thread_run,
+                                        &cluster->servers[i]),
+                         0);
+}
+
+/* The port is given back: the same address can be listened on again. ZeroMQ closes sockets on a
+ * thread of its own, so that may take a moment. */
+static void check_address_free(struct cluster *cluster, const char *address)
+{
+    char bound[ADDRESS_MAX];
+    struct endpoint *endpoint = NULL;
+    struct error error;
+    enum status status;
+    double deadline = clock_now_seconds() + DEADLINE_SECONDS;
+    do {
+        nap(1000);
+        status = cluster->transport->operations->listen(cluster->transport, address, 4096, bound,
+                                                        &endpoint, &error);
+    } while (status != STATUS_OK && clock_now_seconds() < deadline);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    cluster->transport->operations->close(&endpoint, 0);
+}
+
+/* The whole job, to its end; everybody must end with the same exit code. */
+static void cluster_run(struct cluster *cluster, int exit_code)
+{
+    struct job *job = &cluster->job;
+    cluster_lay_out(cluster);
+    atomic_store(&cluster->completed, 0);
+    start_servers(cluster);
+    for (uint32_t i = 0; i < job->worker_count; i++) {
+        struct worker *worker = &cluster->workers[i];
+        *worker = (struct worker){.cluster = cluster, .index = i};
+        worker->own = calloc(cluster->partition.elements, sizeof(float));
+        worker->before = calloc(cluster->partition.elements, sizeof(float));
+        ck_assert(worker->own != NULL && worker->before != NULL);
+        ck_assert_int_eq(pthread_create(&worker->thread, NULL, worker_run, worker), 0);
+    }
+    for (uint32_t i = 0; i < job->worker_count; i++) {
+        pthread_join(cluster->workers[i].thread, NULL);
+        free(cluster->workers[i].own);
+        free(cluster->workers[i].before);
+    }
+    for (uint32_t i = 0; i < job->server_count; i++) {
+        pthread_join(cluster->servers[i].thread, NULL);
+        server_destroy(&cluster->servers[i].server);
+        check_address_free(cluster, job->servers[i]);
+    }
+    for (uint32_t i = 0; i < job->worker_count; i++) {
+        const struct worker *worker = &cluster->workers[i];
+        ck_assert_msg(worker->fault[0] == '\0', "worker %u: %s", i, worker->fault);
+        ck_assert_msg(worker->exit_code == exit_code, "worker %u ended with %d: %s", i,
+                      worker->exit_code, worker->reason);
+    }
+    for (uint32_t i = 0; i < job->server_count; i++)
+        ck_assert_msg(cluster->servers[i].exit_code == exit_code, "server %u ended with %d: %s", i,
+                      cluster->servers[i].exit_code, cluster->servers[i].reason.text);
+}
+
+/* --- what must come out ------------------------------------------------------------------------ */
+
+/* The job in one loop over the whole space, as solo.c does it: no chunks, no threads. */
+static float *serial_reference(const struct cluster *cluster)
+{
+    const struct job *job = &cluster->job;
+    const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
+    uint64_t elements = cluster->partition.elements;
+    float *arrays[1 + OPTIMIZER_SLOTS_MAX], *gradient = calloc(elements, sizeof *gradient);
+    ck_assert_ptr_nonnull(gradient);
+    for (uint32_t i = 0; i <= optimizer->slot_count; i++) {
+        arrays[i] = calloc(elements, sizeof(float));
+        ck_assert_ptr_nonnull(arrays[i]);
+    }
+    for (uint64_t step = 0; step < job->steps; step++) {
+        struct batch_range batch = job_batch(job, step);
+        sum_node(cluster, step, tree_root(batch.leaves), arrays[0], gradient);
+        struct optimizer_update update = {
+            .settings = &job->optimizer,
+            .t = step + 1,
+            .learning_rate = schedule_learning_rate(&job->schedule, step),
+            .scale = 1.0f / (float)batch.examples,
+            .count = elements,
+            .gradient = gradient,
+            .values_in = arrays[0],
+            .values_out = arrays[0],
+        };
+        for (uint32_t i = 0; i < optimizer->slot_count; i++)
+            update.slots[i] = arrays[1 + i];
+        optimizer->apply(&update);
+    }
+    for (uint32_t i = 1; i <= optimizer->slot_count; i++)
+        free(arrays[i]);
+    free(gradient);
+    return arrays[0];
+}
+
+/* model.safetensors holds the serial reference, bit for bit. With integers that says that every
+ * batch was applied exactly once, whatever the order. */
+static void check_model(const struct cluster *cluster)
+{
+    struct model_file file;
+    struct error error;
+    const struct job *job = &cluster->job;
+    float *expected = serial_reference(cluster);
+    ck_assert_msg(model_file_open(&file, &disk_posix, cluster->out, &error) == STATUS_OK, "%s",
+                  error.text);
+    ck_assert_uint_eq(file.elements, cluster->partition.elements);
+    for (uint32_t v = 0; v < job->variable_count; v++)
+        for (uint64_t i = 0; i < variable_elements(&job->variables[v]); i++) {
+            const float *is = &file.parameters[cluster->offsets[v] + i];
+            const float *should_be = &expected[cluster->offsets[v] + i];
+            ck_assert_msg(memcmp(is, should_be, sizeof *is) == 0, "%s[%llu] is %.9g, not %.9g",
+                          job->variables[v].name, (unsigned long long)i, (double)*is,
+                          (double)*should_be);
+        }
+    model_file_close(&file);
+    free(expected);
+}
+
+static struct record read_record(const struct cluster *cluster)
+{
+    struct record record;
+    struct error error;
+    ck_assert_msg(record_read(&record, cluster->out, &error) == STATUS_OK, "%s", error.text);
+    return record;
+}
+
+/* Nothing was lost, repeated or refused: as many verdicts as chunks were pushed, all "applied". */
+static void check_verdicts(const struct cluster *cluster, const struct record *record)
+{
+    uint64_t pushes = 0;
+    for (uint32_t i = 0; i < cluster->job.worker_count; i++)
+        pushes += cluster->workers[i].pushes;
+    ck_assert_double_eq(record->applied, (double)(pushes * cluster->partition.chunk_count));
+    ck_assert_double_eq(record->stale + record->duplicate + record->rejected, 0);
+}
+
+static void check_done(const struct cluster *cluster)
+{
+    struct record record = read_record(cluster);
+    ck_assert_str_eq(record.state, "done");
+    ck_assert_uint_eq(record.step, cluster->job.steps);
+    ck_assert_double_eq(record.test_accuracy, 1);
+    check_verdicts(cluster, &record);
+    if (cluster->job.mode == MODE_SYNC)
+        ck_assert_double_eq(record.staleness_max, 0);
+    record_free(&record);
+    check_model(cluster);
+}
+
+/* --- sync --------------------------------------------------------------------------------------- */
+
+/* A little time that depends on worker and step, so that the order of arrival changes. */
+static void compute_for_a_while(struct worker *worker, const struct work *work)
+{
+    uint32_t block[4];
+    random_block(17, RANDOM_STREAM_PROBE, worker->index, work->step, block);
+    nap(block[0] % 1500);
+}
+
+static const struct script script_odd = {leaf_odd, compute_for_a_while};
+
+static const struct {
+    uint32_t servers, workers;
+    int32_t owner_threads;
+} shapes[] = {{1, 1, 0}, {1, 2, 2}, {2, 3, 0}, {3, 4, 2}};
+#define SHAPES ((int)(sizeof shapes / sizeof *shapes))
+
+static void sync_equals_the_serial_reference(bool zmq, int shape, const char *optimizer)
+{
+    struct cluster cluster;
+    cluster_open(&cluster, zmq, &script_odd);
+    cluster.owner_threads = shapes[shape].owner_threads;
+    make_job(&cluster.job, MODE_SYNC, optimizer, 42, shapes[shape].servers, shapes[shape].workers);
+    cluster.job.checkpoint_every = 10;
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    cluster_close(&cluster);
+}
+
+/* --- async -------------------------------------------------------------------------------------- */
+
+static const struct script script_integers = {leaf_integers, NULL};
+
+static void async_applies_every_gradient_once(bool zmq, int shape)
+{
+    struct cluster cluster;
+    cluster_open(&cluster, zmq, &script_integers);
+    cluster.owner_threads = shapes[shape].owner_threads;
+    make_job(&cluster.job, MODE_ASYNC, "sgd", 70, shapes[shape].servers, shapes[shape].workers);
+    cluster.job.checkpoint_every = 25;
+    cluster_run(&cluster, EXIT_DONE);
+    ck_assert_uint_eq(atomic_load(&cluster.completed), cluster.job.steps);
+    check_done(&cluster);
+    cluster_close(&cluster);
+}
+
+static void async_with_one_worker_equals_the_serial_reference(bool zmq)
+{
+    struct cluster cluster;
+    cluster_open(&cluster, zmq, &script_odd);
+    cluster.owner_threads = 2;
+    make_job(&cluster.job, MODE_ASYNC, "adam", 30, 2, 1);
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    cluster_close(&cluster);
+}
+
+/* Every gradient is uniform and positive: chunks must be pulled uniform (never torn), fall from
+ * pull to pull (versions rise), and hold what this worker has pushed before. */
+static void watch_parameters(struct worker *worker, const struct work *work)
+{
+    const struct partition *partition = &worker->cluster->partition;
+    const float *values = client_parameters(worker->client);
+    (void)work;
+    for (uint32_t c = 0; c < partition->chunk_count; c++) {
+        const struct chunk_range *range = &partition->chunks[c];
+        float value = values[range->first];
+        for (uint64_t i = range->first; i < range->first + range->count; i++)
+            if (values[i] != value)
+                snprintf(worker->fault, sizeof worker->fault, "chunk %u is torn at %llu", c,
+                         (unsigned long long)i);
+        if (value > worker->before[range->first])
+            snprintf(worker->fault, sizeof worker->fault, "chunk %u went back", c);
+        if (value > -worker->own[range->first])
+            snprintf(worker->fault, sizeof worker->fault, "chunk %u lacks what was pushed", c);
+        worker->before[range->first] = value;
+    }
+}
+
+static const struct script script_uniform = {leaf_uniform, watch_parameters};
+
+static void async_chunks_are_whole_and_never_go_back(bool zmq, bool locking)
+{
+    struct cluster cluster;
+    cluster_open(&cluster, zmq, &script_uniform);
+    cluster.owner_threads = 2;
+    make_job(&cluster.job, MODE_ASYNC, "sgd", 140, 2, 4);
+    cluster.job.use_locking = locking;
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    cluster_close(&cluster);
+}
+
+/* Worker 0 takes its first batch and then computes until the others have done all the rest: they
+ * are not kept waiting, and its gradient is as stale as they were busy. */
+static void worker_0_stops_calling(struct worker *worker, const struct work *work)
+{
+    struct cluster *cluster = worker->cluster;
+    double deadline = clock_now_seconds() + DEADLINE_SECONDS;
+    uint64_t others = cluster->job.steps - 2; /* Worker 0 holds one to compute and one more. */
+    (void)work;
+    if (worker->index == 0 && worker->pushes == 0)
+        atomic_store(&cluster->asleep, true);
+    while (worker->index == 0 ? worker->pushes == 0 && atomic_load(&cluster->completed) < others
+                              : !atomic_load(&cluster->asleep)) {
+        nap(1000);
+        if (clock_now_seconds() > deadline) {
+            snprintf(worker->fault, sizeof worker->fault, "the others have done only %llu of %llu",
+                     (unsigned long long)atomic_load(&cluster->completed),
+                     (unsigned long long)others);
+            return;
+        }
+    }
+}
+
+static const struct script script_sleeper = {leaf_integers, worker_0_stops_calling};
+
+static void async_is_not_slowed_by_a_worker_that_stops_calling(bool zmq)
+{
+    struct cluster cluster;
+    cluster_open(&cluster, zmq, &script_sleeper);
+    make_job(&cluster.job, MODE_ASYNC, "sgd", 60, 2, 3);
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    struct record record = read_record(&cluster);
+    ck_assert_double_ge(record.staleness_max, (double)cluster.job.steps - 2);
+    ck_assert_double_gt(record.staleness_mean, 0);
+    record_free(&record);
+    cluster_close(&cluster);
+}
+
+/* --- stopping ------------------------------------------------------------------------------------ */
+
+/* At the fourth push of worker 0 somebody asks for a stop. */
+static void ask_for_a_stop(struct worker *worker, const struct work *work)
+{
+    struct cluster *cluster = worker->cluster;
+    compute_for_a_while(worker, work);
+    if (worker->index != 0 || worker->pushes < 4)
+        return;
+    int code = atomic_exchange(&cluster->stop_with, 0);
+    if (code == EXIT_TERMINATED)
+        client_request_stop(worker->client, code);
+    else if (code != 0)
+        server_request_stop(cluster->servers[0].server, code);
+}
+
+static const struct script script_odd_stop = {leaf_odd, ask_for_a_stop};
+static const struct script script_integers_stop = {leaf_integers, ask_for_a_stop};
+
+/* Stop early, go on with other counts, and arrive where an undisturbed run does. */
+static void a_stopped_run_goes_on(bool zmq, enum mode mode, int exit_code)
+{
+    struct cluster cluster;
+    const char *optimizer = mode == MODE_SYNC ? "adam" : "sgd";
+    cluster_open(&cluster, zmq, mode == MODE_SYNC ? &script_odd_stop : &script_integers_stop);
+    make_job(&cluster.job, mode, optimizer, 400, 2, 3);
+    atomic_store(&cluster.stop_with, exit_code);
+    cluster_run(&cluster, exit_code);
+    struct record record = read_record(&cluster);
+    ck_assert_str_eq(record.state, "stopped");
+    ck_assert_uint_gt(record.step, 3);
+    ck_assert_uint_lt(record.step, 200);
+    check_verdicts(&cluster, &record);
+    uint64_t steps = record.step + 30; /* Enough to see that it goes on. */
+    record_free(&record);
+    cluster_forget_job(&cluster);
+
+    make_job(&cluster.job, mode, optimizer, steps, 3, 2);
+    cluster.owner_threads = 2;
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    cluster_close(&cluster);
+}
+
+/* --- the tests, once over each transport ---------------------------------------------------------- */
+
+#define OVER_BOTH(name, call)                                                                      \
+    START_TEST(name)                                                                               \
+    {                                                                                              \
+        bool zmq = false;                                                                          \
+        call;                                                                                      \
+    }                                                                                              \
+    END_TEST                                                                                       \
+    START_TEST(name##_over_zmq)                                                                    \
+    {                                                                                              \
+        bool zmq = true;                                                                           \
+        call;                                                                                      \
+    }                                                                                              \
+    END_TEST
+
+OVER_BOTH(sync_is_exact, sync_equals_the_serial_reference(zmq, _i, "sgd"))
+OVER_BOTH(sync_with_adam_is_exact, sync_equals_the_serial_reference(zmq, 2, "adam"))
+OVER_BOTH(every_async_gradient_counts_once, async_applies_every_gradient_once(zmq, _i))
+OVER_BOTH(one_async_worker_is_exact, async_with_one_worker_equals_the_serial_reference(zmq))
+OVER_BOTH(a_chunk_is_never_torn, async_chunks_are_whole_and_never_go_back(zmq, false))
+OVER_BOTH(a_locked_variable_is_never_torn, async_chunks_are_whole_and_never_go_back(zmq, true))
+OVER_BOTH(nobody_waits_for_a_slow_worker, async_is_not_slowed_by_a_worker_that_stops_calling(zmq))
+OVER_BOTH(a_sync_run_stops_and_goes_on, a_stopped_run_goes_on(zmq, MODE_SYNC, EXIT_INTERRUPTED))
+OVER_BOTH(a_worker_may_ask_for_the_stop, a_stopped_run_goes_on(zmq, MODE_SYNC, EXIT_TERMINATED))
+OVER_BOTH(an_async_run_stops_and_goes_on, a_stopped_run_goes_on(zmq, MODE_ASYNC, EXIT_INTERRUPTED))
+
+#define ADD(tcase, suffix)                                                                         \
+    tcase_add_loop_test(tcase, sync_is_exact##suffix, 0, SHAPES);                                  \
+    tcase_add_test(tcase, sync_with_adam_is_exact##suffix);                                        \
+    tcase_add_loop_test(tcase, every_async_gradient_counts_once##suffix, 0, SHAPES);               \
+    tcase_add_test(tcase, one_async_worker_is_exact##suffix);                                      \
+    tcase_add_test(tcase, a_chunk_is_never_torn##suffix);                                          \
+    tcase_add_test(tcase, a_locked_variable_is_never_torn##suffix);                                \
+    tcase_add_test(tcase, nobody_waits_for_a_slow_worker##suffix);                                 \
+    tcase_add_test(tcase, a_sync_run_stops_and_goes_on##suffix);                                   \
+    tcase_add_test(tcase, a_worker_may_ask_for_the_stop##suffix);                                  \
+    tcase_add_test(tcase, an_async_run_stops_and_goes_on##suffix)
+
+static TCase *make_case(Suite *suite, const char *name)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+    tcase_set_timeout(tcase, 4 * DEADLINE_SECONDS);
+    suite_add_tcase(suite, tcase);
+    return tcase;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("cluster");
+    TCase *memory = make_case(suite, "memory"), *zmq = make_case(suite, "zmq");
+    ADD(memory, );
+    ADD(zmq, _over_zmq);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
