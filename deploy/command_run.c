@@ -64,7 +64,8 @@ static enum status check_alone(struct plan *plan, int argc, char **argv, struct 
 
 static bool data_is_built_in(const char *data)
 {
-    return strcmp(data, "fashion-mnist") == 0 || strcmp(data, "synthetic") == 0;
+    return strcmp(data, "fashion-mnist") == 0 || strcmp(data, "synthetic") == 0 ||
+           strncmp(data, "synthetic:", strlen("synthetic:")) == 0;
 }
 
 /* The shape of the images is known without reading them, unless they are somebody's own. */

@@ -276,6 +276,21 @@ static void flush(struct server *server)
         dispatch(server, &item);
 }
 
+/* Count what breaks the protocol, say so now and then, and tell the sender. */
+static void refuse_malformed(struct server *server, struct endpoint *endpoint,
+                             const struct packet *packet, const char *fault)
+{
+    if (server->malformed++ % 1000 == 0)
+        log_warning("malformed message count=%llu: %s", (unsigned long long)server->malformed,
+                    fault);
+    if (endpoint != server->listening)
+        return;
+    struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
+    answer->peer = packet->peer;
+    answer->message.refused.reason = REFUSAL_MALFORMED;
+    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%.200s", fault);
+}
+
 static void receive(struct server *server, struct endpoint *endpoint)
 {
     struct received received;
@@ -285,18 +300,19 @@ static void receive(struct server *server, struct endpoint *endpoint)
         if (transport->receive(endpoint, &received) != STATUS_OK)
             return;
         struct packet packet = {.peer = received.peer, .payload = received.payload};
-        if (message_decode(received.header, received.header_bytes, &packet.message, &error) !=
-                STATUS_OK ||
-            (packet.payload != NULL && !message_may_have_payload(packet.message.kind))) {
-            /* Counted and, now and then, said; an answer would only feed whoever sends garbage. */
-            if (server->malformed++ % 1000 == 0)
-                log_warning("malformed message count=%llu: %s",
-                            (unsigned long long)server->malformed, error.text);
+        enum status status = message_decode(received.header, received.header_bytes,
+                                            &packet.message, &error);
+        if (status == STATUS_OK && packet.payload != NULL &&
+            !message_may_have_payload(packet.message.kind))
+            status = error_set(&error, STATUS_INVALID, "%s with a payload",
+                               message_kind_name(packet.message.kind));
+        if (status == STATUS_OK) {
+            cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
+                          &server->outbox);
+        } else {
             frame_release(packet.payload);
-            continue;
+            refuse_malformed(server, endpoint, &packet, error.text);
         }
-        cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
-                      &server->outbox);
         flush(server);
     }
 }
