@@ -16,8 +16,7 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
  * Call once, before any thread starts. */
 void log_init(const char *who, enum log_level level);
 
-void log_write(enum log_level level, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...)   log_write(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)

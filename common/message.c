@@ -7,9 +7,12 @@
 #include "proto/syncopate.pb-c.h"
 
 /* Enough for any header of ours; a header crafted to blow up in memory fails to decode instead. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "payloads are little-endian floats as they lie in memory");
+
 #define ARENA_BYTES (32u << 10)
 
-/* --- a bump allocator for protobuf-c --------------------------------------------------------- */
+/* --- a bump allocator for protobuf-c ------------------------------------------------------- */
 
 struct arena {
     size_t used, size;
@@ -33,7 +36,7 @@ static void arena_free(void *context, void *pointer)
     (void)pointer; /* All at once, when the arena goes. */
 }
 
-/* --- fields ---------------------------------------------------------------------------------- */
+/* --- fields -------------------------------------------------------------------------------- */
 
 static bool take_text(char *to, size_t size, const char *from)
 {
@@ -69,7 +72,7 @@ static char *give_text(const char *text)
     return (char *)(uintptr_t)text;
 }
 
-/* --- one pair of functions a kind ------------------------------------------------------------- */
+/* --- one pair of functions a kind ---------------------------------------------------------- */
 
 /* Every body lives in here while it is packed. */
 union body {
@@ -564,7 +567,7 @@ static bool get_status_answer(const Syncopate__Header *h, struct message *m)
     return take_text(m->waiting.text, sizeof m->waiting.text, h->status_answer->text);
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------------------------- */
 
 struct kind {
     const char *name;
@@ -711,7 +714,7 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
     return STATUS_OK;
 }
 
-/* --- the declaration ------------------------------------------------------------------------- */
+/* --- the declaration ----------------------------------------------------------------------- */
 
 enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count)
 {

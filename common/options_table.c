@@ -4,6 +4,8 @@
 #include <float.h>
 #include <string.h>
 
+#include "common/partition.h"
+
 /* --- choices ------------------------------------------------------------------------------- */
 
 static bool accepts_optimizer(const char *value)
@@ -182,7 +184,7 @@ const struct option_row option_rows[] = {
      OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
     {"chunk-bytes", OPTION_GROUP_CLUSTER, OPTION_KIND_BYTES, FIELD(chunk_bytes), JOB, "BYTES",
-     "64KiB", 64, 1073741824, NULL, NULL,
+     "64KiB", 64, CHUNK_BYTES_MAX, NULL, NULL,
      "Size wished for a chunk, the unit of transfer and update; K, M and G may follow."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
@@ -197,7 +199,7 @@ const struct option_row option_rows[] = {
      "60", 0.001, 1e9, NULL, NULL, "Seconds until everybody must have joined (exit code 4)."},
     {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(worker_timeout), RUNS, "S",
      "10", 0.001, 1e9, NULL, NULL,
-     "Seconds of silence after which a process counts as gone and its work goes to others."},
+     "Seconds of silence after which a process counts as lost, and the job ends (exit code 195)."},
     {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(progress_timeout), RUNS,
      "S", "300", 0.001, 1e9, NULL, NULL,
      "Seconds without any update after which the run ends, alive or not."},

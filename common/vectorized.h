@@ -20,7 +20,7 @@
 #endif
 
 /* clang 14 does not export the resolvers of its clones, so they cannot be called across files. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(VECTORIZED_BASELINE) && \
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(VECTORIZED_BASELINE) &&              \
     !defined(__clang__)
 #define VECTORIZED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -58,8 +58,7 @@ struct coordinator {
     char reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------------------------- */
 
 enum status coordinator_create(struct coordinator **coordinator,
                                const struct coordinator_options *options, uint64_t now_us)
@@ -111,8 +110,7 @@ static double seconds_since(uint64_t then_us, uint64_t now_us)
     return (double)(now_us - then_us) * 1e-6;
 }
 
-/* --- sending ------------------------------------------------------------------------------------
- */
+/* --- sending ------------------------------------------------------------------------------- */
 
 static struct packet *send_peer(uint64_t peer, enum message_kind kind, struct outbox *outbox)
 {
@@ -162,8 +160,7 @@ static void tell_waiting(const struct packet *packet, struct outbox *outbox, con
              text);
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* --- the end ------------------------------------------------------------------------------- */
 
 static double training_seconds(const struct coordinator *c, uint64_t now_us)
 {
@@ -265,8 +262,7 @@ static void fail(struct coordinator *c, int exit_code, uint64_t now_us, struct o
     finish(c, exit_code, text, now_us, outbox);
 }
 
-/* --- joining
- * -------------------------------------------------------------------------------------- */
+/* --- joining ------------------------------------------------------------------------------- */
 
 static void send_job(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
 {
@@ -435,8 +431,7 @@ static void handle_run_opened(struct coordinator *c, const struct message_run_op
     enter(c, GATHERING, now_us);
 }
 
-/* --- gathering
- * -------------------------------------------------------------------------------------- */
+/* --- gathering ----------------------------------------------------------------------------- */
 
 static void schedule_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
@@ -480,8 +475,7 @@ static void handle_ready(struct coordinator *c, const struct packet *packet, uin
     start_when_gathered(c, now_us, outbox);
 }
 
-/* --- cutting
- * ---------------------------------------------------------------------------------------- */
+/* --- cutting ------------------------------------------------------------------------------- */
 
 static void begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                       struct outbox *outbox)
@@ -627,8 +621,7 @@ static void handle_manifest_written(struct coordinator *c, const struct message_
         schedule_cut(c, now_us, outbox);
 }
 
-/* --- async: leases
- * ---------------------------------------------------------------------------------- */
+/* --- async: leases ------------------------------------------------------------------------- */
 
 static void top_up(struct coordinator *c, uint32_t index, struct outbox *outbox)
 {
@@ -665,15 +658,16 @@ static void handle_lease(struct coordinator *c, const struct packet *packet, uin
     top_up(c, message->index, outbox);
 }
 
-/* --- scores
- * ------------------------------------------------------------------------------------------- */
+/* --- scores -------------------------------------------------------------------------------- */
 
 static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t epoch_steps = job_steps_per_epoch(&c->job);
     uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
-    bool last = c->ledger.step == c->stop_step;
-    if (c->ledger.window.updates == 0 || (c->ledger.window.updates < wanted && !last))
+    /* What is left at the end counts when it is enough to mean something. */
+    if (c->first_step + c->ledger.updates == c->stop_step)
+        wanted /= 2;
+    if (c->ledger.window.updates == 0 || c->ledger.window.updates < wanted)
         return;
     struct tally window = ledger_take_window(&c->ledger);
     struct staleness all = {0};
@@ -733,8 +727,7 @@ static void handle_evaluation(struct coordinator *c, const struct packet *packet
           (double)stood * 1e-6);
 }
 
-/* --- stopping and finishing
- * ----------------------------------------------------------------------------- */
+/* --- stopping and finishing ---------------------------------------------------------------- */
 
 static void finish_training(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
@@ -824,8 +817,7 @@ static void handle_status(const struct coordinator *c, const struct packet *pack
              c->options.out, missing[0] ? ", waiting for: " : "", missing);
 }
 
-/* --- dispatch
- * ------------------------------------------------------------------------------------------- */
+/* --- dispatch ------------------------------------------------------------------------------ */
 
 static void handle_member(struct coordinator *c, struct member *member, struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
@@ -960,9 +952,7 @@ void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *p
     packet->payload = NULL;
 }
 
-/* --- time
- * -----------------------------------------------------------------------------------------------
- */
+/* --- time ---------------------------------------------------------------------------------- */
 
 static void say_who_is_missing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {

@@ -69,8 +69,7 @@ void keeper_destroy(struct keeper **keeper)
     *keeper = NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ------------------------------------------------------------------------------- */
 
 /* A file only servers that see this directory can see. */
 static void token_path(char *path, size_t size, const char *out, uint64_t run_id)
@@ -144,8 +143,7 @@ static void handle_open_run(struct keeper *keeper, const struct packet *packet,
         answer->message.run_opened.restore_step = keeper->reader.manifest.step;
 }
 
-/* --- loading ------------------------------------------------------------------------------------
- */
+/* --- loading ------------------------------------------------------------------------------- */
 
 static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, enum destination to,
                        struct outbox *outbox)
@@ -211,8 +209,7 @@ static void handle_load(struct keeper *keeper, const struct packet *packet, stru
         send_chunks(keeper, 0, TO_ROUTER, outbox);
 }
 
-/* --- cutting ------------------------------------------------------------------------------------
- */
+/* --- cutting ------------------------------------------------------------------------------- */
 
 static uint32_t chunks_of(const struct plan *plan, uint32_t server)
 {
@@ -328,8 +325,7 @@ static void handle_manifest(struct keeper *keeper, const struct packet *packet,
     snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
 }
 
-/* --- the run directory
- * ---------------------------------------------------------------------------- */
+/* --- the run directory --------------------------------------------------------------------- */
 
 /* The model out of the checkpoint just written: reading it back also proves that it can be. */
 static enum status export_model(struct keeper *keeper, struct run_summary *summary,

@@ -36,8 +36,7 @@ struct owner {
     struct verdict_counts verdicts;
 };
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------------------------- */
 
 /* Chunks of one server, numbered in partition order. */
 static uint32_t place_on_server(const struct plan *plan, uint32_t chunk)
@@ -131,8 +130,7 @@ static void give_up(struct outbox *outbox, const char *text)
     snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
 }
 
-/* --- loading ------------------------------------------------------------------------------------
- */
+/* --- loading ------------------------------------------------------------------------------- */
 
 static void open_chunk(struct owner *owner, struct owned *owned)
 {
@@ -183,8 +181,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     chunk_loaded(owner, owned, outbox);
 }
 
-/* --- cutting ------------------------------------------------------------------------------------
- */
+/* --- cutting ------------------------------------------------------------------------------- */
 
 static void owner_cut_done(struct owner *owner, uint64_t step, bool taken, struct outbox *outbox)
 {
@@ -250,8 +247,7 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
             cut_chunk(owner, &owner->owned[i], outbox);
 }
 
-/* --- exchanging ---------------------------------------------------------------------------------
- */
+/* --- exchanging ---------------------------------------------------------------------------- */
 
 static struct packet *add_result(struct owned *owned, uint64_t peer, uint64_t request,
                                  enum verdict verdict, struct outbox *outbox)

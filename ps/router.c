@@ -34,8 +34,7 @@ struct router {
     char exit_reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------------------------- */
 
 enum status router_create(struct router **router, const struct router_options *options,
                           uint64_t now_us)
@@ -117,8 +116,7 @@ static void fail(struct router *router, int exit_code, const char *reason, struc
     finish(router, exit_code, reason);
 }
 
-/* --- from workers ------------------------------------------------------------------------------
- */
+/* --- from workers -------------------------------------------------------------------------- */
 
 static void refuse(struct router *router, const struct packet *packet, enum refusal reason,
                    const char *text, struct outbox *outbox)
@@ -212,8 +210,7 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
     packet->payload = NULL;
 }
 
-/* --- from the coordinator -----------------------------------------------------------------------
- */
+/* --- from the coordinator ------------------------------------------------------------------ */
 
 static enum status make_plan(struct router *router, uint64_t run_id, struct error *error)
 {
@@ -359,8 +356,7 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
     packet->payload = NULL;
 }
 
-/* --- from owners and the keeper ------------------------------------------------------------------
- */
+/* --- from owners and the keeper ------------------------------------------------------------ */
 
 static void ready_when_loaded(struct router *router, struct outbox *outbox)
 {
@@ -442,8 +438,7 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
     packet->payload = NULL;
 }
 
-/* --- time ----------------------------------------------------------------------------------------
- */
+/* --- time ---------------------------------------------------------------------------------- */
 
 static void join(struct router *router, struct outbox *outbox)
 {

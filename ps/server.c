@@ -54,8 +54,7 @@ struct server {
     uint64_t malformed;
 };
 
-/* --- life
- * ------------------------------------------------------------------------------------------ */
+/* --- life ---------------------------------------------------------------------------------- */
 
 static enum status write_port_file(const struct server *server, struct error *error)
 {
@@ -172,8 +171,7 @@ void server_request_stop(struct server *server, int exit_code)
     mailbox_ring(&server->inbox);
 }
 
-/* --- the other threads
- * --------------------------------------------------------------------------------- */
+/* --- the other threads --------------------------------------------------------------------- */
 
 /* What an owner or the keeper puts out goes to the keeper or to the router thread. */
 static void post_all(struct server *server, struct outbox *outbox)
@@ -231,8 +229,7 @@ static enum status start_owners(struct server *server)
     return status;
 }
 
-/* --- the router thread
- * ------------------------------------------------------------------------------------ */
+/* --- the router thread --------------------------------------------------------------------- */
 
 static void send_wire(struct server *server, struct outgoing *item)
 {
@@ -300,8 +297,8 @@ static void receive(struct server *server, struct endpoint *endpoint)
         if (transport->receive(endpoint, &received) != STATUS_OK)
             return;
         struct packet packet = {.peer = received.peer, .payload = received.payload};
-        enum status status = message_decode(received.header, received.header_bytes,
-                                            &packet.message, &error);
+        enum status status =
+            message_decode(received.header, received.header_bytes, &packet.message, &error);
         if (status == STATUS_OK && packet.payload != NULL &&
             !message_may_have_payload(packet.message.kind))
             status = error_set(&error, STATUS_INVALID, "%s with a payload",

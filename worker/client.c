@@ -45,8 +45,7 @@ struct client {
     char reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- the I/O thread
- * ---------------------------------------------------------------------------------------- */
+/* --- the I/O thread ------------------------------------------------------------------------ */
 
 static bool try_send(struct client *client, struct outgoing *item)
 {
@@ -172,9 +171,7 @@ static void *io_run(void *argument)
     return NULL;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------------------------- */
 
 static enum status connect_all(struct client *client, struct error *error)
 {
@@ -277,8 +274,7 @@ void client_close(struct client **client)
     *client = NULL;
 }
 
-/* --- the trainer's side
- * ------------------------------------------------------------------------------------------ */
+/* --- the trainer's side -------------------------------------------------------------------- */
 
 const float *client_parameters(const struct client *client)
 {

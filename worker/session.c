@@ -53,8 +53,7 @@ struct session {
     char reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- life
- * ---------------------------------------------------------------------------------------------- */
+/* --- life ---------------------------------------------------------------------------------- */
 
 enum status session_create(struct session **session, const struct session_options *options,
                            uint64_t now_us)
@@ -153,8 +152,7 @@ static void fail(struct session *s, int exit_code, const char *reason, uint64_t 
     end(s, exit_code, reason, now_us, outbox);
 }
 
-/* --- joining
- * ---------------------------------------------------------------------------------------------- */
+/* --- joining ------------------------------------------------------------------------------- */
 
 static void join(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
@@ -175,8 +173,7 @@ static void send_declaration(struct session *s, struct outbox *outbox)
         send_to(s, 0, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
 }
 
-/* --- exchanging
- * -------------------------------------------------------------------------------------------- */
+/* --- exchanging ---------------------------------------------------------------------------- */
 
 /* Ask every chunk's server, with this node's gradient or without. */
 static void exchange_all(struct session *s, const struct message_exchange *what,
@@ -250,7 +247,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     uint64_t took = now_us - s->exchange_began_us;
     s->wait_us = s->held_us < took ? s->held_us : took;
     s->exchange_us = took - s->wait_us;
-    s->has_staleness = s->exchanged && s->options.job->mode == MODE_ASYNC;
+    s->has_staleness = s->exchanged; /* 0 in sync mode. */
     if (s->options.job->mode == MODE_ASYNC && s->batch != UINT64_MAX) {
         lease(s, true, s->batch, outbox);
         s->batch = UINT64_MAX;
@@ -275,9 +272,7 @@ static void handle_start(struct session *s, const struct message_start *start, u
     exchange_all(s, &pull, NULL, now_us, outbox);
 }
 
-/* --- answers
- * -------------------------------------------------------------------------------------------------
- */
+/* --- answers ------------------------------------------------------------------------------- */
 
 static void take_values(struct session *s, const struct packet *packet)
 {
@@ -412,8 +407,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     packet->payload = NULL;
 }
 
-/* --- from the trainer
- * ------------------------------------------------------------------------------------------ */
+/* --- from the trainer ---------------------------------------------------------------------- */
 
 static void trainer_exchange(struct session *s, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
@@ -490,9 +484,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
     packet->payload = NULL;
 }
 
-/* --- time
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- time ---------------------------------------------------------------------------------- */
 
 static double seconds_since(uint64_t then_us, uint64_t now_us)
 {

@@ -25,7 +25,7 @@ struct state {
     struct run_directory directory;
     struct run_summary summary;
     struct worker_summary worker;
-    struct score window, epoch; /* Since the last progress event; since the epoch began. */
+    struct score window, epoch;        /* Since the last progress event; since the epoch began. */
     double began, window_began, stood; /* Seconds; stood: evaluating and writing checkpoints. */
     uint64_t last_cut;
 };
@@ -41,7 +41,7 @@ static double accuracy(const struct score *score)
     return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
 }
 
-/* --- first values ----------------------------------------------------------------------------------- */
+/* --- first values -------------------------------------------------------------------------- */
 
 static void initialize(struct state *s)
 {
@@ -78,8 +78,8 @@ static enum status restore(struct state *s, bool resuming, struct error *error)
         return error_set(error, STATUS_EXISTS,
                          "%s holds an unfinished run and --restore never was given", s->solo->out);
     if (strcmp(from, "auto") == 0)
-        status = checkpoint_open_newest(&reader, &disk_posix, s->solo->out, report_damage, NULL,
-                                        error);
+        status =
+            checkpoint_open_newest(&reader, &disk_posix, s->solo->out, report_damage, NULL, error);
     else if (strcmp(from, "never") != 0)
         status = checkpoint_open(&reader, &disk_posix, from, error);
     if (status == STATUS_NOT_FOUND && (strcmp(from, "auto") == 0 || strcmp(from, "never") == 0))
@@ -102,7 +102,7 @@ static enum status restore(struct state *s, bool resuming, struct error *error)
     return status;
 }
 
-/* --- one update ---------------------------------------------------------------------------------------- */
+/* --- one update ---------------------------------------------------------------------------- */
 
 static void score_add(struct score *to, const struct score *from)
 {
@@ -125,9 +125,8 @@ static enum status update(struct state *s, struct error *error)
     struct score score = {0};
     struct batch_range batch = job_batch(s->job, s->step);
     double began = clock_now_seconds();
-    enum status status =
-        node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, tree_root(batch.leaves),
-                              s->gradient, &score, error);
+    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step,
+                                               tree_root(batch.leaves), s->gradient, &score, error);
     if (status != STATUS_OK)
         return status;
     slow_down(s->solo->slow, clock_now_seconds() - began);
@@ -155,7 +154,7 @@ static enum status update(struct state *s, struct error *error)
     return STATUS_OK;
 }
 
-/* --- what is said and kept ------------------------------------------------------------------------------- */
+/* --- what is said and kept ----------------------------------------------------------------- */
 
 static void progress(struct state *s)
 {
@@ -169,8 +168,7 @@ static void progress(struct state *s)
                         "\"accuracy\": %.6f, \"images_per_second\": %.1f, "
                         "\"staleness_mean\": 0, \"staleness_max\": 0",
                         s->step, (double)s->step / (double)epoch_steps, mean_loss(&s->window),
-                        accuracy(&s->window),
-                        (double)s->window.examples / (now - s->window_began));
+                        accuracy(&s->window), (double)s->window.examples / (now - s->window_began));
     s->window_began = now;
     memset(&s->window, 0, sizeof s->window);
 }
@@ -253,7 +251,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------ */
+/* --- the run ------------------------------------------------------------------------------- */
 
 static enum status train(struct state *s, struct error *error)
 {

@@ -78,7 +78,8 @@ static enum status workload_make(struct workload *workload, const struct options
     const struct dataset *dataset = &workload->dataset;
     struct model_input input = {dataset->height, dataset->width, dataset->channels,
                                 dataset->classes};
-    status = model_create(&workload->model, options->model, input, workload->job.micro_batch, error);
+    status =
+        model_create(&workload->model, options->model, input, workload->job.micro_batch, error);
     if (status == STATUS_OK)
         status = fill_job(workload, options, error);
     if (status != STATUS_OK)
