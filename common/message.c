@@ -6,10 +6,10 @@
 
 #include "proto/syncopate.pb-c.h"
 
-/* Enough for any header of ours; a header crafted to blow up in memory fails to decode instead. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "payloads are little-endian floats as they lie in memory");
 
+/* Enough for any header of ours; a header crafted to blow up in memory fails to decode instead. */
 #define ARENA_BYTES (32u << 10)
 
 /* --- a bump allocator for protobuf-c ------------------------------------------------------- */

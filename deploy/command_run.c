@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/options.h"
+#include "common/partition.h"
 #include "common/run_directory.h"
 #include "deploy/command.h"
 #include "deploy/launch.h"
@@ -32,6 +33,10 @@ struct plan {
     struct job job; /* As far as options decide, with EXAMPLES_ASSUMED. */
     char model[MODEL_TEXT_MAX];
     uint64_t parameters; /* 0: not known yet. */
+    /* How the parameter space is dealt over the servers; 0 chunks: not known yet, or no servers. */
+    uint32_t chunks;
+    uint64_t chunk_bytes, server_bytes; /* Of the largest chunk, of the first server. */
+    double imbalance;
     char out[DISK_PATH_MAX];
     bool out_made; /* By us, empty: to be taken away again when nothing comes into it. */
 };
@@ -68,6 +73,25 @@ static bool data_is_built_in(const char *data)
            strncmp(data, "synthetic:", strlen("synthetic:")) == 0;
 }
 
+static enum status deal_chunks(struct plan *plan, const struct variable *variables, uint32_t count,
+                               struct error *error)
+{
+    struct partition partition;
+    if (plan->options.ps == 0)
+        return STATUS_OK;
+    enum status status =
+        partition_make(&partition, variables, count, plan->options.ps, plan->options.chunk_bytes,
+                       plan->job.use_locking, error);
+    if (status != STATUS_OK)
+        return status;
+    plan->chunks = partition.chunk_count;
+    plan->chunk_bytes = partition.chunk_elements * sizeof(float);
+    plan->server_bytes = partition_server_bytes(&partition, 0);
+    plan->imbalance = partition_imbalance(&partition);
+    partition_free(&partition);
+    return STATUS_OK;
+}
+
 /* The shape of the images is known without reading them, unless they are somebody's own. */
 static enum status check_model(struct plan *plan, struct error *error)
 {
@@ -84,8 +108,9 @@ static enum status check_model(struct plan *plan, struct error *error)
     for (uint32_t i = 0; i < count; i++)
         plan->parameters += variable_elements(&variables[i]);
     snprintf(plan->model, sizeof plan->model, "%s", model_text(model));
+    status = deal_chunks(plan, variables, count, error);
     model_destroy(&model);
-    return STATUS_OK;
+    return status;
 }
 
 static enum status check_paths(const struct plan *plan, struct error *error)
@@ -247,6 +272,12 @@ static void print_plan(const struct plan *plan)
     if (plan->parameters > 0)
         printf(" (%s parameters)", command_count(plan->parameters, count));
     printf("\n");
+    if (plan->chunks > 0) {
+        char chunk[32], server[32];
+        printf("  dealt      %u chunks of up to %s, about %s a server, max/mean %.3f\n",
+               plan->chunks, command_bytes(plan->chunk_bytes, chunk),
+               command_bytes(plan->server_bytes, server), plan->imbalance);
+    }
     print_work(plan);
     print_learning_rate(plan);
     printf("  out        %s\n", plan->out);

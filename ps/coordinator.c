@@ -16,6 +16,7 @@
 
 #define WAITING_LINE_US    5000000u /* Between lines that say who is waited for. */
 #define FINISHED_REPEAT_US 500000u
+#define LINGER_US          2000000u /* Those who are no members yet ask again within this time. */
 #define UPLOAD_US          5000000u /* A declaration that stops coming is forgotten. */
 #define WINDOWS_AN_EPOCH   40       /* Progress events. */
 #define CUT_MARGIN         2        /* Versions between naming a cut and reaching it. */
@@ -48,12 +49,14 @@ struct coordinator {
     struct leases leases; /* Async. */
     struct cut cut;
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
+    uint64_t last_due; /* The same, counting those that were given up. */
     uint64_t cuts_skipped;
     struct scoreboard scoreboard;
     struct run_summary summary;
     uint64_t training_us; /* When training started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
+    bool own_router_left; /* Although it had never become a member. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
@@ -69,7 +72,7 @@ enum status coordinator_create(struct coordinator **coordinator,
         return STATUS_MEMORY;
     c->options = *options;
     c->entered_us = c->waited_us = now_us;
-    c->last_cut = NO_STEP;
+    c->last_cut = c->last_due = NO_STEP;
     c->summary.test_accuracy = c->summary.test_loss = (double)NAN;
     return STATUS_OK;
 }
@@ -414,7 +417,7 @@ static void handle_run_opened(struct coordinator *c, const struct message_run_op
     c->first_step = opened->restore ? opened->restore_step : 0;
     if (c->restore) {
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
-        c->last_cut = c->first_step;
+        c->last_cut = c->last_due = c->first_step;
     }
     if (c->first_step > c->job.steps) {
         fail(c, EXIT_MISMATCH, now_us, outbox,
@@ -499,7 +502,7 @@ static void schedule_cut(struct coordinator *c, uint64_t now_us, struct outbox *
     uint64_t reached = async ? c->leases.next : c->ledger.step + CUT_MARGIN;
     if (!async && c->ledger.updates == 0)
         reached = c->first_step + 1; /* Nobody has started. */
-    uint64_t due = (c->last_cut == NO_STEP ? c->first_step : c->last_cut) / every * every + every;
+    uint64_t due = (c->last_due == NO_STEP ? c->first_step : c->last_due) / every * every + every;
     while (due < reached && due < c->job.steps) {
         due += every;
         c->cuts_skipped++;
@@ -530,6 +533,8 @@ static bool member_part_written(const struct member *member)
     return member->part_written;
 }
 
+static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
 static void abandon_cut(struct coordinator *c, const char *why, uint64_t now_us,
                         struct outbox *outbox)
 {
@@ -542,11 +547,11 @@ static void abandon_cut(struct coordinator *c, const char *why, uint64_t now_us,
         return;
     }
     event(outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
-    c->last_cut = c->cut.step;
+    c->last_due = c->cut.step;
+    if (c->job.mode == MODE_ASYNC && c->leases.gate == c->cut.step)
+        open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
     schedule_cut(c, now_us, outbox);
 }
-
-static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
 static void handle_cut_taken(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
@@ -609,7 +614,7 @@ static void handle_manifest_written(struct coordinator *c, const struct message_
         return;
     }
     c->cut.under_way = false;
-    c->last_cut = c->cut.step;
+    c->last_cut = c->last_due = c->cut.step;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < c->job.server_count; i++)
         bytes += c->membership.servers[i].part.bytes;
@@ -879,6 +884,22 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
     }
 }
 
+/* Before it is welcomed a server knows no run; whoever knows another one has no say in this. */
+static bool is_server_that_waits(const struct coordinator *c, const struct packet *packet)
+{
+    uint64_t run_id = packet->message.run_id;
+    return packet->message.role == ROLE_PS && (run_id == 0 || run_id == c->options.run_id);
+}
+
+/* It was no member, so the job ended before anybody was. Whoever is waiting to be one has asked, and
+ * will ask again and hear why. */
+static void own_router_left(struct coordinator *c, uint64_t now_us)
+{
+    c->own_router_left = true;
+    if (c->membership.servers == NULL)
+        enter(c, OVER, now_us); /* Nobody else ever came. */
+}
+
 static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us,
                    struct outbox *outbox)
 {
@@ -894,14 +915,14 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
         handle_join(c, packet, now_us, outbox);
     else if (kind == MESSAGE_JOB_PAGE)
         handle_job_page(c, packet, now_us, outbox);
-    else if (kind == MESSAGE_STOP && c->state < GATHERING)
+    else if (kind == MESSAGE_STOP && c->state < GATHERING && is_server_that_waits(c, packet))
         handle_stop(c, packet, now_us, outbox);
     else if (member != NULL)
         handle_member(c, member, packet, now_us, outbox);
     else if (kind != MESSAGE_BYE)
         refuse(packet, REFUSAL_RUN, outbox, "not a process of the run served here");
-    else if (c->membership.servers == NULL && c->state == FINISHING)
-        enter(c, OVER, now_us); /* Our own router; nobody else ever came. */
+    else if (packet->peer == PEER_LOCAL && c->state == FINISHING)
+        own_router_left(c, now_us);
 }
 
 void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
@@ -954,8 +975,22 @@ void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *p
 
 /* --- time ---------------------------------------------------------------------------------- */
 
+/* Those who are here wait too, and say so. */
+static void tell_members(const struct coordinator *c, const char *text, struct outbox *outbox)
+{
+    const struct membership *all = &c->membership;
+    for (uint32_t i = 0; i < all->server_count + all->worker_count; i++) {
+        const struct member *member =
+            i < all->server_count ? &all->servers[i] : &all->workers[i - all->server_count];
+        if (member->present && member->peer != PEER_LOCAL)
+            snprintf(send_peer(member->peer, MESSAGE_WAITING, outbox)->message.waiting.text,
+                     MESSAGE_TEXT_MAX, "%s", text);
+    }
+}
+
 static void say_who_is_missing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    char text[MESSAGE_TEXT_MAX];
     char missing[MESSAGE_TEXT_MAX / 2] = "";
     double waited = seconds_since(c->entered_us, now_us);
     membership_list_missing(&c->membership, missing, sizeof missing);
@@ -964,7 +999,9 @@ static void say_who_is_missing(struct coordinator *c, uint64_t now_us, struct ou
              waited, missing);
     } else if (now_us - c->waited_us >= WAITING_LINE_US) {
         c->waited_us = now_us;
-        outbox_log(outbox, "waiting %.0f s for %s", waited, missing);
+        snprintf(text, sizeof text, "waiting %.0f s for %s", waited, missing);
+        outbox_log(outbox, "%s", text);
+        tell_members(c, text, outbox);
         event(outbox, "waiting", "\"text\": \"%.0f s for %s\"", waited, missing);
     }
 }
@@ -1012,7 +1049,8 @@ void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct o
                  "the last checkpoint was not written within %.0f s", c->options.stop_timeout);
         break;
     case FINISHING:
-        if (seconds_since(c->entered_us, now_us) > c->options.worker_timeout)
+        if (seconds_since(c->entered_us, now_us) > c->options.worker_timeout ||
+            (c->own_router_left && now_us - c->entered_us >= LINGER_US))
             enter(c, OVER, now_us);
         else if (now_us - c->told_us >= FINISHED_REPEAT_US)
             tell_everybody(c, now_us, outbox);

@@ -26,6 +26,7 @@ struct keeper {
     struct job job;                  /* Server 0: the declaration. */
     struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
     bool reader_open;
+    bool asked[JOB_SERVERS_MAX]; /* Server 0: who wanted chunks before the plan was there. */
 };
 
 enum status keeper_create(struct keeper **keeper, const struct keeper_options *options)
@@ -207,6 +208,20 @@ static void handle_load(struct keeper *keeper, const struct packet *packet, stru
     answer->message.loaded.needs_chunks = load->restore && keeper->options.server != 0;
     if (load->restore && keeper->options.server == 0)
         send_chunks(keeper, 0, TO_ROUTER, outbox);
+    for (uint32_t i = 0; i < keeper->plan->job.server_count; i++)
+        if (keeper->asked[i] && keeper->reader_open)
+            send_chunks(keeper, i, TO_COORDINATOR, outbox);
+}
+
+/* Another server may have its plan before this one has its own: then it waits for ours. */
+static void handle_send_chunks(struct keeper *keeper, uint32_t server, struct outbox *outbox)
+{
+    if (server == UINT32_MAX) /* Everybody has theirs. */
+        reader_close(keeper);
+    else if (keeper->plan == NULL && server < JOB_SERVERS_MAX)
+        keeper->asked[server] = true;
+    else if (keeper->reader_open)
+        send_chunks(keeper, server, TO_COORDINATOR, outbox);
 }
 
 /* --- cutting ------------------------------------------------------------------------------- */
@@ -394,10 +409,7 @@ void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *
         handle_load(keeper, packet, outbox);
         break;
     case MESSAGE_SEND_CHUNKS:
-        if (message->send_chunks.server == UINT32_MAX) /* Everybody has theirs. */
-            reader_close(keeper);
-        else if (keeper->reader_open && keeper->plan != NULL)
-            send_chunks(keeper, message->send_chunks.server, TO_COORDINATOR, outbox);
+        handle_send_chunks(keeper, message->send_chunks.server, outbox);
         break;
     case MESSAGE_CHUNK_STATE:
         handle_chunk_state(keeper, packet, outbox);

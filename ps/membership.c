@@ -131,22 +131,23 @@ void membership_list_missing(const struct membership *membership, char *text, si
         snprintf(text + used, size - used, ", ...");
 }
 
-static bool find_silent(const struct member *members, uint32_t count, enum role role,
-                        double seconds, uint64_t now_us, char *text, size_t size)
+static bool find_silent(struct member *members, uint32_t count, enum role role, double seconds,
+                        uint64_t now_us, char *text, size_t size)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct member *member = &members[i];
+        struct member *member = &members[i];
         double silent = (double)(now_us - member->heard_us) * 1e-6;
         if (!member->present || member->bye || member->peer == PEER_LOCAL || silent <= seconds)
             continue;
         snprintf(text, size, "lost %s/%u (on %s): nothing heard for %.1f s", role_name(role), i,
                  member->host, silent);
+        member->bye = true;
         return true;
     }
     return false;
 }
 
-bool membership_has_silent(const struct membership *membership, double seconds, uint64_t now_us,
+bool membership_has_silent(struct membership *membership, double seconds, uint64_t now_us,
                            char *text, size_t size)
 {
     return find_silent(membership->workers, membership->worker_count, ROLE_WORKER, seconds, now_us,

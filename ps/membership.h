@@ -57,8 +57,9 @@ bool membership_has_left(const struct membership *membership);
 /* "ps/1 (loading), worker/1 (never seen)". */
 void membership_list_missing(const struct membership *membership, char *text, size_t size);
 
-/* Whether somebody has been silent for longer than `seconds`; the line says who. */
-bool membership_has_silent(const struct membership *membership, double seconds, uint64_t now_us,
+/* Whether somebody has been silent for longer than `seconds`; the line says who. It is given up:
+ * its BYE is not waited for. */
+bool membership_has_silent(struct membership *membership, double seconds, uint64_t now_us,
                            char *text, size_t size);
 
 #endif

@@ -379,7 +379,7 @@ static void exchange_sync(struct owner *owner, struct owned *owned, struct packe
     struct chunk *chunk = &owned->chunk;
     const struct message_exchange *exchange = &packet->message.exchange;
     enum verdict verdict = VERDICT_NONE;
-    bool committed = false;
+    bool complete = false;
 
     if (exchange->gradient && exchange->step < chunk->version) {
         verdict = VERDICT_STALE;
@@ -397,10 +397,11 @@ static void exchange_sync(struct owner *owner, struct owned *owned, struct packe
         verdict = result == AGGREGATOR_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_APPLIED;
         if (result == AGGREGATOR_MEMORY)
             give_up(outbox, "out of memory for a gradient");
-        committed = result == AGGREGATOR_COMPLETE && commit(owner, owned, outbox);
+        complete = result == AGGREGATOR_COMPLETE;
     }
 
-    count_verdict(owner, verdict);
+    count_verdict(owner, verdict); /* Before a commit, which may report the counts with a cut. */
+    bool committed = complete && commit(owner, owned, outbox);
     if (!exchange->want)
         add_result(owned, packet->peer, packet->message.request, verdict, outbox);
     else

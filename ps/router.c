@@ -30,6 +30,7 @@ struct router {
     uint64_t released;                     /* Highest version given out. */
     uint64_t stop_step;                    /* Last version there will be. */
     uint64_t started_us, heard_us, joined_us, pinged_us;
+    char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
     int exit_code;
     char exit_reason[MESSAGE_TEXT_MAX];
 };
@@ -77,6 +78,12 @@ const struct plan *router_plan(const struct router *router)
 enum router_state router_state(const struct router *router)
 {
     return router->state;
+}
+
+const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us)
+{
+    *seconds = (double)(now_us - router->started_us) * 1e-6;
+    return router->state == ROUTER_JOINING ? router->waiting : NULL;
 }
 
 int router_exit_code(const struct router *router)
@@ -266,6 +273,8 @@ static void handle_welcome(struct router *router, const struct message *message,
     router->run_id = message->run_id;
     router->generation = message->generation;
     router->stop_step = router->plan->job.steps;
+    if (message->welcome.restore) /* Every worker starts from there: it is as good as given out. */
+        router->released = message->welcome.restore_step;
     router->state = ROUTER_LOADING;
     log_plan(router, outbox);
 
@@ -319,6 +328,15 @@ static void handle_stop(struct router *router, struct outbox *outbox)
     outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step = router->stop_step;
 }
 
+/* While it joins, whoever drives this server says so, now and then; later server 0 decides when. */
+static void handle_waiting(struct router *router, const struct message *message,
+                           struct outbox *outbox)
+{
+    snprintf(router->waiting, sizeof router->waiting, "%s", message->waiting.text);
+    if (router->state != ROUTER_JOINING)
+        outbox_log(outbox, "ps/0 is %s", message->waiting.text);
+}
+
 void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
                                struct outbox *outbox)
 {
@@ -349,7 +367,10 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
         outbox_add(outbox, TO_COORDINATOR, MESSAGE_BYE);
         finish(router, (int)message->stop.exit_code, message->stop.reason);
         break;
-    default: /* PONG, WAITING: hearing it was all. */
+    case MESSAGE_WAITING:
+        handle_waiting(router, message, outbox);
+        break;
+    default: /* PONG: hearing it was all. */
         break;
     }
     frame_release(packet->payload);

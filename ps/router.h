@@ -56,6 +56,10 @@ void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox);
 const struct plan *router_plan(const struct router *router);
 enum router_state router_state(const struct router *router);
 
+/* While this server waits for a job: what for, "" if server 0 has never answered, and for how long;
+ * NULL when it does not wait. */
+const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us);
+
 /* Valid when ROUTER_OVER. */
 int router_exit_code(const struct router *router);
 const char *router_exit_reason(const struct router *router);

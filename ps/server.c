@@ -27,6 +27,8 @@
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
 #define LAST_WORDS_MS    2000 /* For what has been said to leave. */
 #define OWNERS_MAX       16
+#define DIAGNOSE_MS      1000
+#define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
 
 struct actor {
     struct server *server;
@@ -51,6 +53,8 @@ struct server {
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
     bool stop_sent;
+    bool unanswered; /* Server 0 has never been heard. */
+    uint64_t said_us;
     uint64_t malformed;
 };
 
@@ -337,8 +341,43 @@ static void pass_on_stop(struct server *server)
     flush(server);
 }
 
+/* Server 0 says for whom it waits by itself; any other server waits for server 0. */
+static void say_why_waiting(struct server *server)
+{
+    char why[128];
+    double seconds;
+    uint64_t now_us = clock_now_us();
+    const char *what = router_waiting(server->cores.router, &seconds, now_us);
+    server->unanswered = server->options.index != 0 && what != NULL && what[0] == '\0';
+    if (server->options.index == 0 || what == NULL)
+        return;
+    if (now_us - server->said_us < WAITING_LINE_US)
+        return;
+    if (server->unanswered) {
+        transport_diagnose(server->options.coordinator, DIAGNOSE_MS, why, sizeof why);
+        log_info("waiting %.0f s for ps/0 at %s: %s", seconds, server->options.coordinator, why);
+    } else {
+        log_info("waiting %.0f s for ps/0: %s", seconds, what);
+    }
+    server->said_us = clock_now_us();
+}
+
+/* The line to end with; whoever never reached server 0 is told why. */
+static void explain_end(struct server *server, int exit_code, struct error *reason)
+{
+    char why[128];
+    const char *text = router_exit_reason(server->cores.router);
+    if (exit_code == EXIT_START_TIMEOUT && server->unanswered) {
+        transport_diagnose(server->options.coordinator, DIAGNOSE_MS, why, sizeof why);
+        error_set(reason, STATUS_OK, "%s at %s: %s", text, server->options.coordinator, why);
+    } else {
+        error_set(reason, STATUS_OK, "%s", text);
+    }
+}
+
 int server_run(struct server *server, struct error *reason)
 {
+    server->said_us = clock_now_us();
     struct endpoint *endpoints[] = {server->listening, server->upstream};
     size_t endpoint_count = server->upstream != NULL ? 2 : 1;
     if (actor_start(&server->keeper, server, 0) != STATUS_OK) {
@@ -352,12 +391,14 @@ int server_run(struct server *server, struct error *reason)
             receive(server, endpoints[i]);
         take_inbox(server);
         pass_on_stop(server);
+        say_why_waiting(server);
         cores_tick(&server->cores, clock_now_us(), &server->outbox);
         flush(server);
     }
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);
     actor_stop(&server->keeper);
-    error_set(reason, STATUS_OK, "%s", router_exit_reason(server->cores.router));
-    return router_exit_code(server->cores.router);
+    int exit_code = router_exit_code(server->cores.router);
+    explain_end(server, exit_code, reason);
+    return exit_code;
 }

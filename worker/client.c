@@ -39,6 +39,7 @@ struct client {
     atomic_bool close;
     atomic_int stop_code; /* 0: go on. */
     bool stop_sent;
+    bool unanswered; /* Server 0 has never been heard. */
     uint64_t said_us;
     struct message_start start; /* The trainer's. */
     int exit_code;
@@ -86,10 +87,24 @@ static void send_pending(struct client *client)
     }
 }
 
+/* A worker that never reached server 0 ends with the reason why. */
+static void explain_end(const struct client *client, struct message *finished)
+{
+    char why[128], *reason = finished->stop.reason;
+    if (finished->stop.exit_code != EXIT_START_TIMEOUT || !client->unanswered)
+        return;
+    const char *address = client->options.job->servers[0];
+    size_t used = strlen(reason);
+    transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
+    snprintf(reason + used, MESSAGE_TEXT_MAX - used, " at %s: %s", address, why);
+}
+
 static void flush(struct client *client)
 {
     struct outgoing item;
     while (outbox_take(&client->outbox, &item)) {
+        if (item.packet.message.kind == MESSAGE_FINISHED)
+            explain_end(client, &item.packet.message);
         if (item.to == TO_SERVER)
             send_or_keep(client, &item);
         else if (item.to == TO_TRAINER)
@@ -119,17 +134,22 @@ static void receive(struct client *client, uint32_t server)
     }
 }
 
-static void say_why_nobody_answers(struct client *client)
+static void say_why_waiting(struct client *client)
 {
     char why[128];
     double seconds;
     uint64_t now_us = clock_now_us();
-    if (!session_is_joining(client->session, &seconds, now_us) ||
-        now_us - client->said_us < WAITING_LINE_US)
+    const char *what = session_waiting(client->session, &seconds, now_us);
+    client->unanswered = what != NULL && what[0] == '\0';
+    if (what == NULL)
+        return;
+    if (now_us - client->said_us < WAITING_LINE_US)
         return;
     const char *address = client->options.job->servers[0];
-    transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
-    log_info("waiting %.0f s for ps/0 at %s: %s", seconds, address, why);
+    if (client->unanswered)
+        transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
+    log_info("waiting %.0f s for ps/0 at %s: %s", seconds, address,
+             client->unanswered ? why : what);
     client->said_us = clock_now_us();
 }
 
@@ -165,7 +185,7 @@ static void *io_run(void *argument)
         pass_on_stop(client);
         session_tick(client->session, clock_now_us(), &client->outbox);
         flush(client);
-        say_why_nobody_answers(client);
+        say_why_waiting(client);
     }
     send_pending(client);
     return NULL;

@@ -85,10 +85,10 @@ void session_destroy(struct session **session)
     *session = NULL;
 }
 
-bool session_is_joining(const struct session *session, double *seconds, uint64_t now_us)
+const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
 {
     *seconds = (double)(now_us - session->started_us) * 1e-6;
-    return session->state == JOINING && session->heard_us == session->started_us;
+    return session->state == JOINING || session->state == GATHERED ? session->waiting : NULL;
 }
 
 bool session_is_over(const struct session *session)
@@ -314,6 +314,22 @@ static void handle_result(struct session *s, uint32_t server, const struct packe
         exchange_complete(s, now_us, outbox);
 }
 
+/* The version asked for is gone. Steps are made without this worker only while it has no leaves in
+ * them, so it has missed nothing that it owes: it goes on from where the others are. */
+static void handle_moved_on(struct session *s, const struct message *message, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    uint32_t chunk = message->moved_on.chunk;
+    if (s->state != PULLING || chunk >= s->options.partition->chunk_count ||
+        s->chunks[chunk].request == 0 || s->chunks[chunk].request != message->request ||
+        message->moved_on.version <= s->step)
+        return; /* An answer to a repeated request, or to one of an exchange that is over. */
+    s->step = message->moved_on.version;
+    struct message_exchange pull = {
+        .step = s->step, .base_version = s->step, .want = true, .want_version = s->step};
+    exchange_all(s, &pull, NULL, now_us, outbox);
+}
+
 static int refusal_exit_code(enum refusal reason)
 {
     switch (reason) {
@@ -369,6 +385,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
         if (s->state == JOINING) {
             s->run_id = message->run_id;
             s->generation = message->generation;
+            snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
             enter(s, GATHERED, now_us);
         }
         break;
@@ -385,7 +402,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
         snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
         break;
     case MESSAGE_MOVED_ON:
-        fail(s, EXIT_CLUSTER_LOST, "the job has moved on without this worker", now_us, outbox);
+        handle_moved_on(s, message, now_us, outbox);
         break;
     case MESSAGE_REFUSED:
         /* Server 0 knows why it refused; what another refused it cannot know. */

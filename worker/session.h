@@ -50,9 +50,9 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
 
-/* Whether it waits for server 0 to answer the first JOIN, and since when: then the I/O thread says
- * why nobody answers. */
-bool session_is_joining(const struct session *session, double *seconds, uint64_t now_us);
+/* While this worker waits for training to start: what for, "" if server 0 has never answered, and
+ * for how long; NULL when it does not wait. The I/O thread says so, and why nobody answers. */
+const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us);
 
 /* Everything has been said; exit code and reason are valid. */
 bool session_is_over(const struct session *session);

@@ -14,14 +14,33 @@ static void slow_down(double factor, uint64_t took_us)
     nanosleep(&rest, NULL);
 }
 
+/* Among how many the test set is shared, and which share is this worker's. In sync mode those who
+ * never have a leaf may lag behind the epoch's last version, so only the others score; false for
+ * a worker that does not. */
+static bool test_share(const struct trainer *t, const struct work *work, uint32_t *members,
+                       uint32_t *position)
+{
+    uint32_t leaves = job_leaves_max(t->job);
+    *members = work->members;
+    *position = work->position;
+    if (t->job->mode != MODE_SYNC || work->members <= leaves)
+        return true;
+    struct node run = tree_run(leaves, work->members, work->position);
+    *members = leaves; /* More workers than leaves: a run is one leaf or none. */
+    *position = run.first_leaf;
+    return run.leaf_count > 0;
+}
+
 /* Score this worker's share for the epochs after `scored`. An async worker so slow that it had no
  * batch in a whole epoch owes more than one, and has but one set of parameters to show for them. */
 static void evaluate(struct trainer *t, const struct work *work, uint64_t scored, uint64_t ended)
 {
     struct score score = {0};
+    uint32_t members, position;
     uint64_t began_us = clock_now_us();
-    node_gradient_evaluate(t->gradient, client_parameters(t->client), work->members, work->position,
-                           &score);
+    if (!test_share(t, work, &members, &position))
+        return;
+    node_gradient_evaluate(t->gradient, client_parameters(t->client), members, position, &score);
     uint64_t took_us = clock_now_us() - began_us;
     for (uint64_t epoch = scored + 1; epoch <= ended; epoch++)
         client_evaluation(t->client, epoch, work->step, &score, epoch == ended ? took_us : 0);
