@@ -47,6 +47,7 @@ struct options {
     double decay_factor;                /* NaN: 0.5 for step, 0 for cosine. */
     uint64_t epochs, steps;             /* steps 0: from epochs. */
     uint64_t seed;
+    uint64_t histories;        /* simulate: how many, from seed on. */
     uint64_t checkpoint_every; /* Updates; UINT64_MAX: once an epoch; 0: at the end only. */
 
     /* The cluster. */

@@ -74,7 +74,7 @@ static const struct option_choice choice_slow = {option_slow_valid, expected_slo
 #define FIELD(name) offsetof(struct options, name)
 #define ANY_NUMBER  18446744073709551616.0 /* 2^64: no bound of its own. */
 
-#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
 #define ROLES    (OPTION_PS | OPTION_WORKER)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
@@ -84,7 +84,7 @@ static const struct option_choice choice_slow = {option_slow_valid, expected_slo
 const struct option_row option_rows[] = {
     /* The job. */
     {"mode", OPTION_GROUP_JOB, OPTION_KIND_MODE, FIELD(mode),
-     OPTION_WORKER | OPTION_RUN | OPTION_SIMULATE, "sync|async", "sync", 0, 0, NULL, NULL,
+     OPTION_WORKER | OPTION_RUN, "sync|async", "sync", 0, 0, NULL, NULL,
      "sync: one update a step from the gradients of all workers, the same bits whatever the number "
      "of processes. async: every gradient is applied when it arrives."},
     {"modes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(modes), OPTION_COMPARE, "LIST",
@@ -114,6 +114,10 @@ const struct option_row option_rows[] = {
      "Updates to make; given, it decides and not --epochs."},
     {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), JOB | OPTION_EVALUATE, "N", "1", 0,
      ANY_NUMBER, NULL, NULL, "Decides initial values, the order of examples, synthetic data."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_SIMULATE, "N", "1", 0,
+     ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
+    {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_SIMULATE, "N", "1", 1,
+     1e9, NULL, NULL, "Simulate so many, with seeds from --seed on."},
     {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
      NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
     {"checkpoint-every", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(checkpoint_every), JOB, "N", NULL,
@@ -151,11 +155,11 @@ const struct option_row option_rows[] = {
      "(cosine, default 0)."},
 
     /* The cluster. */
-    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES | OPTION_SIMULATE, "N", "1",
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N", "1",
      0, JOB_SERVERS_MAX, NULL, NULL, "Servers; 0: one process trains alone, without any."},
     {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0, NULL,
      NULL, "0: train alone, without servers; needs --out."},
-    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
      "LIST", "2", 0, 0, &choice_counts, NULL,
@@ -209,7 +213,7 @@ const struct option_row option_rows[] = {
 
     /* Files. */
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
-     ROLES | LAUNCHES | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
+     ROLES | LAUNCHES, "DIR", NULL, 0, 0, NULL, NULL,
      "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
      "run of the same job is resumed; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
@@ -221,7 +225,7 @@ const struct option_row option_rows[] = {
 
     /* Output. */
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),
-     OPTION_WORKER | LAUNCHES | OPTION_SIMULATE, "S", "10", 0.001, 1e9, NULL, NULL,
+     OPTION_WORKER | LAUNCHES, "S", "10", 0.001, 1e9, NULL, NULL,
      "Seconds between progress lines where output is not a terminal."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), EVERYONE, NULL, NULL, 0, 0, NULL,
      NULL, "Warnings and errors only."},

@@ -59,6 +59,15 @@ void outbox_log(struct outbox *outbox, const char *format, ...)
     va_end(arguments);
 }
 
+void outbox_warn(struct outbox *outbox, const char *format, ...)
+{
+    struct packet *packet = outbox_add_to(outbox, TO_LOG, 1, MESSAGE_WAITING);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(packet->message.waiting.text, MESSAGE_TEXT_MAX, format, arguments);
+    va_end(arguments);
+}
+
 bool outbox_take(struct outbox *outbox, struct outgoing *outgoing)
 {
     if (outbox->count == 0)

@@ -23,7 +23,7 @@ enum destination {
     TO_OWNER,       /* Owner number `index` of this server. */
     TO_KEEPER,      /* This server's keeper. */
     TO_TRAINER,     /* This worker's compute thread. */
-    TO_LOG,         /* message.waiting.text is a line for people. */
+    TO_LOG,         /* message.waiting.text is a line for people; index 1: a warning. */
 };
 
 struct outgoing {
@@ -48,8 +48,10 @@ struct packet *outbox_add(struct outbox *outbox, enum destination to, enum messa
 struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_t index,
                              enum message_kind kind);
 
-/* A line for people. */
+/* A line for people: what happened, or what they should look after. */
 void outbox_log(struct outbox *outbox, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void outbox_warn(struct outbox *outbox, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 bool outbox_take(struct outbox *outbox, struct outgoing *outgoing);

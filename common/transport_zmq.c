@@ -55,6 +55,15 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (set_int(endpoint->socket, options[i][0], options[i][1]) != STATUS_OK)
             status = STATUS_IO;
+    /* libzmq 4.3 still speaks ZMTP 1 and 2 to whoever opens with them, and there a connection that
+     * ends at the wrong moment fails an assertion of its own (zmtp_engine.cpp, routing ids): any
+     * stranger's bytes could end this process. It refuses both as soon as an authentication domain
+     * is named. Nobody answers for the domain before there are keys, and until then that is no
+     * reason to refuse ZMTP 3. */
+    static const char domain[] = "syncopate";
+    if (endpoint->listening &&
+        zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1) != 0)
+        status = STATUS_IO;
     if (endpoint->listening)
         /* Z3: an unroutable message is an error, not silence. */
         return set_int(endpoint->socket, ZMQ_ROUTER_MANDATORY, 1) == STATUS_OK ? status : STATUS_IO;

@@ -19,7 +19,8 @@ static const struct command commands[] = {
     {"evaluate", command_evaluate, "score a checkpoint or a model on the test set, no servers"},
     {"export", command_export, "turn a checkpoint into one model.safetensors"},
     {"inspect", command_inspect, "what is in a checkpoint, or what a running job is doing"},
-    {"simulate", command_simulate, "a cluster in virtual time: more workers, a slower network"},
+    {"simulate", command_simulate,
+     "clusters in virtual time with mishaps, and whether they keep their promises"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

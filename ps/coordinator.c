@@ -539,7 +539,7 @@ static void abandon_cut(struct coordinator *c, const char *why, uint64_t now_us,
                         struct outbox *outbox)
 {
     bool final = c->cut.final;
-    outbox_log(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
+    outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
     c->cut.under_way = false;
     c->cuts_skipped++;
     if (final) {
@@ -620,10 +620,13 @@ static void handle_manifest_written(struct coordinator *c, const struct message_
         bytes += c->membership.servers[i].part.bytes;
     event(outbox, "checkpoint", "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64,
           c->cut.step, seconds_since(c->cut.started_us, now_us), bytes);
-    if (c->cut.final)
+    if (c->cut.final) {
         close_run(c, now_us, outbox);
-    else
-        schedule_cut(c, now_us, outbox);
+        return;
+    }
+    if (c->job.mode == MODE_ASYNC && c->leases.gate == c->cut.step)
+        open_gate(c, now_us, outbox); /* What was written was taken, though we were not told yet. */
+    schedule_cut(c, now_us, outbox);
 }
 
 /* --- async: leases ------------------------------------------------------------------------- */
@@ -634,7 +637,8 @@ static void top_up(struct coordinator *c, uint32_t index, struct outbox *outbox)
     struct member *worker = &c->membership.workers[index];
     while (leases_take(&c->leases, index, &batch))
         send_peer(worker->peer, MESSAGE_WORK, outbox)->message.work.batch = batch;
-    if (leases_exhausted(&c->leases)) {
+    /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
+    if (leases_exhausted(&c->leases) && leases_idle(&c->leases, index)) {
         struct packet *packet = send_peer(worker->peer, MESSAGE_WORK, outbox);
         packet->message.work.enough = true;
         packet->message.work.batch = c->leases.limit;
@@ -891,12 +895,12 @@ static bool is_server_that_waits(const struct coordinator *c, const struct packe
     return packet->message.role == ROLE_PS && (run_id == 0 || run_id == c->options.run_id);
 }
 
-/* It was no member, so the job ended before anybody was. Whoever is waiting to be one has asked, and
- * will ask again and hear why. */
+/* It was no member, so the job ended before anybody was. Whoever waits to be one has asked before,
+ * and will ask again and hear why. */
 static void own_router_left(struct coordinator *c, uint64_t now_us)
 {
     c->own_router_left = true;
-    if (c->membership.servers == NULL)
+    if (c->membership.servers == NULL && c->uploader == 0)
         enter(c, OVER, now_us); /* Nobody else ever came. */
 }
 

@@ -38,13 +38,14 @@ enum status keeper_create(struct keeper **keeper, const struct keeper_options *o
     return STATUS_OK;
 }
 
+/* The step stays, so that what comes late for an older one can be told. */
 static void part_clear(struct part *part)
 {
     for (uint32_t i = 0; i < part->arrays_received; i++)
         frame_release(part->frames[i]);
     free(part->chunks);
     free(part->frames);
-    memset(part, 0, sizeof *part);
+    *part = (struct part){.step = part->step};
 }
 
 static void reader_close(struct keeper *keeper)
@@ -80,7 +81,7 @@ static void token_path(char *path, size_t size, const char *out, uint64_t run_id
 
 static void report_damage(void *argument, const char *line)
 {
-    outbox_log(argument, "checkpoint damaged, looking for an older one: %s", line);
+    outbox_warn(argument, "checkpoint damaged, looking for an older one: %s", line);
 }
 
 /* Find what to go on from; STATUS_NOT_FOUND when that is nothing. */
@@ -255,9 +256,18 @@ static bool part_begin(struct part *part, uint64_t step, uint32_t chunks, uint32
     return part->chunks != NULL && part->frames != NULL;
 }
 
+static int by_first(const void *a, const void *b)
+{
+    const struct checkpoint_chunk *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* In order of place, not of arrival: a part may be written twice (the last cut can be where another
+ * is under way), and must then have the bytes that were announced. */
 static void write_part(struct keeper *keeper, uint32_t server, struct outbox *outbox)
 {
     struct part *part = &keeper->parts[server];
+    qsort(part->chunks, part->chunk_count, sizeof *part->chunks, by_first);
     struct error error = {STATUS_OK, ""};
     struct packet *packet = outbox_add(outbox, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
     struct message_part_written *written = &packet->message.part_written;
@@ -300,6 +310,8 @@ static void handle_chunk_state(struct keeper *keeper, struct packet *packet, str
         return;
     }
     struct part *part = &keeper->parts[state->server];
+    if (state->step < part->step)
+        return; /* Of a cut that is over: it must not push out the one under way. */
     uint32_t chunks = chunks_of(keeper->plan, state->server);
     uint32_t arrays = 1 + keeper->plan->optimizer->slot_count;
     if ((part->chunks == NULL || part->step != state->step) &&
@@ -333,7 +345,7 @@ static void handle_manifest(struct keeper *keeper, const struct packet *packet,
         checkpoint_write_manifest(keeper->options.disk, keeper->options.out, &manifest, &error);
     if (status == STATUS_OK &&
         checkpoint_prune(keeper->options.disk, keeper->options.out, &error) != STATUS_OK)
-        outbox_log(outbox, "old checkpoints stay: %s", error.text);
+        outbox_warn(outbox, "old checkpoints stay: %s", error.text);
     struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN);
     answer->message.run_opened.status = status;
     answer->message.run_opened.restore_step = manifest.step;

@@ -63,6 +63,14 @@ void leases_stop(struct leases *leases)
     leases->limit = leases->next;
 }
 
+bool leases_idle(const struct leases *leases, uint32_t worker)
+{
+    for (unsigned i = 0; i < LEASES_A_WORKER; i++)
+        if (leases->held[worker][i] != FREE_PLACE)
+            return false;
+    return true;
+}
+
 bool leases_exhausted(const struct leases *leases)
 {
     return leases->next >= leases->limit;

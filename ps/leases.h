@@ -45,6 +45,9 @@ bool leases_drained(const struct leases *leases);
 /* No more than what has been given out: that is where the job ends. */
 void leases_stop(struct leases *leases);
 
+/* Whether the worker has no batch that is not done. */
+bool leases_idle(const struct leases *leases, uint32_t worker);
+
 /* Whether the worker will get no batch any more. */
 bool leases_exhausted(const struct leases *leases);
 

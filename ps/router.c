@@ -25,6 +25,8 @@ struct router {
     uint8_t *owner_of;        /* [chunk_count] owner index of this server's chunks. */
     uint32_t owners_loaded, owners_cut;
     bool keeper_loaded, shared, cut_taken;
+    bool cut_named, cut_final; /* The latest CUT. */
+    uint64_t cut_step;
     struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
     uint64_t rejected;                     /* Gradients refused here, before an owner saw them. */
     uint64_t released;                     /* Highest version given out. */
@@ -209,7 +211,9 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
                         struct outbox *outbox)
 {
     (void)now_us;
-    if (packet->message.kind == MESSAGE_EXCHANGE)
+    if (router->state == ROUTER_OVER)
+        ; /* A late repetition: the sender is told that the job has finished, or knows it. */
+    else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
     else
         refuse(router, packet, REFUSAL_MALFORMED, "this server does not take that message", outbox);
@@ -309,8 +313,18 @@ static void forward_chunk_state(struct router *router, struct packet *packet, st
 
 static void handle_cut(struct router *router, const struct packet *packet, struct outbox *outbox)
 {
+    uint64_t step = packet->message.cut.step;
+    bool final = packet->message.cut.final;
     if (router->state != ROUTER_SERVING)
         return;
+    /* Steps only grow, but for the final cut's, which may be where another is under way or, after
+     * a stop, before it. What is repeated or late would begin a cut anew that owners have left
+     * behind, and so seem to fail. */
+    if (router->cut_final || (!final && router->cut_named && step <= router->cut_step))
+        return;
+    router->cut_named = true;
+    router->cut_step = step;
+    router->cut_final = final;
     router->owners_cut = 0;
     router->cut_taken = true;
     for (uint32_t i = 0; i < router->options.owner_count; i++)
@@ -409,6 +423,8 @@ static void handle_loaded(struct router *router, const struct packet *packet, bo
 static void handle_owner_cut(struct router *router, const struct message_cut_taken *cut,
                              uint32_t owner, struct outbox *outbox)
 {
+    if (cut->step != router->cut_step)
+        return; /* Of a cut that was given up. */
     router->owner_verdicts[owner] = cut->verdicts;
     router->cut_taken = router->cut_taken && cut->taken;
     if (++router->owners_cut < router->options.owner_count)

@@ -263,7 +263,8 @@ static void dispatch(struct server *server, struct outgoing *item)
     if (other != NULL)
         mailbox_post(other, item);
     else if (item->to == TO_LOG)
-        log_info("%s", item->packet.message.waiting.text);
+        log_write(item->index == 1 ? LOG_WARNING : LOG_INFO, "%s",
+                  item->packet.message.waiting.text);
     else if (cores_is_for_wire(item))
         send_wire(server, item);
     else

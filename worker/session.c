@@ -11,7 +11,8 @@
 
 #define JOIN_INTERVAL_US 250000u
 #define PING_INTERVAL_US 1000000u
-#define HELD_MAX         4 /* Batches held on lease; more than the coordinator gives. */
+#define HELD_MAX         4    /* Batches held on lease; more than the coordinator gives. */
+#define TAKEN_WINDOW     4096 /* Batches under way in the whole job are fewer. */
 
 enum state {
     JOINING,   /* Until WELCOME. */
@@ -40,6 +41,8 @@ struct session {
     uint64_t stop_step;
     uint64_t held[HELD_MAX]; /* Async: batches to compute, in order. */
     uint32_t held_count;
+    uint64_t taken[TAKEN_WINDOW / 64]; /* Async: bits of batches below taken_end ever taken. */
+    uint64_t taken_end;
     uint64_t batch; /* Async: the one being computed or exchanged; UINT64_MAX for none. */
     bool enough;
     uint64_t staleness; /* Of the gradient under way: its stalest chunk. */
@@ -64,6 +67,7 @@ enum status session_create(struct session **session, const struct session_option
         return STATUS_MEMORY;
     s->options = *options;
     s->batch = UINT64_MAX;
+    s->stop_step = options->job->steps;
     s->started_us = s->state_us = s->heard_us = s->waited_us = now_us;
     s->chunks = calloc(options->partition->chunk_count, sizeof *s->chunks);
     enum status status = job_encode(options->job, &s->job_bytes, &s->job_size);
@@ -242,6 +246,16 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
     } /* Else WORK will come. */
 }
 
+static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
+{
+    if (s->state != JOINING)
+        return;
+    s->run_id = message->run_id;
+    s->generation = message->generation;
+    snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
+    enter(s, GATHERED, now_us);
+}
+
 static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t took = now_us - s->exchange_began_us;
@@ -255,13 +269,18 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     go_on(s, now_us, outbox);
 }
 
-static void handle_start(struct session *s, const struct message_start *start, uint64_t now_us,
+/* Whoever is started has been welcomed, even if the WELCOME is late. */
+static void handle_start(struct session *s, const struct message *message, uint64_t now_us,
                          struct outbox *outbox)
 {
+    const struct message_start *start = &message->start;
+    if (s->state == JOINING)
+        handle_welcome(s, message, now_us);
     if (s->state != GATHERED)
         return;
     s->step = start->step;
-    s->stop_step = start->stop_step;
+    if (start->stop_step < s->stop_step) /* Else WORK has come before and named an earlier one. */
+        s->stop_step = start->stop_step;
     outbox_add(outbox, TO_TRAINER, MESSAGE_START)->message.start = *start;
     if (s->options.job->mode == MODE_ASYNC)
         lease(s, false, 0, outbox);
@@ -342,12 +361,22 @@ static int refusal_exit_code(enum refusal reason)
     }
 }
 
-static bool is_held(const struct session *s, uint64_t batch)
+/* Note that this worker has taken the batch; false when it had before. A repeated WORK can come
+ * long after its batch is done, and would take the place of one that is not. */
+static bool take_once(struct session *s, uint64_t batch)
 {
-    for (uint32_t i = 0; i < s->held_count; i++)
-        if (s->held[i] == batch)
-            return true;
-    return s->batch == batch;
+    if (batch + TAKEN_WINDOW < s->taken_end)
+        return false;
+    if (batch >= s->taken_end + TAKEN_WINDOW) {
+        memset(s->taken, 0, sizeof s->taken);
+        s->taken_end = batch;
+    }
+    for (; s->taken_end <= batch; s->taken_end++)
+        s->taken[s->taken_end % TAKEN_WINDOW / 64] &= ~((uint64_t)1 << (s->taken_end % 64));
+    uint64_t *word = &s->taken[batch % TAKEN_WINDOW / 64], bit = (uint64_t)1 << (batch % 64);
+    bool fresh = (*word & bit) == 0;
+    *word |= bit;
+    return fresh;
 }
 
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
@@ -358,7 +387,7 @@ static void handle_work(struct session *s, const struct message *message, uint64
         s->enough = true;
         if (batch < s->stop_step)
             s->stop_step = batch;
-    } else if (!is_held(s, batch) && s->held_count < HELD_MAX && batch < s->options.job->steps) {
+    } else if (s->held_count < HELD_MAX && batch < s->options.job->steps && take_once(s, batch)) {
         s->held[s->held_count++] = batch;
     }
     go_on(s, now_us, outbox);
@@ -382,15 +411,10 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
             send_declaration(s, outbox);
         break;
     case MESSAGE_WELCOME:
-        if (s->state == JOINING) {
-            s->run_id = message->run_id;
-            s->generation = message->generation;
-            snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
-            enter(s, GATHERED, now_us);
-        }
+        handle_welcome(s, message, now_us);
         break;
     case MESSAGE_START:
-        handle_start(s, &message->start, now_us, outbox);
+        handle_start(s, message, now_us, outbox);
         break;
     case MESSAGE_RESULT:
         handle_result(s, server, packet, now_us, outbox);

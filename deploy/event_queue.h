@@ -1,0 +1,58 @@
+/* event_queue.h - what is going to happen in virtual time, soonest first.
+ *
+ * Events of the same time come out in the order they went in, so a history depends on its seed
+ * alone.
+ *
+ * Threads: one. Ownership: an event's item and parcel are whoever's takes it; event_queue_free
+ * frees those that nobody took. */
+
+#ifndef DEPLOY_EVENT_QUEUE_H
+#define DEPLOY_EVENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/outbox.h"
+
+enum event_kind {
+    EVENT_TICK,    /* A process looks at the clock. */
+    EVENT_WIRE,    /* A parcel arrives. */
+    EVENT_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
+    EVENT_ACTOR,   /* An item for a server's owner or keeper, or from a session to its trainer. */
+    EVENT_COMPUTE, /* A trainer has computed a gradient. */
+    EVENT_STOP,    /* Somebody asks a process to stop. */
+};
+
+/* A message on a wire, as bytes. */
+struct parcel {
+    uint32_t from;          /* Process. */
+    struct frame *payload;  /* One reference, or NULL. */
+    uint64_t payload_check; /* Checksum of the payload when it was sent. */
+    size_t header_bytes;
+    uint8_t header[]; /* [header_bytes] */
+};
+
+struct event {
+    uint64_t time_us;
+    uint64_t order; /* Filled in by the queue. */
+    enum event_kind kind;
+    uint32_t process;
+    struct parcel *parcel; /* EVENT_WIRE. */
+    struct outgoing *item; /* EVENT_INBOX, EVENT_ACTOR. */
+};
+
+struct event_queue {
+    struct event *events; /* [capacity] a binary heap. */
+    size_t count, capacity;
+    uint64_t added;
+};
+
+/* Out of memory ends the process: a simulation without an event would prove nothing. */
+void event_queue_add(struct event_queue *queue, const struct event *event);
+bool event_queue_take(struct event_queue *queue, struct event *event);
+void event_queue_free(struct event_queue *queue);
+
+void event_free(struct event *event);
+
+#endif

@@ -1,0 +1,410 @@
+#include "deploy/history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_LIMIT_US 900000000u
+#define SUB_PLAN      16 /* Sub-streams of the seed: plan, disks, and a simulator for each phase. */
+#define SUB_DISK      32
+
+/* --- drawing --------------------------------------------------------------------------------- */
+
+static uint32_t from_to(struct random_sequence *random, uint32_t least, uint32_t most)
+{
+    return least + random_below(random, most - least + 1);
+}
+
+static bool one_in(struct random_sequence *random, uint32_t n)
+{
+    return random_below(random, n) == 0;
+}
+
+static enum status draw_variables(struct job *job, struct random_sequence *random, bool zeros)
+{
+    job->variable_count = from_to(random, 1, 5);
+    job->variables = calloc(job->variable_count, sizeof *job->variables);
+    if (job->variables == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < job->variable_count; i++) {
+        struct variable *variable = &job->variables[i];
+        snprintf(variable->name, sizeof variable->name, "layer%u/kernel", i);
+        variable->rank = from_to(random, 1, 2);
+        variable->shape[0] = from_to(random, 1, 20);
+        variable->shape[1] = variable->rank == 2 ? from_to(random, 1, 6) : 0;
+        variable->initializer =
+            zeros || one_in(random, 3) ? INITIALIZER_ZEROS : INITIALIZER_GLOROT_UNIFORM;
+        variable->fan_in = variable->fan_out = 5;
+    }
+    return STATUS_OK;
+}
+
+static void draw_optimizer(struct job *job, struct random_sequence *random, enum work_kind kind)
+{
+    unsigned count = 0;
+    while (optimizer_at(count) != NULL)
+        count++;
+    const struct optimizer *optimizer = kind != WORK_MIXED ? optimizer_find("sgd")
+                                        : one_in(random, 2)
+                                            ? optimizer_find("adam")
+                                            : optimizer_at(random_below(random, count));
+    job->optimizer = optimizer->defaults;
+    snprintf(job->optimizer.name, sizeof job->optimizer.name, "%s", optimizer->name);
+    job->schedule = (struct schedule){.kind = SCHEDULE_CONSTANT, .learning_rate = 1.0};
+    if (kind != WORK_MIXED)
+        return;
+    job->schedule.learning_rate = 0.01;
+    if (one_in(random, 3))
+        job->schedule = (struct schedule){SCHEDULE_STEP, 0.02, 3, 4, 0.5};
+}
+
+/* Sums stay exact when every update has a power of two of examples. */
+static void draw_batches(struct job *job, struct random_sequence *random, enum work_kind kind)
+{
+    static const uint32_t leaves[] = {1, 2, 3, 4, 4, 4, 5, 6, 8, 8, 13};
+    uint32_t count = leaves[random_below(random, sizeof leaves / sizeof *leaves)];
+    uint32_t ragged;
+    if (kind != WORK_MIXED) {
+        job->micro_batch = 1;
+        job->batch = 1u << random_below(random, 4);
+        ragged = 1u << random_below(random, 3);
+        ragged = ragged > job->batch ? job->batch : ragged;
+    } else {
+        job->micro_batch = from_to(random, 1, 4);
+        job->batch = count * job->micro_batch - random_below(random, job->micro_batch);
+        ragged = from_to(random, 1, job->batch);
+    }
+    job->steps = from_to(random, 1, 16);
+    job->examples = (uint64_t)from_to(random, 0, 7) * job->batch + ragged;
+    job->test_examples = random_below(random, 20);
+    job->checkpoint_every = one_in(random, 2) ? 0 : from_to(random, 1, 6);
+}
+
+static enum status draw_job(struct history_plan *plan, struct random_sequence *random)
+{
+    struct job *job = &plan->job;
+    job->mode = one_in(random, 2) ? MODE_SYNC : MODE_ASYNC;
+    job->use_locking = job->mode == MODE_ASYNC && one_in(random, 3);
+    plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
+    job->seed = plan->seed;
+    snprintf(job->model, sizeof job->model, "simulated");
+    snprintf(job->data, sizeof job->data, "simulated");
+    draw_optimizer(job, random, plan->kind);
+    draw_batches(job, random, plan->kind);
+    return draw_variables(job, random, plan->kind != WORK_MIXED);
+}
+
+static void draw_faults(struct history_plan *plan, struct random_sequence *random)
+{
+    static const uint64_t delays_us[] = {200, 2000, 20000, 100000};
+    static const uint64_t queues_us[] = {0, 100, 3000, 30000};
+    static const uint64_t computes_us[] = {50, 1000, 20000};
+    uint64_t delay = delays_us[random_below(random, 4)];
+    plan->faults = (struct network_faults){
+        .delay_min_us = delay / 10,
+        .delay_max_us = delay,
+        .straggle = one_in(random, 2) ? 0 : 0.02,
+        .overtake = one_in(random, 3) ? 0 : 0.1 * from_to(random, 1, 10),
+        .repeat = one_in(random, 3) ? 0 : 0.05 * from_to(random, 1, 8),
+        .repeat_late_us = delay * (one_in(random, 2) ? 2 : 40),
+        .share_frames = one_in(random, 3),
+    };
+    plan->queue_delay_us = queues_us[random_below(random, 4)];
+    plan->compute_us = computes_us[random_below(random, 3)];
+    plan->start_within_us = one_in(random, 2) ? 300000 : 3000000;
+    plan->time_limit_us = TIME_LIMIT_US;
+}
+
+static void draw_phase(struct history_plan *plan, struct history_phase *phase,
+                       struct random_sequence *random, uint32_t pieces)
+{
+    phase->servers =
+        from_to(random, 1, pieces < HISTORY_SERVERS_MAX ? pieces : HISTORY_SERVERS_MAX);
+    phase->workers = from_to(random, 1, one_in(random, 4) ? HISTORY_WORKERS_MAX : 4);
+    phase->owners_a_server = from_to(random, 1, 3);
+    phase->owners_inline = one_in(random, 4);
+    if (phase->owners_inline)
+        phase->owners_a_server = 1;
+    phase->shared_disk = one_in(random, 2);
+    phase->chunk_bytes = 64u * from_to(random, 1, 8);
+    for (uint32_t i = 0; i < HISTORY_WORKERS_MAX; i++)
+        phase->slow[i] = one_in(random, 5) ? from_to(random, 2, 20) : 1;
+    /* Anywhere from the start to after the end. */
+    uint64_t about_us = plan->job.steps * (2 * plan->compute_us + 3 * plan->faults.delay_max_us +
+                                           4 * plan->queue_delay_us);
+    phase->stop_after_us = 1 + random_below(random, (uint32_t)about_us);
+    phase->stop_process = random_below(random, phase->servers + phase->workers);
+}
+
+enum status history_draw(struct history_plan *plan, uint64_t seed)
+{
+    struct random_sequence random;
+    memset(plan, 0, sizeof *plan);
+    plan->seed = seed;
+    random_sequence_init(&random, seed, RANDOM_STREAM_SIMULATOR, SUB_PLAN);
+    if (draw_job(plan, &random) != STATUS_OK)
+        return STATUS_MEMORY;
+    draw_faults(plan, &random);
+    struct simulated_work work;
+    if (simulated_work_init(&work, &plan->job, plan->kind) != STATUS_OK)
+        return STATUS_MEMORY;
+    uint32_t pieces = (uint32_t)(work.elements / PARAMETER_ALIGNMENT);
+    simulated_work_free(&work);
+    plan->phase_count = one_in(&random, 2) ? 1 : from_to(&random, 2, HISTORY_PHASES_MAX);
+    for (uint32_t i = 0; i < plan->phase_count; i++)
+        draw_phase(plan, &plan->phases[i], &random, pieces);
+    plan->phases[plan->phase_count - 1].stop_after_us = 0;
+    return STATUS_OK;
+}
+
+void history_free(struct history_plan *plan)
+{
+    job_free(&plan->job);
+    memset(plan, 0, sizeof *plan);
+}
+
+void history_describe(const struct history_plan *plan, char *text, size_t size)
+{
+    static const char *const kinds[] = {"exact", "uniform", "mixed"};
+    const struct job *job = &plan->job;
+    size_t used =
+        (size_t)snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", mode_name(job->mode),
+                         job->use_locking ? "+locking" : "", job->optimizer.name, kinds[plan->kind],
+                         job->steps, job_leaves_max(job));
+    for (uint32_t i = 0; i < plan->phase_count && used < size; i++) {
+        const struct history_phase *phase = &plan->phases[i];
+        used += (size_t)snprintf(text + used, size - used, " %sps=%u workers=%u owners=%u%s",
+                                 i > 0 ? "then " : "", phase->servers, phase->workers,
+                                 phase->owners_a_server, phase->shared_disk ? "" : " own-disks");
+    }
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+struct running {
+    const struct history_plan *plan;
+    struct history_result *result;
+    struct simulated_disk disks[HISTORY_SERVERS_MAX];
+    struct model_state model; /* As of `step`. */
+    uint64_t step;
+};
+
+static void fail(struct running *r, const char *text)
+{
+    if (!r->result->failed)
+        snprintf(r->result->failure, sizeof r->result->failure, "phase %u: %s", r->result->phases,
+                 text);
+    r->result->failed = true;
+}
+
+static enum status phase_job(const struct history_plan *plan, const struct history_phase *phase,
+                             struct job *job)
+{
+    enum status status = job_copy(job, &plan->job);
+    if (status != STATUS_OK)
+        return status;
+    job->server_count = phase->servers;
+    job->worker_count = phase->workers;
+    job->chunk_bytes = phase->chunk_bytes;
+    free(job->servers);
+    job->servers = calloc(phase->servers, sizeof *job->servers);
+    for (uint32_t i = 0; i < phase->servers && job->servers != NULL; i++)
+        snprintf(job->servers[i], ADDRESS_MAX, "simulated:%u", i);
+    return job->servers == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+static void add_counts(struct history_result *result, const struct simulator *s)
+{
+    const struct witness_counts *from = &s->witness.counts;
+    struct witness_counts *to = &result->counts;
+    to->gradients += from->gradients;
+    to->applied += from->applied;
+    to->stale += from->stale;
+    to->duplicate += from->duplicate;
+    to->rejected += from->rejected;
+    to->updates += from->updates;
+    to->staleness_sum += from->staleness_sum;
+    if (from->staleness_max > to->staleness_max)
+        to->staleness_max = from->staleness_max;
+    to->pulls += from->pulls;
+    to->skewed_pulls += from->skewed_pulls;
+    to->refused += from->refused;
+    to->moved_on += from->moved_on;
+    to->cuts += from->cuts;
+    result->events += s->events;
+    result->virtual_us += s->now_us;
+    result->network = s->network.counts;
+    for (uint32_t i = 0; i < s->options.job->worker_count && i < HISTORY_WORKERS_MAX; i++)
+        result->worker_batches[i] = s->workers[i].batches;
+}
+
+/* Older checkpoints are whole, too. */
+static void check_older(struct running *r, const uint64_t *steps, size_t count)
+{
+    struct checkpoint_reader reader;
+    struct error error;
+    char path[DISK_PATH_MAX];
+    for (size_t i = 1; i < count; i++) {
+        checkpoint_path(path, SIMULATED_OUT, steps[i]);
+        if (checkpoint_open(&reader, &r->disks[0].disk, path, &error) == STATUS_OK)
+            checkpoint_close(&reader);
+        else
+            fail(r, error.text);
+    }
+}
+
+/* The newest checkpoint of server 0's disk is at `step` and holds that model. */
+static void check_checkpoint(struct running *r, uint64_t step, const struct model_state *model)
+{
+    struct checkpoint_reader reader;
+    struct error error;
+    uint64_t steps[CHECKPOINTS_KEPT];
+    char path[DISK_PATH_MAX], text[400];
+    const struct disk *disk = &r->disks[0].disk;
+    r->result->checkpoints = checkpoint_list(disk, SIMULATED_OUT, steps, CHECKPOINTS_KEPT);
+    checkpoint_path(path, SIMULATED_OUT, step);
+    if (checkpoint_open(&reader, disk, path, &error) != STATUS_OK) {
+        snprintf(text, sizeof text, "the checkpoint does not open: %s", error.text);
+        fail(r, text);
+        return;
+    }
+    if (r->result->checkpoints == 0 || steps[0] != step ||
+        r->result->checkpoints > CHECKPOINTS_KEPT)
+        fail(r, "the newest checkpoint is not that of the end, or there are too many");
+    else
+        check_older(r, steps, r->result->checkpoints);
+    for (uint32_t array = 0; array < model->array_count; array++)
+        if (reader.array_count != model->array_count || reader.elements != model->elements ||
+            memcmp(reader.arrays[array], model->arrays[array], model->elements * sizeof(float)) !=
+                0) {
+            snprintf(text, sizeof text,
+                     "array %u of the checkpoint at step %" PRIu64 " has other bits than it should",
+                     array, step);
+            fail(r, text);
+        }
+    checkpoint_close(&reader);
+    snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
+    if (simulated_disk_find(&r->disks[0], path) == NULL)
+        fail(r, "no model was exported");
+}
+
+/* Where the phase has left the job. */
+static void check_phase(struct running *r, struct simulator *s, int code)
+{
+    uint64_t step = r->step;
+    uint64_t newest;
+    bool any = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, &newest, 1) > 0;
+    if (code == EXIT_DONE)
+        step = r->plan->job.steps;
+    else if (any)
+        step = newest;
+    witness_finish(&s->witness, step);
+    if (s->witness.failed) {
+        fail(r, s->witness.failure);
+        return;
+    }
+    struct model_state model;
+    if (witness_model(&s->witness, step, &model) != STATUS_OK) {
+        fail(r, "out of memory");
+        return;
+    }
+    model_state_free(&r->model);
+    r->model = model;
+    r->step = step;
+    if (any || code == EXIT_DONE)
+        check_checkpoint(r, step, &r->model);
+}
+
+static int run_phase(struct running *r, const struct history_phase *phase, const struct job *job)
+{
+    const struct history_plan *plan = r->plan;
+    struct simulated_disk *disks[HISTORY_SERVERS_MAX];
+    for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
+        disks[i] = phase->shared_disk ? &r->disks[0] : &r->disks[i];
+    struct simulator_options options = {
+        .seed = plan->seed * HISTORY_PHASES_MAX + r->result->phases,
+        .job = job,
+        .kind = plan->kind,
+        .owners_a_server = phase->owners_a_server,
+        .owners_inline = phase->owners_inline,
+        .faults = plan->faults,
+        .queue_delay_us = plan->queue_delay_us,
+        .start_within_us = plan->start_within_us,
+        .compute_us = plan->compute_us,
+        .slow = phase->slow,
+        .disks = disks,
+        .restore = "auto",
+        .first_step = r->step,
+        .model = &r->model,
+        .stop_after_us = phase->stop_after_us,
+        .stop_process = phase->stop_process,
+        .time_limit_us = plan->time_limit_us,
+        .tamper = plan->tamper,
+        .verbose = plan->verbose,
+    };
+    struct simulator simulator;
+    struct error error = {STATUS_OK, ""};
+    int code = -1;
+    if (simulator_init(&simulator, &options, &error) != STATUS_OK) {
+        fail(r, error.text);
+    } else {
+        code = simulator_run(&simulator);
+        if (code == -1)
+            fail(r, simulator.witness.failure);
+        else
+            check_phase(r, &simulator, code);
+        add_counts(r->result, &simulator);
+    }
+    simulator_free(&simulator);
+    return code;
+}
+
+/* In exact work the end is known without any model of what happened on the way. */
+static void check_sums(struct running *r)
+{
+    const struct history_plan *plan = r->plan;
+    struct simulated_work work;
+    if (plan->kind == WORK_MIXED || simulated_work_init(&work, &plan->job, plan->kind) != STATUS_OK)
+        return;
+    for (uint64_t i = 0; i < work.elements && !r->result->failed; i++) {
+        double sum = 0; /* Multiples of 1/8 far below 2^50: exact. */
+        for (uint64_t step = 0; work.used[i] && step < plan->job.steps; step++) {
+            struct batch_range batch = job_batch(&plan->job, step);
+            for (uint32_t leaf = 0; leaf < batch.leaves; leaf++)
+                sum += (double)simulated_work_integer(&work, step, leaf, i) / batch.examples;
+        }
+        if ((double)r->model.arrays[0][i] != -sum)
+            fail(r, "the final values are not minus the sum of all gradients");
+    }
+    simulated_work_free(&work);
+}
+
+void history_run(const struct history_plan *plan, struct history_result *result)
+{
+    struct running r = {.plan = plan, .result = result};
+    memset(result, 0, sizeof *result);
+    for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
+        simulated_disk_init(&r.disks[i], plan->seed, SUB_DISK + i);
+    if (model_state_init(&r.model, &plan->job) != STATUS_OK)
+        fail(&r, "out of memory");
+    int code = EXIT_INTERRUPTED;
+    for (uint32_t i = 0; i < plan->phase_count && code == EXIT_INTERRUPTED && !result->failed;
+         i++) {
+        struct job job;
+        result->phases++;
+        if (phase_job(plan, &plan->phases[i], &job) != STATUS_OK)
+            fail(&r, "out of memory");
+        else
+            code = run_phase(&r, &plan->phases[i], &job);
+        result->stopped += code == EXIT_INTERRUPTED;
+        job_free(&job);
+    }
+    if (!result->failed && code != EXIT_DONE)
+        fail(&r, "the job was stopped by nobody");
+    if (!result->failed)
+        check_sums(&r);
+    for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
+        simulated_disk_free(&r.disks[i]);
+    model_state_free(&r.model);
+}

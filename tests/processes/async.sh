@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# async.sh - real asynchronous runs: every gradient of every batch is applied to every chunk exactly
+# once, staleness is reported, and a stopped run goes on.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+base=(--mode async --data synthetic:2000 --chunk-bytes 1K --worker-batch 20 --micro-batch 8
+    --model "conv 4x3 relu, pool 4, flatten, dense 10" --verbose)
+steps=200 # Two epochs.
+
+# all_applied OUT STEPS NAME - as many verdicts as steps times chunks, and all of one kind.
+all_applied()
+{
+    local chunks applied others
+    chunks=$(sed -nE 's/.* plan chunks=[0-9]+ of=([0-9]+) .*/\1/p' "$work/$3.log" | head -n 1)
+    if [ -z "$chunks" ] || [ "$chunks" -lt 2 ]; then fail "$3: ${chunks:-no} chunks"; fi
+    applied=$(member "$1" applied)
+    others="$(member "$1" stale) $(member "$1" duplicate) $(member "$1" rejected)"
+    if [ "$applied" != $(($2 * chunks)) ] || [ "$others" != "0 0 0" ]; then
+        fail "$3: $applied applied and $others others of $2 steps x $chunks chunks"
+    fi
+}
+
+# trains NAME WORKERS SERVERS ARGUMENT...
+trains()
+{
+    local name=$1 workers=$2 servers=$3 mean max
+    shift 3
+    run "$name" 0 syncopate run "${base[@]}" --epochs 2 --out "$work/$name" --workers "$workers" \
+        --ps "$servers" "$@"
+    if [ "$(member "$work/$name" state)" != "done" ]; then fail "$name is not done"; fi
+    if [ "$(member "$work/$name" step)" != "$steps" ]; then fail "$name did not make its steps"; fi
+    all_applied "$work/$name" "$steps" "$name"
+    mean=$(member "$work/$name" mean) max=$(member "$work/$name" max)
+    case $mean in [0-9]*) ;; *) fail "$name: staleness is $mean" ;; esac
+    ok "async $name: $workers workers, $servers servers: $(member "$work/$name" applied) applied," \
+        "staleness mean $mean, max $max"
+    if [ "$workers" -gt 1 ] && [ "$max" -lt 1 ]; then fail "$name: nothing was ever stale"; fi
+}
+
+trains plain 3 2
+trains locking 3 2 --use-locking
+trains checkpoints 4 1 --checkpoint-every 30
+trains slow 2 3 --slow 1:5
+if ! sanitized; then trains threads 4 2 --owner-threads 2; fi
+
+# One worker has nobody to be stale against.
+run single 0 syncopate run "${base[@]}" --steps 50 --out "$work/single" --workers 1 --ps 2
+all_applied "$work/single" 50 single
+if [ "$(member "$work/single" max)" != 0 ]; then fail "one worker alone is stale"; fi
+ok "one async worker has staleness 0"
+
+# A stop leaves every batch that was given out applied, and the same command goes on from there.
+started() { grep -q '"event": "progress"' "$work/stopped/events.jsonl" 2>/dev/null; }
+slow=100
+if sanitized; then slow=5; fi
+start first syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --workers 3 --ps 2 \
+    --slow "0:$slow,1:$slow,2:$slow"
+within 30 started || fail "the run makes no progress"
+kill -TERM "${pids[first]}"
+ends first 143
+reached=$(member "$work/stopped" step)
+if [ "$reached" -lt 1 ] || [ "$reached" -ge "$steps" ]; then fail "stopped at step $reached"; fi
+all_applied "$work/stopped" "$reached" first
+run second 0 syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --workers 2 --ps 3
+all_applied "$work/stopped" $((steps - reached)) second
+if [ "$(member "$work/stopped" step)" != "$steps" ]; then fail "the second session ended early"; fi
+ok "an async run stopped at step $reached goes on to step $steps"
+nothing_runs

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# hosts.sh - the same job on several hosts: two servers and two workers, each in a network namespace
+# of its own, joined by a bridge. Once they share the folder of --out, once server 1 sees another
+# disk there; the bytes of the model are those of a run on one host. Needs root.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Whoever is not on loopback must be asked twice, root or not.
+run refused 2 syncopate-ps --ps-hosts 0.0.0.0:0 --out "$work/none"
+says refused "error: will not listen on 0.0.0.0:0 without keys.*--insecure"
+one_line refused
+run refused-bind 2 syncopate-ps --ps-hosts 127.0.0.1:0 --bind 0.0.0.0:0 --out "$work/none"
+says refused-bind "error: will not listen on 0.0.0.0:0 without keys.*--insecure"
+one_line refused-bind
+ok "a server does not listen beyond loopback without --insecure"
+
+tag=sy$$ # Of our namespaces and links, to tell them from others'.
+clean_up_more()
+{
+    local i
+    for i in 0 1 2 3; do ip netns delete "$tag-$i" 2>/dev/null || true; done
+    ip link delete "$tag" 2>/dev/null || true
+}
+if [ "$(id -u)" -ne 0 ] || ! ip netns add "$tag-0" 2>/dev/null; then
+    skip "several hosts: network namespaces need root and the ip program"
+    exit 0
+fi
+if ! ip link add "$tag" type bridge 2>/dev/null; then
+    skip "several hosts: this kernel makes no bridges"
+    exit 0
+fi
+
+# Host i has address 10.213.77.(10 + i).
+ip link set "$tag" up
+for i in 0 1 2 3; do
+    if [ "$i" -gt 0 ]; then ip netns add "$tag-$i"; fi
+    ip link add "$tag.$i" type veth peer name eth0 netns "$tag-$i"
+    ip link set "$tag.$i" master "$tag" up
+    ip -n "$tag-$i" address add "10.213.77.$((10 + i))/24" dev eth0
+    ip -n "$tag-$i" link set eth0 up
+    ip -n "$tag-$i" link set lo up
+done
+hosts=10.213.77.10:4710,10.213.77.11:4711
+
+# on HOST NAME PROGRAM ARGUMENT... - like start, on that host.
+on()
+{
+    ip netns exec "$tag-$1" "$build/$3" "${@:4}" >"$work/$2.log" 2>&1 </dev/null &
+    pids[$2]=$!
+}
+# The same, but with another disk where --out is.
+on_other_disk()
+{
+    # shellcheck disable=SC2016 # For the inner shell.
+    ip netns exec "$tag-$1" unshare --mount --propagation private sh -c \
+        'mount -t tmpfs other "$0" && exec "$@"' "$disks" "$build/$3" "${@:4}" \
+        >"$work/$2.log" 2>&1 </dev/null &
+    pids[$2]=$!
+}
+
+disks=$work/disks
+mkdir "$disks"
+job=(--mode sync --seed 5 --data synthetic:1000 --chunk-bytes 1K --checkpoint-every 6
+    --model "conv 4x3 relu, pool 4, flatten, dense 10")
+run local 0 syncopate run "${job[@]}" --epochs 2 --ps 1 --workers 1 --quiet --out "$work/local"
+expected=$(model_hash "$work/local")
+
+# trains NAME HOW STEPS... - HOW starts server 1.
+trains()
+{
+    local name=$1 how=$2 i
+    shift 2
+    "$how" 1 "$name-ps1" syncopate-ps --job-name ps --task-index 1 --ps-hosts "$hosts" --insecure \
+        --out "$disks/$name"
+    for i in 0 1; do
+        on $((2 + i)) "$name-worker$i" syncopate-worker --job-name worker --task-index "$i" \
+            --ps-hosts "$hosts" --worker-hosts 10.213.77.12:1,10.213.77.13:1 "${job[@]}" "$@"
+    done
+    on 0 "$name-ps0" syncopate-ps --job-name ps --task-index 0 --ps-hosts "$hosts" --insecure \
+        --out "$disks/$name"
+    for i in ps0 ps1 worker0 worker1; do ends "$name-$i" 0 40; done
+    nothing_runs
+}
+
+trains shared on --epochs 2
+if [ "$(model_hash "$disks/shared")" != "$expected" ]; then fail "four hosts change the bytes"; fi
+ok "2 servers and 2 workers on four hosts give the bytes of one host"
+
+trains apart on_other_disk --epochs 2
+if [ "$(model_hash "$disks/apart")" != "$expected" ]; then fail "disks apart change the bytes"; fi
+for i in 0 1; do
+    if [ ! -s "$disks/apart/checkpoints/step-000000000032/part-$i-of-2.safetensors" ]; then
+        fail "the part of server $i is not in the last checkpoint of server 0"
+    fi
+done
+ok "a server on another disk sends its part to server 0, which has the whole checkpoint"
+
+# Half of it, and on from there: server 1 is sent its chunks over the wire.
+trains half on_other_disk --epochs 1
+sed -i 's/"state": "done"/"state": "stopped"/' "$disks/half/run.json"
+trains half on_other_disk --epochs 2
+says half-ps0 "resuming from the checkpoint at step 16"
+if [ "$(model_hash "$disks/half")" != "$expected" ]; then fail "resuming changes the bytes"; fi
+ok "a run resumed on hosts with disks of their own gives the same bytes"

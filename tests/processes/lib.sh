@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+# lib.sh - what the tests of real processes share. Source it first:
+#
+#     . "$(dirname "$0")/lib.sh"
+#     start ps0 syncopate-ps --ps-hosts 127.0.0.1:0        in the background, says to $work/ps0.log
+#     ends ps0 0                                           waits for it; fails unless it exits 0
+#     ok "a server ends with exit code 0"
+#
+# Every test has a folder of its own, $work, and leaves nothing behind: whatever still runs at the
+# end is killed, and is a failure. TEST_BUILD is where the programs are, TEST_MODE how they were
+# built, which decides how patient one must be.
+set -euo pipefail
+
+build=${TEST_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)/build/release}
+mode=${TEST_MODE:-release}
+case $mode in
+    tsan) patience=20 ;; # Times the seconds that a release build on an idle machine might need.
+    asan) patience=6 ;;
+    *) patience=3 ;;
+esac
+title=$(basename "$0" .sh)
+work=$(mktemp -d "${TMPDIR:-/tmp}/syncopate-$title-XXXXXX")
+declare -A pids=()
+
+# Options of the programs come from here alone, and one thread for BLAS, as the launcher has it.
+for variable in $(compgen -e SYNCOPATE_ || true); do unset "$variable"; done
+export OPENBLAS_NUM_THREADS=1 TEST_MARK="$work"
+
+ok() { echo "ok - $*"; }
+skip() { echo "SKIPPED - $*"; }
+sanitized() { [ "$mode" != release ]; }
+
+# Say what failed and the last words of everybody.
+fail()
+{
+    local log
+    echo "not ok - $1"
+    for log in "$work"/*.log; do
+        if [ -s "$log" ]; then
+            echo "--- $(basename "$log")"
+            tail -n 15 "$log"
+        fi
+    done
+    exit 1
+}
+
+# Processes of ours that still run, wherever they came from: all inherit TEST_MARK.
+survivors()
+{
+    local directory pid
+    for directory in /proc/[0-9]*; do
+        pid=${directory#/proc/}
+        case $(cat "$directory/comm" 2>/dev/null) in syncopate*) ;; *) continue ;; esac
+        if grep -qzxF "TEST_MARK=$work" "$directory/environ" 2>/dev/null; then echo "$pid"; fi
+    done
+}
+
+clean_up()
+{
+    local code=$? pid
+    for pid in $(survivors); do
+        if [ "$code" -eq 0 ]; then
+            echo "not ok - process $pid was left behind: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+        fi
+        kill -KILL "$pid" 2>/dev/null || true
+        code=1
+    done
+    wait 2>/dev/null || true # Its news of what was killed are no news.
+    if declare -F clean_up_more >/dev/null; then clean_up_more; fi
+    rm -rf "$work"
+    exit "$code"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM
+
+# start NAME PROGRAM ARGUMENT... - a process of this test, in the background.
+start()
+{
+    local name=$1 program=$2
+    shift 2
+    "$build/$program" "$@" >"$work/$name.log" 2>&1 </dev/null &
+    pids[$name]=$!
+}
+
+# murder NAME - kill it; the shell has no news of it to tell.
+murder()
+{
+    disown "${pids[$1]}"
+    kill -KILL "${pids[$1]}"
+}
+
+running() { kill -0 "${pids[$1]}" 2>/dev/null; }
+
+# within SECONDS COMMAND... - wait until the command succeeds, patiently.
+within()
+{
+    local deadline=$((SECONDS + $1 * patience))
+    shift
+    until "$@"; do
+        if [ "$SECONDS" -gt "$deadline" ]; then return 1; fi
+        sleep 0.05
+    done
+}
+
+gone() { ! running "$1"; }
+
+# ends NAME CODE [SECONDS] - it must end with this exit code.
+ends()
+{
+    local name=$1 expected=$2 seconds=${3:-20} code=0
+    within "$seconds" gone "$name" || fail "$name does not end"
+    wait "${pids[$name]}" || code=$?
+    if [ "$code" -ne "$expected" ]; then fail "$name ended with exit code $code, not $expected"; fi
+}
+
+# says NAME PATTERN [SECONDS] - it must have said so, or say so soon.
+said() { grep -qE -- "$2" "$work/$1.log"; }
+says()
+{
+    within "${3:-10}" said "$1" "$2" || fail "$1 does not say: $2"
+}
+
+# run NAME CODE PROGRAM ARGUMENT... - start, and wait for the end.
+run()
+{
+    local name=$1 code=$2
+    shift 2
+    start "$name" "$@"
+    ends "$name" "$code" 60
+}
+
+# One clear line: what a program printed that failed. Addresses of the sanitizers' own reports and
+# assertions are none.
+one_line()
+{
+    local lines
+    lines=$(grep -cE '(error: |^syncopate[^ ]*( [a-z]+)?: )' "$work/$1.log" || true)
+    if [ "$lines" -ne 1 ]; then fail "$1 says what is wrong in $lines lines, not in one"; fi
+}
+
+nothing_runs()
+{
+    within 5 no_survivors || fail "something still runs: $(survivors | tr '\n' ' ')"
+}
+no_survivors() { [ -z "$(survivors)" ]; }
+
+# A port on loopback that nobody listens on, below those the kernel gives out by itself.
+taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+free_port()
+{
+    local port
+    for _ in $(seq 100); do
+        port=$((20000 + RANDOM % 12000))
+        if ! taken "$port"; then
+            echo "$port"
+            return
+        fi
+    done
+    fail "there is no free port"
+}
+port_is_free()
+{
+    if taken "$1"; then fail "port $1 is still taken"; fi
+}
+
+# From a run directory: a member of run.json, the hash of the model.
+member() { sed -nE "s/^ *\"$2\": \"?([^\",]*)\"?,?$/\1/p" "$1/run.json" | head -n 1; }
+model_hash() { sha256sum <"$1/model.safetensors" | cut -d ' ' -f 1; }

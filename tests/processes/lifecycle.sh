@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# lifecycle.sh - servers and workers started by hand come together in any order, say for whom they
+# wait, refuse who does not belong, and all end: at the end of the job, when one of them is lost, on
+# Ctrl-C, and with their launcher.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+small=(--data synthetic:500 --model softmax --seed 3)
+short=("${small[@]}" --epochs 2)
+endless=("${small[@]}" --steps 100000000 --checkpoint-every 0)
+silence=$patience # Seconds after which a process counts as gone.
+
+# hosts SERVERS - ports for so many servers, into $hosts and ${ports[@]}.
+hosts()
+{
+    local i
+    hosts='' ports=()
+    for ((i = 0; i < $1; i++)); do
+        ports[i]=$(free_port)
+        hosts+=${hosts:+,}127.0.0.1:${ports[i]}
+    done
+}
+# ps INDEX NAME ARGUMENT..., worker INDEX NAME ARGUMENT...
+ps() { start "$2" syncopate-ps --task-index "$1" --ps-hosts "$hosts" "${@:3}"; }
+worker() { start "$2" syncopate-worker --task-index "$1" --ps-hosts "$hosts" "${@:3}"; }
+all_free()
+{
+    local port
+    for port in "${ports[@]}"; do port_is_free "$port"; done
+}
+trains() { said "$1" "training starts"; }
+
+# --- any order ------------------------------------------------------------------------------------
+hosts 2
+worker 1 order-worker1 --workers 2 "${short[@]}"
+worker 0 order-worker0 --workers 2 "${short[@]}"
+ps 1 order-ps1 --out "$work/order-elsewhere"
+says order-worker0 "waiting [5-9] s for ps/0 at 127.0.0.1:${ports[0]}: connection refused"
+says order-ps1 "waiting [5-9] s for ps/0 at 127.0.0.1:${ports[0]}: connection refused"
+ps 0 order-ps0 --out "$work/order"
+for name in order-ps0 order-ps1 order-worker0 order-worker1; do ends "$name" 0; done
+if [ "$(member "$work/order" state)" != "done" ]; then fail "run.json does not say done"; fi
+expected=$(model_hash "$work/order")
+nothing_runs
+all_free
+ok "workers, then server 1, then server 0: they wait, say why, train, and all exit 0"
+
+# --- somebody does not come -----------------------------------------------------------------------
+hosts 2
+ps 0 missing-ps0 --out "$work/missing" --start-timeout 8
+ps 1 missing-ps1 --out "$work/missing" --start-timeout 30
+worker 0 missing-worker0 --workers 3 "${short[@]}" --start-timeout 30
+says missing-ps0 "waiting [5-9] s for worker/1 \(never seen\), worker/2 \(never seen\)" 15
+says missing-worker0 "waiting [5-9] s for ps/0 at .*: waiting (5 s for worker/1|for others)"
+for name in missing-ps0 missing-ps1 missing-worker0; do ends "$name" 4; done
+for name in missing-ps0 missing-ps1 missing-worker0; do
+    says "$name" "error: start timed out after .* waiting for worker/1 .*, worker/2"
+    one_line "$name"
+done
+nothing_runs
+all_free
+ok "a start that times out exits 4 everywhere and names who is missing"
+
+# --- who does not belong --------------------------------------------------------------------------
+hosts 1
+ps 0 belong-ps0 --out "$work/belong"
+worker 0 belong-worker0 --workers 2 "${short[@]}"
+says belong-ps0 "worker/0 joined"
+worker 1 belong-other-model --workers 2 --data synthetic:500 --seed 3 --model mlp --epochs 2
+ends belong-other-model 3
+says belong-other-model 'error: model: .*dense 10.* in the running job, .*dense 128.* in worker/1'
+one_line belong-other-model
+worker 1 belong-other-steps --workers 2 "${short[@]}" --steps 7
+ends belong-other-steps 3
+says belong-other-steps 'error: steps: 16 in the running job, 7 in worker/1'
+worker 0 belong-twin --workers 2 "${short[@]}"
+ends belong-twin 3
+says belong-twin "error: worker/0 is taken by another process"
+one_line belong-twin
+worker 2 belong-surplus --workers 2 "${short[@]}"
+ends belong-surplus 2
+says belong-surplus "task-index=2: there are 2 workers"
+one_line belong-surplus
+worker 1 belong-worker1 --workers 2 "${short[@]}"
+for name in belong-ps0 belong-worker0 belong-worker1; do ends "$name" 0; done
+ok "another model, other steps and a taken index are refused with 3, a surplus worker with 2"
+
+# --- a left-over of an old run --------------------------------------------------------------------
+hosts 1
+ps 0 old-ps0 --out "$work/old"
+worker 0 old-worker0 --workers 1 "${endless[@]}" --worker-timeout 60
+within 20 trains old-ps0 || fail "the old run does not start"
+kill -STOP "${pids[old-worker0]}"
+murder old-ps0
+within 5 gone old-ps0 || fail "the old server does not die"
+ps 0 new-ps0 --out "$work/new"
+worker 0 new-worker0 --workers 2 "${short[@]}"
+says new-ps0 "worker/0 joined"
+kill -CONT "${pids[old-worker0]}"
+ends old-worker0 195
+says old-worker0 "error: .*run"
+one_line old-worker0
+worker 1 new-worker1 --workers 2 "${short[@]}"
+for name in new-ps0 new-worker0 new-worker1; do ends "$name" 0; done
+if [ "$(model_hash "$work/new")" != "$expected" ]; then fail "the left-over changed the new run"; fi
+nothing_runs
+ok "a worker of an old run is refused with exit code 195, and the new run is as it should be"
+
+# --- somebody dies --------------------------------------------------------------------------------
+# dies VICTIM - of two servers and two workers, the victim is killed, and the job ends for all.
+dies()
+{
+    local victim=$1 name others=()
+    hosts 2
+    ps 0 "$victim-dies-ps0" --out "$work/$victim-dies" --worker-timeout "$silence"
+    ps 1 "$victim-dies-ps1" --out "$work/$victim-dies" --worker-timeout "$silence"
+    for i in 0 1; do
+        worker "$i" "$victim-dies-worker$i" --workers 2 "${endless[@]}" \
+            --worker-timeout "$silence"
+    done
+    within 20 trains "$victim-dies-ps0" || fail "training does not start"
+    sleep 0.3
+    murder "$victim-dies-$victim"
+    for name in ps0 ps1 worker0 worker1; do
+        if [ "$name" != "$victim" ]; then others+=("$victim-dies-$name"); fi
+    done
+    for name in "${others[@]}"; do
+        ends "$name" 195 30
+        says "$name" "error: .*lost ${victim%[01]}/${victim#"${victim%[01]}"}"
+        one_line "$name"
+    done
+    nothing_runs
+    all_free
+}
+for victim in worker1 ps1 ps0; do dies "$victim"; done
+ok "a killed worker, server 1 or server 0 ends the job for everybody with 195 and one line"
+
+# --- the launcher ---------------------------------------------------------------------------------
+progressed() { grep -qs '"event": "progress"' "$work/$1/events.jsonl"; }
+launch()
+{
+    start "$1" syncopate run --out "$work/$1" --ps 2 --workers 2 "${small[@]}" --steps 100000000 \
+        --worker-timeout "$silence"
+    within 20 progressed "$1" || fail "$1 makes no progress"
+}
+
+launch interrupted
+kill -INT "${pids[interrupted]}"
+ends interrupted 130
+nothing_runs
+if [ "$(member "$work/interrupted" state)" != stopped ]; then fail "run.json: not stopped"; fi
+run look 0 syncopate inspect "$work/interrupted/checkpoints"/step-*"$(member "$work/interrupted" \
+    step)"
+run score 0 syncopate evaluate "$work/interrupted" --data synthetic:500 --seed 3
+ok "Ctrl-C leaves a checkpoint that can be looked at and scored, and no process"
+
+launch killed
+murder killed
+nothing_runs
+ok "nothing survives a launcher that is killed"
+
+launch worker-killed
+for pid in $(survivors); do
+    if [ "$(cat "/proc/$pid/comm")" = syncopate-worke ]; then break; fi
+done
+kill -KILL "$pid"
+ends worker-killed 195 30
+one_line worker-killed
+nothing_runs
+ok "a worker killed under the launcher ends the job with 195"

@@ -1,0 +1,216 @@
+/* Crafted histories, one for each promise that random ones might keep by never meeting it. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/history.h"
+#include "tests/lib/suite.h"
+
+/* A history of a fixed shape without mishaps; tests change what they are about. */
+static struct history_plan calm(enum mode mode, enum work_kind kind, uint32_t servers,
+                                uint32_t workers)
+{
+    struct history_plan plan;
+    uint64_t seed = 1;
+    for (;; seed++) { /* The first seed with variables enough for several chunks. */
+        ck_assert_int_eq(history_draw(&plan, seed), STATUS_OK);
+        if (plan.job.variable_count >= 3 && plan.kind == WORK_EXACT)
+            break;
+        history_free(&plan);
+    }
+    plan.kind = kind;
+    plan.job.mode = mode;
+    plan.job.use_locking = false;
+    plan.job.micro_batch = 1;
+    plan.job.batch = 4;
+    plan.job.examples = 22; /* The last batch of an epoch has 2. */
+    plan.job.steps = 30;
+    plan.job.checkpoint_every = 0;
+    plan.faults = (struct network_faults){.delay_min_us = 900, .delay_max_us = 1000};
+    plan.queue_delay_us = 10;
+    plan.compute_us = 20000;
+    plan.phase_count = 1;
+    struct history_phase *phase = &plan.phases[0];
+    *phase = (struct history_phase){.servers = servers,
+                                    .workers = workers,
+                                    .owners_a_server = 2,
+                                    .shared_disk = true,
+                                    .chunk_bytes = 64};
+    for (uint32_t i = 0; i < HISTORY_WORKERS_MAX; i++)
+        phase->slow[i] = 1;
+    return plan;
+}
+
+static void use_optimizer(struct history_plan *plan, const char *name)
+{
+    plan->job.optimizer = optimizer_find(name)->defaults;
+    strcpy(plan->job.optimizer.name, name);
+    plan->job.schedule.learning_rate = 0.01;
+}
+
+static struct history_result finish(struct history_plan *plan)
+{
+    struct history_result result;
+    history_run(plan, &result);
+    ck_assert_msg(!result.failed, "%s", result.failure);
+    history_free(plan);
+    return result;
+}
+
+START_TEST(one_asynchronous_worker_is_serial_training)
+{
+    /* A7: the witness applies gradients in the order they came; with one worker that is the order
+     * of the batches, and each is made from all before it. */
+    struct history_plan plan = calm(MODE_ASYNC, WORK_MIXED, 2, 1);
+    use_optimizer(&plan, "adam");
+    struct history_result result = finish(&plan);
+    ck_assert_uint_eq(result.counts.staleness_max, 0);
+    ck_assert_uint_eq(result.worker_batches[0], 30);
+}
+END_TEST
+
+/* Mean staleness of W workers alike. */
+static double staleness(uint32_t workers)
+{
+    struct history_plan plan = calm(MODE_ASYNC, WORK_EXACT, 1, workers);
+    plan.job.steps = 200;
+    struct history_result result = finish(&plan);
+    return (double)result.counts.staleness_sum / (double)result.counts.applied;
+}
+
+START_TEST(equal_workers_are_stale_by_the_number_of_the_others)
+{
+    for (uint32_t workers = 1; workers <= 6; workers++) {
+        double mean = staleness(workers), expected = workers - 1.0;
+        ck_assert_double_ge(mean, expected * 0.85);
+        ck_assert_double_le(mean, expected * 1.15);
+    }
+}
+END_TEST
+
+START_TEST(a_slow_worker_holds_up_nobody_in_async_mode)
+{
+    /* A2: worker 2 takes a hundred times as long, and the others do all the rest. */
+    struct history_plan plan = calm(MODE_ASYNC, WORK_EXACT, 2, 3);
+    plan.phases[0].slow[2] = 100;
+    plan.job.steps = 90;
+    struct history_result result = finish(&plan);
+    ck_assert_uint_le(result.worker_batches[2], 2);
+    ck_assert_uint_ge(result.worker_batches[0], 40);
+    ck_assert_uint_ge(result.worker_batches[1], 40);
+}
+END_TEST
+
+START_TEST(chunks_of_one_pull_differ_in_version_without_locking)
+{
+    /* A6: seen, so that the next test means something. */
+    struct history_plan plan = calm(MODE_ASYNC, WORK_UNIFORM, 3, 4);
+    plan.faults.delay_max_us = 20000;
+    plan.compute_us = 2000;
+    struct history_result result = finish(&plan);
+    ck_assert_uint_gt(result.counts.skewed_pulls, 0);
+}
+END_TEST
+
+START_TEST(with_locking_a_variable_is_one_chunk_on_a_server)
+{
+    /* What a chunk is, is read and applied as a unit: the witness checks that whatever the mode. */
+    struct history_plan plan = calm(MODE_ASYNC, WORK_UNIFORM, 3, 4);
+    plan.job.use_locking = true;
+    plan.faults.delay_max_us = 20000;
+    plan.compute_us = 2000;
+    struct partition partition;
+    uint64_t offsets[8];
+    ck_assert_int_eq(
+        partition_make(&partition, plan.job.variables, plan.job.variable_count, 3, 64, true, NULL),
+        STATUS_OK);
+    variables_layout(plan.job.variables, plan.job.variable_count, offsets);
+    bool seen[8][3] = {{false}};
+    for (uint32_t i = 0; i < partition.chunk_count; i++) {
+        uint32_t variable = plan.job.variable_count - 1;
+        while (offsets[variable] > partition.chunks[i].first)
+            variable--;
+        ck_assert(!seen[variable][partition.chunks[i].server]);
+        seen[variable][partition.chunks[i].server] = true;
+    }
+    partition_free(&partition);
+    finish(&plan);
+}
+END_TEST
+
+START_TEST(the_bits_do_not_depend_on_how_the_work_is_spread)
+{
+    /* Against serial training each, so against one another. 4 leaves: runs of 1, 2, 3, ... */
+    for (uint32_t servers = 1; servers <= 3; servers++)
+        for (uint32_t workers = 1; workers <= 6; workers++) {
+            struct history_plan plan = calm(MODE_SYNC, WORK_MIXED, servers, workers);
+            use_optimizer(&plan, "adam");
+            plan.faults = (struct network_faults){.delay_min_us = 10,
+                                                  .delay_max_us = 20000,
+                                                  .overtake = 0.5,
+                                                  .repeat = 0.2,
+                                                  .repeat_late_us = 200000};
+            finish(&plan);
+        }
+}
+END_TEST
+
+START_TEST(one_leaf_leaves_all_but_one_worker_standing_by)
+{
+    struct history_plan plan = calm(MODE_SYNC, WORK_MIXED, 2, 4);
+    plan.job.micro_batch = 4;
+    plan.faults.straggle = 0.3; /* Some are left behind and have to catch up. */
+    plan.compute_us = 100;
+    struct history_result result = finish(&plan);
+    ck_assert_uint_gt(result.counts.moved_on, 0);
+}
+END_TEST
+
+START_TEST(a_stopped_job_goes_on_with_other_servers_and_workers)
+{
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+        for (uint32_t at = 0; at < 10; at++) {
+            struct history_plan plan =
+                calm(mode, mode == MODE_SYNC ? WORK_MIXED : WORK_EXACT, 2, 3);
+            if (mode == MODE_SYNC)
+                use_optimizer(&plan, "adam");
+            plan.phase_count = 2;
+            plan.phases[1] = plan.phases[0];
+            plan.phases[1].servers = 3;
+            plan.phases[1].workers = 2;
+            plan.phases[0].stop_after_us = 1 + at * 20000;
+            plan.phases[0].stop_process = at % 5;
+            struct history_result result = finish(&plan);
+            ck_assert_uint_eq(result.stopped, 1);
+        }
+}
+END_TEST
+
+START_TEST(three_checkpoints_are_kept)
+{
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        struct history_plan plan = calm(mode, WORK_EXACT, 2, 2);
+        plan.job.checkpoint_every = 4;
+        struct history_result result = finish(&plan);
+        ck_assert_uint_eq(result.checkpoints, CHECKPOINTS_KEPT);
+    }
+}
+END_TEST
+
+static void add_tests(TCase *tcase)
+{
+    tcase_add_test(tcase, one_asynchronous_worker_is_serial_training);
+    tcase_add_test(tcase, equal_workers_are_stale_by_the_number_of_the_others);
+    tcase_add_test(tcase, a_slow_worker_holds_up_nobody_in_async_mode);
+    tcase_add_test(tcase, chunks_of_one_pull_differ_in_version_without_locking);
+    tcase_add_test(tcase, with_locking_a_variable_is_one_chunk_on_a_server);
+    tcase_add_test(tcase, the_bits_do_not_depend_on_how_the_work_is_spread);
+    tcase_add_test(tcase, one_leaf_leaves_all_but_one_worker_standing_by);
+    tcase_add_test(tcase, a_stopped_job_goes_on_with_other_servers_and_workers);
+    tcase_add_test(tcase, three_checkpoints_are_kept);
+}
+
+int main(void)
+{
+    return suite_run("promises", add_tests);
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# unsuppressed.sh - in a build with ThreadSanitizer: whole servers and workers over the transport
+# inside one process, with nothing suppressed. (Elsewhere test_cluster alone has said it all.)
+set -euo pipefail
+
+if [ "${TEST_MODE:-release}" != tsan ]; then
+    echo "ok - nothing to add without ThreadSanitizer"
+    exit 0
+fi
+export TSAN_OPTIONS=exitcode=87:second_deadlock_stack=1 CK_RUN_CASE=memory
+exec "$TEST_BUILD/tests/threads/test_cluster"

@@ -1,0 +1,686 @@
+#include "ps/owner.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+/* One server that owns all four chunks of the small job, two workers. */
+struct fixture {
+    struct job job;
+    struct plan *plan;
+    struct owner *owner;
+    struct post post;
+    uint64_t now_us, request;
+};
+
+static void load(struct fixture *f)
+{
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    packet.message.load.plan = f->plan;
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_LOADED), 1);
+    post_clear(&f->post);
+}
+
+static void open_plan(struct fixture *f, struct job job)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = job;
+    ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(owner_create(&f->owner, f->plan, 0, 1) == STATUS_OK);
+    f->now_us = 1000;
+}
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    open_plan(f, small_job(mode, 2, 1));
+    load(f);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    post_free(&f->post);
+    owner_destroy(&f->owner);
+    plan_destroy(&f->plan);
+    job_free(&f->job);
+}
+
+/* What a worker sends for one chunk; value: of every element of the gradient. */
+struct sent {
+    uint32_t worker, chunk;
+    uint64_t step, base;
+    struct node node;
+    float value;
+    bool want;
+};
+
+static struct message_exchange exchange_of(const struct fixture *f, const struct sent *sent)
+{
+    bool sync = f->job.mode == MODE_SYNC;
+    struct batch_range batch = job_batch(&f->job, sent->step);
+    struct node node = sync ? sent->node : tree_root(batch.leaves);
+    return (struct message_exchange){
+        .chunk = sent->chunk,
+        .step = sent->step,
+        .base_version = sync ? sent->step : sent->base,
+        .gradient = true,
+        .node = node,
+        .examples = job_node_examples(&f->job, batch, node.first_leaf, node.leaf_count),
+        .want = sent->want,
+        .want_version = sent->step + 1,
+    };
+}
+
+static void send_frame(struct fixture *f, const struct sent *sent, struct frame *gradient)
+{
+    struct packet packet = {.peer = 10 + sent->worker, .payload = gradient};
+    packet.message.kind = MESSAGE_EXCHANGE;
+    packet.message.role = ROLE_WORKER;
+    packet.message.index = sent->worker;
+    packet.message.request = ++f->request;
+    packet.message.exchange = exchange_of(f, sent);
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+static void send(struct fixture *f, struct sent sent)
+{
+    send_frame(f, &sent, frame_of(sent.value, 16));
+}
+
+static void pull(struct fixture *f, uint32_t worker, uint32_t chunk, uint64_t version)
+{
+    struct packet packet = {.peer = 10 + worker};
+    packet.message.kind = MESSAGE_EXCHANGE;
+    packet.message.role = ROLE_WORKER;
+    packet.message.index = worker;
+    packet.message.request = ++f->request;
+    packet.message.exchange =
+        (struct message_exchange){.chunk = chunk, .want = true, .want_version = version};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+/* The only answer since the last look; its payload's first element in *value. */
+static struct message_result answer(struct fixture *f, float *value)
+{
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 1);
+    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RESULT);
+    struct message_result result = packet->message.result;
+    ck_assert_int_eq(result.parameters, packet->payload != NULL);
+    if (packet->payload != NULL) {
+        ck_assert_uint_eq(packet->payload->bytes, 64);
+        for (int i = 0; i < 16; i++) /* A chunk is never torn. */
+            ck_assert(((float *)packet->payload->data)[i] == ((float *)packet->payload->data)[0]);
+        if (value != NULL)
+            *value = ((float *)packet->payload->data)[0];
+    }
+    post_clear(&f->post);
+    return result;
+}
+
+static unsigned answers(struct fixture *f)
+{
+    return post_count(&f->post, TO_ROUTER, MESSAGE_RESULT) +
+           post_count(&f->post, TO_ROUTER, MESSAGE_MOVED_ON);
+}
+
+/* What the owner has counted, by way of a cut that cannot be taken or is taken at once. */
+static struct verdict_counts counts(struct fixture *f)
+{
+    struct packet packet = {.message.kind = MESSAGE_CUT};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    struct packet *cut = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT);
+    ck_assert_ptr_nonnull(cut);
+    struct verdict_counts verdicts = cut->message.cut_taken.verdicts;
+    post_clear(&f->post);
+    return verdicts;
+}
+
+static const struct node left = {0, 2}, right = {2, 2};
+
+/* --- sync ------------------------------------------------------------------------------------ */
+
+START_TEST(no_update_is_made_before_the_last_leaf_and_one_when_it_is_in)
+{
+    struct fixture f;
+    float value = -1;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, {0, 1}, 8, false});
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    send(&f, (struct sent){0, 0, 0, 0, {1, 1}, 8, true});
+    ck_assert_uint_eq(answers(&f), 0); /* Waits. */
+    send(&f, (struct sent){1, 0, 0, 0, {2, 1}, 8, false});
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    send(&f, (struct sent){1, 0, 0, 0, {3, 1}, 8, false});
+    /* The last push wanted nothing; worker 0's waiting request is released by it. */
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    post_clear(&f.post);
+    pull(&f, 1, 0, 1);
+    struct message_result result = answer(&f, &value);
+    ck_assert_uint_eq(result.version, 1);
+    ck_assert(value == -4.0f); /* 4 leaves of 8, over 8 examples, at a learning rate of 1. */
+    pull(&f, 1, 1, 0);
+    ck_assert_uint_eq(answer(&f, &value).version, 0); /* The other chunks stand where they were. */
+    ck_assert(value == 0.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_ragged_last_batch_is_divided_by_its_own_examples)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    for (uint64_t step = 0; step < 3; step++) {
+        uint32_t leaves = job_batch(&f.job, step).leaves;
+        ck_assert_uint_eq(leaves, step < 2 ? 4 : 2);
+        send(&f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
+        ck_assert_uint_eq(answer(&f, &value).version, step + 1);
+    }
+    ck_assert(value == -1.0f - 1.0f - 2.0f); /* 8 over 8, 8 and 4 examples. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(everyone_is_released_with_the_same_version_after_the_update)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 2, 0, 0, left, 8, true});
+    ck_assert_uint_eq(answers(&f), 0);
+    f.now_us += 750;
+    send(&f, (struct sent){1, 2, 0, 0, right, 8, true});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    struct outgoing *taken = f.post.taken;
+    for (int i = 0; i < 2; i++) {
+        const struct message_result *result = &taken[i].packet.message.result;
+        bool waited = taken[i].packet.peer == 10;
+        ck_assert_uint_eq(result->version, 1);
+        ck_assert(result->verdict == VERDICT_APPLIED);
+        ck_assert_uint_eq(result->held_us, waited ? 750 : 0);
+        ck_assert_uint_eq(taken[i].packet.message.request, waited ? 1 : 2);
+        ck_assert(((float *)taken[i].packet.payload->data)[0] == -2.0f);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_stale_gradient_changes_nothing_and_is_counted)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, true});
+    answer(&f, &value);
+    for (int i = 0; i < 3; i++) {
+        send(&f, (struct sent){1, 0, 0, 0, right, 1000, true});
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_STALE);
+        ck_assert_uint_eq(result.version, 1);
+        ck_assert(value == -1.0f);
+    }
+    struct verdict_counts verdicts = counts(&f);
+    ck_assert_uint_eq(verdicts.applied, 1);
+    ck_assert_uint_eq(verdicts.stale, 3);
+    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, true});
+    answer(&f, &value);
+    ck_assert(value == -2.0f); /* Nothing of the stale ones has stayed in the aggregator. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_leaf_counts_once_however_often_and_from_whomever_it_comes)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    ck_assert(answer(&f, NULL).verdict == VERDICT_DUPLICATE);
+    send(&f, (struct sent){1, 0, 0, 0, {1, 1}, 8, false}); /* Below one that is there. */
+    ck_assert(answer(&f, NULL).verdict == VERDICT_DUPLICATE);
+    send(&f, (struct sent){1, 0, 0, 0, right, 8, true});
+    ck_assert(answer(&f, &value).verdict == VERDICT_APPLIED);
+    ck_assert(value == -2.0f);
+    struct verdict_counts verdicts = counts(&f);
+    ck_assert_uint_eq(verdicts.applied, 2);
+    ck_assert_uint_eq(verdicts.duplicate, 2);
+    ck_assert_uint_eq(verdicts.stale + verdicts.rejected, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(every_gradient_received_has_one_verdict)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    uint32_t sent = 0;
+    for (uint64_t step = 0; step < 2; step++) {
+        for (uint32_t i = 0; i < 7; i++, sent++) {
+            send(&f, (struct sent){i % 2, 0, step, 0, {i % 4, 1}, 1, i == 3});
+            if (i == 1) { /* From the future, refused as made from no version. */
+                send(&f, (struct sent){0, 0, step + 1, 0, left, 1, false});
+                sent++;
+            }
+        }
+    }
+    post_clear(&f.post);
+    struct verdict_counts v = counts(&f);
+    ck_assert_uint_eq(v.applied + v.stale + v.duplicate + v.rejected, sent);
+    ck_assert_uint_eq(v.applied, 8);
+    ck_assert_uint_eq(v.rejected, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_pull_never_mixes_versions)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Chunk 0 commits alone. */
+    post_clear(&f.post);
+    /* Whoever pulls version 0 gets it of chunk 0, too. */
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        pull(&f, 1, chunk, 0);
+        ck_assert_uint_eq(answer(&f, &value).version, 0);
+        ck_assert(value == 0.0f);
+    }
+    /* Whoever pulls version 1 waits for the chunks that are not there yet. */
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        pull(&f, 1, chunk, 1);
+    ck_assert_uint_eq(answer(&f, &value).version, 1);
+    ck_assert(value == -1.0f);
+    for (uint32_t chunk = 1; chunk < 4; chunk++) {
+        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+        ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->message.result.version, 1);
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+    post_clear(&f.post);
+    pull(&f, 1, 0, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    send(&f, (struct sent){0, 0, 1, 0, left, 8, false}); /* The proof. */
+    post_clear(&f.post);
+    pull(&f, 1, 0, 0);
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 0);
+    struct packet *moved = post_find(&f.post, TO_ROUTER, MESSAGE_MOVED_ON);
+    ck_assert_ptr_nonnull(moved);
+    ck_assert_uint_eq(moved->message.moved_on.version, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(values_given_out_are_not_written_again)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    pull(&f, 1, 0, 0);
+    struct frame *held = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+    for (uint64_t step = 0; step < 6; step++) {
+        uint32_t leaves = job_batch(&f.job, step).leaves;
+        send(&f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
+        post_clear(&f.post);
+        ck_assert(((float *)held->data)[0] == 0.0f);
+    }
+    frame_release(held);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_repeated_request_takes_the_place_of_the_one_that_waits)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(&f, (struct sent){1, 0, 0, 0, right, 8, true});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    bool second = false;
+    for (size_t i = 0; i < f.post.taken_count; i++)
+        second = second || f.post.taken[i].packet.message.request == 2;
+    ck_assert(second);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    struct frame *gradient = frame_of(1, 16);
+    ((float *)gradient->data)[5] = NAN;
+    struct sent sent = {1, 3, 0, 0, right, 0, false};
+    send_frame(&f, &sent, gradient);
+    struct packet *stop = post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP);
+    ck_assert_ptr_nonnull(stop);
+    ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_TRAINING_FAILED);
+    ck_assert_str_eq(stop->message.stop.reason,
+                     "gradient is not finite: step 0, leaves 2 to 3, variable dense1/bias, from "
+                     "worker/1");
+    ck_assert(answer(&f, NULL).verdict == VERDICT_REJECTED);
+    pull(&f, 0, 3, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- async ----------------------------------------------------------------------------------- */
+
+START_TEST(an_async_gradient_is_applied_and_answered_at_once)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    for (uint64_t batch = 0; batch < 3; batch++) {
+        send(&f, (struct sent){0, 0, batch, batch, left, 8, true});
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_APPLIED);
+        ck_assert_uint_eq(result.version, batch + 1);
+        ck_assert_uint_eq(result.staleness, 0);
+    }
+    ck_assert(value == -4.0f); /* 8 over 8, 8 and 4 examples. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_duplicate_changes_nothing)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    send(&f, (struct sent){0, 0, 1, 0, left, 8, true});
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    post_clear(&f.post);
+    for (uint64_t batch = 0; batch < 2; batch++) {
+        send(&f, (struct sent){1, 0, batch, 0, left, 1000, true});
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_DUPLICATE);
+        ck_assert_uint_eq(result.version, 2);
+        ck_assert_uint_eq(result.staleness, 0);
+        ck_assert(value == -2.0f);
+    }
+    struct verdict_counts verdicts = counts(&f);
+    ck_assert_uint_eq(verdicts.applied, 2);
+    ck_assert_uint_eq(verdicts.duplicate, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(staleness_is_the_updates_since_the_version_it_was_made_from)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    const uint64_t bases[] = {0, 0, 0, 3, 1};
+    const uint64_t expected[] = {0, 1, 2, 0, 3};
+    for (uint64_t batch = 0; batch < 5; batch++) {
+        send(&f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
+        ck_assert_uint_eq(answer(&f, NULL).staleness, expected[batch]);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_gradient_out_of_order_or_out_of_place_is_rejected)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    send(&f, (struct sent){0, 0, 0, 1, left, 8, true}); /* From a version still to come. */
+    ck_assert(answer(&f, NULL).verdict == VERDICT_REJECTED);
+    struct frame *gradient = frame_of(1, 16);
+    ((float *)gradient->data)[15] = INFINITY;
+    struct sent sent = {0, 0, 0, 0, left, 0, true};
+    send_frame(&f, &sent, gradient);
+    ck_assert_ptr_nonnull(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP));
+    float value = 1;
+    struct message_result result = answer(&f, &value);
+    ck_assert(result.verdict == VERDICT_REJECTED);
+    ck_assert_uint_eq(result.version, 0);
+    ck_assert(value == 0.0f);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true}); /* Neither is held against the batch. */
+    ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
+    ck_assert_uint_eq(counts(&f).rejected, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(chunks_of_one_async_pull_may_be_at_different_versions)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    post_clear(&f.post);
+    pull(&f, 1, 0, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 1);
+    pull(&f, 1, 1, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_payload_in_flight_is_not_written)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    struct frame *held[6];
+    for (uint64_t batch = 0; batch < 6; batch++) {
+        send(&f, (struct sent){0, 0, batch, batch, left, 8, true});
+        held[batch] = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+        answer(&f, &value);
+    }
+    float expected = 0;
+    for (uint64_t batch = 0; batch < 6; batch++) {
+        expected -= 8.0f / (float)job_batch(&f.job, batch).examples;
+        ck_assert(((float *)held[batch]->data)[3] == expected);
+        frame_release(held[batch]);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- cutting and loading ---------------------------------------------------------------------- */
+
+static void cut(struct fixture *f, uint64_t step)
+{
+    struct packet packet = {.message.kind = MESSAGE_CUT, .message.cut.step = step};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
+{
+    struct fixture f;
+    struct job job = small_job(MODE_SYNC, 2, 1);
+    job.optimizer = optimizer_find("momentum")->defaults;
+    strcpy(job.optimizer.name, "momentum");
+    open_plan(&f, job);
+    load(&f);
+    cut(&f, 1);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    /* Chunk 0 makes two steps before chunk 3 has made its first. */
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+    for (uint32_t chunk = 1; chunk < 4; chunk++) {
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT), 0);
+        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+    }
+    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 8);
+    bool taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    ck_assert(taken);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_CHUNK_STATE)
+            continue;
+        ck_assert_uint_eq(packet->message.chunk_state.step, 1);
+        ck_assert_uint_eq(packet->message.chunk_state.count, 16);
+        ck_assert(((float *)packet->payload->data)[0] == -1.0f); /* Values and accumulator. */
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_cut_that_training_has_passed_is_not_taken)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
+    post_clear(&f.post);
+    cut(&f, 0);
+    bool taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    ck_assert(!taken);
+    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
+{
+    struct fixture a, b;
+    struct job job = small_job(MODE_SYNC, 2, 1);
+    job.optimizer = optimizer_find("adam")->defaults;
+    strcpy(job.optimizer.name, "adam");
+    struct job copy;
+    ck_assert(job_copy(&copy, &job) == STATUS_OK);
+    open_plan(&a, job);
+    load(&a);
+    for (uint64_t step = 0; step < 2; step++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send(&a, (struct sent){0, chunk, step, 0, tree_root(4), 3.7f + (float)chunk, false});
+    post_clear(&a.post);
+    cut(&a, 2);
+
+    open_plan(&b, copy);
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    packet.message.load.plan = b.plan;
+    packet.message.load.restore = true;
+    packet.message.load.step = 2;
+    owner_handle(b.owner, &packet, b.now_us, &b.post.outbox);
+    ck_assert_uint_eq(post_count_all(&b.post), 0);
+    ck_assert_uint_eq(post_count(&a.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 12);
+    for (int twice = 0; twice < 2; twice++) { /* Repeated states change nothing. */
+        for (size_t i = 0; i < a.post.taken_count; i++) {
+            if (a.post.taken[i].packet.message.kind != MESSAGE_CHUNK_STATE)
+                continue;
+            struct packet state = a.post.taken[i].packet;
+            frame_retain(state.payload);
+            owner_handle(b.owner, &state, b.now_us, &b.post.outbox);
+        }
+    }
+    ck_assert_uint_eq(post_count(&b.post, TO_ROUTER, MESSAGE_LOADED), 1);
+    post_clear(&a.post);
+    post_clear(&b.post);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        send(&a, (struct sent){0, chunk, 2, 0, tree_root(2), 1.3f, true});
+        send(&b, (struct sent){0, chunk, 2, 0, tree_root(2), 1.3f, true});
+        float ours, theirs;
+        ck_assert_uint_eq(answer(&a, &ours).version, 3);
+        ck_assert_uint_eq(answer(&b, &theirs).version, 3);
+        ck_assert(memcmp(&ours, &theirs, sizeof ours) == 0);
+        ck_assert(ours != 0.0f);
+    }
+    close_fixture(&a);
+    close_fixture(&b);
+}
+END_TEST
+
+START_TEST(chunk_states_that_do_not_fit_are_ignored)
+{
+    struct fixture f;
+    open_plan(&f, small_job(MODE_SYNC, 2, 1));
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    packet.message.load.restore = true;
+    owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+    const struct message_chunk_state bad[] = {
+        {.first = 8, .count = 16},          {.first = 0, .count = 15},
+        {.first = 0, .count = 17},          {.first = 0, .count = 16, .array = 1},
+        {.first = UINT64_MAX, .count = 16}, {.first = 0, .count = UINT64_MAX},
+        {.first = 64, .count = 16},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(5, 16)};
+        state.message.chunk_state = bad[i];
+        owner_handle(f.owner, &state, f.now_us, &f.post.outbox);
+    }
+    struct packet empty = {.message.kind = MESSAGE_CHUNK_STATE};
+    empty.message.chunk_state = (struct message_chunk_state){.first = 0, .count = 16};
+    owner_handle(f.owner, &empty, f.now_us, &f.post.outbox);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(chunks_are_dealt_over_owners_and_each_is_somebodys)
+{
+    struct job job = small_job(MODE_SYNC, 1, 2);
+    struct plan *plan;
+    struct error error;
+    ck_assert(plan_create(&plan, &job, 1, 1, &error) == STATUS_OK);
+    uint32_t seen[3] = {0};
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
+        if (plan->partition.chunks[i].server != 1)
+            continue;
+        uint32_t owner = owner_of_chunk(plan, i, 2);
+        ck_assert_uint_lt(owner, 2);
+        seen[owner]++;
+    }
+    ck_assert_uint_eq(seen[0], 1);
+    ck_assert_uint_eq(seen[1], 1);
+    struct owner *idle; /* More owners than chunks: the last has nothing and says so at once. */
+    struct post post = {0};
+    ck_assert(owner_create(&idle, plan, 2, 3) == STATUS_OK);
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    owner_handle(idle, &packet, 0, &post.outbox);
+    ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_LOADED), 1);
+    packet.message.kind = MESSAGE_CUT;
+    owner_handle(idle, &packet, 0, &post.outbox);
+    ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_OWNER_CUT), 1);
+    owner_destroy(&idle);
+    post_free(&post);
+    plan_destroy(&plan);
+    job_free(&job);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, no_update_is_made_before_the_last_leaf_and_one_when_it_is_in);
+    tcase_add_test(t, the_ragged_last_batch_is_divided_by_its_own_examples);
+    tcase_add_test(t, everyone_is_released_with_the_same_version_after_the_update);
+    tcase_add_test(t, a_stale_gradient_changes_nothing_and_is_counted);
+    tcase_add_test(t, a_leaf_counts_once_however_often_and_from_whomever_it_comes);
+    tcase_add_test(t, every_gradient_received_has_one_verdict);
+    tcase_add_test(t, a_pull_never_mixes_versions);
+    tcase_add_test(t, the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it);
+    tcase_add_test(t, values_given_out_are_not_written_again);
+    tcase_add_test(t, a_repeated_request_takes_the_place_of_the_one_that_waits);
+    tcase_add_test(t, a_gradient_that_is_not_finite_ends_the_job_naming_where);
+    tcase_add_test(t, an_async_gradient_is_applied_and_answered_at_once);
+    tcase_add_test(t, an_async_duplicate_changes_nothing);
+    tcase_add_test(t, staleness_is_the_updates_since_the_version_it_was_made_from);
+    tcase_add_test(t, an_async_gradient_out_of_order_or_out_of_place_is_rejected);
+    tcase_add_test(t, chunks_of_one_async_pull_may_be_at_different_versions);
+    tcase_add_test(t, an_async_payload_in_flight_is_not_written);
+    tcase_add_test(t, a_cut_is_every_chunk_as_of_its_step_though_training_runs_on);
+    tcase_add_test(t, a_cut_that_training_has_passed_is_not_taken);
+    tcase_add_test(t, what_was_cut_loads_and_goes_on_with_the_same_bits);
+    tcase_add_test(t, chunk_states_that_do_not_fit_are_ignored);
+    tcase_add_test(t, chunks_are_dealt_over_owners_and_each_is_somebodys);
+}
+
+int main(void)
+{
+    return suite_run("owner", add);
+}
