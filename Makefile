@@ -18,7 +18,7 @@ PKGS    := libzmq libprotobuf-c openblas zlib jansson libsodium
 TESTPKG := check
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-           -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation -Werror
+           -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation -Wno-unknown-warning-option -Werror
 # -ffp-contract=off: the same bits on every instruction set (design.md section 3). The two
 # -fno- flags only promise that nobody reads errno or traps, so that loops can be vectorised.
 CFLAGS  ?= -O3 -g
@@ -50,7 +50,7 @@ TESTLIB  := $(call objects,tests/lib)
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
-THREADS   := $(call programs,threads)
+THREADS   := $(call programs,threads) $(call scripts,threads)
 SIMULATED := $(call programs,simulated)
 PROCESSES := $(call programs,processes) $(call scripts,processes)
 TESTS     := $(UNIT) $(THREADS) $(SIMULATED) $(PROCESSES)

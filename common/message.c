@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "proto/syncopate.pb-c.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -783,6 +784,20 @@ out:
     free(pointers);
     free(servers);
     return status;
+}
+
+enum status job_digest(const struct job *job, uint8_t digest[DIGEST_BYTES])
+{
+    uint8_t *bytes;
+    uint32_t count;
+    struct job nameless = *job;
+    nameless.data[0] = '\0';
+    enum status status = job_encode(&nameless, &bytes, &count);
+    if (status != STATUS_OK)
+        return status;
+    hash_bytes(bytes, count, digest);
+    free(bytes);
+    return STATUS_OK;
 }
 
 static enum status take_job(const Syncopate__Job *wire, struct job *job)

@@ -309,4 +309,8 @@ bool message_may_have_payload(enum message_kind kind);
 enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count);
 enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, struct error *error);
 
+/* What JOIN says of the declaration. The data set's name is left out, because each host may have
+ * its own; the digest of the data is in. */
+enum status job_digest(const struct job *job, uint8_t digest[DIGEST_BYTES]);
+
 #endif

@@ -17,6 +17,7 @@ int command_exit_code(enum status status)
         return EXIT_DONE;
     case STATUS_MISMATCH:
         return EXIT_MISMATCH;
+    case STATUS_INVALID: /* A file that is damaged. */
     case STATUS_NOT_FOUND:
     case STATUS_EXISTS:
     case STATUS_IO:

@@ -41,7 +41,6 @@ struct history_plan {
     enum work_kind kind;
     struct network_faults faults;
     uint64_t queue_delay_us, start_within_us, compute_us, time_limit_us;
-    double failing_writes; /* Share of the writes that fail, but for the last phase. */
     struct history_phase phases[HISTORY_PHASES_MAX];
     uint32_t phase_count;
     struct simulator_tamper tamper;

@@ -65,7 +65,7 @@ struct simulated_server {
     struct cores cores;
     struct outbox outbox; /* Of the router thread. */
     bool over;
-    uint64_t *queue_until_us; /* [2 * (owners + 1) + owners] see simulator.c. */
+    uint64_t *queue_until_us; /* [3 * owners + 2] when the last item of each queue arrives. */
 };
 
 struct simulator {

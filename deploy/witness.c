@@ -84,7 +84,10 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
     w->chunks = calloc(partition->chunk_count, sizeof *w->chunks);
     w->held = calloc((size_t)partition->chunk_count * w->job->worker_count, sizeof *w->held);
     w->owners = calloc((size_t)owners_a_server * w->job->server_count, sizeof *w->owners);
-    if (w->chunks == NULL || w->held == NULL || w->owners == NULL)
+    w->cuts_taken = calloc((size_t)owners_a_server * w->job->server_count, sizeof *w->cuts_taken);
+    w->given = calloc(w->job->worker_count, w->job->steps);
+    if (w->chunks == NULL || w->held == NULL || w->owners == NULL || w->cuts_taken == NULL ||
+        w->given == NULL)
         return STATUS_MEMORY;
     for (uint32_t i = 0; i < partition->chunk_count; i++)
         if (init_chunk(w, &w->chunks[i]) != STATUS_OK)
@@ -108,6 +111,8 @@ void witness_free(struct witness *witness)
     free(witness->chunks);
     free(witness->held);
     free(witness->owners);
+    free(witness->cuts_taken);
+    free(witness->given);
     model_state_free(&witness->state);
     memset(witness, 0, sizeof *witness);
 }
@@ -281,6 +286,12 @@ static void check_cut(struct witness *w, uint32_t server, const struct message *
 {
     const struct verdict_counts *seen = &w->owners[server * w->owners_a_server + message->index];
     const struct verdict_counts *said = &message->cut_taken.verdicts;
+    uint64_t *taken = &w->cuts_taken[server * w->owners_a_server + message->index];
+    if (message->cut_taken.taken)
+        *taken = message->cut_taken.step + 1;
+    else if (message->cut_taken.step < *taken)
+        witness_fail(w, "owner %u of ps/%u takes back its cut at step %" PRIu64, message->index,
+                     server, message->cut_taken.step);
     w->counts.cuts++;
     if (seen->applied != said->applied || seen->stale != said->stale ||
         seen->duplicate != said->duplicate || seen->rejected != said->rejected)
@@ -307,6 +318,13 @@ static void check_moved_on(struct witness *w, const struct message *message)
 {
     w->counts.moved_on++;
     w->expected.answered = true;
+    /* The version before stays until a gradient made from this one proves that all chunks have it.
+     */
+    const struct witness_chunk *chunk = &w->chunks[message->moved_on.chunk];
+    if (w->expected.want_version + 1 == chunk->version && chunk->leaves_in == 0 &&
+        chunk->version > w->first_step)
+        witness_fail(w, "chunk %u has given up version %" PRIu64 " too early",
+                     message->moved_on.chunk, w->expected.want_version);
     if (message->moved_on.version != w->chunks[message->moved_on.chunk].version ||
         w->expected.want_version >= message->moved_on.version)
         witness_fail(w, "chunk %u has not moved on from version %" PRIu64, message->moved_on.chunk,
@@ -378,6 +396,8 @@ void witness_work(struct witness *witness, uint32_t worker, uint64_t step, bool 
     struct witness *w = witness;
     struct witness_held *held = held_by(w, worker);
     w->counts.pulls++;
+    if (w->job->mode == MODE_ASYNC && !enough && w->given[worker * w->job->steps + step]++)
+        witness_fail(w, "worker/%u is given batch %" PRIu64 " again", worker, step);
     for (uint32_t i = 0; i < w->partition->chunk_count && !w->failed; i++) {
         const struct chunk_range *range = &w->partition->chunks[i];
         held[i].check = check_of(w, i, parameters);
@@ -391,7 +411,6 @@ void witness_work(struct witness *witness, uint32_t worker, uint64_t step, bool 
         if (held[i].own > w->chunks[i].version)
             witness_fail(w, "chunk %u lost an update", i);
     }
-    (void)enough;
 }
 
 void witness_computed(struct witness *witness, uint32_t worker, const float *parameters)

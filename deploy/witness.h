@@ -74,6 +74,8 @@ struct witness {
     struct witness_chunk *chunks;  /* [chunk_count] */
     struct witness_held *held;     /* [worker_count][chunk_count] */
     struct verdict_counts *owners; /* [server_count][owners_a_server] */
+    uint64_t *cuts_taken;          /* The same: step after that of the latest cut taken. */
+    uint8_t *given;                /* Async: [worker_count][steps] 1: the batch was given to it. */
     struct witness_expected expected;
     struct witness_counts counts;
     bool failed;

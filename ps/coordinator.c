@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/pages.h"
 #include "ps/leases.h"
 #include "ps/ledger.h"
@@ -353,9 +352,8 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
     c->job_bytes = c->upload.bytes;
     c->job_size = c->upload.total;
     c->upload.bytes = NULL;
-    hash_bytes(c->job_bytes, c->job_size, c->job_digest);
     struct frame *copy = frame_create(c->job_size);
-    if (copy == NULL ||
+    if (copy == NULL || job_digest(&c->job, c->job_digest) != STATUS_OK ||
         membership_init(&c->membership, job->server_count, job->worker_count) != STATUS_OK) {
         frame_release(copy);
         fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/pages.h"
 
 #define JOIN_INTERVAL_US 250000u
@@ -71,11 +70,12 @@ enum status session_create(struct session **session, const struct session_option
     s->started_us = s->state_us = s->heard_us = s->waited_us = now_us;
     s->chunks = calloc(options->partition->chunk_count, sizeof *s->chunks);
     enum status status = job_encode(options->job, &s->job_bytes, &s->job_size);
+    if (status == STATUS_OK)
+        status = job_digest(options->job, s->job_digest);
     if (s->chunks == NULL || status != STATUS_OK) {
         session_destroy(session);
         return STATUS_MEMORY;
     }
-    hash_bytes(s->job_bytes, s->job_size, s->job_digest);
     return STATUS_OK;
 }
 
@@ -509,14 +509,17 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
             trainer_done(s, now_us, outbox);
             break;
         case MESSAGE_STOP:
-            if (s->state == JOINING)
+            if (s->state == JOINING) {
+                /* Server 0 may have let it in already, and then must tell the others. */
+                send_to(s, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
                 end(s, (int)message->stop.exit_code, "stopped before training started", now_us,
                     outbox);
-            else if (message->stop.exit_code == EXIT_INTERRUPTED ||
-                     message->stop.exit_code == EXIT_TERMINATED)
+            } else if (message->stop.exit_code == EXIT_INTERRUPTED ||
+                       message->stop.exit_code == EXIT_TERMINATED) {
                 send_to(s, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
-            else
+            } else {
                 fail(s, (int)message->stop.exit_code, message->stop.reason, now_us, outbox);
+            }
             break;
         default:
             assert(!"a message that sessions do not take");

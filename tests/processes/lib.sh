@@ -14,8 +14,8 @@ set -euo pipefail
 build=${TEST_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)/build/release}
 mode=${TEST_MODE:-release}
 case $mode in
-    tsan) patience=20 ;; # Times the seconds that a release build on an idle machine might need.
-    asan) patience=6 ;;
+    tsan) patience=8 ;; # Times the seconds that a release build on an idle machine might need.
+    asan) patience=4 ;;
     *) patience=3 ;;
 esac
 title=$(basename "$0" .sh)

@@ -4,6 +4,10 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+if [ "$mode" = tsan ]; then
+    skip "wrong input under ThreadSanitizer: it ends before threads matter"
+    exit 0
+fi
 quick=(--data synthetic:200 --model softmax --steps 5 --quiet)
 count=0
 
@@ -190,9 +194,11 @@ else
 fi
 
 # --- damaged checkpoints ----------------------------------------------------------------------------
-# A run stopped at step 30 with checkpoints at 10, 20 and 30.
+# A run of 30 steps with checkpoints at 10, 20 and 30; slow, because one that falls due while the one
+# before is being written is skipped.
 long=(--data synthetic:200 --model softmax)
-run thirty 0 syncopate run "${long[@]}" --steps 30 --checkpoint-every 10 --ps 2 --out "$work/thirty"
+run thirty 0 syncopate run "${long[@]}" --steps 30 --checkpoint-every 10 --ps 2 \
+    --slow 0:300,1:300 --out "$work/thirty"
 straight=$work/straight
 run straight 0 syncopate run "${long[@]}" --steps 40 --out "$straight"
 part() { echo "$1/checkpoints/step-$(printf %012d "$2")/part-0-of-2.safetensors"; }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/pages.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -103,11 +102,7 @@ static struct packet join_of(struct fixture *f, enum role role, uint32_t index)
     snprintf(join->host, sizeof join->host, "host%u", index);
     memset(join->probe_digest, (int)role, sizeof join->probe_digest);
     if (role == ROLE_WORKER) {
-        uint8_t *bytes;
-        uint32_t count;
-        ck_assert(job_encode(&f->job, &bytes, &count) == STATUS_OK);
-        hash_bytes(bytes, count, join->job_digest);
-        free(bytes);
+        ck_assert(job_digest(&f->job, join->job_digest) == STATUS_OK);
     }
     return packet;
 }
@@ -327,6 +322,21 @@ static void check_refused(struct fixture *f, struct packet packet, enum refusal 
     ck_assert_ptr_null(told(f, peer, MESSAGE_WELCOME));
     post_clear(&f->post);
 }
+
+START_TEST(a_host_may_have_its_own_name_for_the_data)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    gather(&f);
+    strcpy(f.job.data, "/mnt/elsewhere/fashion");
+    join(&f, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(told(&f, 11, MESSAGE_WELCOME));
+    f.job.data_digest[0] ^= 1; /* But not other data. */
+    join(&f, ROLE_WORKER, 0);
+    ck_assert_ptr_null(told(&f, 10, MESSAGE_WELCOME));
+    close_fixture(&f);
+}
+END_TEST
 
 START_TEST(who_does_not_belong_is_refused_with_the_reason)
 {
@@ -942,6 +952,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_declaration_that_stops_coming_makes_room_for_another);
     tcase_add_test(t, it_starts_once_when_all_are_there_in_whatever_order);
     tcase_add_test(t, a_worker_with_another_job_is_told_what_differs);
+    tcase_add_test(t, a_host_may_have_its_own_name_for_the_data);
     tcase_add_test(t, who_does_not_belong_is_refused_with_the_reason);
     tcase_add_test(t, arithmetic_may_differ_where_bits_are_not_promised);
     tcase_add_test(t, a_process_of_another_run_is_refused);

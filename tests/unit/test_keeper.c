@@ -154,22 +154,27 @@ static void start(struct fixture *f)
     }
 }
 
-START_TEST(a_cut_becomes_a_checkpoint_that_reads_back)
+static void check_checkpoint(const struct fixture *f, uint64_t step)
 {
-    struct fixture f;
     struct checkpoint_reader reader;
     struct error error;
     char path[DISK_PATH_MAX];
-    open_fixture(&f, "auto");
-    start(&f);
-    write_checkpoint(&f, 4);
-    checkpoint_path(path, f.out, 4);
+    checkpoint_path(path, f->out, step);
     ck_assert_msg(checkpoint_open(&reader, &disk_posix, path, &error) == STATUS_OK, "%s",
                   error.text);
     for (uint32_t array = 0; array < 2; array++)
         for (uint32_t i = 0; i < 64; i++)
-            ck_assert(reader.arrays[array][i] == value_of(4, i / 16, array));
+            ck_assert(reader.arrays[array][i] == value_of(step, i / 16, array));
     checkpoint_close(&reader);
+}
+
+START_TEST(a_cut_becomes_a_checkpoint_that_reads_back)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 4);
+    check_checkpoint(&f, 4);
     close_fixture(&f);
 }
 END_TEST
@@ -326,8 +331,19 @@ START_TEST(states_that_are_no_chunk_are_ignored)
     frame_release(empty.payload);
     empty.payload = NULL;
     give(&f, 0, empty);
+    for (uint32_t count = 15; count <= 17; count++) { /* Of the wrong size, said or not. */
+        for (int said = 0; said < 2; said++) {
+            struct packet packet = state_of(4, 0, 0);
+            frame_release(packet.payload);
+            packet.payload = count == 16 ? frame_create(63) : frame_of(1, count);
+            packet.message.chunk_state.count = said ? count : 16;
+            give(&f, 0, packet);
+        }
+    }
     ck_assert_uint_eq(post_count_all(&f.post), 0);
-    ck_assert(cut(&f, 0, 0, 4).written);
+    ck_assert(cut(&f, 0, 1, 4).written);
+    write_checkpoint(&f, 4);
+    check_checkpoint(&f, 4);
     close_fixture(&f);
 }
 END_TEST

@@ -351,6 +351,7 @@ START_TEST(pages_lie_within_the_declaration)
     page.page.len = 953;
     REFUSES(page.offset = 2048);
     page.page.len = 1;
+    REFUSES(page.offset = 1);
     page.offset = 0;
     TAKES(page.total = JOB_BYTES_MAX);
     REFUSES(page.total = JOB_BYTES_MAX + 1);

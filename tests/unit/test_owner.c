@@ -357,6 +357,21 @@ START_TEST(a_repeated_request_takes_the_place_of_the_one_that_waits)
 }
 END_TEST
 
+START_TEST(whoever_waits_for_a_later_version_is_not_given_an_earlier_one)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    pull(&f, 1, 0, 2);
+    for (uint64_t step = 0; step < 2; step++) {
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 0);
+        send(&f, (struct sent){0, 0, step, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 1 + (unsigned)step);
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where)
 {
     struct fixture f;
@@ -666,6 +681,7 @@ static void add(TCase *t)
     tcase_add_test(t, the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it);
     tcase_add_test(t, values_given_out_are_not_written_again);
     tcase_add_test(t, a_repeated_request_takes_the_place_of_the_one_that_waits);
+    tcase_add_test(t, whoever_waits_for_a_later_version_is_not_given_an_earlier_one);
     tcase_add_test(t, a_gradient_that_is_not_finite_ends_the_job_naming_where);
     tcase_add_test(t, an_async_gradient_is_applied_and_answered_at_once);
     tcase_add_test(t, an_async_duplicate_changes_nothing);

@@ -328,8 +328,8 @@ START_TEST(every_kind_of_bad_exchange_is_refused_and_counted)
     BAD(REFUSAL_MALFORMED, (WITHOUT_PAYLOAD, packet.payload = frame_create(0)));
     BAD(REFUSAL_MALFORMED, (WITHOUT_PAYLOAD, packet.payload = frame_create(63)));
     BAD(REFUSAL_MALFORMED, m->exchange.gradient = false); /* And yet a payload. */
-    BAD(REFUSAL_MALFORMED, m->exchange.step = 6);
-    BAD(REFUSAL_MALFORMED, m->exchange.step = UINT64_MAX);
+    BAD(REFUSAL_MALFORMED, m->exchange.step = m->exchange.base_version = 6);
+    BAD(REFUSAL_MALFORMED, m->exchange.step = m->exchange.base_version = UINT64_MAX);
     BAD(REFUSAL_MALFORMED, m->exchange.node.leaf_count = 0);
     BAD(REFUSAL_MALFORMED, m->exchange.node.leaf_count = 3);
     BAD(REFUSAL_MALFORMED, m->exchange.node.first_leaf = 1);

@@ -446,6 +446,43 @@ START_TEST(async_work_is_leased_computed_and_handed_back_in_order)
 }
 END_TEST
 
+START_TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f); /* With batches 0 and 1. */
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 0});
+    answer_all(&f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 1});
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 6}); /* There is no such. */
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 2});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_start_that_overtakes_its_welcome_is_taken)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    tick(&f, 0);
+    struct message message = {.kind = MESSAGE_START, .run_id = RUN};
+    message.start = (struct message_start){0, 1, 2, 1, 6};
+    give(&f, 0, message);
+    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->run_id, RUN);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    give(&f, 0, (struct message){.kind = MESSAGE_WELCOME, .run_id = RUN});
+    give(&f, 0, message);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk)
 {
     struct fixture f;
@@ -705,6 +742,8 @@ static void add(TCase *t)
     tcase_add_test(t, training_ends_at_the_last_version_that_server_0_names);
     tcase_add_test(t, reports_carry_the_times_of_the_exchange_before);
     tcase_add_test(t, async_work_is_leased_computed_and_handed_back_in_order);
+    tcase_add_test(t, a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated);
+    tcase_add_test(t, a_start_that_overtakes_its_welcome_is_taken);
     tcase_add_test(t, the_staleness_of_a_gradient_is_that_of_its_stalest_chunk);
     tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
     tcase_add_test(t, a_rejected_gradient_ends_the_job);
