@@ -25,6 +25,7 @@ struct endpoint {
     struct memory_transport *transport;
     char address[ADDRESS_MAX]; /* Listening: its own; connecting: the listener's. */
     bool listening;
+    size_t max_payload;
     int event;
     uint64_t name; /* What a listener calls this connecting endpoint. */
     struct letter *first, **last;
@@ -56,13 +57,14 @@ static struct endpoint *find_name(struct memory_transport *transport, uint64_t n
 }
 
 static enum status endpoint_new(struct memory_transport *transport, bool listening,
-                                struct endpoint **endpoint)
+                                size_t max_payload, struct endpoint **endpoint)
 {
     struct endpoint *e = calloc(1, sizeof *e);
     if (e == NULL)
         return STATUS_MEMORY;
     e->transport = transport;
     e->listening = listening;
+    e->max_payload = max_payload;
     e->last = &e->first;
     e->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (e->event < 0) {
@@ -85,9 +87,8 @@ static enum status memory_listen(struct transport *transport, const char *addres
                                  size_t max_payload, char bound[ADDRESS_MAX],
                                  struct endpoint **endpoint, struct error *error)
 {
-    (void)max_payload;
     struct memory_transport *t = (struct memory_transport *)transport;
-    enum status status = endpoint_new(t, true, endpoint);
+    enum status status = endpoint_new(t, true, max_payload, endpoint);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make an endpoint");
     pthread_mutex_lock(&t->lock);
@@ -114,9 +115,8 @@ static enum status memory_connect(struct transport *transport, const char *addre
                                   size_t max_payload, struct endpoint **endpoint,
                                   struct error *error)
 {
-    (void)max_payload;
     struct memory_transport *t = (struct memory_transport *)transport;
-    enum status status = endpoint_new(t, false, endpoint);
+    enum status status = endpoint_new(t, false, max_payload, endpoint);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make an endpoint");
     snprintf((*endpoint)->address, ADDRESS_MAX, "%s", address);
@@ -144,6 +144,8 @@ static enum status memory_send(struct endpoint *endpoint, uint64_t peer, const v
 
     pthread_mutex_lock(&t->lock);
     struct endpoint *to = endpoint->listening ? find_name(t, peer) : find(t, endpoint->address);
+    if (to != NULL && payload != NULL && payload->bytes > to->max_payload)
+        to = NULL; /* As good as gone: the other transport closes the connection. */
     if (to != NULL) {
         *to->last = letter;
         to->last = &letter->next;
