@@ -79,9 +79,8 @@ static enum status deal_chunks(struct plan *plan, const struct variable *variabl
     struct partition partition;
     if (plan->options.ps == 0)
         return STATUS_OK;
-    enum status status =
-        partition_make(&partition, variables, count, plan->options.ps, plan->options.chunk_bytes,
-                       plan->job.use_locking, error);
+    enum status status = partition_make(&partition, variables, count, plan->options.ps,
+                                        plan->options.chunk_bytes, plan->job.use_locking, error);
     if (status != STATUS_OK)
         return status;
     plan->chunks = partition.chunk_count;

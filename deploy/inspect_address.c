@@ -7,8 +7,8 @@
 #include "common/message.h"
 #include "common/transport.h"
 
-#define WAIT_MS    50
-#define REPEAT_US  500000u
+#define WAIT_MS     50
+#define REPEAT_US   500000u
 #define DIAGNOSE_MS 1000
 
 /* "key: value, key: value" as one pair a line. */

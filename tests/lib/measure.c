@@ -25,8 +25,7 @@ static struct spread spread_of(double *seconds)
 }
 
 void measure_pair(void (*a)(void *context), void *a_context, void (*b)(void *context),
-                  void *b_context, unsigned calls, struct spread *a_spread,
-                  struct spread *b_spread)
+                  void *b_context, unsigned calls, struct spread *a_spread, struct spread *b_spread)
 {
     double a_seconds[MEASURE_ROUNDS], b_seconds[MEASURE_ROUNDS];
     a(a_context); /* Warm up. */

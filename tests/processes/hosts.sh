@@ -25,6 +25,10 @@ if [ "$(id -u)" -ne 0 ] || ! ip netns add "$tag-0" 2>/dev/null; then
     skip "several hosts: network namespaces need root and the ip program"
     exit 0
 fi
+if ! ip netns exec "$tag-0" true 2>/dev/null; then
+    skip "several hosts: programs cannot be run in a namespace here (a chroot, perhaps)"
+    exit 0
+fi
 if ! ip link add "$tag" type bridge 2>/dev/null; then
     skip "several hosts: this kernel makes no bridges"
     exit 0

@@ -27,7 +27,7 @@
 
 #define SERVERS_MAX      3
 #define WORKERS_MAX      4
-#define DEADLINE_SECONDS 60.0 /* Of whatever this test waits for itself. */
+#define DEADLINE_SECONDS 30.0 /* Of whatever this test waits for itself. */
 
 /* Two epochs of seven steps make 14; the last batch of an epoch has 4 examples, one leaf. */
 #define EXAMPLES 100
@@ -421,7 +421,8 @@ static void cluster_run(struct cluster *cluster, int exit_code)
                       cluster->servers[i].exit_code, cluster->servers[i].reason.text);
 }
 
-/* --- what must come out ------------------------------------------------------------------------ */
+/* --- what must come out ------------------------------------------------------------------------
+ */
 
 /* The job in one loop over the whole space, as solo.c does it: no chunks, no threads. */
 static float *serial_reference(const struct cluster *cluster)
@@ -512,7 +513,8 @@ static void check_done(const struct cluster *cluster)
     check_model(cluster);
 }
 
-/* --- sync --------------------------------------------------------------------------------------- */
+/* --- sync ---------------------------------------------------------------------------------------
+ */
 
 /* A little time that depends on worker and step, so that the order of arrival changes. */
 static void compute_for_a_while(struct worker *worker, const struct work *work)
@@ -542,7 +544,8 @@ static void sync_equals_the_serial_reference(bool zmq, int shape, const char *op
     cluster_close(&cluster);
 }
 
-/* --- async -------------------------------------------------------------------------------------- */
+/* --- async --------------------------------------------------------------------------------------
+ */
 
 static const struct script script_integers = {leaf_integers, NULL};
 
@@ -644,7 +647,8 @@ static void async_is_not_slowed_by_a_worker_that_stops_calling(bool zmq)
     cluster_close(&cluster);
 }
 
-/* --- stopping ------------------------------------------------------------------------------------ */
+/* --- stopping ------------------------------------------------------------------------------------
+ */
 
 /* At the fourth push of worker 0 somebody asks for a stop. */
 static void ask_for_a_stop(struct worker *worker, const struct work *work)
@@ -688,7 +692,8 @@ static void a_stopped_run_goes_on(bool zmq, enum mode mode, int exit_code)
     cluster_close(&cluster);
 }
 
-/* --- the tests, once over each transport ---------------------------------------------------------- */
+/* --- the tests, once over each transport
+ * ---------------------------------------------------------- */
 
 #define OVER_BOTH(name, call)                                                                      \
     START_TEST(name)                                                                               \
