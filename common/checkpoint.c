@@ -1,5 +1,6 @@
 #include "common/checkpoint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -444,6 +445,7 @@ static enum status measure_space(const struct opening *opening)
 {
     struct checkpoint_reader *reader = opening->reader;
     const struct job *job = &reader->manifest.job;
+    assert(opening->optimizer != NULL); /* job_check has looked it up. */
     uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
     if (offsets == NULL)
         return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);

@@ -563,6 +563,7 @@ uint64_t job_steps_per_epoch(const struct job *job)
 struct batch_range job_batch(const struct job *job, uint64_t step)
 {
     uint64_t steps_per_epoch = job_steps_per_epoch(job);
+    assert(steps_per_epoch > 0);
     uint64_t first = step % steps_per_epoch * job->batch;
     uint64_t rest = job->examples - first;
     uint32_t examples = rest < job->batch ? (uint32_t)rest : job->batch;

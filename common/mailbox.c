@@ -1,5 +1,6 @@
 #include "common/mailbox.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static enum status grow(struct mailbox *mailbox)
     struct outgoing *ring = malloc(capacity * sizeof *ring);
     if (ring == NULL)
         return STATUS_MEMORY;
+    assert(mailbox->count <= mailbox->capacity);
     for (size_t i = 0; i < mailbox->count; i++)
         ring[i] = mailbox->ring[(mailbox->first + i) % mailbox->capacity];
     free(mailbox->ring);
@@ -49,6 +51,7 @@ enum status mailbox_post(struct mailbox *mailbox, const struct outgoing *item)
     pthread_mutex_lock(&mailbox->lock);
     bool was_empty = mailbox->count == 0;
     enum status status = mailbox->count < mailbox->capacity ? STATUS_OK : grow(mailbox);
+    assert(status != STATUS_OK || mailbox->capacity > 0);
     if (status == STATUS_OK)
         mailbox->ring[(mailbox->first + mailbox->count++) % mailbox->capacity] = *item;
     pthread_mutex_unlock(&mailbox->lock);
@@ -69,6 +72,7 @@ bool mailbox_take(struct mailbox *mailbox, struct outgoing *item)
     pthread_mutex_lock(&mailbox->lock);
     bool there = mailbox->count > 0;
     if (there) {
+        assert(mailbox->capacity > 0);
         *item = mailbox->ring[mailbox->first];
         mailbox->first = (mailbox->first + 1) % mailbox->capacity;
         mailbox->count--;

@@ -121,7 +121,7 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
     if (number && row->max < 1e9)
         snprintf(range, sizeof range, "%.10g to %.10g", row->min, row->max);
     else if (row->kind == OPTION_KIND_BYTES)
-        snprintf(range, sizeof range, "%.0f to 1G", row->min);
+        snprintf(range, sizeof range, "%.0f to %.0fM", row->min, row->max / (1 << 20));
     else if (number)
         snprintf(range, sizeof range, "at least %.10g", row->min);
     if (row->fallback)
@@ -143,8 +143,9 @@ static void print_row(FILE *out, const struct option_row *row)
     fprintf(out, "%*s", HELP_INDENT - column, "");
     char bounds[200], text[600];
     describe_bounds(row, bounds, sizeof bounds);
-    const char *names =
-        row->choice && strcmp(row->metavar, "NAME") == 0 ? row->choice->expected() : NULL;
+    const char *names = row->choice && row->metavar && strcmp(row->metavar, "NAME") == 0
+                            ? row->choice->expected()
+                            : NULL;
     snprintf(text, sizeof text, "%s%s%s%s%s", row->help, names ? " One of " : "",
              names ? names : "", names ? "." : "", bounds);
     print_wrapped(out, text, HELP_INDENT, HELP_INDENT);

@@ -114,7 +114,7 @@ static enum status check_model(struct plan *plan, struct error *error)
 
 static enum status check_paths(const struct plan *plan, struct error *error)
 {
-    struct stat there;
+    struct stat there = {0};
     const char *data = plan->options.data, *restore = plan->options.restore;
     if (!data_is_built_in(data) && stat(data, &there) != 0)
         return error_set(error, STATUS_NOT_FOUND, "--data=%s: %s", data, strerror(errno));

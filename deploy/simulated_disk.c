@@ -145,7 +145,8 @@ static enum status remove_tree(void *context, const char *path, struct error *er
             continue;
         }
         free(file->data);
-        *file = disk->files[--disk->file_count];
+        disk->file_count--;
+        memmove(file, file + 1, (disk->file_count - i) * sizeof *file);
     }
     return STATUS_OK;
 }

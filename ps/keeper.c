@@ -1,5 +1,6 @@
 #include "ps/keeper.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,7 @@ static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, en
 static void send_chunks(struct keeper *keeper, uint32_t server, enum destination to,
                         struct outbox *outbox)
 {
+    assert(keeper->plan != NULL && keeper->reader_open);
     const struct partition *partition = &keeper->plan->partition;
     for (uint32_t i = 0; i < partition->chunk_count; i++)
         for (uint32_t array = 0;

@@ -49,7 +49,7 @@ static uint32_t big_endian(const uint8_t *bytes)
 static enum status header_read(struct idx *idx, gzFile file, const char *path, uint32_t dimensions,
                                uint64_t *total, struct error *error)
 {
-    uint8_t header[4 + 4 * IDX_DIMENSIONS_MAX];
+    uint8_t header[4 + 4 * IDX_DIMENSIONS_MAX] = {0};
     uint64_t length = 4 + 4 * (uint64_t)dimensions;
     int64_t got = read_all(file, header, length);
     if (got < 0) {

@@ -277,6 +277,7 @@ static void layers_fit(struct model *model)
 {
     for (uint32_t i = model->layer_count - 1; i > 0; i--) {
         struct layer *layer = model->layers[i];
+        assert(layer != NULL);
         layer->in = layer->kind->reads(layer);
         model->layers[i - 1]->out = layer->in;
     }
