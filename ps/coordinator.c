@@ -818,10 +818,11 @@ static void handle_status(const struct coordinator *c, const struct packet *pack
     struct packet *out = answer(packet, MESSAGE_STATUS_ANSWER, outbox);
     snprintf(out->message.waiting.text, MESSAGE_TEXT_MAX,
              "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64
-             ", workers: %u of %u, servers: %u, loss: %.4f, test accuracy: %.4f, out: %s%s%s",
+             ", workers: %u of %u, servers: %u, loss: %.4f, test accuracy: %.4f"
+             ", checkpoints skipped: %" PRIu64 ", out: %s%s%s",
              names[c->state], mode_name(c->job.mode), c->ledger.step, c->job.steps, present,
              c->job.worker_count, c->job.server_count, tally_loss(&epoch), c->summary.test_accuracy,
-             c->options.out, missing[0] ? ", waiting for: " : "", missing);
+             c->cuts_skipped, c->options.out, missing[0] ? ", waiting for: " : "", missing);
 }
 
 /* --- dispatch ------------------------------------------------------------------------------ */

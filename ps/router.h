@@ -27,7 +27,7 @@ struct router_options {
     uint32_t owner_count; /* 1 to 255. */
     uint8_t probe_digest[DIGEST_BYTES];
     char arithmetic[64], host[64];
-    double start_timeout, worker_timeout, stop_timeout; /* Seconds. */
+    double start_timeout, worker_timeout; /* Seconds. */
 };
 
 enum router_state {

@@ -26,7 +26,6 @@ static void open_fixture(struct fixture *f, enum mode mode)
         .owner_count = 2,
         .start_timeout = 20,
         .worker_timeout = 5,
-        .stop_timeout = 5,
         .host = "here",
     };
     memset(f, 0, sizeof *f);
