@@ -10,8 +10,8 @@
  * Two transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h) and
  * transport_memory (queues within one process, for tests of the same threads).
  *
- * Threads: a transport may be used by any; an endpoint and everything received from it belongs to
- *   the thread that made it, but frames may be dropped anywhere. A doorbell may be rung by any.
+ * Threads: a transport may be used by any; an endpoint by one at a time, handed on with a lock.
+ *   Frames may be dropped anywhere. A doorbell may be rung by any.
  * Ownership: endpoint_send takes over one reference of the payload, whatever it returns. A received
  *   payload is one reference, the caller's. */
 

@@ -1,18 +1,20 @@
 #include "worker/client.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/kernels.h"
 #include "common/log.h"
-#include "common/mailbox.h"
+#include "common/outbox.h"
 #include "common/partition.h"
 #include "worker/session.h"
 
@@ -29,24 +31,28 @@ struct client {
     float *parameters;                      /* [elements] */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
     uint32_t gradient_count;
-    struct session *session;   /* The I/O thread's. */
-    struct endpoint **servers; /* [server_count], the I/O thread's. */
+
+    pthread_mutex_t lock; /* Held by whoever drives; guards everything down to `said_us`. */
+    struct session *session;
+    struct endpoint **servers; /* [server_count] */
     struct outbox *pending;    /* [server_count] what a connection could not take yet. */
     struct outbox outbox;
-    struct mailbox to_session, to_trainer;
-    pthread_t thread;
-    bool started;
-    atomic_bool close;
-    atomic_int stop_code; /* 0: go on. */
+    struct outbox for_trainer; /* What client_next and client_done have still to hear. */
     bool stop_sent;
     bool unanswered; /* Server 0 has never been heard. */
     uint64_t said_us;
-    struct message_start start; /* The trainer's. */
+
+    pthread_t thread; /* Drives while the trainer computes. */
+    bool started;
+    int doorbell; /* eventfd: whoever drives should look at the flags. */
+    atomic_bool close;
+    atomic_int stop_code;       /* 0: go on. */
+    struct message_start start; /* The trainer's, as is all below. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
 
-/* --- the I/O thread ------------------------------------------------------------------------ */
+/* --- driving: the lock is held ------------------------------------------------------------- */
 
 static bool try_send(struct client *client, struct outgoing *item)
 {
@@ -108,7 +114,7 @@ static void flush(struct client *client)
         if (item.to == TO_SERVER)
             send_or_keep(client, &item);
         else if (item.to == TO_TRAINER)
-            mailbox_post(&client->to_trainer, &item);
+            *outbox_add(&client->for_trainer, TO_TRAINER, MESSAGE_NONE) = item.packet;
         else
             log_info("%s", item.packet.message.waiting.text);
     }
@@ -166,28 +172,36 @@ static void pass_on_stop(struct client *client)
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
-static void *io_run(void *argument)
+/* Everything there is to do now, without waiting. */
+static void drive(struct client *client)
+{
+    eventfd_t ignored;
+    eventfd_read(client->doorbell, &ignored);
+    send_pending(client);
+    for (uint32_t i = 0; i < client->options.job->server_count; i++)
+        receive(client, i);
+    pass_on_stop(client);
+    session_tick(client->session, clock_now_us(), &client->outbox);
+    flush(client);
+    say_why_waiting(client);
+}
+
+/* --- the second thread --------------------------------------------------------------------- */
+
+/* While the trainer waits for work it drives itself, so that an answer reaches it without another
+ * thread being woken in between. While it computes, this thread does: nothing is urgent then, but
+ * servers want to hear that the worker is alive, and deadlines go on. */
+static void *heart_run(void *argument)
 {
     struct client *client = argument;
-    struct outgoing item;
-    client->said_us = clock_now_us();
+    struct pollfd doorbell = {client->doorbell, POLLIN, 0};
     while (!atomic_load(&client->close)) {
-        client->options.transport->operations->wait(client->options.transport, client->servers,
-                                                    client->options.job->server_count,
-                                                    client->to_session.event, TICK_MS);
-        send_pending(client);
-        for (uint32_t i = 0; i < client->options.job->server_count; i++)
-            receive(client, i);
-        while (mailbox_take(&client->to_session, &item)) {
-            session_handle_trainer(client->session, &item.packet, clock_now_us(), &client->outbox);
-            flush(client);
-        }
-        pass_on_stop(client);
-        session_tick(client->session, clock_now_us(), &client->outbox);
-        flush(client);
-        say_why_waiting(client);
+        poll(&doorbell, 1, TICK_MS);
+        if (pthread_mutex_trylock(&client->lock) != 0)
+            continue; /* The trainer drives. */
+        drive(client);
+        pthread_mutex_unlock(&client->lock);
     }
-    send_pending(client);
     return NULL;
 }
 
@@ -235,16 +249,17 @@ enum status client_open(struct client **client, const struct client_options *opt
         return error_set(error, STATUS_MEMORY, "out of memory");
     c->options = *options;
     const struct job *job = options->job;
-    enum status status = mailbox_init(&c->to_session);
-    if (status == STATUS_OK)
-        status = mailbox_init(&c->to_trainer);
-    if (status != STATUS_OK) {
+    c->said_us = clock_now_us();
+    c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (c->doorbell < 0) {
         free(c);
         *client = NULL;
-        return error_set(error, status, "cannot make mailboxes");
+        return error_set(error, STATUS_IO, "cannot make an eventfd: too many open files?");
     }
-    status = partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
-                            job->chunk_bytes, job->use_locking, error);
+    pthread_mutex_init(&c->lock, NULL);
+    enum status status =
+        partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
+                       job->chunk_bytes, job->use_locking, error);
     if (status == STATUS_OK) {
         c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
         if (c->parameters == NULL)
@@ -255,7 +270,7 @@ enum status client_open(struct client **client, const struct client_options *opt
     if (status == STATUS_OK && make_session(c) != STATUS_OK)
         status = error_set(error, STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK) {
-        c->started = pthread_create(&c->thread, NULL, io_run, c) == 0;
+        c->started = pthread_create(&c->thread, NULL, heart_run, c) == 0;
         if (!c->started)
             status = error_set(error, STATUS_MEMORY, "cannot start a thread");
     }
@@ -271,8 +286,9 @@ void client_close(struct client **client)
         return;
     if (c->started) {
         atomic_store(&c->close, true);
-        mailbox_ring(&c->to_session);
+        eventfd_write(c->doorbell, 1);
         pthread_join(c->thread, NULL);
+        send_pending(c);
     }
     for (uint32_t i = 0; i < c->options.job->server_count; i++) {
         if (c->servers != NULL)
@@ -282,11 +298,12 @@ void client_close(struct client **client)
     }
     session_destroy(&c->session);
     outbox_free(&c->outbox);
-    mailbox_free(&c->to_session);
-    mailbox_free(&c->to_trainer);
+    outbox_free(&c->for_trainer);
     for (uint32_t i = 0; i < c->gradient_count; i++)
         frame_release(c->gradients[i]);
     partition_free(&c->partition);
+    pthread_mutex_destroy(&c->lock);
+    close(c->doorbell);
     free(c->parameters);
     free(c->servers);
     free(c->pending);
@@ -301,11 +318,13 @@ const float *client_parameters(const struct client *client)
     return client->parameters;
 }
 
-static void post(struct client *client, const struct packet *packet)
+/* Tell the session something; what it has to send leaves at once. */
+static void tell(struct client *client, struct packet *packet)
 {
-    struct outgoing item = {.packet = *packet};
-    if (mailbox_post(&client->to_session, &item) != STATUS_OK)
-        log_error("out of memory between threads");
+    pthread_mutex_lock(&client->lock);
+    session_handle_trainer(client->session, packet, clock_now_us(), &client->outbox);
+    flush(client);
+    pthread_mutex_unlock(&client->lock);
 }
 
 /* The next thing the session has to say. The session has a deadline in every state, so this ends.
@@ -313,8 +332,14 @@ static void post(struct client *client, const struct packet *packet)
 static void take(struct client *client, struct packet *packet)
 {
     struct outgoing item;
-    while (!mailbox_take(&client->to_trainer, &item))
-        mailbox_wait(&client->to_trainer, 1000);
+    const struct client_options *options = &client->options;
+    pthread_mutex_lock(&client->lock);
+    while (!outbox_take(&client->for_trainer, &item)) {
+        options->transport->operations->wait(options->transport, client->servers,
+                                             options->job->server_count, client->doorbell, TICK_MS);
+        drive(client);
+    }
+    pthread_mutex_unlock(&client->lock);
     *packet = item.packet;
 }
 
@@ -377,7 +402,7 @@ void client_push(struct client *client, const struct push *push, struct frame *g
             .examples = push->score.examples,
             .compute_us = push->compute_us,
         };
-        post(client, &report);
+        tell(client, &report);
         frame_retain(gradient);
     }
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
@@ -388,7 +413,7 @@ void client_push(struct client *client, const struct push *push, struct frame *g
         .examples = push->examples,
         .want = push->last,
     };
-    post(client, &packet);
+    tell(client, &packet);
 }
 
 void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
@@ -403,7 +428,7 @@ void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
         .examples = score->examples,
         .took_us = took_us,
     };
-    post(client, &packet);
+    tell(client, &packet);
 }
 
 static void wait_for_end(struct client *client)
@@ -419,7 +444,7 @@ static void wait_for_end(struct client *client)
 void client_done(struct client *client)
 {
     struct packet packet = {.message.kind = MESSAGE_DONE};
-    post(client, &packet);
+    tell(client, &packet);
     wait_for_end(client);
 }
 
@@ -428,14 +453,14 @@ void client_fail(struct client *client, int exit_code, const char *reason)
     struct packet packet = {.message.kind = MESSAGE_STOP};
     packet.message.stop.exit_code = (uint32_t)exit_code;
     snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
-    post(client, &packet);
+    tell(client, &packet);
     wait_for_end(client);
 }
 
 void client_request_stop(struct client *client, int exit_code)
 {
     atomic_store(&client->stop_code, exit_code);
-    mailbox_ring(&client->to_session);
+    eventfd_write(client->doorbell, 1);
 }
 
 int client_exit_code(const struct client *client)

@@ -7,9 +7,10 @@
  *     }
  *     client_done(client); client_close(&client);
  *
- * An I/O thread of its own runs the session, so that the worker says "alive" while a long gradient
- * is computed. Between client_next and the last push of that step the parameters may be read; the
- * rest of the time they are being filled.
+ * Whoever waits does the work: inside client_next and client_done the caller's own thread moves the
+ * messages, so that no other has to be woken on the way. While a gradient is computed a second
+ * thread says "alive" and watches the deadlines. Between client_next and the last push of that step
+ * the parameters may be read; the rest of the time they are being filled.
  *
  * Threads: all functions from one thread, but client_request_stop from any. */
 
