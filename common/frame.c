@@ -15,6 +15,7 @@ static struct frame *frame_new(void *data, size_t bytes, bool exclusive, void (*
     frame->bytes = bytes;
     atomic_init(&frame->references, 1);
     frame->exclusive = exclusive;
+    frame->stays = false;
     frame->release = release;
     frame->context = context;
     return frame;

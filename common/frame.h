@@ -22,6 +22,7 @@ struct frame {
     size_t bytes;
     atomic_uint references;
     bool exclusive; /* The bytes belong to this frame alone: not a slice of others'. */
+    bool stays;     /* Received in memory that its sender leaves alone until our next exchange. */
     /* Frees what context stands for, on whatever thread dropped the last reference. */
     void (*release)(void *context);
     void *context;

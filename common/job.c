@@ -264,9 +264,9 @@ static enum status check_spread(const struct job *job, struct error *error)
         (status = check_range("the number of servers", job->server_count, 0, JOB_SERVERS_MAX,
                               error)) != STATUS_OK)
         return status;
-    uint64_t chunk_least = job->server_count > 0 ? PARAMETER_ALIGNMENT * sizeof(float) : 0;
-    status = check_range("the chunk size in bytes", job->chunk_bytes, chunk_least, CHUNK_BYTES_MAX,
-                         error);
+    if (job->chunk_bytes != 0) /* 0: chosen by partition_make. */
+        status = check_range("the chunk size in bytes", job->chunk_bytes,
+                             PARAMETER_ALIGNMENT * sizeof(float), CHUNK_BYTES_MAX, error);
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = check_server(job, i, error);
     return status;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <cblas.h>
@@ -22,46 +23,112 @@ const char *kernels_core_name(void)
 
 /* --- matrices ------------------------------------------------------------------------------ */
 
-/* Tiles where they fit: they neither pack their arguments nor clear the result first, which for our
- * matrices, long and narrow, is a third of BLAS's time. */
-
-static void multiply(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, uint64_t m,
-                     uint64_t n, uint64_t k, const float *a, const float *b, float *c,
-                     enum kernels_write write)
+static void multiply(uint64_t m, uint64_t n, struct tile_walk walk, const float *a, const float *b,
+                     float *c, enum kernels_write write)
 {
-    assert(m > 0 && n > 0 && k > 0 && m <= INT_MAX && n <= INT_MAX && k <= INT_MAX);
-    blasint stride_a = (blasint)(transpose_a == CblasTrans ? m : k);
-    blasint stride_b = (blasint)(transpose_b == CblasTrans ? k : n);
-    cblas_sgemm(CblasRowMajor, transpose_a, transpose_b, (blasint)m, (blasint)n, (blasint)k, 1.0f,
-                a, stride_a, b, stride_b, write == KERNELS_ADD ? 1.0f : 0.0f, c, (blasint)n);
+    assert(m > 0 && n > 0 && walk.length > 0);
+    walk.rows = 1;
+    walk.y_step = walk.sum_place = walk.start_place = n;
+    walk.start = write == KERNELS_ADD ? c : NULL;
+    tile_set()->run(&walk, m, n, a, b, c);
 }
 
 void kernels_multiply(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b, float *c,
                       enum kernels_write write)
 {
-    if (!tile_fits(n)) {
-        multiply(CblasNoTrans, CblasNoTrans, m, n, k, a, b, c, write);
-        return;
-    }
-    struct tile_walk walk = {.rows = 1, .length = k, .x_step = 1, .x_place = k, .lanes = n};
-    tile_run(&walk, m, a, b, c, write == KERNELS_ADD);
+    multiply(m, n, (struct tile_walk){.length = k, .x_step = 1, .x_place = k}, a, b, c, write);
 }
 
 void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write)
 {
-    if (!tile_fits(n)) {
-        multiply(CblasTrans, CblasNoTrans, m, n, k, a, b, c, write);
-        return;
+    multiply(m, n, (struct tile_walk){.length = k, .x_step = m, .x_place = 1}, a, b, c, write);
+}
+
+/* Rows of b that are worked on together, so that what they give is near when it is turned. */
+#define TURNED_ROWS 96
+
+uint64_t kernels_multiply_turned_scratch(uint64_t m, uint64_t k)
+{
+    return (k + TURNED_ROWS) * m;
+}
+
+/* Lanes must lie side by side, and in b those of one element do not. So c' = b a': only the small
+ * matrices are turned. */
+void kernels_multiply_turned(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
+                             float *c, float *scratch)
+{
+    float *turned = scratch, *product = scratch + k * m;
+    struct tile_walk walk = {.length = k, .x_step = 1, .x_place = k};
+    kernels_transpose(m, k, a, k, turned, m);
+    for (uint64_t row = 0; row < n; row += TURNED_ROWS) {
+        uint64_t rows = n - row < TURNED_ROWS ? n - row : TURNED_ROWS;
+        multiply(rows, m, walk, b + row * k, turned, product, KERNELS_SET);
+        kernels_transpose(rows, m, product, m, c + row, n);
     }
-    struct tile_walk walk = {.rows = 1, .length = k, .x_step = m, .x_place = 1, .lanes = n};
-    tile_run(&walk, m, a, b, c, write == KERNELS_ADD);
+}
+
+void kernels_dense(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
+                   const float *bias, bool relu, float *c)
+{
+    struct tile_walk walk = {
+        .rows = 1,
+        .length = k,
+        .x_step = 1,
+        .x_place = k,
+        .y_step = n,
+        .sum_place = n,
+        .start = bias,
+        .relu = relu,
+    };
+    assert(m > 0 && n > 0 && k > 0);
+    tile_set()->run(&walk, m, n, a, b, c);
 }
 
 void kernels_multiply_bt(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write)
 {
-    multiply(CblasNoTrans, CblasTrans, m, n, k, a, b, c, write);
+    assert(m > 0 && n > 0 && k > 0 && m <= INT_MAX && n <= INT_MAX && k <= INT_MAX);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
+                a, (blasint)k, b, (blasint)k, write == KERNELS_ADD ? 1.0f : 0.0f, c, (blasint)n);
+}
+
+typedef float four __attribute__((vector_size(16)));
+
+/* A block of 4x4. */
+static inline void transpose_block(const float *from, uint64_t from_row, float *to, uint64_t to_row)
+{
+    four r[4], half[4];
+    for (int i = 0; i < 4; i++) {
+        memcpy(&r[i], from + (uint64_t)i * from_row, sizeof r[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        half[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 4, 1, 5);
+        half[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 2, 6, 3, 7);
+    }
+    for (int i = 0; i < 2; i++) {
+        r[2 * i] = __builtin_shufflevector(half[i], half[2 + i], 0, 1, 4, 5);
+        r[2 * i + 1] = __builtin_shufflevector(half[i], half[2 + i], 2, 3, 6, 7);
+    }
+    for (int i = 0; i < 4; i++) {
+        memcpy(to + (uint64_t)i * to_row, &r[i], sizeof r[i]);
+    }
+}
+
+void kernels_transpose(uint64_t rows, uint64_t columns, const float *from, uint64_t from_row,
+                       float *to, uint64_t to_row)
+{
+    for (uint64_t r = 0; r < rows; r += 4) {
+        uint64_t c = 0;
+        for (; rows - r >= 4 && c + 4 <= columns; c += 4) {
+            transpose_block(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
+        }
+        for (; c < columns; c++) {
+            for (uint64_t i = r; i < rows && i < r + 4; i++) {
+                to[c * to_row + i] = from[i * from_row + c];
+            }
+        }
+    }
 }
 
 /* --- elements ------------------------------------------------------------------------------ */
@@ -87,10 +154,13 @@ VECTORIZED bool kernels_all_finite(const float *x, uint64_t count)
     return found == 0;
 }
 
+/* Division is slow. 1/255 in two parts, the first so short that its product with a byte is exact:
+ * the sum is then rounded as the quotient would be, for every byte. */
 VECTORIZED void kernels_bytes_to_unit(const uint8_t *bytes, uint64_t count, float *floats)
 {
+    const float high = 0x1.01p-8f, low = (float)(1.0 / 255 - 0x1.01p-8);
     for (uint64_t i = 0; i < count; i++) {
-        floats[i] = (float)bytes[i] / 255.0f;
+        floats[i] = (float)bytes[i] * high + (float)bytes[i] * low;
     }
 }
 

@@ -1,10 +1,10 @@
 /* kernels.h - vector arithmetic on float32 arrays; the only door to BLAS.
  *
  * Every function is a leaf: arrays, counts and scalars in, no memory taken, nothing kept. The same
- * arguments give the same bits in every process on one kind of processor, wherever the arrays lie:
- * BLAS is used for sgemm alone, on one thread (gemv and dot start with as many elements as it
- * takes to reach an aligned address, so their bits change with the address), and everything else
- * fixes its own order of summation.
+ * arguments give the same bits in every process, wherever the arrays lie: each element is a sum in
+ * a fixed order, products fused into it one by one where the processor can. Processors with AVX2
+ * and FMA and those with AVX-512 give equal bits; a processor that cannot fuse gives its own
+ * (tile.h). Sanitizer builds take the same code, unchecked. Nothing that trains depends on BLAS.
  *
  * Matrices are row-major; a stride is the distance between rows in elements. An image is
  * [height][width][channels]. Arrays must not overlap unless a function says so.
@@ -25,6 +25,17 @@ const char *kernels_init(void);
  * the machine, OPENBLAS_CORETYPE is probably set. */
 const char *kernels_core_name(void);
 
+/* What the kernels of convolutions and matrices are built for, narrow first. The two with fused
+ * products give equal bits; see tile.h. */
+enum kernels_instructions { KERNELS_PLAIN, KERNELS_AVX2, KERNELS_AVX512 };
+
+/* The widest that this processor has, or less after kernels_limit. */
+enum kernels_instructions kernels_instructions(void);
+
+/* For tests and benchmarks: take nothing wider than `most` from now on. Not while other threads
+ * compute. BLAS and elementwise loops go on as before. */
+void kernels_limit(enum kernels_instructions most);
+
 /* --- matrices ------------------------------------------------------------------------------ */
 
 enum kernels_write { KERNELS_SET, KERNELS_ADD }; /* Overwrite the result, or add to it. */
@@ -37,9 +48,24 @@ void kernels_multiply(uint64_t m, uint64_t n, uint64_t k, const float *a, const 
 void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write);
 
-/* The same with b given transposed, as [n][k]. */
+/* The same with b given transposed, as [n][k]. scratch: kernels_multiply_turned_scratch(m, k)
+ * elements. */
+uint64_t kernels_multiply_turned_scratch(uint64_t m, uint64_t k);
+void kernels_multiply_turned(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
+                             float *c, float *scratch);
+
+/* The same by BLAS, which suits large square matrices and no network here: what benchmarks take
+ * for the machine's peak. */
 void kernels_multiply_bt(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write);
+
+/* c [m][n] = bias [n] + a [m][k] * b [k][n], with relu cut below zero. */
+void kernels_dense(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
+                   const float *bias, bool relu, float *c);
+
+/* to [columns][rows] = from [rows][columns], with rows from_row and to_row apart. */
+void kernels_transpose(uint64_t rows, uint64_t columns, const float *from, uint64_t from_row,
+                       float *to, uint64_t to_row);
 
 /* --- elements ------------------------------------------------------------------------------ */
 
@@ -73,6 +99,15 @@ struct kernels_window {
     uint32_t out_height, out_width; /* Windows down and across. */
 };
 
+/* What is done to the sums of a convolution before they are stored. */
+struct kernels_finish {
+    const float *bias; /* [out_channels], added; NULL: none. */
+    bool relu;         /* Cut what is below zero; NaN stays NaN. */
+    uint32_t pool;     /* 2: of every 2x2 of them, which must come out even, only the largest is
+                        * stored, to [out_height / 2][out_width / 2][out_channels]. 1: all are. */
+    uint8_t *which;    /* pool 2: their numbers as kernels_pool has them, or NULL. */
+};
+
 /* Lay the patch under every window, stride 1, out as one row:
  * patches [out_height * out_width][size * size * channels]. */
 void kernels_patches(struct kernels_window window, const float *image, float *patches);
@@ -80,14 +115,10 @@ void kernels_patches(struct kernels_window window, const float *image, float *pa
 /* The way back: image = the sum of all rows of patches, each where it was taken from. */
 void kernels_patches_sum(struct kernels_window window, const float *patches, float *image);
 
-/* Whether this processor has a fast way for so many output channels; if not, lay patches out and
- * multiply matrices. The two differ in the last bits. */
-bool kernels_convolve_fits(uint64_t out_channels);
-
 /* out [out_height][out_width][out_channels] = the patch under every window, stride 1, times
- * kernel [size][size][channels][out_channels]. */
+ * kernel [size][size][channels][out_channels], finished. */
 void kernels_convolve(struct kernels_window window, const float *image, const float *kernel,
-                      uint64_t out_channels, float *out);
+                      uint64_t out_channels, struct kernels_finish finish, float *out);
 
 /* Add to kernel [size][size][channels][out_channels] its gradient from one image, given that of
  * out. */
@@ -95,14 +126,16 @@ void kernels_convolve_gradient(struct kernels_window window, const float *image,
                                const float *out_gradient, uint64_t out_channels, float *kernel);
 
 /* The same as kernels_convolve by Winograd's algorithm, with 16 products where that takes 36, for
- * 3x3 kernels and even outputs. The kernel is transformed once for many images. */
+ * 3x3 kernels and even outputs: whether it fits and saves anything. The kernel is transformed once
+ * for many images. The two ways differ in the last bits. */
 bool kernels_winograd_fits(struct kernels_window window, uint64_t out_channels);
 uint64_t kernels_winograd_kernel_elements(uint64_t channels, uint64_t out_channels);
 uint64_t kernels_winograd_scratch(struct kernels_window window, uint64_t out_channels);
 void kernels_winograd_kernel(const float *kernel, uint64_t channels, uint64_t out_channels,
                              float *transformed);
 void kernels_winograd(struct kernels_window window, const float *image, const float *transformed,
-                      uint64_t out_channels, float *out, float *scratch);
+                      uint64_t out_channels, struct kernels_finish finish, float *out,
+                      float *scratch);
 
 /* The gradient of a convolution's input is itself a convolution: of the gradient of its output, in
  * a border of size - 1 zeros, with the kernel turned by 180 degrees, its inputs and outputs

@@ -3,33 +3,46 @@
 
 #include "common/kernels.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/tile.h"
-#include "common/vectorized.h"
+
+static void check_finish(struct kernels_window window, struct kernels_finish finish)
+{
+    assert(finish.pool == 1 || (finish.pool == 2 && window.out_height % 2 == 0));
+    assert(finish.pool == 1 || window.out_width % 2 == 0);
+    (void)window, (void)finish;
+}
 
 /* --- straight from the image --------------------------------------------------------------- */
 
-bool kernels_convolve_fits(uint64_t out_channels)
-{
-    return tile_fits(out_channels);
-}
-
 void kernels_convolve(struct kernels_window window, const float *image, const float *kernel,
-                      uint64_t out_channels, float *out)
+                      uint64_t out_channels, struct kernels_finish finish, float *out)
 {
     uint64_t row = (uint64_t)window.in_width * window.channels;
+    uint64_t out_row = window.out_width / finish.pool * out_channels;
+    const struct tile_set *set = tile_set();
     struct tile_walk walk = {
         .rows = window.size,
         .length = (uint64_t)window.size * window.channels,
         .x_row = row,
         .x_step = 1,
         .x_place = window.channels,
-        .lanes = out_channels,
+        .y_step = out_channels,
+        .sum_place = out_channels,
+        .start = finish.bias,
+        .relu = finish.relu,
     };
-    for (uint32_t y = 0; y < window.out_height; y++) {
-        tile_run(&walk, window.out_width, image + y * row, kernel,
-                 out + (uint64_t)y * window.out_width * out_channels, false);
+    check_finish(window, finish);
+    for (uint32_t y = 0; y < window.out_height; y += finish.pool, out += out_row) {
+        if (finish.pool == 1) {
+            set->run(&walk, window.out_width, out_channels, image + y * row, kernel, out);
+            continue;
+        }
+        set->run_pooled(&walk, row, window.out_width / 2, out_channels, image + y * row, kernel,
+                        out, finish.which);
+        finish.which = finish.which ? finish.which + out_row : NULL;
     }
 }
 
@@ -44,10 +57,14 @@ void kernels_convolve_gradient(struct kernels_window window, const float *image,
         .x_row = row,
         .x_step = window.channels,
         .x_place = 1,
-        .lanes = out_channels,
+        .y_step = out_channels,
+        .sum_place = out_channels,
+        .start_place = out_channels,
     };
     for (uint32_t i = 0; i < window.size; i++) {
-        tile_run(&walk, run, image + i * row, out_gradient, kernel + i * run * out_channels, true);
+        float *sums = kernel + i * run * out_channels;
+        walk.start = sums;
+        tile_set()->run(&walk, run, out_channels, image + i * row, out_gradient, sums);
     }
 }
 
@@ -58,9 +75,13 @@ void kernels_convolve_gradient(struct kernels_window window, const float *image,
  *
  *     Y = A' [ (G g G') . (B' d B) ] A
  *
- * The 16 products over all blocks and channels are 16 matrix products. */
+ * The 16 products over all blocks and channels are 16 matrix products. A block is what a 2x2 pool
+ * takes together, so its largest is known before anything is stored. */
 
 #define FREQUENCIES 16
+
+/* Blocks worked on together, to bound the scratch memory: a multiple of what a tile takes. */
+#define WINOGRAD_BLOCKS 30
 
 /* Transforming costs as much for one output channel as for many, and so with inputs: below this
  * it costs more than it saves. */
@@ -69,150 +90,65 @@ void kernels_convolve_gradient(struct kernels_window window, const float *image,
 bool kernels_winograd_fits(struct kernels_window window, uint64_t out_channels)
 {
     return window.size == 3 && window.out_height % 2 == 0 && window.out_width % 2 == 0 &&
-           window.channels >= WINOGRAD_CHANNELS_MIN && tile_fits(out_channels);
+           window.channels >= WINOGRAD_CHANNELS_MIN && out_channels >= WINOGRAD_CHANNELS_MIN;
+}
+
+/* From frequency to frequency: an odd number of cache lines, or all sixteen would fall on the same
+ * few places in the cache whenever sizes are powers of two. */
+static uint64_t winograd_plane(uint64_t elements)
+{
+    return ((elements + 15) / 16 | 1) * 16;
 }
 
 uint64_t kernels_winograd_kernel_elements(uint64_t channels, uint64_t out_channels)
 {
-    return FREQUENCIES * channels * out_channels;
-}
-
-static uint64_t winograd_blocks(struct kernels_window window)
-{
-    return (uint64_t)window.out_height / 2 * (window.out_width / 2);
-}
-
-/* Room for one block halfway through its transformation. */
-static uint64_t winograd_half(struct kernels_window window, uint64_t out_channels)
-{
-    return FREQUENCIES * (window.channels > out_channels ? window.channels : out_channels);
+    return FREQUENCIES * winograd_plane(channels * out_channels);
 }
 
 uint64_t kernels_winograd_scratch(struct kernels_window window, uint64_t out_channels)
 {
-    return FREQUENCIES * winograd_blocks(window) * (window.channels + out_channels) +
-           winograd_half(window, out_channels);
+    return FREQUENCIES * (winograd_plane(WINOGRAD_BLOCKS * window.channels) +
+                          winograd_plane(WINOGRAD_BLOCKS * out_channels));
 }
 
-/* Each transformation goes along rows first and along columns then. Loops run over the channels,
- * because that is where vectors are. */
-
-/* G g G', in place once the rows are there: three planes of every four become four. */
-VECTORIZED void kernels_winograd_kernel(const float *kernel, uint64_t channels,
-                                        uint64_t out_channels, float *transformed)
+void kernels_winograd_kernel(const float *kernel, uint64_t channels, uint64_t out_channels,
+                             float *transformed)
 {
-    uint64_t plane = channels * out_channels, row = 3 * plane;
-    float *restrict t = transformed;
-    for (uint64_t i = 0; i < row; i++) {
-        float a = kernel[i], b = kernel[row + i], c = kernel[2 * row + i];
-        t[i] = a;
-        t[4 * plane + i] = 0.5f * ((a + c) + b);
-        t[8 * plane + i] = 0.5f * ((a + c) - b);
-        t[12 * plane + i] = c;
-    }
-    for (int j = 0; j < 4; j++, t += 4 * plane) {
-        for (uint64_t i = 0; i < plane; i++) {
-            float a = t[i], b = t[plane + i], c = t[2 * plane + i];
-            t[plane + i] = 0.5f * ((a + c) + b);
-            t[2 * plane + i] = 0.5f * ((a + c) - b);
-            t[3 * plane + i] = c;
-        }
-    }
-}
-
-/* B' d B of the 4x4 block at d, whose rows lie `row` apart; frequencies go `plane` apart.
- * half: [4][4][channels]. */
-static inline void winograd_input(const float *d, uint64_t row, uint64_t channels,
-                                  float *restrict half, float *restrict out, uint64_t plane)
-{
-    uint64_t width = 4 * channels;
-    for (uint64_t i = 0; i < width; i++) {
-        float d0 = d[i], d1 = d[row + i], d2 = d[2 * row + i], d3 = d[3 * row + i];
-        half[i] = d0 - d2;
-        half[width + i] = d1 + d2;
-        half[2 * width + i] = d2 - d1;
-        half[3 * width + i] = d1 - d3;
-    }
-    for (int j = 0; j < 4; j++, half += width, out += 4 * plane) {
-        for (uint64_t c = 0; c < channels; c++) {
-            float h0 = half[c], h1 = half[channels + c];
-            float h2 = half[2 * channels + c], h3 = half[3 * channels + c];
-            out[c] = h0 - h2;
-            out[plane + c] = h1 + h2;
-            out[2 * plane + c] = h2 - h1;
-            out[3 * plane + c] = h1 - h3;
-        }
-    }
-}
-
-/* A' m A: the 2x2 outputs of one block. half: [2][4][channels]. */
-static inline void winograd_output(const float *m, uint64_t plane, uint64_t channels,
-                                   float *restrict half, float *restrict out, uint64_t row)
-{
-    uint64_t width = 4 * channels;
-    for (int j = 0; j < 4; j++, m += plane) {
-        for (uint64_t c = 0; c < channels; c++) {
-            float m0 = m[c], m1 = m[4 * plane + c], m2 = m[8 * plane + c], m3 = m[12 * plane + c];
-            half[j * channels + c] = (m0 + m1) + m2;
-            half[width + j * channels + c] = (m1 - m2) - m3;
-        }
-    }
-    for (int i = 0; i < 2; i++, half += width, out += row) {
-        for (uint64_t c = 0; c < channels; c++) {
-            float h0 = half[c], h1 = half[channels + c];
-            float h2 = half[2 * channels + c], h3 = half[3 * channels + c];
-            out[c] = (h0 + h1) + h2;
-            out[channels + c] = (h1 - h2) - h3;
-        }
-    }
-}
-
-VECTORIZED static void winograd_inputs(struct kernels_window window, const float *image,
-                                       float *half, float *out)
-{
-    uint64_t row = (uint64_t)window.in_width * window.channels;
-    uint64_t plane = winograd_blocks(window) * window.channels;
-    for (uint32_t y = 0; y < window.out_height; y += 2) {
-        for (uint32_t x = 0; x < window.out_width; x += 2, out += window.channels) {
-            winograd_input(image + y * row + (uint64_t)x * window.channels, row, window.channels,
-                           half, out, plane);
-        }
-    }
-}
-
-VECTORIZED static void winograd_outputs(struct kernels_window window, const float *products,
-                                        uint64_t out_channels, float *half, float *out)
-{
-    uint64_t row = window.out_width * out_channels;
-    uint64_t plane = winograd_blocks(window) * out_channels;
-    for (uint32_t y = 0; y < window.out_height; y += 2) {
-        for (uint32_t x = 0; x < window.out_width; x += 2, products += out_channels) {
-            winograd_output(products, plane, out_channels, half, out + y * row + x * out_channels,
-                            row);
-        }
-    }
+    uint64_t plane = channels * out_channels;
+    tile_set()->winograd_kernel(kernel, plane, transformed, winograd_plane(plane));
 }
 
 void kernels_winograd(struct kernels_window window, const float *image, const float *transformed,
-                      uint64_t out_channels, float *out, float *scratch)
+                      uint64_t out_channels, struct kernels_finish finish, float *out,
+                      float *scratch)
 {
-    uint64_t blocks = winograd_blocks(window), channels = window.channels;
-    float *half = scratch, *inputs = half + winograd_half(window, out_channels);
-    float *products = inputs + FREQUENCIES * blocks * channels;
-    winograd_inputs(window, image, half, inputs);
+    uint64_t count = (uint64_t)window.out_height / 2 * (window.out_width / 2);
+    uint64_t channels = window.channels, kernel_plane = winograd_plane(channels * out_channels);
+    struct tile_blocks blocks = {
+        .in_plane = winograd_plane(WINOGRAD_BLOCKS * channels),
+        .out_plane = winograd_plane(WINOGRAD_BLOCKS * out_channels),
+    };
+    float *inputs = scratch, *products = inputs + FREQUENCIES * blocks.in_plane;
+    const struct tile_set *set = tile_set();
     struct tile_walk walk = {
         .rows = 1,
         .length = channels,
         .x_step = 1,
         .x_place = channels,
-        .lanes = out_channels,
+        .y_step = out_channels,
+        .sum_place = out_channels,
     };
-    for (uint64_t f = 0; f < FREQUENCIES; f++) {
-        tile_run(&walk, blocks, inputs + f * blocks * channels,
-                 transformed + f * channels * out_channels, products + f * blocks * out_channels,
-                 false);
+    check_finish(window, finish);
+    for (; blocks.first < count; blocks.first += blocks.count) {
+        uint64_t left = count - blocks.first;
+        blocks.count = left < WINOGRAD_BLOCKS ? left : WINOGRAD_BLOCKS;
+        set->winograd_inputs(window, blocks, image, inputs);
+        for (uint64_t f = 0; f < FREQUENCIES; f++) {
+            set->run(&walk, blocks.count, out_channels, inputs + f * blocks.in_plane,
+                     transformed + f * kernel_plane, products + f * blocks.out_plane);
+        }
+        set->winograd_outputs(window, blocks, products, out_channels, finish, out);
     }
-    winograd_outputs(window, products, out_channels, half, out);
 }
 
 /* --- the way back to the input ------------------------------------------------------------- */

@@ -288,6 +288,7 @@ struct packet {
     uint64_t peer; /* A transport's name for the other end. */
     struct message message;
     struct frame *payload; /* One reference, the packet's; NULL for none. */
+    uint64_t place;        /* Of the payload in the server's shard, bytes; for the transport. */
 };
 
 const char *message_kind_name(enum message_kind kind);

@@ -14,11 +14,17 @@ static void adagrad(uint64_t count, float scale, float lr, float epsilon,
                     const float *restrict gradient, const float *values_in, float *values_out,
                     float *restrict accumulator)
 {
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
-        float g = gradient[i] * scale;
-        accumulator[i] = accumulator[i] + g * g;
-        values_out[i] = values_in[i] - g * lr / (sqrtf(accumulator[i]) + epsilon);
+    for (uint64_t first = 0; first < count; first += VECTORIZED_PIECE) {
+        uint64_t end = vectorized_piece_end(first, count);
+        vectorized_fetch(gradient, first);
+        vectorized_fetch(values_in, first);
+        vectorized_fetch(accumulator, first);
+        ELEMENTWISE
+        for (uint64_t i = first; i < end; i++) {
+            float g = gradient[i] * scale;
+            accumulator[i] = accumulator[i] + g * g;
+            values_out[i] = values_in[i] - g * lr / (sqrtf(accumulator[i]) + epsilon);
+        }
     }
 }
 

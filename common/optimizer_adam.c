@@ -22,12 +22,19 @@ static void adam(uint64_t count, float scale, float alpha, float beta1, float be
 {
     float one_minus_beta1 = 1.0f - beta1;
     float one_minus_beta2 = 1.0f - beta2;
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
-        float g = gradient[i] * scale;
-        m[i] = m[i] + (g - m[i]) * one_minus_beta1;
-        v[i] = v[i] + (g * g - v[i]) * one_minus_beta2;
-        values_out[i] = values_in[i] - m[i] * alpha / (sqrtf(v[i]) + epsilon);
+    for (uint64_t first = 0; first < count; first += VECTORIZED_PIECE) {
+        uint64_t end = vectorized_piece_end(first, count);
+        vectorized_fetch(gradient, first);
+        vectorized_fetch(values_in, first);
+        vectorized_fetch(m, first);
+        vectorized_fetch(v, first);
+        ELEMENTWISE
+        for (uint64_t i = first; i < end; i++) {
+            float g = gradient[i] * scale;
+            m[i] = m[i] + (g - m[i]) * one_minus_beta1;
+            v[i] = v[i] + (g * g - v[i]) * one_minus_beta2;
+            values_out[i] = values_in[i] - m[i] * alpha / (sqrtf(v[i]) + epsilon);
+        }
     }
 }
 

@@ -24,11 +24,17 @@ static void rmsprop(uint64_t count, float scale, float lr, float rho, float epsi
                     float *restrict mean_square)
 {
     float one_minus_rho = 1.0f - rho;
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
-        float g = gradient[i] * scale;
-        mean_square[i] = rho * mean_square[i] + one_minus_rho * (g * g);
-        values_out[i] = values_in[i] - g * lr / (sqrtf(mean_square[i]) + epsilon);
+    for (uint64_t first = 0; first < count; first += VECTORIZED_PIECE) {
+        uint64_t end = vectorized_piece_end(first, count);
+        vectorized_fetch(gradient, first);
+        vectorized_fetch(values_in, first);
+        vectorized_fetch(mean_square, first);
+        ELEMENTWISE
+        for (uint64_t i = first; i < end; i++) {
+            float g = gradient[i] * scale;
+            mean_square[i] = rho * mean_square[i] + one_minus_rho * (g * g);
+            values_out[i] = values_in[i] - g * lr / (sqrtf(mean_square[i]) + epsilon);
+        }
     }
 }
 
@@ -39,12 +45,19 @@ static void rmsprop_momentum(uint64_t count, float scale, float lr, float rho, f
                              float *restrict accumulator)
 {
     float one_minus_rho = 1.0f - rho;
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
-        float g = gradient[i] * scale;
-        mean_square[i] = mean_square[i] + (g * g - mean_square[i]) * one_minus_rho;
-        accumulator[i] = accumulator[i] * momentum + g * lr / sqrtf(mean_square[i] + epsilon);
-        values_out[i] = values_in[i] - accumulator[i];
+    for (uint64_t first = 0; first < count; first += VECTORIZED_PIECE) {
+        uint64_t end = vectorized_piece_end(first, count);
+        vectorized_fetch(gradient, first);
+        vectorized_fetch(values_in, first);
+        vectorized_fetch(mean_square, first);
+        vectorized_fetch(accumulator, first);
+        ELEMENTWISE
+        for (uint64_t i = first; i < end; i++) {
+            float g = gradient[i] * scale;
+            mean_square[i] = mean_square[i] + (g * g - mean_square[i]) * one_minus_rho;
+            accumulator[i] = accumulator[i] * momentum + g * lr / sqrtf(mean_square[i] + epsilon);
+            values_out[i] = values_in[i] - accumulator[i];
+        }
     }
 }
 

@@ -60,6 +60,7 @@ struct options {
     bool insecure;         /* ps: listen beyond loopback without keys. */
     bool allow_mixed;      /* Let processes join whose arithmetic differs. */
     uint64_t chunk_bytes;
+    const char *transport; /* "auto", "tcp" or "shm". */
     int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
 
     /* Deadlines, in seconds. */

@@ -57,6 +57,16 @@ static const char *expected_counts(void)
     return "a list of numbers from 1 to 1024 such as 1,2,4";
 }
 
+static bool accepts_transport(const char *value)
+{
+    return strcmp(value, "auto") == 0 || strcmp(value, "tcp") == 0 || strcmp(value, "shm") == 0;
+}
+
+static const char *expected_transport(void)
+{
+    return "one of auto, tcp, shm";
+}
+
 static const char *expected_slow(void)
 {
     return "a list of worker:factor such as 1:2.0,3:4 with factors from 1 to 1000";
@@ -67,6 +77,7 @@ static const struct option_choice choice_schedule = {accepts_schedule, expected_
 static const struct option_choice choice_job_name = {accepts_job_name, expected_job_name};
 static const struct option_choice choice_modes = {accepts_modes, expected_modes};
 static const struct option_choice choice_counts = {accepts_counts, expected_counts};
+static const struct option_choice choice_transport = {accepts_transport, expected_transport};
 static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
 
 /* --- rows ---------------------------------------------------------------------------------- */
@@ -188,8 +199,12 @@ const struct option_row option_rows[] = {
      OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
     {"chunk-bytes", OPTION_GROUP_CLUSTER, OPTION_KIND_BYTES, FIELD(chunk_bytes), JOB, "BYTES",
-     "64KiB", 64, CHUNK_BYTES_MAX, NULL, NULL,
-     "Size wished for a chunk, the unit of transfer and update; K, M and G may follow."},
+     "0", 0, CHUNK_BYTES_MAX, NULL, NULL,
+     "Size wished for a chunk, the unit of transfer and update; K, M and G may follow; 0: choose."},
+    {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), RUNS, "WAY", "auto", 0,
+     0, &choice_transport, NULL,
+     "tcp: ZeroMQ for all; auto: shared memory between processes of one user on one host, ZeroMQ "
+     "for the rest; shm: the same, and it is an error when a server is elsewhere."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},

@@ -11,6 +11,13 @@
  * until there is a part on every server). The servers then differ by at most about 1/32. */
 #define LOCKING_PARTS_PER_SHARE 32
 
+/* Without locking, when nobody said how large: small enough that sending, updating and receiving
+ * overlap, large enough that a message is little work beside its bytes. `make bench BENCH=exchange`
+ * shows the difference (--chunk-bytes). */
+#define CHUNK_BYTES_SMALL (256u << 10)
+#define CHUNK_BYTES_LARGE (1u << 20)
+#define LARGE_MODEL_BYTES (16u << 20)
+
 static uint64_t divide_up(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
@@ -47,7 +54,7 @@ static void set_chunk(struct partition *partition, uint32_t index, uint64_t firs
 {
     uint64_t count = granules * PARAMETER_ALIGNMENT;
     partition->chunks[index] =
-        (struct chunk_range){first_granule * PARAMETER_ALIGNMENT, count, server};
+        (struct chunk_range){first_granule * PARAMETER_ALIGNMENT, count, 0, server};
     if (count > partition->chunk_elements)
         partition->chunk_elements = count;
 }
@@ -58,6 +65,9 @@ static void set_chunk(struct partition *partition, uint32_t index, uint64_t firs
  * servers, but never more than there are granules. */
 static uint64_t plain_chunk_count(uint64_t granules, uint32_t server_count, uint64_t chunk_bytes)
 {
+    if (chunk_bytes == 0)
+        chunk_bytes =
+            granules * GRANULE_BYTES >= LARGE_MODEL_BYTES ? CHUNK_BYTES_LARGE : CHUNK_BYTES_SMALL;
     uint64_t wish = minimum(chunk_bytes, CHUNK_BYTES_MAX) / GRANULE_BYTES;
     uint64_t count = divide_up(granules, wish > 0 ? wish : 1);
     count = divide_up(count, server_count) * server_count;
@@ -186,6 +196,21 @@ static uint64_t space_granules(const struct variable *variables, uint32_t variab
     return granules;
 }
 
+static enum status place_chunks(struct partition *partition, struct error *error)
+{
+    uint64_t *ends = calloc(partition->server_count, sizeof *ends);
+    if (ends == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for %u servers",
+                         partition->server_count);
+    for (uint32_t i = 0; i < partition->chunk_count; i++) {
+        struct chunk_range *chunk = &partition->chunks[i];
+        chunk->place = ends[chunk->server];
+        ends[chunk->server] += chunk->count;
+    }
+    free(ends);
+    return STATUS_OK;
+}
+
 enum status partition_make(struct partition *partition, const struct variable *variables,
                            uint32_t variable_count, uint32_t server_count, uint64_t chunk_bytes,
                            bool use_locking, struct error *error)
@@ -207,6 +232,8 @@ enum status partition_make(struct partition *partition, const struct variable *v
                            "more servers, or no locking",
                            (unsigned long long)(partition->chunk_elements * sizeof(float)),
                            CHUNK_BYTES_MAX);
+    if (status == STATUS_OK)
+        status = place_chunks(partition, error);
     if (status != STATUS_OK)
         partition_free(partition);
     return status;

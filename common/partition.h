@@ -30,6 +30,7 @@
 struct chunk_range {
     uint64_t first; /* Element of the parameter space; a multiple of PARAMETER_ALIGNMENT. */
     uint64_t count; /* Elements; > 0, a multiple of PARAMETER_ALIGNMENT. */
+    uint64_t place; /* Of its first element in its server's shard: the chunks before it. */
     uint32_t server;
 };
 
@@ -41,7 +42,8 @@ struct partition {
     uint64_t chunk_elements; /* Of the largest chunk. */
 };
 
-/* chunk_bytes is the wish for a chunk's size; a smaller model has smaller chunks, one a server.
+/* chunk_bytes is the wish for a chunk's size, 0 to have it chosen; a smaller model has smaller
+ * chunks, one a server.
  * Every server owns at least one chunk. STATUS_INVALID when there are more servers than 64-byte
  * pieces of the space, too many chunks or, with locking, one above CHUNK_BYTES_MAX. On failure
  * *partition is safe to free. */

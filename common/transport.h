@@ -7,7 +7,8 @@
  * endpoints arrive in order or not at all; an accepted message may still be lost with the
  * connection.
  *
- * Two transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h) and
+ * Three transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h),
+ * transport_shm (shared memory between peers on one host, another transport to all others) and
  * transport_memory (queues within one process, for tests of the same threads).
  *
  * Threads: a transport may be used by any; an endpoint by one at a time, handed on with a lock.
@@ -18,12 +19,15 @@
 #ifndef COMMON_TRANSPORT_H
 #define COMMON_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/frame.h"
 #include "common/job.h"
 #include "common/status.h"
+
+#define TRANSPORT_DOORBELLS_MAX 8 /* Of one wait, from its caller. */
 
 struct endpoint;
 
@@ -38,6 +42,16 @@ struct transport {
     const struct transport_operations *operations;
 };
 
+/* What a listening endpoint shares with each peer on its host, see window.h. */
+struct share {
+    uint64_t name;        /* Under which they find it: nobody else's. */
+    uint64_t shard_bytes; /* All payloads of one exchange in one direction. */
+    uint32_t slots;       /* Gradients of the whole shard that a peer may have under way. */
+    uint32_t messages;    /* Under way in one direction at the same time, about. */
+    uint32_t published;   /* Copies of the shard that all peers see: endpoint_lend's memory. */
+    uint32_t peers_max;
+};
+
 struct transport_operations {
     /* address: "host:port", port 0 picks one; the address to tell others comes back in `bound`.
      * Payloads above max_payload bytes close the connection they come from. */
@@ -45,22 +59,45 @@ struct transport_operations {
                           char bound[ADDRESS_MAX], struct endpoint **endpoint, struct error *error);
     enum status (*connect)(struct transport *transport, const char *address, size_t max_payload,
                            struct endpoint **endpoint, struct error *error);
+    /* place: where in the shard the payload belongs (a multiple of 64 bytes), for transports that
+     * share memory. */
     enum status (*send)(struct endpoint *endpoint, uint64_t peer, const void *header,
-                        size_t header_bytes, struct frame *payload);
+                        size_t header_bytes, struct frame *payload, uint64_t place);
     /* STATUS_AGAIN when there is nothing. */
     enum status (*receive)(struct endpoint *endpoint, struct received *received);
-    /* Waits until one of the endpoints may have something, the doorbell rings (a file descriptor
-     * that becomes readable, -1 for none) or timeout_ms passes. */
+    /* Waits until one of the endpoints may have something, a doorbell rings (file descriptors
+     * that become readable) or timeout_ms passes. */
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
-                 int doorbell, int timeout_ms);
+                 const int *doorbells, size_t doorbell_count, int timeout_ms);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);
     /* All endpoints must be closed. */
     void (*destroy)(struct transport **transport);
+
+    /* The rest is for peers on one host that share memory; NULL in transports that never do. */
+
+    /* Listening: offer it from now on, once. */
+    enum status (*share)(struct endpoint *endpoint, const struct share *share, struct error *error);
+    /* Connecting: ask the listener of that name to share; messages go the old way until it has.
+     * STATUS_NOT_FOUND when it is not on this host. */
+    enum status (*attach)(struct endpoint *endpoint, uint64_t name);
+    /* Connecting: whether it does now. */
+    bool (*attached)(const struct endpoint *endpoint);
+    /* Memory that travels without a copy, for a payload to be written to: a connecting endpoint's
+     * gradients, a listening one's published values. NULL when there is none there. */
+    struct frame *(*lend)(struct endpoint *endpoint, uint64_t place, uint64_t bytes);
 };
 
 enum status transport_zmq_create(struct transport **transport, struct error *error);
 enum status transport_memory_create(struct transport **transport);
+
+/* Shared memory between peers on one host, and `inner` to all others and to begin with. Takes inner
+ * over when it succeeds. */
+enum status transport_shm_create(struct transport **transport, struct transport *inner,
+                                 struct error *error);
+
+/* ZeroMQ, and shared memory too where peers are on this host. */
+enum status transport_create(struct transport **transport, bool share, struct error *error);
 
 /* Why nobody answers at an address, for the person who waits: "connection refused", "host name does
  * not resolve", "resolves to loopback", "no answer", or "accepts connections but does not answer".

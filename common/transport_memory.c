@@ -127,8 +127,9 @@ static enum status memory_connect(struct transport *transport, const char *addre
 }
 
 static enum status memory_send(struct endpoint *endpoint, uint64_t peer, const void *header,
-                               size_t header_bytes, struct frame *payload)
+                               size_t header_bytes, struct frame *payload, uint64_t place)
 {
+    (void)place;
     struct memory_transport *t = endpoint->transport;
     struct letter *letter = malloc(sizeof *letter);
     assert(header_bytes <= sizeof letter->received.header);
@@ -180,16 +181,16 @@ static enum status memory_receive(struct endpoint *endpoint, struct received *re
 }
 
 static void memory_wait(struct transport *transport, struct endpoint *const *endpoints,
-                        size_t count, int doorbell, int timeout_ms)
+                        size_t count, const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
-    struct pollfd fds[JOB_SERVERS_MAX + 2];
-    assert(count <= JOB_SERVERS_MAX + 1);
+    struct pollfd fds[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
+    assert(count + doorbell_count <= sizeof fds / sizeof *fds);
     for (size_t i = 0; i < count; i++)
         fds[i] = (struct pollfd){endpoints[i]->event, POLLIN, 0};
-    if (doorbell >= 0)
-        fds[count++] = (struct pollfd){doorbell, POLLIN, 0};
-    poll(fds, count, timeout_ms);
+    for (size_t i = 0; i < doorbell_count; i++)
+        fds[count + i] = (struct pollfd){doorbells[i], POLLIN, 0};
+    poll(fds, count + doorbell_count, timeout_ms);
 }
 
 static void memory_close(struct endpoint **endpoint, int linger_ms)

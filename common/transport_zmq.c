@@ -177,8 +177,9 @@ static enum status send_error(void)
 }
 
 static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, const void *header,
-                                     size_t header_bytes, struct frame *payload)
+                                     size_t header_bytes, struct frame *payload, uint64_t place)
 {
+    (void)place;
     int more = payload != NULL ? ZMQ_SNDMORE : 0;
     enum status status = STATUS_OK;
     if (endpoint->listening) {
@@ -275,16 +276,16 @@ static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct receiv
 }
 
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
-                     int doorbell, int timeout_ms)
+                     const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
-    zmq_pollitem_t items[JOB_SERVERS_MAX + 2];
-    assert(count <= JOB_SERVERS_MAX + 1);
+    zmq_pollitem_t items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
+    assert(count + doorbell_count <= sizeof items / sizeof *items);
     for (size_t i = 0; i < count; i++)
         items[i] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
-    if (doorbell >= 0)
-        items[count++] = (zmq_pollitem_t){NULL, doorbell, ZMQ_POLLIN, 0};
-    zmq_poll(items, (int)count, timeout_ms);
+    for (size_t i = 0; i < doorbell_count; i++)
+        items[count + i] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
+    zmq_poll(items, (int)(count + doorbell_count), timeout_ms);
 }
 
 static void zmq_destroy(struct transport **transport)

@@ -46,9 +46,9 @@ static bool ask(struct transport *transport, struct endpoint *endpoint, double t
     while ((double)(clock_now_us() - began_us) * 1e-6 < timeout) {
         /* Nothing is queued before there is a connection, so ask until somebody answers. */
         if (clock_now_us() - asked_us >= REPEAT_US &&
-            transport->operations->send(endpoint, 0, header, bytes, NULL) == STATUS_OK)
+            transport->operations->send(endpoint, 0, header, bytes, NULL, 0) == STATUS_OK)
             asked_us = clock_now_us();
-        transport->operations->wait(transport, &endpoint, 1, -1, WAIT_MS);
+        transport->operations->wait(transport, &endpoint, 1, NULL, 0, WAIT_MS);
         if (take_answer(transport, endpoint))
             return true;
     }

@@ -221,7 +221,7 @@ static void run_owner(struct simulator *s, uint32_t index, struct outgoing *item
 
 static void make_owners(struct simulator *s, struct simulated_server *server)
 {
-    if (server->cores.owners == NULL && cores_make_owners(&server->cores) != STATUS_OK)
+    if (server->cores.owners == NULL && cores_make_owners(&server->cores, NULL) != STATUS_OK)
         witness_fail(&s->witness, "out of memory for owners");
 }
 

@@ -3,7 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index)
+/* Two places in the shared memory of shard after shard. */
+static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
+{
+    const struct partition *partition = &chunk->plan->partition;
+    uint64_t bytes = chunk->count * sizeof(float);
+    uint64_t shard = partition_server_bytes(partition, chunk->plan->server);
+    uint64_t place = partition->chunks[chunk->index].place * sizeof(float);
+    for (uint64_t i = 0; i < 2; i++)
+        chunk->lent[i] = memory->lend(memory->context, i * shard + place, bytes);
+    if (chunk->lent[0] == NULL || chunk->lent[1] == NULL) {
+        frame_release(chunk->lent[0]);
+        frame_release(chunk->lent[1]);
+        chunk->lent[0] = chunk->lent[1] = NULL;
+    }
+}
+
+enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
+                       const struct chunk_memory *memory)
 {
     const struct chunk_range *range = &plan->partition.chunks[index];
     memset(chunk, 0, sizeof *chunk);
@@ -11,7 +28,10 @@ enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t in
     chunk->index = index;
     chunk->first = range->first;
     chunk->count = range->count;
-    chunk->values = frame_create(range->count * sizeof(float));
+    if (memory != NULL)
+        take_lent(chunk, memory);
+    chunk->values = chunk->lent[0] != NULL ? frame_retain(chunk->lent[0])
+                                           : frame_create(range->count * sizeof(float));
     if (chunk->values == NULL)
         return STATUS_MEMORY;
     for (uint32_t slot = 0; slot < plan->optimizer->slot_count; slot++) {
@@ -28,6 +48,8 @@ void chunk_free(struct chunk *chunk)
     frame_release(chunk->values);
     frame_release(chunk->previous);
     frame_release(chunk->spare);
+    frame_release(chunk->lent[0]);
+    frame_release(chunk->lent[1]);
     for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX; slot++)
         free(chunk->slots[slot]);
     memset(chunk, 0, sizeof *chunk);
@@ -71,6 +93,9 @@ float *chunk_array(struct chunk *chunk, uint32_t array)
 /* A frame that nobody reads, to write the next version to. */
 static struct frame *next_frame(struct chunk *chunk, bool keep_previous)
 {
+    struct frame *lent = chunk->lent[(chunk->version + 1) % 2];
+    if (lent != NULL && frame_is_unique(lent)) /* Not the values, nor the previous ones. */
+        return frame_retain(lent);
     if (!keep_previous && frame_is_writable(chunk->values))
         return chunk->values;
     struct frame *frame = chunk->spare;
@@ -83,7 +108,8 @@ static struct frame *next_frame(struct chunk *chunk, bool keep_previous)
 
 static void keep_spare(struct chunk *chunk, struct frame *frame)
 {
-    if (chunk->spare == NULL)
+    bool lent = frame == chunk->lent[0] || frame == chunk->lent[1];
+    if (chunk->spare == NULL && !lent)
         chunk->spare = frame;
     else
         frame_release(frame);

@@ -8,6 +8,12 @@
  * every chunk of the job has committed t async    current, written in place unless a send is in
  * flight
  *
+ * With workers on the same host the two buffers of sync mode are lent ones: workers read values
+ * where the update wrote them. They hold no references; but a worker reads version t only until it
+ * pushes its gradient of step t, and t + 2 takes the place of t when all gradients of t + 1 are in.
+ * (Who is late for step t by then has its gradient refused as stale.) While somebody else holds a
+ * lent buffer, a connection or a checkpoint, the next version goes to a private one.
+ *
  * Threads: one owner; readers of frames elsewhere only drop references.
  * Memory: values twice, slots once; one more copy of the values while sends are in flight. */
 
@@ -29,11 +35,21 @@ struct chunk {
     struct frame *values;              /* [count] of `version`. */
     struct frame *previous;            /* [count] of version - 1, or NULL. Sync only. */
     struct frame *spare;               /* A buffer to write the next version to, or NULL. */
+    struct frame *lent[2];             /* Shared with workers on this host: where even and odd
+                                        * versions are written while nobody holds them. NULL without. */
     float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], owned. */
 };
 
-/* Buffers without contents. */
-enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index);
+/* Where values are put so that other processes see them, see transport.h: NULL for a place that is
+ * not there. */
+struct chunk_memory {
+    struct frame *(*lend)(void *context, uint64_t place, uint64_t bytes);
+    void *context;
+};
+
+/* Buffers without contents. memory may be NULL. */
+enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
+                       const struct chunk_memory *memory);
 void chunk_free(struct chunk *chunk);
 
 /* Version 0: values from the variables' initializers, slots at their first values. */

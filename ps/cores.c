@@ -29,7 +29,7 @@ void cores_free(struct cores *cores)
     memset(cores, 0, sizeof *cores);
 }
 
-enum status cores_make_owners(struct cores *cores)
+enum status cores_make_owners(struct cores *cores, const struct chunk_memory *memory)
 {
     assert(cores->owners == NULL && router_plan(cores->router) != NULL);
     cores->owners = calloc(cores->owner_count, sizeof *cores->owners);
@@ -37,7 +37,8 @@ enum status cores_make_owners(struct cores *cores)
         return STATUS_MEMORY;
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
-        status = owner_create(&cores->owners[i], router_plan(cores->router), i, cores->owner_count);
+        status = owner_create(&cores->owners[i], router_plan(cores->router), i, cores->owner_count,
+                              memory);
     return status;
 }
 

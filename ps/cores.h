@@ -34,8 +34,8 @@ struct cores_options {
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);
 void cores_free(struct cores *cores);
 
-/* Make the owners once router_plan is there. */
-enum status cores_make_owners(struct cores *cores);
+/* Make the owners once router_plan is there. memory: see chunk_init. */
+enum status cores_make_owners(struct cores *cores, const struct chunk_memory *memory);
 
 /* A message that came over the wire, from a peer of the listening endpoint or from server 0. */
 void cores_receive(struct cores *cores, struct packet *packet, bool from_server_0, uint64_t now_us,

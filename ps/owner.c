@@ -52,16 +52,17 @@ uint32_t owner_of_chunk(const struct plan *plan, uint32_t chunk, uint32_t count)
     return count <= 1 ? 0 : place_on_server(plan, chunk) % count;
 }
 
-static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk)
+static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk,
+                              const struct chunk_memory *memory)
 {
     owned->cut_step = UINT64_MAX;
     owned->parked = calloc(plan->job.worker_count, sizeof *owned->parked);
-    enum status status = chunk_init(&owned->chunk, plan, chunk);
+    enum status status = chunk_init(&owned->chunk, plan, chunk, memory);
     return owned->parked == NULL ? STATUS_MEMORY : status;
 }
 
 enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
-                         uint32_t count)
+                         uint32_t count, const struct chunk_memory *memory)
 {
     struct owner *o = calloc(1, sizeof *o);
     *owner = o;
@@ -76,7 +77,7 @@ enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t
     for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
         if (plan->partition.chunks[i].server != plan->server || place++ % count != index)
             continue;
-        if (owned_init(&o->owned[o->owned_count++], plan, i) != STATUS_OK)
+        if (owned_init(&o->owned[o->owned_count++], plan, i, memory) != STATUS_OK)
             goto fail;
     }
     return STATUS_OK;
@@ -263,11 +264,13 @@ static struct packet *add_result(struct owned *owned, uint64_t peer, uint64_t re
     return packet;
 }
 
-static void attach_values(struct packet *packet, struct frame *values, uint64_t version)
+static void attach_values(struct packet *packet, const struct chunk *chunk, struct frame *values,
+                          uint64_t version)
 {
     packet->message.result.version = version;
     packet->message.result.parameters = true;
     packet->payload = frame_retain(values);
+    packet->place = chunk->plan->partition.chunks[chunk->index].place * sizeof(float);
 }
 
 static void count_verdict(struct owner *owner, enum verdict verdict)
@@ -318,7 +321,8 @@ static void answer_version(struct owned *owned, const struct packet *packet, enu
     if (want == chunk->version || (want + 1 == chunk->version && chunk->previous != NULL)) {
         struct packet *result =
             add_result(owned, packet->peer, packet->message.request, verdict, outbox);
-        attach_values(result, want == chunk->version ? chunk->values : chunk->previous, want);
+        attach_values(result, chunk, want == chunk->version ? chunk->values : chunk->previous,
+                      want);
     } else if (want < chunk->version) {
         struct packet *answer = outbox_add(outbox, TO_ROUTER, MESSAGE_MOVED_ON);
         answer->peer = packet->peer;
@@ -347,7 +351,7 @@ static void release_parked(struct owner *owner, struct owned *owned, uint64_t no
             continue;
         struct packet *result =
             add_result(owned, parked->peer, parked->request, parked->verdict, outbox);
-        attach_values(result, owned->chunk.values, owned->chunk.version);
+        attach_values(result, &owned->chunk, owned->chunk.values, owned->chunk.version);
         uint64_t held = now_us - parked->since_us;
         result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
         parked->waiting = false;
@@ -445,7 +449,7 @@ static void exchange_async(struct owner *owner, struct owned *owned, const struc
     if (verdict == VERDICT_APPLIED)
         result->message.result.staleness = before - exchange->base_version;
     if (exchange->want)
-        attach_values(result, owned->chunk.values, owned->chunk.version);
+        attach_values(result, &owned->chunk, owned->chunk.values, owned->chunk.version);
 }
 
 static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,

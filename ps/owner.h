@@ -18,13 +18,15 @@
 #include <stdint.h>
 
 #include "common/outbox.h"
+#include "ps/chunk.h"
 #include "ps/plan.h"
 
 struct owner;
 
-/* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it. */
+/* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it.
+ * memory: see chunk_init. */
 enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
-                         uint32_t count);
+                         uint32_t count, const struct chunk_memory *memory);
 void owner_destroy(struct owner **owner);
 
 /* Which of `count` owners of its server has a chunk of the partition. */

@@ -159,7 +159,7 @@ int main(int argc, char **argv)
                   options.task_index);
         return complain(EXIT_USAGE, &error);
     }
-    if (transport_zmq_create(&transport, &error) != STATUS_OK)
+    if (transport_create(&transport, strcmp(options.transport, "tcp") != 0, &error) != STATUS_OK)
         return complain(EXIT_CANNOT_OPEN, &error);
     int exit_code = serve(&options, &addresses, transport, &error);
     transport->operations->destroy(&transport);

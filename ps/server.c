@@ -56,6 +56,7 @@ struct server {
     bool unanswered; /* Server 0 has never been heard. */
     uint64_t said_us;
     uint64_t malformed;
+    uint64_t incarnation;
 };
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -80,10 +81,11 @@ static uint32_t choose_owner_threads(int32_t wish)
 static enum status make_cores(struct server *server)
 {
     const struct server_options *from = &server->options;
+    server->incarnation = hash_random_u64();
     uint64_t run_id = from->index == 0 ? hash_random_u64() : 0;
     struct cores_options options = {
         .router = {.server = from->index,
-                   .incarnation = hash_random_u64(),
+                   .incarnation = server->incarnation,
                    .run_id = run_id,
                    .owner_count = server->owner_threads == 0 ? 1 : server->owner_threads,
                    .start_timeout = from->start_timeout,
@@ -224,9 +226,54 @@ static void actor_stop(struct actor *actor)
     actor->started = false;
 }
 
+static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
+{
+    struct server *server = context;
+    return server->options.transport->operations->lend(server->listening, place, bytes);
+}
+
+/* The most gradients that one worker pushes in a step. */
+static uint32_t pushes_max(const struct job *job)
+{
+    struct node nodes[TREE_COVER_MAX];
+    uint32_t leaves = job_leaves_max(job), most = 1;
+    for (uint32_t i = 0; job->mode == MODE_SYNC && i < job->worker_count; i++) {
+        struct node run = tree_run(leaves, job->worker_count, i);
+        uint32_t count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* Let workers on this host find this server. Without it they use the wire, so failing is no harm.
+ */
+static bool share_memory(struct server *server)
+{
+    struct error error;
+    const struct plan *plan = router_plan(server->cores.router);
+    const struct transport_operations *transport = server->options.transport->operations;
+    struct share share = {
+        .name = server->incarnation,
+        .shard_bytes = partition_server_bytes(&plan->partition, server->options.index),
+        .slots = pushes_max(&plan->job),
+        /* In sync mode the values of two versions, see chunk.h. */
+        .published = plan->job.mode == MODE_SYNC ? 2 : 0,
+        .peers_max = 2 * plan->job.worker_count,
+    };
+    share.messages = 2 * plan->chunk_count * share.slots;
+    if (transport->share == NULL)
+        return false;
+    if (transport->share(server->listening, &share, &error) == STATUS_OK)
+        return true;
+    log_warning("no memory is shared with workers on this host: %s", error.text);
+    return false;
+}
+
 static enum status start_owners(struct server *server)
 {
-    enum status status = cores_make_owners(&server->cores);
+    struct chunk_memory memory = {lend, server};
+    bool shares = share_memory(server);
+    enum status status = cores_make_owners(&server->cores, shares ? &memory : NULL);
     for (uint32_t i = 0; i < server->owner_threads && status == STATUS_OK; i++)
         status = actor_start(&server->owners[i], server, i);
     return status;
@@ -241,7 +288,7 @@ static void send_wire(struct server *server, struct outgoing *item)
     size_t bytes = message_encode(&item->packet.message, header);
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
-        item->packet.payload);
+        item->packet.payload, item->packet.place);
     if (status != STATUS_OK)
         log_debug("not sent kind=%s status=%s", message_kind_name(item->packet.message.kind),
                   status_name(status));
@@ -385,8 +432,8 @@ int server_run(struct server *server, struct error *reason)
         return EXIT_TRAINING_FAILED;
     }
     while (!cores_are_over(&server->cores)) {
-        server->options.transport->operations->wait(server->options.transport, endpoints,
-                                                    endpoint_count, server->inbox.event, TICK_MS);
+        server->options.transport->operations->wait(
+            server->options.transport, endpoints, endpoint_count, &server->inbox.event, 1, TICK_MS);
         for (size_t i = 0; i < endpoint_count; i++)
             receive(server, endpoints[i]);
         take_inbox(server);

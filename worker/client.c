@@ -23,19 +23,19 @@
 #define LAST_WORDS_MS    2000
 #define DIAGNOSE_MS      1000
 #define WAITING_LINE_US  5000000u
+#define SHARING_US       2000000u /* For servers to hand memory over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
 
 struct client {
     struct client_options options;
     struct partition partition;
-    float *parameters;                      /* [elements] */
-    struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
-    uint32_t gradient_count;
+    float *parameters; /* [elements] where the session copies them to. */
 
     pthread_mutex_t lock; /* Held by whoever drives; guards everything down to `said_us`. */
     struct session *session;
     struct endpoint **servers; /* [server_count] */
     struct outbox *pending;    /* [server_count] what a connection could not take yet. */
+    bool *asked;               /* [server_count] to share memory. */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next and client_done have still to hear. */
     bool stop_sent;
@@ -46,8 +46,14 @@ struct client {
     bool started;
     int doorbell; /* eventfd: whoever drives should look at the flags. */
     atomic_bool close;
-    atomic_int stop_code;       /* 0: go on. */
-    struct message_start start; /* The trainer's, as is all below. */
+    atomic_int stop_code;                   /* 0: go on. */
+    struct message_start start;             /* The trainer's, as is all below. */
+    const float *view;                      /* [elements] the parameters. */
+    struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
+    uint32_t gradient_count;
+    uint32_t gradients_out; /* Gradients pushed of this step. */
+    bool gradients_shared;
+    bool shares; /* All servers share memory with this process. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
@@ -61,8 +67,8 @@ static bool try_send(struct client *client, struct outgoing *item)
     struct frame *payload = item->packet.payload;
     if (payload != NULL) /* Sending takes a reference over even when it fails. */
         frame_retain(payload);
-    enum status status = client->options.transport->operations->send(client->servers[item->index],
-                                                                     0, header, bytes, payload);
+    enum status status = client->options.transport->operations->send(
+        client->servers[item->index], 0, header, bytes, payload, item->packet.place);
     if (status == STATUS_AGAIN)
         return false;
     frame_release(item->packet.payload);
@@ -120,6 +126,17 @@ static void flush(struct client *client)
     }
 }
 
+/* A server is found on this host under its incarnation, once it has values to give. */
+static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (message->kind != MESSAGE_RESULT || client->asked[server] || operations->attach == NULL)
+        return;
+    client->asked[server] = true;
+    enum status status = operations->attach(client->servers[server], message->incarnation);
+    log_debug("sharing memory with ps/%u: %s", server, status_name(status));
+}
+
 static void receive(struct client *client, uint32_t server)
 {
     struct received received;
@@ -135,6 +152,7 @@ static void receive(struct client *client, uint32_t server)
             frame_release(packet.payload);
             continue;
         }
+        ask_to_share(client, server, &packet.message);
         session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
         flush(client);
     }
@@ -213,7 +231,8 @@ static enum status connect_all(struct client *client, struct error *error)
     enum status status = STATUS_OK;
     client->servers = calloc(job->server_count, sizeof *client->servers);
     client->pending = calloc(job->server_count, sizeof *client->pending);
-    if (client->servers == NULL || client->pending == NULL)
+    client->asked = calloc(job->server_count, sizeof *client->asked);
+    if (client->servers == NULL || client->pending == NULL || client->asked == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = client->options.transport->operations->connect(client->options.transport,
@@ -307,6 +326,7 @@ void client_close(struct client **client)
     free(c->parameters);
     free(c->servers);
     free(c->pending);
+    free(c->asked);
     free(c);
     *client = NULL;
 }
@@ -315,7 +335,7 @@ void client_close(struct client **client)
 
 const float *client_parameters(const struct client *client)
 {
-    return client->parameters;
+    return client->view;
 }
 
 /* Tell the session something; what it has to send leaves at once. */
@@ -336,9 +356,11 @@ static void take(struct client *client, struct packet *packet)
     pthread_mutex_lock(&client->lock);
     while (!outbox_take(&client->for_trainer, &item)) {
         options->transport->operations->wait(options->transport, client->servers,
-                                             options->job->server_count, client->doorbell, TICK_MS);
+                                             options->job->server_count, &client->doorbell, 1,
+                                             TICK_MS);
         drive(client);
     }
+    client->view = session_parameters(client->session);
     pthread_mutex_unlock(&client->lock);
     *packet = item.packet;
 }
@@ -347,6 +369,27 @@ static void note_end(struct client *client, const struct message *message)
 {
     client->exit_code = (int)message->stop.exit_code;
     snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
+}
+
+/* With options.must_share: false when a server shares no memory, a while after it was asked. */
+static bool all_share(struct client *client)
+{
+    const struct client_options *options = &client->options;
+    const struct transport_operations *operations = options->transport->operations;
+    uint64_t began_us = clock_now_us();
+    bool all = false;
+    pthread_mutex_lock(&client->lock);
+    do {
+        all = operations->attached != NULL;
+        for (uint32_t i = 0; i < options->job->server_count && all; i++)
+            all = operations->attached(client->servers[i]);
+        if (!all && operations->attached != NULL)
+            operations->wait(options->transport, client->servers, options->job->server_count, NULL,
+                             0, TICK_MS / 10);
+    } while (!all && clock_now_us() - began_us < SHARING_US);
+    client->shares = all;
+    pthread_mutex_unlock(&client->lock);
+    return all;
 }
 
 enum status client_next(struct client *client, struct work *work)
@@ -359,6 +402,13 @@ enum status client_next(struct client *client, struct work *work)
             client->start = packet.message.start;
             break;
         case MESSAGE_WORK:
+            if (client->options.must_share && !client->shares && !all_share(client)) {
+                client_fail(client, EXIT_CANNOT_OPEN,
+                            "a server shares no memory with this worker, and --transport is shm: "
+                            "it is on another host, another user's, or has --transport tcp");
+                return STATUS_LOST;
+            }
+            client->gradients_out = 0;
             *work = (struct work){
                 .enough = packet.message.work.enough,
                 .step = packet.message.work.batch,
@@ -376,16 +426,56 @@ enum status client_next(struct client *client, struct work *work)
     }
 }
 
+/* Memory that server 0 sees too, when it owns everything; else a copy is cheaper than gathering. */
+static struct frame *lend_gradient(struct client *client, uint32_t slot)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    uint64_t bytes = client->partition.elements * sizeof(float);
+    if (!client->gradients_shared)
+        return NULL;
+    pthread_mutex_lock(&client->lock);
+    struct frame *frame = operations->lend(client->servers[0], slot * bytes, bytes);
+    pthread_mutex_unlock(&client->lock);
+    return frame;
+}
+
+/* As soon as memory is shared, gradients are written there. */
+static void move_gradients(struct client *client)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (operations->attached == NULL || client->options.job->server_count > 1)
+        return;
+    pthread_mutex_lock(&client->lock);
+    bool shared = operations->attached(client->servers[0]);
+    pthread_mutex_unlock(&client->lock);
+    if (shared == client->gradients_shared)
+        return;
+    client->gradients_shared = shared;
+    while (client->gradient_count > 0)
+        frame_release(client->gradients[--client->gradient_count]);
+}
+
+/* Shared memory is not the client's again before the step is over, whatever its frame says. */
 struct frame *client_gradient(struct client *client)
 {
-    for (uint32_t i = 0; i < client->gradient_count; i++)
-        if (frame_is_unique(client->gradients[i]))
-            return client->gradients[i];
+    if (client->gradients_out == 0)
+        move_gradients(client);
+    for (uint32_t i = client->gradients_out; i < client->gradient_count; i++)
+        if (frame_is_unique(client->gradients[i])) {
+            struct frame *frame = client->gradients[i];
+            client->gradients[i] = client->gradients[client->gradients_out];
+            client->gradients[client->gradients_out++] = frame;
+            return frame;
+        }
     if (client->gradient_count == GRADIENTS_MAX)
         return NULL;
-    struct frame *frame = frame_create(client->partition.elements * sizeof(float));
-    if (frame != NULL)
-        client->gradients[client->gradient_count++] = frame;
+    struct frame *frame = lend_gradient(client, client->gradient_count);
+    if (frame == NULL)
+        frame = frame_create(client->partition.elements * sizeof(float));
+    if (frame == NULL)
+        return NULL;
+    client->gradients[client->gradient_count++] = client->gradients[client->gradients_out];
+    client->gradients[client->gradients_out++] = frame;
     return frame;
 }
 

@@ -36,6 +36,7 @@ struct client_options {
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
     double start_timeout, worker_timeout, progress_timeout; /* Seconds. */
+    bool must_share; /* A server that shares no memory with this process is an error. */
 };
 
 /* What to compute next. */

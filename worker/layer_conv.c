@@ -1,52 +1,42 @@
 /* layer_conv.c - two-dimensional convolution, stride 1, valid, with or without ReLU.
  *
- * A few images at a time, so that everything stays in the second-level cache, the patches under the
- * kernel's positions are laid out as rows of a matrix and multiplied by the kernel:
- *
- *     patches [positions][K * K * in]  x  kernel [K * K * in][out]  ->  [positions][out]
- *
- * Where the processor has ways to do the same without laying them out (kernels_convolve_fits,
- * kernels_winograd_fits), those are taken: they make the network more than twice as fast.
- *
- * A max-pool that follows is done here too, before bias and ReLU: both keep order, so the result is
- * the same, only the winners are touched, and the map before the pool is never kept. What the pool
- * drops is never computed. Patches are cheaper to lay out again on the way back than to keep. */
+ * It works image by image, so that everything stays near, straight from the image or by Winograd's
+ * algorithm; patches are never laid out. A max-pool that follows is done here too: kernels take the
+ * usual 2x2 along, so that the map before it is never stored. What a pool drops is never
+ * computed. */
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/kernels.h"
+#include "common/kernels_sparse.h"
 #include "worker/layer.h"
 
 struct conv {
     struct layer layer;
     uint32_t size; /* Of the kernel, which is square. */
     bool relu;
-    uint32_t pool;  /* Window of the absorbed max-pool; 1: there is none. */
-    uint32_t group; /* Images worked on together when patches are laid out. */
+    uint32_t pool; /* Window of the absorbed max-pool; 1: there is none. */
 
     /* How it is computed, fixed by prepare from the layer alone, never from the number of
      * examples. */
-    bool direct;              /* Output and kernel's gradient straight from the images. */
     bool forward_winograd;    /* Output by Winograd's algorithm. */
     bool input_winograd;      /* The input's gradient likewise. */
     struct conv_scratch {     /* Where in the scratch memory things lie. */
-        uint64_t patches;     /* [group][positions][patch] */
-        uint64_t map;         /* [group][positions][channels], before the pool. */
+        uint64_t map;         /* [positions][channels], one image's before the pool. */
         uint64_t turned;      /* The kernel as kernels_turn makes it. */
         uint64_t transformed; /* A kernel as kernels_winograd_kernel makes it. */
         uint64_t padded;      /* One image's map in its border, as kernels_pad makes it. */
         uint64_t work;        /* Scratch of kernels_winograd. */
+        uint64_t sums;        /* The kernel's gradient as kernels_sparse_turn would make it. */
+        uint64_t sparse;      /* Scratch of kernels_sparse_gradient and kernels_few_gradient. */
         uint64_t end;
     } at;
     uint8_t *which; /* [count_max][out] of the absorbed pool, owned; NULL without a pool. */
 };
 
 enum { CONV_KERNEL, CONV_BIAS };
-
-/* Elements of a group's patches and map: 640 KiB, which leaves room for the rest in a cache of 1 or
- * 2 MiB. */
-#define CONV_GROUP_ELEMENTS (160 << 10)
 
 static const struct conv *conv_of(const struct layer *layer)
 {
@@ -222,6 +212,18 @@ static struct kernels_window conv_input_window(const struct layer *layer)
     };
 }
 
+/* Behind a max-pool most of the map's gradient is zero, see kernels_sparse.h. */
+static bool conv_sparse_fits(const struct conv *conv)
+{
+    return conv->size == 3 && conv->pool > 1;
+}
+
+/* The same with the pool, for the way back. */
+static struct kernels_sparse conv_sparse(const struct layer *layer)
+{
+    return (struct kernels_sparse){conv_window(layer), conv_of(layer)->pool, layer->out.channels};
+}
+
 /* The next free place after `count` elements at *end, on a 64-byte boundary. */
 static uint64_t scratch_place(uint64_t *end, uint64_t count)
 {
@@ -248,31 +250,27 @@ static void conv_place_scratch(struct conv *conv)
     struct conv_sizes n = conv_sizes_of(&conv->layer);
     struct kernels_window input = conv_input_window(&conv->layer);
     struct conv_scratch *at = &conv->at;
-    bool patches = !conv->direct || !conv->input_winograd;
     bool winograd = conv->forward_winograd || conv->input_winograd;
     uint64_t transformed = kernels_winograd_kernel_elements(conv->layer.in.channels, n.channels);
-    uint64_t padded = (uint64_t)input.in_height * input.in_width * n.channels;
-    at->patches = scratch_place(&at->end, patches ? conv->group * n.positions * n.patch : 0);
-    at->map = scratch_place(&at->end, conv->group * n.positions * n.channels);
-    at->turned = scratch_place(&at->end, conv->input_winograd ? n.patch * n.channels : 0);
+    at->map = scratch_place(&at->end, n.positions * n.channels);
+    at->turned = scratch_place(&at->end, n.patch * n.channels);
     at->transformed = scratch_place(&at->end, winograd ? transformed : 0);
-    at->padded = scratch_place(&at->end, conv->input_winograd ? padded : 0);
+    at->padded = scratch_place(&at->end, (uint64_t)input.in_height * input.in_width * n.channels);
     at->work = scratch_place(&at->end, conv_work_elements(conv, n));
+    if (conv_sparse_fits(conv)) {
+        uint64_t lists = kernels_sparse_scratch(conv_sparse(&conv->layer));
+        uint64_t few = kernels_few_scratch(conv_sparse(&conv->layer));
+        at->sums = scratch_place(&at->end, n.patch * n.channels);
+        at->sparse = scratch_place(&at->end, lists > few ? lists : few);
+    }
 }
 
 static enum status conv_prepare(struct layer *layer, uint32_t count_max)
 {
     struct conv *conv = (struct conv *)layer;
     struct conv_sizes n = conv_sizes_of(layer);
-    struct kernels_window window = conv_window(layer), input = conv_input_window(layer);
-    uint64_t group = CONV_GROUP_ELEMENTS / (n.positions * (n.patch + n.channels));
-    conv->group = (uint32_t)(group > 0 ? group : 1);
-    conv->direct = kernels_convolve_fits(n.channels);
-    conv->forward_winograd = kernels_winograd_fits(window, n.channels);
-    /* Only what the kernel reaches has a gradient, and here that must be all of the input. */
-    conv->input_winograd = input.out_height == layer->in.height &&
-                           input.out_width == layer->in.width &&
-                           kernels_winograd_fits(input, layer->in.channels);
+    conv->forward_winograd = kernels_winograd_fits(conv_window(layer), n.channels);
+    conv->input_winograd = kernels_winograd_fits(conv_input_window(layer), layer->in.channels);
     conv_place_scratch(conv);
     layer->scratch = conv->at.end;
     if (conv->pool > 1) {
@@ -281,62 +279,39 @@ static enum status conv_prepare(struct layer *layer, uint32_t count_max)
     return conv->pool == 1 || conv->which ? STATUS_OK : STATUS_MEMORY;
 }
 
-/* Matrices are multiplied best for a few images at once; everything else likes one at a time. */
-static uint32_t conv_group(const struct conv *conv, bool patches)
+/* One image: output, or the map when the pool behind is not one that the kernels take along. */
+static void conv_convolve(const struct layer *layer, const struct layer_pass *pass,
+                          const float *image, struct kernels_finish finish, float *out)
 {
-    return patches ? conv->group : 1;
-}
-
-static void conv_patches(const struct layer *layer, const struct layer_pass *pass, uint32_t first,
-                         uint32_t count)
-{
-    struct conv_sizes n = conv_sizes_of(layer);
-    float *patches = pass->scratch + conv_of(layer)->at.patches;
-    for (uint32_t i = 0; i < count; i++) {
-        kernels_patches(conv_window(layer), pass->in + (first + i) * n.in,
-                        patches + i * n.positions * n.patch);
+    const struct conv *conv = conv_of(layer);
+    if (conv->forward_winograd) {
+        kernels_winograd(conv_window(layer), image, pass->scratch + conv->at.transformed,
+                         layer->out.channels, finish, out, pass->scratch + conv->at.work);
+    } else {
+        kernels_convolve(conv_window(layer), image, pass->parameters + layer->offsets[CONV_KERNEL],
+                         layer->out.channels, finish, out);
     }
 }
 
-/* map [count][positions][channels] = the kernel everywhere on images [first, first + count). */
-static void conv_convolve(const struct layer *layer, const struct layer_pass *pass, uint32_t first,
-                          uint32_t count, float *map)
+static void conv_forward_image(const struct layer *layer, const struct layer_pass *pass, uint32_t i)
 {
     const struct conv *conv = conv_of(layer);
     struct conv_sizes n = conv_sizes_of(layer);
-    const float *kernel = pass->parameters + layer->offsets[CONV_KERNEL];
-    if (!conv->direct) {
-        conv_patches(layer, pass, first, count);
-        kernels_multiply(count * n.positions, n.channels, n.patch, pass->scratch + conv->at.patches,
-                         kernel, map, KERNELS_SET);
-        return;
+    const float *image = pass->in + i * n.in;
+    float *out = pass->out + i * n.out, *map = pass->scratch + conv->at.map;
+    uint8_t *which = pass->learn && conv->which ? conv->which + i * n.out : NULL;
+    struct kernels_finish finish = {
+        .bias = pass->parameters + layer->offsets[CONV_BIAS],
+        .relu = conv->relu,
+        .pool = conv->pool == 2 ? 2 : 1,
+        .which = conv->pool == 2 ? which : NULL,
+    };
+    if (conv->pool <= 2) {
+        conv_convolve(layer, pass, image, finish, out);
+    } else {
+        conv_convolve(layer, pass, image, finish, map);
+        kernels_pool(conv_pool_window(layer), map, out, which);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const float *image = pass->in + (first + i) * n.in;
-        float *out = map + i * n.positions * n.channels;
-        if (conv->forward_winograd) {
-            kernels_winograd(conv_window(layer), image, pass->scratch + conv->at.transformed,
-                             n.channels, out, pass->scratch + conv->at.work);
-        } else {
-            kernels_convolve(conv_window(layer), image, kernel, n.channels, out);
-        }
-    }
-}
-
-static void conv_forward_group(const struct layer *layer, const struct layer_pass *pass,
-                               uint32_t first, uint32_t count)
-{
-    const struct conv *conv = conv_of(layer);
-    struct conv_sizes n = conv_sizes_of(layer);
-    float *out = pass->out + first * n.out;
-    float *map = conv->pool == 1 ? out : pass->scratch + conv->at.map;
-    conv_convolve(layer, pass, first, count, map);
-    for (uint32_t i = 0; conv->pool > 1 && i < count; i++) {
-        kernels_pool(conv_pool_window(layer), map + i * n.positions * n.channels, out + i * n.out,
-                     pass->learn ? conv->which + (first + i) * n.out : NULL);
-    }
-    kernels_bias_rows(out, count * n.out / n.channels, n.channels,
-                      pass->parameters + layer->offsets[CONV_BIAS], conv->relu);
 }
 
 static void conv_forward(struct layer *layer, const struct layer_pass *pass)
@@ -346,83 +321,94 @@ static void conv_forward(struct layer *layer, const struct layer_pass *pass)
         kernels_winograd_kernel(pass->parameters + layer->offsets[CONV_KERNEL], layer->in.channels,
                                 layer->out.channels, pass->scratch + conv->at.transformed);
     }
-    uint32_t group = conv_group(conv, !conv->direct);
-    for (uint32_t first = 0; first < pass->count; first += group) {
-        uint32_t left = pass->count - first;
-        conv_forward_group(layer, pass, first, left < group ? left : group);
+    for (uint32_t i = 0; i < pass->count; i++) {
+        conv_forward_image(layer, pass, i);
     }
 }
 
-/* Add to the kernel's gradient what images [first, first + count) bring, given that of map. */
-static void conv_kernel_gradient(const struct layer *layer, const struct layer_pass *pass,
-                                 uint32_t first, uint32_t count, const float *map)
-{
-    const struct conv *conv = conv_of(layer);
-    struct conv_sizes n = conv_sizes_of(layer);
-    float *kernel = pass->gradient + layer->offsets[CONV_KERNEL];
-    if (!conv->direct) {
-        conv_patches(layer, pass, first, count);
-        kernels_multiply_at(n.patch, n.channels, count * n.positions,
-                            pass->scratch + conv->at.patches, map, kernel, KERNELS_ADD);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        kernels_convolve_gradient(conv_window(layer), pass->in + (first + i) * n.in,
-                                  map + i * n.positions * n.channels, n.channels, kernel);
-    }
-}
-
-/* The input's gradient of one image by Winograd; the kernel was turned and transformed before. */
-static void conv_input_winograd(const struct layer *layer, const struct layer_pass *pass,
+/* The input's gradient of one image, given that of its map. It reaches all of the input: no layer
+ * before this one makes more than the kernel reads, and the first has no use for it. */
+static void conv_input_gradient(const struct layer *layer, const struct layer_pass *pass,
                                 const float *map, float *in_gradient)
 {
     const struct conv *conv = conv_of(layer);
-    struct kernels_window window = conv_window(layer);
+    struct kernels_window window = conv_window(layer), input = conv_input_window(layer);
+    struct kernels_finish finish = {.pool = 1};
     float *padded = pass->scratch + conv->at.padded;
     kernels_pad(map, window.out_height, window.out_width, layer->out.channels, window.size - 1,
                 padded);
-    kernels_winograd(conv_input_window(layer), padded, pass->scratch + conv->at.transformed,
-                     layer->in.channels, in_gradient, pass->scratch + conv->at.work);
-}
-
-static void conv_input_gradient(const struct layer *layer, const struct layer_pass *pass,
-                                uint32_t first, uint32_t count, const float *map)
-{
-    const struct conv *conv = conv_of(layer);
-    struct conv_sizes n = conv_sizes_of(layer);
-    float *patches = pass->scratch + conv->at.patches;
-    if (!conv->input_winograd) {
-        kernels_multiply_bt(count * n.positions, n.patch, n.channels, map,
-                            pass->parameters + layer->offsets[CONV_KERNEL], patches, KERNELS_SET);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        float *in_gradient = pass->in_gradient + (first + i) * n.in;
-        if (conv->input_winograd) {
-            conv_input_winograd(layer, pass, map + i * n.positions * n.channels, in_gradient);
-        } else {
-            kernels_patches_sum(conv_window(layer), patches + i * n.positions * n.patch,
-                                in_gradient);
-        }
+    if (conv->input_winograd) {
+        kernels_winograd(input, padded, pass->scratch + conv->at.transformed, layer->in.channels,
+                         finish, in_gradient, pass->scratch + conv->at.work);
+    } else {
+        kernels_convolve(input, padded, pass->scratch + conv->at.turned, layer->in.channels, finish,
+                         in_gradient);
     }
 }
 
-static void conv_backward_group(const struct layer *layer, const struct layer_pass *pass,
-                                uint32_t first, uint32_t count)
+static void conv_backward_image(const struct layer *layer, const struct layer_pass *pass,
+                                uint32_t i)
 {
     const struct conv *conv = conv_of(layer);
     struct conv_sizes n = conv_sizes_of(layer);
-    float *map = pass->out_gradient + first * n.out;
+    float *map = pass->out_gradient + i * n.out;
     if (conv->pool > 1) {
         map = pass->scratch + conv->at.map;
-        for (uint32_t i = 0; i < count; i++) {
-            uint64_t image = (first + i) * n.out;
-            kernels_pool_gradient(conv_pool_window(layer), pass->out_gradient + image,
-                                  conv->which + image, map + i * n.positions * n.channels);
-        }
+        kernels_pool_gradient(conv_pool_window(layer), pass->out_gradient + i * n.out,
+                              conv->which + i * n.out, map);
     }
-    conv_kernel_gradient(layer, pass, first, count, map);
+    kernels_convolve_gradient(conv_window(layer), pass->in + i * n.in, map, n.channels,
+                              pass->gradient + layer->offsets[CONV_KERNEL]);
     if (pass->in_gradient) {
-        conv_input_gradient(layer, pass, first, count, map);
+        conv_input_gradient(layer, pass, map, pass->in_gradient + i * n.in);
+    }
+}
+
+static void conv_sparse_image(const struct layer *layer, const struct layer_pass *pass, uint32_t i)
+{
+    const struct conv *conv = conv_of(layer);
+    struct conv_sizes n = conv_sizes_of(layer);
+    struct kernels_sparse sparse = conv_sparse(layer);
+    const float *image = pass->in + i * n.in, *gradient = pass->out_gradient + i * n.out;
+    const uint8_t *which = conv->which + i * n.out;
+    float *work = pass->scratch + conv->at.sparse;
+    if (!pass->in_gradient && kernels_few_fits(sparse)) {
+        kernels_few_gradient(sparse, image, gradient, which,
+                             pass->gradient + layer->offsets[CONV_KERNEL], work);
+    } else {
+        kernels_sparse_gradient(sparse, image, pass->scratch + conv->at.turned, gradient, which,
+                                pass->scratch + conv->at.sums,
+                                pass->in_gradient ? pass->in_gradient + i * n.in : NULL, work);
+    }
+}
+
+static void conv_backward_sparse(const struct layer *layer, const struct layer_pass *pass)
+{
+    const struct conv *conv = conv_of(layer);
+    struct conv_sizes n = conv_sizes_of(layer);
+    float *sums = pass->scratch + conv->at.sums;
+    kernels_sparse_turn(pass->parameters + layer->offsets[CONV_KERNEL], layer->in.channels,
+                        n.channels, pass->scratch + conv->at.turned);
+    memset(sums, 0, n.patch * n.channels * sizeof *sums);
+    for (uint32_t i = 0; i < pass->count; i++) {
+        conv_sparse_image(layer, pass, i);
+    }
+    kernels_sparse_turn_back(sums, layer->in.channels, n.channels,
+                             pass->gradient + layer->offsets[CONV_KERNEL]);
+}
+
+static void conv_backward_dense(const struct layer *layer, const struct layer_pass *pass)
+{
+    const struct conv *conv = conv_of(layer);
+    float *turned = pass->scratch + conv->at.turned;
+    kernels_turn(pass->parameters + layer->offsets[CONV_KERNEL], conv->size, layer->in.channels,
+                 layer->out.channels, turned);
+    if (conv->input_winograd) {
+        kernels_winograd_kernel(turned, layer->out.channels, layer->in.channels,
+                                pass->scratch + conv->at.transformed);
+    }
+    for (uint32_t i = 0; i < pass->count; i++) {
+        conv_backward_image(layer, pass, i);
     }
 }
 
@@ -435,18 +421,10 @@ static void conv_backward(struct layer *layer, const struct layer_pass *pass)
     }
     float *bias = pass->gradient + layer->offsets[CONV_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count * n.out / n.channels, n.channels, bias);
-    if (conv->input_winograd && pass->in_gradient) {
-        float *turned = pass->scratch + conv->at.turned;
-        kernels_turn(pass->parameters + layer->offsets[CONV_KERNEL], conv->size, layer->in.channels,
-                     n.channels, turned);
-        kernels_winograd_kernel(turned, n.channels, layer->in.channels,
-                                pass->scratch + conv->at.transformed);
-    }
-    uint32_t group =
-        conv_group(conv, !conv->direct || (pass->in_gradient && !conv->input_winograd));
-    for (uint32_t first = 0; first < pass->count; first += group) {
-        uint32_t left = pass->count - first;
-        conv_backward_group(layer, pass, first, left < group ? left : group);
+    if (conv_sparse_fits(conv)) {
+        conv_backward_sparse(layer, pass);
+    } else {
+        conv_backward_dense(layer, pass);
     }
 }
 

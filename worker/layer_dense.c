@@ -88,13 +88,17 @@ static uint32_t dense_variables(const struct layer *layer, uint32_t number,
     return 2;
 }
 
+static enum status dense_prepare(struct layer *layer, uint32_t count_max)
+{
+    layer->scratch = kernels_multiply_turned_scratch(count_max, layer->out.channels);
+    return STATUS_OK;
+}
+
 static void dense_forward(struct layer *layer, const struct layer_pass *pass)
 {
     uint64_t in = layer->in.channels, out = layer->out.channels;
-    kernels_multiply(pass->count, out, in, pass->in,
-                     pass->parameters + layer->offsets[DENSE_KERNEL], pass->out, KERNELS_SET);
-    kernels_bias_rows(pass->out, pass->count, out, pass->parameters + layer->offsets[DENSE_BIAS],
-                      dense_of(layer)->relu);
+    kernels_dense(pass->count, out, in, pass->in, pass->parameters + layer->offsets[DENSE_KERNEL],
+                  pass->parameters + layer->offsets[DENSE_BIAS], dense_of(layer)->relu, pass->out);
 }
 
 static void dense_backward(struct layer *layer, const struct layer_pass *pass)
@@ -108,9 +112,9 @@ static void dense_backward(struct layer *layer, const struct layer_pass *pass)
     float *bias = pass->gradient + layer->offsets[DENSE_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count, out, bias);
     if (pass->in_gradient) {
-        kernels_multiply_bt(pass->count, in, out, pass->out_gradient,
-                            pass->parameters + layer->offsets[DENSE_KERNEL], pass->in_gradient,
-                            KERNELS_SET);
+        kernels_multiply_turned(pass->count, in, out, pass->out_gradient,
+                                pass->parameters + layer->offsets[DENSE_KERNEL], pass->in_gradient,
+                                pass->scratch);
     }
 }
 
@@ -121,6 +125,7 @@ const struct layer_kind layer_dense = {
     .text = dense_text,
     .reads = dense_reads,
     .variables = dense_variables,
+    .prepare = dense_prepare,
     .forward = dense_forward,
     .backward = dense_backward,
 };

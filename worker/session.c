@@ -23,8 +23,9 @@ enum state {
 };
 
 struct wanted {
-    uint64_t request; /* 0: nothing is under way. */
-    uint64_t version; /* Held. */
+    uint64_t request;    /* 0: nothing is under way. */
+    uint64_t version;    /* Held. */
+    struct frame *stays; /* Its values where the server wrote them, or NULL: they were copied. */
 };
 
 struct session {
@@ -34,9 +35,12 @@ struct session {
     uint32_t job_size;
     uint8_t job_digest[DIGEST_BYTES];
     uint64_t run_id, generation, next_request;
-    struct wanted *chunks; /* [chunk_count] */
-    uint32_t under_way;    /* Chunks whose values are on their way. */
-    uint64_t step;         /* Sync: version held or being pulled. */
+    uint64_t *shard_elements; /* [server_count] */
+    struct wanted *chunks;    /* [chunk_count] */
+    uint32_t under_way;       /* Chunks whose values are on their way. */
+    uint32_t pushed;          /* Gradients of this step so far. */
+    const float *view;        /* [elements] the parameters held. */
+    uint64_t step;            /* Sync: version held or being pulled. */
     uint64_t stop_step;
     uint64_t held[HELD_MAX]; /* Async: batches to compute, in order. */
     uint32_t held_count;
@@ -67,12 +71,16 @@ enum status session_create(struct session **session, const struct session_option
     s->options = *options;
     s->batch = UINT64_MAX;
     s->stop_step = options->job->steps;
+    s->view = options->parameters;
     s->started_us = s->state_us = s->heard_us = s->waited_us = now_us;
     s->chunks = calloc(options->partition->chunk_count, sizeof *s->chunks);
+    s->shard_elements = calloc(options->job->server_count, sizeof *s->shard_elements);
+    for (uint32_t i = 0; s->shard_elements != NULL && i < options->job->server_count; i++)
+        s->shard_elements[i] = partition_server_bytes(options->partition, i) / sizeof(float);
     enum status status = job_encode(options->job, &s->job_bytes, &s->job_size);
     if (status == STATUS_OK)
         status = job_digest(options->job, s->job_digest);
-    if (s->chunks == NULL || status != STATUS_OK) {
+    if (s->chunks == NULL || s->shard_elements == NULL || status != STATUS_OK) {
         session_destroy(session);
         return STATUS_MEMORY;
     }
@@ -83,8 +91,11 @@ void session_destroy(struct session **session)
 {
     if (*session == NULL)
         return;
+    for (uint32_t i = 0; (*session)->chunks && i < (*session)->options.partition->chunk_count; i++)
+        frame_release((*session)->chunks[i].stays);
     free((*session)->job_bytes);
     free((*session)->chunks);
+    free((*session)->shard_elements);
     free(*session);
     *session = NULL;
 }
@@ -93,6 +104,11 @@ const char *session_waiting(const struct session *session, double *seconds, uint
 {
     *seconds = (double)(now_us - session->started_us) * 1e-6;
     return session->state == JOINING || session->state == GATHERED ? session->waiting : NULL;
+}
+
+const float *session_parameters(const struct session *session)
+{
+    return session->view;
 }
 
 bool session_is_over(const struct session *session)
@@ -201,11 +217,19 @@ static void exchange_all(struct session *s, const struct message_exchange *what,
         if (s->options.job->mode == MODE_ASYNC)
             packet->message.exchange.base_version = s->chunks[i].version;
         packet->payload = slice;
-        if (what->want)
+        /* Gradients of one step lie beside each other until all are used. */
+        packet->place =
+            (s->pushed * s->shard_elements[range->server] + range->place) * sizeof(float);
+        if (what->want) {
             s->chunks[i].request = packet->message.request;
+            frame_release(s->chunks[i].stays);
+            s->chunks[i].stays = NULL;
+        }
     }
+    s->pushed++;
     if (!what->want)
         return;
+    s->pushed = 0;
     s->under_way = partition->chunk_count;
     s->exchange_began_us = now_us;
     s->held_us = 0;
@@ -256,12 +280,30 @@ static void handle_welcome(struct session *s, const struct message *message, uin
     enter(s, GATHERED, now_us);
 }
 
+/* All values are here. Those of one server with shared memory lie there as the parameter space
+ * does, and are used where they are; else what was left in place is copied together. */
+static void settle_values(struct session *s)
+{
+    const struct partition *partition = s->options.partition;
+    const float *base = s->chunks[0].stays != NULL ? s->chunks[0].stays->data : NULL;
+    bool whole = base != NULL;
+    for (uint32_t i = 0; i < partition->chunk_count && whole; i++)
+        whole = s->chunks[i].stays != NULL &&
+                (const float *)s->chunks[i].stays->data == base + partition->chunks[i].first;
+    s->view = whole ? base : s->options.parameters;
+    for (uint32_t i = 0; i < partition->chunk_count && !whole; i++)
+        if (s->chunks[i].stays != NULL)
+            memcpy(s->options.parameters + partition->chunks[i].first, s->chunks[i].stays->data,
+                   s->chunks[i].stays->bytes);
+}
+
 static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t took = now_us - s->exchange_began_us;
     s->wait_us = s->held_us < took ? s->held_us : took;
     s->exchange_us = took - s->wait_us;
     s->has_staleness = s->exchanged; /* 0 in sync mode. */
+    settle_values(s);
     if (s->options.job->mode == MODE_ASYNC && s->batch != UINT64_MAX) {
         lease(s, true, s->batch, outbox);
         s->batch = UINT64_MAX;
@@ -297,8 +339,12 @@ static void take_values(struct session *s, const struct packet *packet)
 {
     const struct message_result *result = &packet->message.result;
     const struct chunk_range *range = &s->options.partition->chunks[result->chunk];
-    memcpy(s->options.parameters + range->first, packet->payload->data, packet->payload->bytes);
-    s->chunks[result->chunk].version = result->version;
+    struct wanted *wanted = &s->chunks[result->chunk];
+    if (packet->payload->stays)
+        wanted->stays = frame_retain(packet->payload);
+    else
+        memcpy(s->options.parameters + range->first, packet->payload->data, packet->payload->bytes);
+    wanted->version = result->version;
 }
 
 static void handle_result(struct session *s, uint32_t server, const struct packet *packet,

@@ -28,7 +28,7 @@ struct session_options {
     uint64_t incarnation;
     const struct job *job; /* Outlives the session. */
     const struct partition *partition;
-    float *parameters; /* [partition->elements] shared with the trainer as said above. */
+    float *parameters; /* [partition->elements] where parameters are copied to when they must. */
     uint8_t probe_digest[DIGEST_BYTES];
     char host[64], arithmetic[64];
     double start_timeout, worker_timeout, progress_timeout; /* Seconds. */
@@ -49,6 +49,10 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
                             struct outbox *outbox);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
+
+/* The parameters that work is to be computed from, [partition->elements]: options.parameters, or
+ * where the server wrote them. Valid while the trainer has work. */
+const float *session_parameters(const struct session *session);
 
 /* While this worker waits for training to start: what for, "" if server 0 has never answered, and
  * for how long; NULL when it does not wait. The I/O thread says so, and why nobody answers. */

@@ -132,10 +132,11 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .start_timeout = options->start_timeout,
         .worker_timeout = options->worker_timeout,
         .progress_timeout = options->progress_timeout,
+        .must_share = strcmp(options->transport, "shm") == 0,
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
-    if (transport_zmq_create(&transport, error) != STATUS_OK)
+    if (transport_create(&transport, strcmp(options->transport, "tcp") != 0, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     client_options.transport = transport;
     int exit_code = EXIT_CANNOT_OPEN;

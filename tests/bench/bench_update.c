@@ -1,16 +1,26 @@
-/* bench_update.c - update kernels against a plain copy of as many bytes, in and out of cache. */
+/* bench_update.c - update rules in memory and in cache, on one core, beside what the core can do.
+ *
+ * Two limits: a plain loop that reads and writes as many arrays and adds, and the rate at which the
+ * core divides and takes square roots, for rules that do. The tighter one, which takes longer, is
+ * the line's. */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/optimizer.h"
-#include "tests/lib/measure.h"
+#include "common/vectorized.h"
+#include "tests/lib/benchmark.h"
+
+#define SMALL_BYTES ((uint64_t)256 << 10)
+#define LARGE_BYTES ((uint64_t)64 << 20)
+#define BLOCK       256 /* Elements that stay in the first cache. */
 
 struct arrays {
     const struct optimizer *optimizer;
     struct optimizer_update update;
-    float *copy; /* [count] */
+    bool roots; /* A square root and a division for each element. */
 };
 
 static void apply(void *context)
@@ -19,11 +29,74 @@ static void apply(void *context)
     arrays->optimizer->apply(&arrays->update);
 }
 
-static void copy(void *context)
+/* --- limits -------------------------------------------------------------------------------- */
+
+VECTORIZED
+static void stream_2(uint64_t count, const float *restrict x, const float *in, float *out)
 {
-    struct arrays *arrays = context;
-    memcpy(arrays->copy, arrays->update.gradient, arrays->update.count * sizeof(float));
+    ELEMENTWISE
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = in[i] + x[i];
 }
+
+VECTORIZED
+static void stream_3(uint64_t count, const float *restrict x, const float *in, float *out,
+                     float *restrict b)
+{
+    ELEMENTWISE
+    for (uint64_t i = 0; i < count; i++) {
+        out[i] = in[i] + x[i];
+        b[i] = b[i] + x[i];
+    }
+}
+
+VECTORIZED
+static void stream_4(uint64_t count, const float *restrict x, const float *in, float *out,
+                     float *restrict b, float *restrict c)
+{
+    ELEMENTWISE
+    for (uint64_t i = 0; i < count; i++) {
+        out[i] = in[i] + x[i];
+        b[i] = b[i] + x[i];
+        c[i] = c[i] + x[i];
+    }
+}
+
+/* Reads and writes what the update does. */
+static void stream(void *context)
+{
+    const struct optimizer_update *u = &((struct arrays *)context)->update;
+    if (u->slots[1] != NULL)
+        stream_4(u->count, u->gradient, u->values_in, u->values_out, u->slots[0], u->slots[1]);
+    else if (u->slots[0] != NULL)
+        stream_3(u->count, u->gradient, u->values_in, u->values_out, u->slots[0]);
+    else
+        stream_2(u->count, u->gradient, u->values_in, u->values_out);
+}
+
+VECTORIZED
+static void divide_by_roots(uint64_t blocks, float x[BLOCK])
+{
+    for (uint64_t block = 0; block < blocks; block++) {
+        ELEMENTWISE
+        for (unsigned i = 0; i < BLOCK; i++)
+            x[i] = 1.5f / sqrtf(x[i]);
+    }
+}
+
+/* As many square roots and divisions as the update makes. */
+static void roots(void *context)
+{
+    const struct arrays *arrays = context;
+    float x[BLOCK];
+    for (unsigned i = 0; i < BLOCK; i++)
+        x[i] = 1 + (float)i / BLOCK;
+    divide_by_roots(arrays->update.count / BLOCK, x);
+    volatile float keep = x[0];
+    (void)keep;
+}
+
+/* --- lines --------------------------------------------------------------------------------- */
 
 static float *make(uint64_t count, float value)
 {
@@ -35,47 +108,123 @@ static float *make(uint64_t count, float value)
     return values;
 }
 
-static void measure(const struct optimizer *optimizer, uint64_t bytes)
+struct measurement {
+    const char *name; /* "rmsprop with momentum" */
+    const struct optimizer *optimizer;
+    struct optimizer_settings settings;
+    uint32_t slots; /* That the rule uses with these settings. */
+    bool elsewhere; /* The new values go to another buffer, as in sync mode. */
+};
+
+static struct arrays make_arrays(const struct measurement *measurement, uint64_t count)
 {
-    uint64_t count = bytes / sizeof(float);
-    struct arrays arrays = {.optimizer = optimizer, .copy = make(count, 0)};
-    float *gradient = make(count, 0.01f), *values = make(count, 1);
+    struct arrays arrays = {.optimizer = measurement->optimizer,
+                            .roots = measurement->settings.epsilon > 0};
+    float *values = make(count, 1);
     arrays.update = (struct optimizer_update){
-        .settings = &optimizer->defaults,
+        .settings = &measurement->settings,
         .t = 1000,
         .learning_rate = 1e-6f,
         .scale = 1.0f / 64,
         .count = count,
-        .gradient = gradient,
+        .gradient = make(count, 0.01f),
         .values_in = values,
-        .values_out = values,
+        .values_out = measurement->elsewhere ? make(count, 1) : values,
     };
-    for (uint32_t i = 0; i < optimizer->slot_count; i++)
+    for (uint32_t i = 0; i < measurement->slots; i++)
         arrays.update.slots[i] = make(count, 0.1f);
-
-    struct spread ours, plain;
-    unsigned calls = bytes >= (8u << 20) ? 1 : (8u << 20) / (unsigned)bytes;
-    measure_pair(apply, &arrays, copy, &arrays, calls, &ours, &plain);
-    /* Streams: the gradient and each array are read, all but the gradient written. */
-    double streams = 3 + 2.0 * optimizer->slot_count;
-    double rate = streams * (double)bytes / ours.median * 1e-9;
-    double limit = 2 * (double)bytes / plain.median * 1e-9;
-    printf("%-10s %6llu KiB  %8.1f us (%.1f to %.1f)  %6.1f GB/s  memcpy %6.1f GB/s  ratio %.2f\n",
-           optimizer->name, (unsigned long long)bytes >> 10, ours.median * 1e6, ours.least * 1e6,
-           ours.most * 1e6, rate, limit, rate / limit);
-    for (uint32_t i = 0; i < optimizer->slot_count; i++)
-        free(arrays.update.slots[i]);
-    free(gradient);
-    free(values);
-    free(arrays.copy);
+    return arrays;
 }
 
-int main(void)
+static void free_arrays(struct arrays *arrays)
 {
-    puts("one update in place; GB/s of all arrays read and written; memcpy on as many bytes");
-    for (unsigned i = 0; optimizer_at(i) != NULL; i++) {
-        measure(optimizer_at(i), 256u << 10);
-        measure(optimizer_at(i), 64u << 20);
+    struct optimizer_update *u = &arrays->update;
+    for (uint32_t i = 0; i < OPTIMIZER_SLOTS_MAX; i++)
+        free(u->slots[i]);
+    free((void *)(uintptr_t)u->gradient);
+    if (u->values_in != u->values_out)
+        free((void *)(uintptr_t)u->values_in);
+    free(u->values_out);
+}
+
+static void measure(struct benchmark *benchmark, const struct measurement *measurement,
+                    struct arrays *arrays)
+{
+    uint64_t bytes = arrays->update.count * sizeof(float);
+    bool large = bytes == LARGE_BYTES;
+    unsigned calls = large ? 2 : 400;
+    struct piece pieces[] = {{.work = apply, .context = arrays, .calls = calls},
+                             {.work = stream, .context = arrays, .calls = calls},
+                             {.work = roots, .context = arrays, .calls = calls}};
+    struct measured measured[3];
+    measure_in_turn(pieces, arrays->roots ? 3 : 2, MEASURE_ROUNDS, measured);
+    bool by_roots = arrays->roots && spread_of(measured[2].seconds, MEASURE_ROUNDS).median >
+                                         spread_of(measured[1].seconds, MEASURE_ROUNDS).median;
+    /* The gradient and each array are read, all but the gradient written. */
+    double streamed = (3 + 2.0 * measurement->slots) * (double)bytes;
+    char what[64];
+    snprintf(what, sizeof what, "%s, %llu %s", measurement->name,
+             (unsigned long long)bytes >> (large ? 20 : 10), large ? "MiB" : "KiB");
+    benchmark_line(benchmark, &(struct figure){
+                                  .what = what,
+                                  .unit = "GB/s",
+                                  .per_call = streamed * 1e-9,
+                                  .ours = &measured[0],
+                                  .limit = &measured[by_roots ? 2 : 1],
+                                  .limit_name = by_roots ? "divisions and roots" : "plain loop",
+                                  .bytes = (double)bytes,
+                                  .setting = benchmark_instructions(),
+                                  .target = {.ratio_least = large ? 0.9 : 0.8},
+                              });
+}
+
+static void measure_sizes(struct benchmark *benchmark, const struct measurement *measurement)
+{
+    const uint64_t sizes[] = {LARGE_BYTES, SMALL_BYTES};
+    for (unsigned i = 0; i < 2; i++) {
+        struct arrays arrays = make_arrays(measurement, sizes[i] / sizeof(float));
+        measure(benchmark, measurement, &arrays);
+        free_arrays(&arrays);
     }
-    return 0;
+}
+
+static void measure_rule(struct benchmark *benchmark, const struct optimizer *optimizer)
+{
+    struct measurement measurement = {.name = optimizer->name,
+                                      .optimizer = optimizer,
+                                      .settings = optimizer->defaults,
+                                      .slots = optimizer->slot_count};
+    if (strcmp(optimizer->name, "rmsprop") != 0) {
+        measure_sizes(benchmark, &measurement);
+        return;
+    }
+    measurement.slots = 1; /* Without momentum the second is not touched. */
+    measure_sizes(benchmark, &measurement);
+    measurement.name = "rmsprop with momentum";
+    measurement.settings.momentum = 0.9f;
+    measurement.slots = 2;
+    measure_sizes(benchmark, &measurement);
+}
+
+static void measure_elsewhere(struct benchmark *benchmark, const char *rule, const char *name)
+{
+    const struct optimizer *optimizer = optimizer_find(rule);
+    measure_sizes(benchmark, &(struct measurement){.name = name,
+                                                   .optimizer = optimizer,
+                                                   .settings = optimizer->defaults,
+                                                   .slots = optimizer->slot_count,
+                                                   .elsewhere = true});
+}
+
+int main(int argc, char **argv)
+{
+    struct benchmark benchmark;
+    benchmark_open(&benchmark, "update", argc, argv);
+    for (unsigned i = 0; optimizer_at(i) != NULL; i++)
+        measure_rule(&benchmark, optimizer_at(i));
+    measure_elsewhere(&benchmark, "sgd", "sgd, new buffer");
+    measure_elsewhere(&benchmark, "adam", "adam, new buffer");
+    benchmark_remark(&benchmark,
+                     "GB/s of all arrays read and written; CPU seconds per GB of parameters");
+    return benchmark_close(&benchmark);
 }

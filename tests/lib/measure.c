@@ -1,16 +1,18 @@
 #include "tests/lib/measure.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 
-static double time_calls(void (*work)(void *context), void *context, unsigned calls)
-{
-    uint64_t began = clock_now_ns();
-    for (unsigned i = 0; i < calls; i++)
-        work(context);
-    return (double)(clock_now_ns() - began) * 1e-9 / calls;
-}
+#define CALLS_EACH_MAX 4096
+
+/* --- spreads ------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -18,23 +20,181 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static struct spread spread_of(double *seconds)
+/* The value a share of the way through sorted[count], between two of them by their distance. */
+static double quantile(const double *sorted, unsigned count, double share)
 {
-    qsort(seconds, MEASURE_ROUNDS, sizeof *seconds, compare);
-    return (struct spread){seconds[0], seconds[MEASURE_ROUNDS / 2], seconds[MEASURE_ROUNDS - 1]};
+    double place = share * (count - 1);
+    unsigned below = (unsigned)place;
+    unsigned above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
 
-void measure_pair(void (*a)(void *context), void *a_context, void (*b)(void *context),
-                  void *b_context, unsigned calls, struct spread *a_spread, struct spread *b_spread)
+struct spread spread_of(const double *values, unsigned count)
 {
-    double a_seconds[MEASURE_ROUNDS], b_seconds[MEASURE_ROUNDS];
-    a(a_context); /* Warm up. */
-    for (int i = 0; i < MEASURE_ROUNDS; i++) {
-        a_seconds[i] = time_calls(a, a_context, calls);
-        if (b != NULL)
-            b_seconds[i] = time_calls(b, b_context, calls);
+    assert(count > 0 && count <= CALLS_EACH_MAX);
+    double sorted[CALLS_EACH_MAX];
+    memcpy(sorted, values, count * sizeof *values);
+    qsort(sorted, count, sizeof *sorted, compare);
+    return (struct spread){sorted[0], quantile(sorted, count, 0.25), quantile(sorted, count, 0.5),
+                           quantile(sorted, count, 0.75), sorted[count - 1]};
+}
+
+/* --- processor time ------------------------------------------------------------------------ */
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec time;
+    return clock_gettime(clock, &time) == 0 ? (double)time.tv_sec + 1e-9 * (double)time.tv_nsec : 0;
+}
+
+static double helper_seconds(pid_t helper)
+{
+    clockid_t clock;
+    return clock_getcpuclockid(helper, &clock) == 0 ? clock_seconds(clock) : 0;
+}
+
+/* Of this process, its children that have ended, and a piece's helpers. */
+static double cpu_seconds(const struct piece *piece)
+{
+    struct rusage children;
+    getrusage(RUSAGE_CHILDREN, &children);
+    double seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) + seconds_of(children.ru_utime) +
+                     seconds_of(children.ru_stime);
+    for (unsigned i = 0; i < piece->helper_count; i++)
+        seconds += helper_seconds(piece->helpers[i]);
+    return seconds;
+}
+
+/* All processors' time at work, and what the host took away from them. */
+static void machine_seconds(double *busy, double *stolen)
+{
+    unsigned long long user, nice, system, idle, wait, irq, softirq, steal;
+    *busy = *stolen = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    if (file == NULL)
+        return;
+    if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+               &wait, &irq, &softirq, &steal) == 8) {
+        double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+        *busy = (double)(user + nice + system + irq + softirq) * tick;
+        *stolen = (double)steal * tick;
     }
-    *a_spread = spread_of(a_seconds);
-    if (b != NULL)
-        *b_spread = spread_of(b_seconds);
+    fclose(file);
+}
+
+struct watch {
+    double began, busy, stolen;
+    unsigned switches;
+};
+
+static struct watch look(void)
+{
+    struct watch now = {.began = clock_now_seconds()};
+    struct rusage own;
+    getrusage(RUSAGE_SELF, &own);
+    now.switches = (unsigned)own.ru_nivcsw;
+    machine_seconds(&now.busy, &now.stolen);
+    return now;
+}
+
+/* `own`: processor seconds since `then` that were not a disturbance. */
+static struct disturbance disturbance_since(struct watch then, double own)
+{
+    struct watch now = look();
+    double others = now.busy - then.busy - own;
+    return (struct disturbance){.seconds = now.began - then.began,
+                                .others = others > 0 ? others : 0,
+                                .stolen = now.stolen - then.stolen,
+                                .switches = now.switches - then.switches};
+}
+
+/* --- measuring ----------------------------------------------------------------------------- */
+
+static double time_call(const struct piece *piece)
+{
+    uint64_t began = clock_now_ns();
+    piece->work(piece->context);
+    double seconds = (double)(clock_now_ns() - began) * 1e-9;
+    return piece->own_seconds != NULL ? *piece->own_seconds : seconds;
+}
+
+static double time_each(const struct piece *piece, unsigned calls)
+{
+    double seconds[CALLS_EACH_MAX];
+    assert(calls <= CALLS_EACH_MAX);
+    for (unsigned i = 0; i < calls; i++)
+        seconds[i] = time_call(piece);
+    return spread_of(seconds, calls).median;
+}
+
+/* One clock around all calls: a clock around each would count in short ones. */
+static double time_together(const struct piece *piece, unsigned calls)
+{
+    double own = 0;
+    uint64_t began = clock_now_ns();
+    for (unsigned i = 0; i < calls; i++) {
+        piece->work(piece->context);
+        own += piece->own_seconds != NULL ? *piece->own_seconds : 0;
+    }
+    double seconds = (double)(clock_now_ns() - began) * 1e-9;
+    return (piece->own_seconds != NULL ? own : seconds) / calls;
+}
+
+static void measure_round(const struct piece *piece, struct measured *measured)
+{
+    unsigned calls = piece->calls > 0 ? piece->calls : 1;
+    double cpu = cpu_seconds(piece);
+    measured->seconds[measured->rounds] =
+        piece->each ? time_each(piece, calls) : time_together(piece, calls);
+    measured->cpu_seconds[measured->rounds] = (cpu_seconds(piece) - cpu) / calls;
+    measured->rounds++;
+}
+
+static bool is_named_before(const struct piece *pieces, unsigned piece, unsigned helper)
+{
+    for (unsigned i = 0; i < piece; i++)
+        for (unsigned j = 0; j < pieces[i].helper_count; j++)
+            if (pieces[i].helpers[j] == pieces[piece].helpers[helper])
+                return true;
+    return false;
+}
+
+/* Every helper of every piece is at work for us; several pieces may share one. */
+static double own_seconds(const struct piece *pieces, unsigned count)
+{
+    double seconds = cpu_seconds(&(struct piece){.helper_count = 0});
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = 0; j < pieces[i].helper_count; j++)
+            if (!is_named_before(pieces, i, j))
+                seconds += helper_seconds(pieces[i].helpers[j]);
+    return seconds;
+}
+
+void measure_in_turn(const struct piece *pieces, unsigned count, unsigned rounds,
+                     struct measured *measured)
+{
+    assert(rounds > 0 && rounds <= MEASURE_ROUNDS_MAX);
+    for (unsigned i = 0; i < count; i++) {
+        measured[i].rounds = 0;
+        if (!pieces[i].cold)
+            pieces[i].work(pieces[i].context);
+    }
+    struct watch began = look();
+    double own = own_seconds(pieces, count);
+    for (unsigned round = 0; round < rounds; round++)
+        for (unsigned i = 0; i < count; i++)
+            measure_round(&pieces[i], &measured[i]);
+    struct disturbance disturbance = disturbance_since(began, own_seconds(pieces, count) - own);
+    for (unsigned i = 0; i < count; i++)
+        measured[i].disturbance = disturbance;
+}
+
+struct measured measure_value(double value)
+{
+    return (struct measured){.rounds = 1, .seconds = {value}};
 }

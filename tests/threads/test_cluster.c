@@ -1,7 +1,7 @@
 /* Whole servers and workers as threads of this process: server.c and client.c as they are, with a
- * trainer that makes gradients up, over the transport inside one process and over ZeroMQ on
- * loopback. ThreadSanitizer runs it: the first transport without any suppression (see
- * unsuppressed.sh), the second with the one for libzmq. */
+ * trainer that makes gradients up: over the transport inside one process, over ZeroMQ on loopback,
+ * and over shared memory with the first of these beneath. ThreadSanitizer runs it: all but ZeroMQ
+ * without any suppression (see unsuppressed.sh), that with the one for libzmq. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -66,6 +66,8 @@ struct worker {
     char fault[256]; /* What broke a promise; the main thread fails the test with it. */
 };
 
+enum way { MEMORY, ZMQ, SHM };
+
 struct cluster {
     struct transport *transport;
     struct job job;
@@ -120,7 +122,7 @@ static void make_job(struct job *job, enum mode mode, const char *optimizer, uin
     }
 }
 
-static void cluster_open(struct cluster *cluster, bool zmq, const struct script *script)
+static void cluster_open(struct cluster *cluster, enum way way, const struct script *script)
 {
     struct error error;
     memset(cluster, 0, sizeof *cluster);
@@ -128,10 +130,15 @@ static void cluster_open(struct cluster *cluster, bool zmq, const struct script 
     kernels_init();
     log_init("test", LOG_WARNING);
     scratch_path(cluster->out, "out");
-    if (zmq)
+    struct transport *inner = NULL;
+    if (way == ZMQ)
         ck_assert_int_eq(transport_zmq_create(&cluster->transport, &error), STATUS_OK);
     else
-        ck_assert_int_eq(transport_memory_create(&cluster->transport), STATUS_OK);
+        ck_assert_int_eq(transport_memory_create(&inner), STATUS_OK);
+    if (way == MEMORY)
+        cluster->transport = inner;
+    else if (way == SHM)
+        ck_assert_int_eq(transport_shm_create(&cluster->transport, inner, &error), STATUS_OK);
 }
 
 static void cluster_lay_out(struct cluster *cluster)
@@ -532,10 +539,10 @@ static const struct {
 } shapes[] = {{1, 1, 0}, {1, 2, 2}, {2, 3, 0}, {3, 4, 2}};
 #define SHAPES ((int)(sizeof shapes / sizeof *shapes))
 
-static void sync_equals_the_serial_reference(bool zmq, int shape, const char *optimizer)
+static void sync_equals_the_serial_reference(enum way way, int shape, const char *optimizer)
 {
     struct cluster cluster;
-    cluster_open(&cluster, zmq, &script_odd);
+    cluster_open(&cluster, way, &script_odd);
     cluster.owner_threads = shapes[shape].owner_threads;
     make_job(&cluster.job, MODE_SYNC, optimizer, 42, shapes[shape].servers, shapes[shape].workers);
     cluster.job.checkpoint_every = 10;
@@ -549,10 +556,10 @@ static void sync_equals_the_serial_reference(bool zmq, int shape, const char *op
 
 static const struct script script_integers = {leaf_integers, NULL};
 
-static void async_applies_every_gradient_once(bool zmq, int shape)
+static void async_applies_every_gradient_once(enum way way, int shape)
 {
     struct cluster cluster;
-    cluster_open(&cluster, zmq, &script_integers);
+    cluster_open(&cluster, way, &script_integers);
     cluster.owner_threads = shapes[shape].owner_threads;
     make_job(&cluster.job, MODE_ASYNC, "sgd", 70, shapes[shape].servers, shapes[shape].workers);
     cluster.job.checkpoint_every = 25;
@@ -562,10 +569,10 @@ static void async_applies_every_gradient_once(bool zmq, int shape)
     cluster_close(&cluster);
 }
 
-static void async_with_one_worker_equals_the_serial_reference(bool zmq)
+static void async_with_one_worker_equals_the_serial_reference(enum way way)
 {
     struct cluster cluster;
-    cluster_open(&cluster, zmq, &script_odd);
+    cluster_open(&cluster, way, &script_odd);
     cluster.owner_threads = 2;
     make_job(&cluster.job, MODE_ASYNC, "adam", 30, 2, 1);
     cluster_run(&cluster, EXIT_DONE);
@@ -597,10 +604,10 @@ static void watch_parameters(struct worker *worker, const struct work *work)
 
 static const struct script script_uniform = {leaf_uniform, watch_parameters};
 
-static void async_chunks_are_whole_and_never_go_back(bool zmq, bool locking)
+static void async_chunks_are_whole_and_never_go_back(enum way way, bool locking)
 {
     struct cluster cluster;
-    cluster_open(&cluster, zmq, &script_uniform);
+    cluster_open(&cluster, way, &script_uniform);
     cluster.owner_threads = 2;
     make_job(&cluster.job, MODE_ASYNC, "sgd", 140, 2, 4);
     cluster.job.use_locking = locking;
@@ -633,10 +640,10 @@ static void worker_0_stops_calling(struct worker *worker, const struct work *wor
 
 static const struct script script_sleeper = {leaf_integers, worker_0_stops_calling};
 
-static void async_is_not_slowed_by_a_worker_that_stops_calling(bool zmq)
+static void async_is_not_slowed_by_a_worker_that_stops_calling(enum way way)
 {
     struct cluster cluster;
-    cluster_open(&cluster, zmq, &script_sleeper);
+    cluster_open(&cluster, way, &script_sleeper);
     make_job(&cluster.job, MODE_ASYNC, "sgd", 60, 2, 3);
     cluster_run(&cluster, EXIT_DONE);
     check_done(&cluster);
@@ -668,11 +675,11 @@ static const struct script script_odd_stop = {leaf_odd, ask_for_a_stop};
 static const struct script script_integers_stop = {leaf_integers, ask_for_a_stop};
 
 /* Stop early, go on with other counts, and arrive where an undisturbed run does. */
-static void a_stopped_run_goes_on(bool zmq, enum mode mode, int exit_code)
+static void a_stopped_run_goes_on(enum way way, enum mode mode, int exit_code)
 {
     struct cluster cluster;
     const char *optimizer = mode == MODE_SYNC ? "adam" : "sgd";
-    cluster_open(&cluster, zmq, mode == MODE_SYNC ? &script_odd_stop : &script_integers_stop);
+    cluster_open(&cluster, way, mode == MODE_SYNC ? &script_odd_stop : &script_integers_stop);
     make_job(&cluster.job, mode, optimizer, 400, 2, 3);
     atomic_store(&cluster.stop_with, exit_code);
     cluster_run(&cluster, exit_code);
@@ -695,30 +702,36 @@ static void a_stopped_run_goes_on(bool zmq, enum mode mode, int exit_code)
 /* --- the tests, once over each transport
  * ---------------------------------------------------------- */
 
-#define OVER_BOTH(name, call)                                                                      \
+#define OVER_EACH(name, call)                                                                      \
     START_TEST(name)                                                                               \
     {                                                                                              \
-        bool zmq = false;                                                                          \
+        enum way way = MEMORY;                                                                     \
         call;                                                                                      \
     }                                                                                              \
     END_TEST                                                                                       \
     START_TEST(name##_over_zmq)                                                                    \
     {                                                                                              \
-        bool zmq = true;                                                                           \
+        enum way way = ZMQ;                                                                        \
+        call;                                                                                      \
+    }                                                                                              \
+    END_TEST                                                                                       \
+    START_TEST(name##_over_shm)                                                                    \
+    {                                                                                              \
+        enum way way = SHM;                                                                        \
         call;                                                                                      \
     }                                                                                              \
     END_TEST
 
-OVER_BOTH(sync_is_exact, sync_equals_the_serial_reference(zmq, _i, "sgd"))
-OVER_BOTH(sync_with_adam_is_exact, sync_equals_the_serial_reference(zmq, 2, "adam"))
-OVER_BOTH(every_async_gradient_counts_once, async_applies_every_gradient_once(zmq, _i))
-OVER_BOTH(one_async_worker_is_exact, async_with_one_worker_equals_the_serial_reference(zmq))
-OVER_BOTH(a_chunk_is_never_torn, async_chunks_are_whole_and_never_go_back(zmq, false))
-OVER_BOTH(a_locked_variable_is_never_torn, async_chunks_are_whole_and_never_go_back(zmq, true))
-OVER_BOTH(nobody_waits_for_a_slow_worker, async_is_not_slowed_by_a_worker_that_stops_calling(zmq))
-OVER_BOTH(a_sync_run_stops_and_goes_on, a_stopped_run_goes_on(zmq, MODE_SYNC, EXIT_INTERRUPTED))
-OVER_BOTH(a_worker_may_ask_for_the_stop, a_stopped_run_goes_on(zmq, MODE_SYNC, EXIT_TERMINATED))
-OVER_BOTH(an_async_run_stops_and_goes_on, a_stopped_run_goes_on(zmq, MODE_ASYNC, EXIT_INTERRUPTED))
+OVER_EACH(sync_is_exact, sync_equals_the_serial_reference(way, _i, "sgd"))
+OVER_EACH(sync_with_adam_is_exact, sync_equals_the_serial_reference(way, 2, "adam"))
+OVER_EACH(every_async_gradient_counts_once, async_applies_every_gradient_once(way, _i))
+OVER_EACH(one_async_worker_is_exact, async_with_one_worker_equals_the_serial_reference(way))
+OVER_EACH(a_chunk_is_never_torn, async_chunks_are_whole_and_never_go_back(way, false))
+OVER_EACH(a_locked_variable_is_never_torn, async_chunks_are_whole_and_never_go_back(way, true))
+OVER_EACH(nobody_waits_for_a_slow_worker, async_is_not_slowed_by_a_worker_that_stops_calling(way))
+OVER_EACH(a_sync_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_INTERRUPTED))
+OVER_EACH(a_worker_may_ask_for_the_stop, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_TERMINATED))
+OVER_EACH(an_async_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_ASYNC, EXIT_INTERRUPTED))
 
 #define ADD(tcase, suffix)                                                                         \
     tcase_add_loop_test(tcase, sync_is_exact##suffix, 0, SHAPES);                                  \
@@ -745,8 +758,10 @@ int main(void)
 {
     Suite *suite = suite_create("cluster");
     TCase *memory = make_case(suite, "memory"), *zmq = make_case(suite, "zmq");
+    TCase *shm = make_case(suite, "shm");
     ADD(memory, );
     ADD(zmq, _over_zmq);
+    ADD(shm, _over_shm);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

@@ -19,7 +19,7 @@ static void open_fixture(struct fixture *f)
     memset(f, 0, sizeof *f);
     f->job = small_job(MODE_SYNC, 1, 1);
     ck_assert(plan_create(&f->plan, &f->job, 0, 1, &error) == STATUS_OK);
-    ck_assert(chunk_init(&f->chunk, f->plan, 1) == STATUS_OK);
+    ck_assert(chunk_init(&f->chunk, f->plan, 1, NULL) == STATUS_OK);
     chunk_initialize(&f->chunk);
     for (int i = 0; i < 16; i++)
         f->gradient[i] = 1;
@@ -191,7 +191,7 @@ START_TEST(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
     ck_assert_uint_eq(plan->partition.elements, 64);
     for (uint32_t i = 0; i < 4; i++) {
         struct chunk chunk;
-        ck_assert(chunk_init(&chunk, plan, i) == STATUS_OK);
+        ck_assert(chunk_init(&chunk, plan, i, NULL) == STATUS_OK);
         memset(chunk.values->data, 0xff, chunk.values->bytes);
         chunk_initialize(&chunk);
         const float *values = chunk_array(&chunk, 0);

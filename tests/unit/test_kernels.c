@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/random.h"
-#include "common/tile.h"
 #include "tests/lib/suite.h"
 
 static float *random_floats(uint64_t count, uint32_t sub)
@@ -43,16 +42,21 @@ START_TEST(matrices_multiply_whichever_is_transposed)
     }
     float *before = random_floats(m * n, 3);
     kernels_multiply(m, n, k, a, b, c, KERNELS_SET);
-    kernels_multiply_at(m, n, k, at, b, ca, KERNELS_SET);
-    kernels_multiply_bt(m, n, k, a, bt, cb, KERNELS_ADD);
+    kernels_multiply_at(m, n, k, at, b, ca, KERNELS_ADD);
+    float *scratch = random_floats(kernels_multiply_turned_scratch(m, k), 4);
+    kernels_multiply_turned(m, n, k, a, bt, cb, scratch);
     for (uint64_t i = 0; i < m * n; i++) {
         double sum = 0;
         for (uint64_t j = 0; j < k; j++) {
             sum += (double)a[i / n * k + j] * b[j * n + i % n];
         }
         ck_assert_double_eq_tol(c[i], sum, 1e-6 * (double)(k + 8));
-        ck_assert_double_eq_tol(ca[i], sum, 1e-6 * (double)(k + 8));
-        ck_assert_double_eq_tol(cb[i], sum + before[i], 1e-6 * (double)(k + 8));
+        ck_assert_double_eq_tol(ca[i], sum + before[i], 1e-6 * (double)(k + 8));
+        ck_assert_double_eq_tol(cb[i], sum, 1e-6 * (double)(k + 8));
+    }
+    kernels_multiply_bt(m, n, k, a, bt, cb, KERNELS_ADD);
+    for (uint64_t i = 0; i < m * n; i++) {
+        ck_assert_double_eq_tol(cb[i], 2 * (double)c[i], 2e-6 * (double)(k + 8));
     }
     free(a);
     free(b);
@@ -62,6 +66,7 @@ START_TEST(matrices_multiply_whichever_is_transposed)
     free(ca);
     free(cb);
     free(before);
+    free(scratch);
 }
 END_TEST
 
@@ -234,18 +239,17 @@ START_TEST(convolutions_of_all_kinds_are_the_naive_one)
     float *out = random_floats(positions * outs, 3), *fast = random_floats(positions * outs, 4);
     double *expected = naive_convolve(w, image, kernel, outs);
     double tolerance = 2e-7 * (double)(weights / outs + 50);
-    if (kernels_convolve_fits(outs)) {
-        kernels_convolve(w, image, kernel, outs, out);
-        for (uint64_t i = 0; i < positions * outs; i++) {
-            ck_assert_double_eq_tol(out[i], expected[i], tolerance);
-        }
+    struct kernels_finish finish = {.pool = 1};
+    kernels_convolve(w, image, kernel, outs, finish, out);
+    for (uint64_t i = 0; i < positions * outs; i++) {
+        ck_assert_double_eq_tol(out[i], expected[i], tolerance);
     }
     if (kernels_winograd_fits(w, outs)) {
         uint64_t elements = kernels_winograd_kernel_elements(w.channels, outs);
         float *transformed = malloc(elements * sizeof *transformed);
         float *scratch = malloc(kernels_winograd_scratch(w, outs) * sizeof *scratch);
         kernels_winograd_kernel(kernel, w.channels, outs, transformed);
-        kernels_winograd(w, image, transformed, outs, fast, scratch);
+        kernels_winograd(w, image, transformed, outs, finish, fast, scratch);
         for (uint64_t i = 0; i < positions * outs; i++) {
             ck_assert_double_eq_tol(fast[i], expected[i], tolerance);
         }
@@ -265,9 +269,6 @@ START_TEST(a_kernels_gradient_is_patches_times_the_outputs)
     struct kernels_window w = convolutions[_i].window;
     uint64_t outs = convolutions[_i].outs, positions = (uint64_t)w.out_height * w.out_width;
     uint64_t patch = (uint64_t)w.size * w.size * w.channels;
-    if (!kernels_convolve_fits(outs)) {
-        return;
-    }
     float *image = random_floats((uint64_t)w.in_height * w.in_width * w.channels, 1);
     float *gradient = random_floats(positions * outs, 2);
     float *kernel = random_floats(patch * outs, 3), *before = random_floats(patch * outs, 3);
@@ -319,36 +320,6 @@ START_TEST(padding_puts_zeros_around)
             }
     free(image);
     free(padded);
-}
-END_TEST
-
-START_TEST(how_tiles_cover_a_product_does_not_change_its_bits)
-{
-    enum { K = 37 };
-    if (!tile_fits(16)) {
-        return;
-    }
-    for (uint64_t lanes = 16; lanes <= 240; lanes += 16) {
-        float *x = random_floats(30 * K, 1), *y = random_floats(K * lanes, 2);
-        float *single = random_floats(30 * lanes, 3), *sums = random_floats(30 * lanes, 4);
-        struct tile_walk walk = {.rows = 1, .length = K, .x_step = 1, .x_place = K, .lanes = lanes};
-        for (uint64_t place = 0; place < 30; place++) {
-            tile_run(&walk, 1, x + place * K, y, single + place * lanes, false);
-        }
-        for (uint64_t places = 1; places <= 30; places++) {
-            tile_run(&walk, places, x, y, sums, false);
-            ck_assert_mem_eq(sums, single, places * lanes * sizeof *sums);
-        }
-        float exact = 0;
-        for (int i = 0; i < K; i++) {
-            exact = fmaf(x[29 * K + i], y[i * lanes + lanes - 1], exact);
-        }
-        ck_assert(sums[30 * lanes - 1] == exact);
-        free(x);
-        free(y);
-        free(single);
-        free(sums);
-    }
 }
 END_TEST
 
@@ -429,7 +400,6 @@ static void add_tests(TCase *tcase)
     tcase_add_loop_test(tcase, a_kernels_gradient_is_patches_times_the_outputs, 0, count);
     tcase_add_test(tcase, turning_twice_gives_the_kernel_back);
     tcase_add_test(tcase, padding_puts_zeros_around);
-    tcase_add_test(tcase, how_tiles_cover_a_product_does_not_change_its_bits);
     tcase_add_loop_test(tcase, a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there,
                         0, sizeof pools / sizeof pools[0]);
     tcase_add_test(tcase, the_processor_has_a_name);

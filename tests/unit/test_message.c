@@ -674,7 +674,7 @@ START_TEST(hostile_declarations_are_refused)
     HOSTILE(steps, 0);
     HOSTILE(worker_count, 0);
     HOSTILE(worker_count, JOB_WORKERS_MAX + 1);
-    HOSTILE(chunk_bytes, 0);
+    HOSTILE(chunk_bytes, 1);
     HOSTILE(chunk_bytes, UINT64_MAX);
     HOSTILE(n_variables, 0);
     HOSTILE(epsilon, -1.0f);

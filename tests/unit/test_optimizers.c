@@ -8,12 +8,13 @@
 
 #include "common/optimizer.h"
 #include "common/random.h"
+#include "common/vectorized.h"
 #include "tests/lib/suite.h"
 #include "tests/reference/optimizer_reference.h"
 
 enum {
     CASE_COUNT = sizeof reference_cases / sizeof *reference_cases,
-    COUNT_MAX = 131, /* More than two turns of the widest unrolled loop, and a tail. */
+    COUNT_MAX = 2 * VECTORIZED_PIECE + 3, /* Two pieces of the longest loop, and a tail. */
     STEPS = 5,
 };
 

@@ -60,7 +60,7 @@ START_TEST(defaults_are_the_reference_job)
     ck_assert_uint_eq(options.checkpoint_every, UINT64_MAX);
     ck_assert_uint_eq(options.ps, 1);
     ck_assert_uint_eq(options.workers, 2);
-    ck_assert_uint_eq(options.chunk_bytes, 65536);
+    ck_assert_uint_eq(options.chunk_bytes, 0);
     ck_assert_int_eq(options.owner_threads, -1);
     ck_assert_double_eq(options.start_timeout, 60);
     ck_assert_double_eq(options.worker_timeout, 10);

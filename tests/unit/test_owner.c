@@ -31,7 +31,7 @@ static void open_plan(struct fixture *f, struct job job)
     memset(f, 0, sizeof *f);
     f->job = job;
     ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
-    ck_assert(owner_create(&f->owner, f->plan, 0, 1) == STATUS_OK);
+    ck_assert(owner_create(&f->owner, f->plan, 0, 1, NULL) == STATUS_OK);
     f->now_us = 1000;
 }
 
@@ -655,7 +655,7 @@ START_TEST(chunks_are_dealt_over_owners_and_each_is_somebodys)
     ck_assert_uint_eq(seen[1], 1);
     struct owner *idle; /* More owners than chunks: the last has nothing and says so at once. */
     struct post post = {0};
-    ck_assert(owner_create(&idle, plan, 2, 3) == STATUS_OK);
+    ck_assert(owner_create(&idle, plan, 2, 3, NULL) == STATUS_OK);
     struct packet packet = {.message.kind = MESSAGE_LOAD};
     owner_handle(idle, &packet, 0, &post.outbox);
     ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_LOADED), 1);

@@ -64,7 +64,7 @@ static void send_text(struct endpoint *endpoint, uint64_t peer, const char *text
     do {
         if (payload != NULL)
             frame_retain(payload);
-        status = t->send(endpoint, peer, text, strlen(text), payload);
+        status = t->send(endpoint, peer, text, strlen(text), payload, 0);
         if (status == STATUS_AGAIN)
             usleep(2000);
     } while (status == STATUS_AGAIN && clock_now_us() - began_us < PATIENCE_US);
@@ -78,7 +78,7 @@ static bool receive_within(struct endpoint *endpoint, struct received *received,
     while (t->receive(endpoint, received) != STATUS_OK) {
         if (clock_now_us() - began_us > limit_us)
             return false;
-        t->wait(transport, &endpoint, 1, -1, 20);
+        t->wait(transport, &endpoint, 1, NULL, 0, 20);
     }
     return true;
 }
@@ -165,7 +165,7 @@ START_TEST(who_connects_before_anybody_listens_is_told_to_try_again_and_gets_thr
     free_address(address);
     open_transport(_i);
     struct endpoint *client = connector(address);
-    ck_assert_int_eq(t->send(client, 0, "x", 1, frame_create(4)), STATUS_AGAIN);
+    ck_assert_int_eq(t->send(client, 0, "x", 1, frame_create(4), 0), STATUS_AGAIN);
     ck_assert_msg(t->listen(transport, address, PAYLOAD_MAX, bound, &server, &error) == STATUS_OK,
                   "%s", error.text);
     ck_assert_str_eq(address, bound);
@@ -212,7 +212,7 @@ START_TEST(messages_keep_their_order_and_headers_may_be_large)
     check_header(&first, "first");
     for (int i = 0; i < 500; i++) {
         memset(header, i % 200 + 1, sizeof header);
-        ck_assert_int_eq(t->send(client, 0, header, (size_t)(i * 8 + 1), NULL), STATUS_OK);
+        ck_assert_int_eq(t->send(client, 0, header, (size_t)(i * 8 + 1), NULL, 0), STATUS_OK);
     }
     for (int i = 0; i < 500; i++) {
         struct received received = receive(server);
@@ -289,11 +289,11 @@ START_TEST(a_peer_that_has_gone_is_unreachable)
     while (status != STATUS_UNREACHABLE && clock_now_us() - began_us < PATIENCE_US) {
         struct received nothing;
         t->receive(server, &nothing); /* ZeroMQ tidies up when it is used. */
-        status = t->send(server, received.peer, "y", 1, frame_retain(frame));
+        status = t->send(server, received.peer, "y", 1, frame_retain(frame), 0);
         usleep(1000);
     }
     ck_assert_int_eq(status, STATUS_UNREACHABLE);
-    ck_assert_int_eq(t->send(server, 12345678, "y", 1, NULL), STATUS_UNREACHABLE);
+    ck_assert_int_eq(t->send(server, 12345678, "y", 1, NULL, 0), STATUS_UNREACHABLE);
     t->close(&server, 0);
     close_transport();
     ck_assert(frame_is_unique(frame));
@@ -308,14 +308,14 @@ START_TEST(waiting_ends_with_its_time_a_message_or_the_bell)
     struct endpoint *server = listener(bound), *client = connector(bound);
     int bell = eventfd(0, EFD_NONBLOCK);
     uint64_t began_us = clock_now_us();
-    t->wait(transport, &server, 1, bell, 30);
+    t->wait(transport, &server, 1, &bell, 1, 30);
     ck_assert_uint_ge(clock_now_us() - began_us, 25000);
     eventfd_write(bell, 1);
     began_us = clock_now_us();
-    t->wait(transport, &server, 1, bell, 5000);
+    t->wait(transport, &server, 1, &bell, 1, 5000);
     ck_assert_uint_lt(clock_now_us() - began_us, 4000000);
     send_text(client, 0, "x", NULL);
-    t->wait(transport, &server, 1, -1, 5000);
+    t->wait(transport, &server, 1, NULL, 0, 5000);
     struct received received = receive(server);
     check_header(&received, "x");
     close(bell);
@@ -422,7 +422,7 @@ START_TEST(a_payload_above_the_limit_closes_its_connection_and_no_other)
     uint64_t began_us = clock_now_us();
     while (status != STATUS_UNREACHABLE && clock_now_us() - began_us < PATIENCE_US) {
         t->receive(server, &received);
-        status = t->send(server, peer, "x", 1, NULL);
+        status = t->send(server, peer, "x", 1, NULL, 0);
         usleep(1000);
     }
     ck_assert_int_eq(status, STATUS_UNREACHABLE);

@@ -1,0 +1,14 @@
+/* folder.h - a new folder under /tmp for what a benchmark writes, and its end. */
+
+#ifndef TESTS_BENCH_FOLDER_H
+#define TESTS_BENCH_FOLDER_H
+
+#define FOLDER_PATH_MAX 64
+
+/* Ends the program when it cannot. */
+void folder_make(char path[FOLDER_PATH_MAX]);
+
+/* With all that is in it. */
+void folder_remove(const char *path);
+
+#endif

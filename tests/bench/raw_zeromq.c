@@ -1,0 +1,130 @@
+#include "tests/bench/raw_zeromq.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#define TRIES     5 /* Rounds. */
+#define SIZES_MAX 7
+
+struct side {
+    void *context, *socket;
+    struct raw_zeromq_setting setting;
+    char *out; /* [bytes] */
+};
+
+static void open_side(struct side *side, const struct raw_zeromq_setting *setting, int type)
+{
+    int none = 0;
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    side->setting = *setting;
+    side->out = malloc(setting->bytes);
+    side->context = zmq_ctx_new();
+    side->socket = side->context != NULL ? zmq_socket(side->context, type) : NULL;
+    if (side->out == NULL || side->socket == NULL)
+        contender_fail("raw ZeroMQ: out of memory");
+    memset(side->out, 1, setting->bytes);
+    zmq_setsockopt(side->socket, ZMQ_SNDHWM, &none, sizeof none);
+    zmq_setsockopt(side->socket, ZMQ_RCVHWM, &none, sizeof none);
+}
+
+static void stays(void *data, void *hint)
+{
+    (void)data;
+    (void)hint;
+}
+
+static void send_piece(struct side *side, uint64_t offset, uint64_t bytes)
+{
+    zmq_msg_t message;
+    zmq_msg_init_data(&message, side->out + offset, bytes, stays, NULL);
+    if (zmq_msg_send(&message, side->socket, 0) < 0)
+        contender_fail("raw ZeroMQ: cannot send");
+}
+
+static uint64_t receive_piece(struct side *side)
+{
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    if (zmq_msg_recv(&message, side->socket, 0) < 0)
+        contender_fail("raw ZeroMQ: cannot receive");
+    uint64_t bytes = zmq_msg_size(&message);
+    zmq_msg_close(&message);
+    return bytes;
+}
+
+static void serve(const void *setting)
+{
+    struct side side;
+    char address[CONTENDER_ADDRESS_MAX];
+    size_t size = sizeof address;
+    open_side(&side, setting, ZMQ_ROUTER);
+    if (zmq_bind(side.socket, "tcp://127.0.0.1:*") != 0 ||
+        zmq_getsockopt(side.socket, ZMQ_LAST_ENDPOINT, address, &size) != 0)
+        contender_fail("raw ZeroMQ: cannot listen");
+    contender_ready(address);
+    for (;;) {
+        zmq_msg_t peer;
+        zmq_msg_init(&peer);
+        if (zmq_msg_recv(&peer, side.socket, 0) < 0)
+            contender_fail("raw ZeroMQ: cannot receive");
+        uint64_t bytes = receive_piece(&side);
+        if (zmq_msg_send(&peer, side.socket, ZMQ_SNDMORE) < 0)
+            contender_fail("raw ZeroMQ: cannot send");
+        send_piece(&side, 0, bytes);
+    }
+}
+
+static void *open_client(const void *setting, const char *address)
+{
+    struct side *side = calloc(1, sizeof *side);
+    if (side == NULL)
+        contender_fail("out of memory");
+    open_side(side, setting, ZMQ_DEALER);
+    if (zmq_connect(side->socket, address) != 0)
+        contender_fail("raw ZeroMQ: cannot connect");
+    return side;
+}
+
+static void exchange(void *state)
+{
+    struct side *side = state;
+    uint64_t bytes = side->setting.bytes, piece = side->setting.message_bytes;
+    for (uint64_t offset = 0; offset < bytes; offset += piece)
+        send_piece(side, offset, bytes - offset < piece ? bytes - offset : piece);
+    for (uint64_t received = 0; received < bytes;)
+        received += receive_piece(side);
+}
+
+const struct contender_kind raw_zeromq = {"raw ZeroMQ DEALER/ROUTER", serve, open_client, exchange};
+
+void raw_zeromq_choose(struct raw_zeromq_setting *setting)
+{
+    static const uint64_t sizes[] = {64u << 10,  128u << 10, 256u << 10,
+                                     512u << 10, 1u << 20,   4u << 20};
+    struct raw_zeromq_setting trials[SIZES_MAX];
+    struct contender contenders[SIZES_MAX];
+    struct piece pieces[SIZES_MAX];
+    struct measured measured[SIZES_MAX];
+    unsigned count = 0, best = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] < setting->bytes; i++)
+        trials[count++] = (struct raw_zeromq_setting){setting->bytes, sizes[i]};
+    if (count == 0 || setting->bytes < sizes[SIZES_MAX - 2]) /* All in one. */
+        trials[count++] = (struct raw_zeromq_setting){setting->bytes, setting->bytes};
+    for (unsigned i = 0; i < count && count > 1; i++) {
+        contender_start(&contenders[i], &raw_zeromq, &trials[i]);
+        pieces[i] = contender_piece(&contenders[i], false);
+    }
+    if (count > 1)
+        measure_in_turn(pieces, count, TRIES, measured);
+    for (unsigned i = 0; i < count && count > 1; i++) {
+        if (spread_of(measured[i].seconds, TRIES).median <
+            spread_of(measured[best].seconds, TRIES).median)
+            best = i;
+        contender_stop(&contenders[i]);
+    }
+    *setting = trials[best];
+}
