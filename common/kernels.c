@@ -6,12 +6,30 @@
 #include <string.h>
 
 #include <cblas.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "common/tile.h"
 #include "common/vectorized.h"
 
+/* Adam's means of a weight that has no gradient any more shrink for ever, and below 1e-38 every
+ * operation on them takes a hundred times as long: whole updates become ten times slower. Taking
+ * such numbers for zero changes nothing that anybody could see, and is as exact everywhere. */
+static void flush_subnormals(void)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(_mm_getcsr() | 0x8040); /* FTZ: results; DAZ: operands. */
+#elif defined(__aarch64__)
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    __asm__ volatile("msr fpcr, %0" : : "r"(control | 1u << 24)); /* FZ */
+#endif
+}
+
 const char *kernels_init(void)
 {
+    flush_subnormals();
     openblas_set_num_threads(1);
     return kernels_core_name();
 }

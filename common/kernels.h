@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hold BLAS to one thread. Call first in main, before any other thread starts. Returns
- * kernels_core_name(). */
+/* Hold BLAS to one thread, and have numbers below 2^-126 count as zero in this thread and those it
+ * starts. Call first in main, before any other thread starts. Returns kernels_core_name(). */
 const char *kernels_init(void);
 
 /* The processor kind BLAS took its kernels for: "SkylakeX". A word for logs; when it is older than

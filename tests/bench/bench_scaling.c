@@ -2,9 +2,9 @@
  * parameters with one worker, and from 1 to 64 workers on one server. And what memory a server
  * takes, beside what it may.
  *
- * The server is a process of its own on TCP loopback and nothing but the server is in its processor
- * seconds; workers are sessions with their threads in one other process, and compute nothing. Bytes
- * are gradients and parameters, both ways, of all workers.
+ * The server is a process of its own, on TCP loopback and with shared memory, and nothing but the
+ * server is in its processor seconds; workers are sessions with their threads in one other process,
+ * and compute nothing. Bytes are gradients and parameters, both ways, of all workers.
  *
  *     bench_scaling [--json FILE] [--more]      takes about a minute */
 
@@ -49,14 +49,14 @@ static double moved(const struct point *point)
 }
 
 static void add(struct series *series, uint64_t parameters, uint32_t workers, enum mode mode,
-                const char *optimizer)
+                const char *transport, const char *optimizer)
 {
     struct point *point = &series->points[series->count++];
     point->setting = (struct syncopate_pair_setting){.folder = series->folder,
                                                      .bytes = parameters * sizeof(float),
                                                      .mode = mode,
                                                      .workers = workers,
-                                                     .transport = "tcp",
+                                                     .transport = transport,
                                                      .optimizer = optimizer};
     contender_start(&point->contender, &syncopate_pair, &point->setting);
     point->round = contender_piece(&point->contender, false);
@@ -86,7 +86,9 @@ static void show_memory(struct benchmark *benchmark, const struct point *point, 
     const struct syncopate_pair_setting *setting = &point->setting;
     struct measured peak = measure_value((double)contender_server_peak(&point->contender) / MIB);
     struct measured bound = measure_value(allowed(setting) / MIB);
+    char where[32];
     snprintf(what, sizeof what, "server's peak, %s", name);
+    snprintf(where, sizeof where, "%s, %s", setting->transport, setting->optimizer);
     benchmark_line(benchmark, &(struct figure){.what = what,
                                                .unit = "MiB",
                                                .is_time = true,
@@ -94,7 +96,7 @@ static void show_memory(struct benchmark *benchmark, const struct point *point, 
                                                .ours = &peak,
                                                .limit = &bound,
                                                .limit_name = "allowed",
-                                               .setting = setting->optimizer,
+                                               .setting = where,
                                                .target = {.ratio_most = 1}});
 }
 
@@ -117,7 +119,7 @@ static void show_point(struct benchmark *benchmark, const struct point *point,
                                                .per_call = moved(point) * 1e-9,
                                                .ours = measured,
                                                .bytes = moved(point) * point->contender.calls,
-                                               .setting = point->setting.optimizer});
+                                               .setting = point->setting.transport});
 }
 
 /* Processor seconds of the server alone for a GB. */
@@ -139,6 +141,10 @@ static void show_flatness(struct benchmark *benchmark, const char *series, const
     struct spread spread = spread_of(costs, count);
     struct measured flatness = measure_value(spread.most / spread.least);
     snprintf(what, sizeof what, "%s: %s", series, of);
+    double growth = 1;
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = i + 1; j < count; j++)
+            growth = costs[j] > growth * costs[i] ? costs[j] / costs[i] : growth;
     for (unsigned i = 0; i < count && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, " %.3f", costs[i]);
     benchmark_line(benchmark, &(struct figure){.what = what,
@@ -147,7 +153,9 @@ static void show_flatness(struct benchmark *benchmark, const char *series, const
                                                .per_call = 1,
                                                .ours = &flatness,
                                                .target = {.most = FLAT}});
-    benchmark_remark(benchmark, "%s, seconds per GB:%s", of, all);
+    benchmark_remark(benchmark,
+                     "%s, seconds per GB:%s; from a smaller job to a larger at most x %.2f", of,
+                     all, growth);
 }
 
 static void measure(struct benchmark *benchmark, struct series *series)
@@ -181,17 +189,19 @@ static void measure_sizes(struct benchmark *benchmark, enum mode mode)
     struct series series = {.name = mode == MODE_SYNC ? "sizes, sync" : "sizes, async"};
     folder_make(series.folder);
     for (uint64_t parameters = 100000; parameters <= 100000000; parameters *= 10)
-        add(&series, parameters, 1, mode, "sgd");
+        add(&series, parameters, 1, mode, "tcp", "sgd");
     measure(benchmark, &series);
     folder_remove(series.folder);
 }
 
-static void measure_workers(struct benchmark *benchmark, enum mode mode)
+static void measure_workers(struct benchmark *benchmark, enum mode mode, const char *transport)
 {
-    struct series series = {.name = mode == MODE_SYNC ? "workers, sync" : "workers, async"};
+    char name[32];
+    struct series series = {.name = name};
+    snprintf(name, sizeof name, "workers, %s, %s", mode_name(mode), transport);
     folder_make(series.folder);
     for (uint32_t workers = 1; workers <= 64; workers *= 4)
-        add(&series, WORKER_SIZE, workers, mode, "adam");
+        add(&series, WORKER_SIZE, workers, mode, transport, "adam");
     measure(benchmark, &series);
     folder_remove(series.folder);
 }
@@ -205,11 +215,12 @@ int main(int argc, char **argv)
         network_set_congestion_control("cubic");
     raw_tcp_congestion_control(control);
     benchmark_remark(&benchmark,
-                     "one server, workers are sessions in one process, TCP loopback, %s", control);
+                     "one server, workers are sessions in one process; TCP loopback, %s", control);
     measure_sizes(&benchmark, MODE_ASYNC);
     measure_sizes(&benchmark, MODE_SYNC);
-    measure_workers(&benchmark, MODE_ASYNC);
-    measure_workers(&benchmark, MODE_SYNC);
+    measure_workers(&benchmark, MODE_ASYNC, "tcp");
+    measure_workers(&benchmark, MODE_SYNC, "tcp");
+    measure_workers(&benchmark, MODE_SYNC, "shm");
     benchmark_remark(&benchmark,
                      "allowed: 2 copies of the values + optimizer slots + (sync) half the nodes "
                      "pushed a step + a window (one gradient) a worker + %d MiB",

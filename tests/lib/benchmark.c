@@ -23,7 +23,7 @@
 #define WHAT_WIDTH       34
 #define FIGURE_WIDTH     30
 #define LIMIT_WIDTH      22
-#define LIMIT_NAME_WIDTH 20
+#define LIMIT_NAME_WIDTH 24
 #define RATIO_WIDTH      20
 #define CPU_WIDTH        7
 #define TARGET_WIDTH     34
