@@ -182,6 +182,46 @@ VECTORIZED void kernels_bytes_to_unit(const uint8_t *bytes, uint64_t count, floa
     }
 }
 
+/* e^x = 2^n e^r with n whole and |r| at most half of ln 2, e^r by its Taylor series. Adding 1.5 *
+ * 2^52 rounds to whole numbers and leaves n in the lowest bits. */
+static inline double exponential(double x)
+{
+    static const double inverse[] = {1.0 / 6227020800,
+                                     1.0 / 479001600,
+                                     1.0 / 39916800,
+                                     1.0 / 3628800,
+                                     1.0 / 362880,
+                                     1.0 / 40320,
+                                     1.0 / 5040,
+                                     1.0 / 720,
+                                     1.0 / 120,
+                                     1.0 / 24,
+                                     1.0 / 6,
+                                     1.0 / 2,
+                                     1.0,
+                                     1.0};
+    const double shift = 0x1.8p52, ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
+    x = x < -708.0 ? -708.0 : x;
+    double whole = x * 0x1.71547652b82fep0 + shift, n = whole - shift;
+    double r = (x - n * ln2_high) - n * ln2_low, sum = inverse[0];
+    for (int i = 1; i < 14; i++) {
+        sum = sum * r + inverse[i];
+    }
+    uint64_t bits;
+    double power;
+    memcpy(&bits, &whole, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(&power, &bits, sizeof power);
+    return sum * power;
+}
+
+VECTORIZED void kernels_exponentials(const float *x, uint64_t count, double shift, double *out)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        out[i] = exponential((double)x[i] - shift);
+    }
+}
+
 /* --- layers -------------------------------------------------------------------------------- */
 
 static inline float relu_of(float x)

@@ -78,6 +78,11 @@ bool kernels_all_finite(const float *x, uint64_t count);
 /* floats[i] = bytes[i] / 255. */
 void kernels_bytes_to_unit(const uint8_t *bytes, uint64_t count, float *floats);
 
+/* out[i] = e to the power of x[i] - shift, which is at or below zero: within 1e-15 of it,
+ * relatively, down to -708 and not smaller below. NaN stays NaN. The C library's differs from
+ * machine to machine, and takes one at a time. */
+void kernels_exponentials(const float *x, uint64_t count, double shift, double *out);
+
 /* --- layers -------------------------------------------------------------------------------- */
 
 /* rows [row_count][columns]: add bias [columns] to each and, with relu, cut what is below zero.

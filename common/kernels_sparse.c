@@ -47,18 +47,31 @@ static uint64_t windows_of(struct kernels_sparse sparse)
     return sparse.window.out_height / sparse.pool * windows_across(sparse);
 }
 
+/* Positions worked on together, window by window, so that what they see of one vector of channels
+ * of the image and of its gradient, 16 KiB, stays in the first-level cache while all output
+ * channels go by. */
+#define POSITIONS_TOGETHER 128
+
+static uint64_t windows_together(struct kernels_sparse sparse)
+{
+    uint64_t most = POSITIONS_TOGETHER / (sparse.pool * sparse.pool), windows = windows_of(sparse);
+    most = most > 0 ? most : 1;
+    return windows < most ? windows : most;
+}
+
 /* Entries are as large as two floats, counts and places as one. */
 uint64_t kernels_sparse_scratch(struct kernels_sparse sparse)
 {
-    uint64_t windows = windows_of(sparse), positions = windows * sparse.pool * sparse.pool;
+    uint64_t windows = windows_together(sparse), positions = windows * sparse.pool * sparse.pool;
     return sparse.out_channels * (2 * windows + 1) + positions;
 }
 
-/* Where in the image every position begins, window by window. */
-static void list_places(struct kernels_sparse sparse, uint32_t *places)
+/* Where in the image every position of windows [first, end) begins. */
+static void list_places(struct kernels_sparse sparse, uint64_t first, uint64_t end,
+                        uint32_t *places)
 {
-    uint64_t windows = windows_of(sparse), across = windows_across(sparse);
-    for (uint64_t w = 0; w < windows; w++) {
+    uint64_t across = windows_across(sparse);
+    for (uint64_t w = first; w < end; w++) {
         uint64_t top = w / across * sparse.pool, left = w % across * sparse.pool;
         for (uint64_t i = 0; i < sparse.pool * sparse.pool; i++) {
             uint64_t y = top + i / sparse.pool, x = left + i % sparse.pool;
@@ -70,11 +83,11 @@ static void list_places(struct kernels_sparse sparse, uint32_t *places)
 /* One channel's list; returns its length. An entry is written in any case and counted only when it
  * is not zero, because nobody can foresee which are. Every second window comes first: pixels that
  * neighbours share would have to wait for each other. */
-static uint32_t list_channel(struct kernels_sparse sparse, const uint32_t *places,
+static uint32_t list_channel(struct kernels_sparse sparse, uint64_t windows, const uint32_t *places,
                              const float *gradient, const uint8_t *which,
                              struct sparse_entry *entries)
 {
-    uint64_t windows = windows_of(sparse), positions = sparse.pool * sparse.pool;
+    uint64_t positions = sparse.pool * sparse.pool;
     uint32_t count = 0;
     for (uint64_t first = 0; first < 2; first++) {
         for (uint64_t w = first; w < windows; w += 2) {
@@ -94,21 +107,24 @@ void kernels_sparse_gradient(struct kernels_sparse sparse, const float *image, c
                              float *image_gradient, float *scratch)
 {
     assert(sparse.window.size == 3 && (which || sparse.pool == 1));
-    uint64_t windows = windows_of(sparse), channels = sparse.window.channels;
-    uint64_t row = sparse.window.in_width * channels;
+    uint64_t together = windows_together(sparse), outs = sparse.out_channels;
+    uint64_t row = (uint64_t)sparse.window.in_width * sparse.window.channels;
     struct sparse_entry *entries = (struct sparse_entry *)scratch;
-    uint32_t *counts = (uint32_t *)(entries + sparse.out_channels * windows);
-    uint32_t *places = counts + sparse.out_channels;
-    list_places(sparse, places);
-    for (uint64_t o = 0; o < sparse.out_channels; o++) {
-        counts[o] = list_channel(sparse, places, gradient + o, which ? which + o : NULL,
-                                 entries + o * windows);
-    }
+    uint32_t *counts = (uint32_t *)(entries + outs * together), *places = counts + outs;
+    struct sparse_lists lists = {entries, counts, together, outs, row, sparse.window.channels};
     if (image_gradient) {
         memset(image_gradient, 0, sparse.window.in_height * row * sizeof *image_gradient);
     }
-    struct sparse_lists lists = {entries, counts, windows, sparse.out_channels, row, channels};
-    tile_set()->sparse(&lists, image, turned, turned_gradient, image_gradient);
+    for (uint64_t w = 0, n; w < windows_of(sparse); w += n) {
+        n = windows_of(sparse) - w < together ? windows_of(sparse) - w : together;
+        list_places(sparse, w, w + n, places);
+        for (uint64_t o = 0; o < outs; o++) {
+            uint64_t at = w * outs + o;
+            counts[o] = list_channel(sparse, n, places, gradient + at, which ? which + at : NULL,
+                                     entries + o * together);
+        }
+        tile_set()->sparse(&lists, image, turned, turned_gradient, image_gradient);
+    }
 }
 
 /* --- few channels -------------------------------------------------------------------------- */

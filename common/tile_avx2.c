@@ -27,7 +27,7 @@ typedef struct {
     uint32_t count;
 } mask;
 
-#define VECTOR static inline __attribute__((always_inline))
+#define VECTOR static inline __attribute__((always_inline)) UNCHECKED
 
 VECTOR mask mask_first(uint64_t n)
 {

@@ -23,7 +23,7 @@ typedef __m512 vector;
 typedef __m512i numbers;
 typedef __mmask16 mask;
 
-#define VECTOR static inline __attribute__((always_inline))
+#define VECTOR static inline __attribute__((always_inline)) UNCHECKED
 
 VECTOR mask mask_first(uint64_t n)
 {

@@ -9,13 +9,6 @@
  *
  * There is no include guard: nobody includes it twice. */
 
-/* Sanitizers would look at every element, a hundred times slower; tests put arrays at the end of
- * a page instead. */
-#if defined(__clang__) || defined(__GNUC__)
-#define UNCHECKED __attribute__((no_sanitize("address"), no_sanitize("thread")))
-#else
-#define UNCHECKED
-#endif
 #include <math.h>
 
 #define INLINE   static inline __attribute__((always_inline)) UNCHECKED
@@ -27,6 +20,15 @@
  * are unrolled, and the sums are registers. */
 
 #define SUMS_MAX 24
+
+INLINE void number_part(uint8_t *to, numbers number, int vectors, mask some)
+{
+    if (vectors == 1) {
+        numbers_store_some(to, number, some);
+    } else {
+        numbers_store(to, number);
+    }
+}
 
 /* What ReLU, or nothing, lifts values to. NaN stays NaN: a diverged network must not look
  * healthy. */
@@ -126,10 +128,8 @@ INLINE void tile_pooled(struct tile_walk walk, uint64_t x_down, const float *x, 
         vector s = largest(top[0], top[vectors], bottom[0], bottom[vectors], &number);
         uint64_t to = (uint64_t)w * walk.sum_place + (uint64_t)v * LANES;
         store_part(sums + to, vector_max(least, s), vectors, some);
-        if (which && vectors == 1) {
-            numbers_store_some(which + to, number, some);
-        } else if (which) {
-            numbers_store(which + to, number);
+        if (which) {
+            number_part(which + to, number, vectors, some);
         }
     }
 }
@@ -225,11 +225,22 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* How large the largest is of as few equal parts as `most` allows. */
-static uint64_t part_of(uint64_t count, uint64_t most)
+/* As few parts as `most` allows, as equal as can be. */
+struct parts {
+    uint64_t size, larger; /* The first `larger` of them have one more. */
+};
+
+static struct parts parts_of(uint64_t count, uint64_t most)
 {
     uint64_t parts = (count + most - 1) / most;
-    return (count + parts - 1) / parts;
+    return (struct parts){count / parts, count % parts};
+}
+
+static uint64_t parts_next(struct parts *parts)
+{
+    bool larger = parts->larger > 0;
+    parts->larger -= larger;
+    return parts->size + larger;
 }
 
 /* --- the set ------------------------------------------------------------------------------- */
@@ -244,9 +255,9 @@ static void run_column(const struct tile_walk *walk, const struct tile_width *wi
                        const float *start, float *sums)
 {
     mask some = mask_first(smaller(lanes, LANES));
-    uint64_t part = part_of(places, width->places_max);
+    struct parts parts = parts_of(places, width->places_max);
     for (uint64_t p = 0, n; p < places; p += n) {
-        n = smaller(places - p, part);
+        n = parts_next(&parts);
         width->tiles[n - 1](walk, x + p * walk->x_place, y,
                             start ? start + p * walk->start_place : NULL,
                             sums + p * walk->sum_place, some);
@@ -292,10 +303,10 @@ static void run_pooled(const struct tile_walk *walk, uint64_t x_down, uint64_t w
         const float *start = walk->start ? walk->start + lane : NULL;
         n = smaller(lanes - lane, width->vectors * LANES);
         mask some = mask_first(smaller(n, LANES));
-        uint64_t part = part_of(windows, width->windows_max);
+        struct parts parts = parts_of(windows, width->windows_max);
         for (uint64_t w = 0, m; w < windows; w += m) {
             uint64_t to = w * walk->sum_place + lane;
-            m = smaller(windows - w, part);
+            m = parts_next(&parts);
             width->pooled[m - 1](walk, x_down, x + 2 * w * walk->x_place, y + lane, start,
                                  sums + to, which ? which + to : NULL, some);
         }

@@ -14,7 +14,7 @@ typedef float vector __attribute__((vector_size(16)));
 typedef int32_t numbers __attribute__((vector_size(16)));
 typedef uint64_t mask; /* How many. */
 
-#define VECTOR static inline __attribute__((always_inline))
+#define VECTOR static inline __attribute__((always_inline)) UNCHECKED
 
 VECTOR mask mask_first(uint64_t n)
 {

@@ -56,7 +56,8 @@ struct layer_pass {
     bool learn;              /* forward: backward will follow, keep what it needs. */
     float *out_gradient;     /* backward: [count][out], the layer may spoil it. */
     float *in_gradient;      /* backward: [count][in], written; NULL: nobody wants it. */
-    float *gradient; /* backward: the whole parameter space, zero where it is this layer's. */
+    float *gradient; /* backward: the whole parameter space, zero where it is this layer's (but
+                      * see writes_kernel). */
 };
 
 /* Words after the layer's name: "64x3" "relu". */
@@ -87,6 +88,10 @@ struct layer_kind {
     /* Fill in its variables; `number` counts layers of this kind from 1. May be NULL: none. */
     uint32_t (*variables)(const struct layer *layer, uint32_t number,
                           struct variable variables[LAYER_VARIABLES_MAX]);
+
+    /* backward overwrites the gradient of its first variable: nobody need clear it first, which for
+     * a large matrix takes longer than it sounds. */
+    bool writes_kernel;
 
     /* in and out are final: take the memory for up to count_max examples. May be NULL. */
     enum status (*prepare)(struct layer *layer, uint32_t count_max);

@@ -125,6 +125,7 @@ const struct layer_kind layer_dense = {
     .text = dense_text,
     .reads = dense_reads,
     .variables = dense_variables,
+    .writes_kernel = true,
     .prepare = dense_prepare,
     .forward = dense_forward,
     .backward = dense_backward,

@@ -1,6 +1,10 @@
 #include "worker/loss.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stddef.h>
+
+#include "common/kernels.h"
 
 static uint32_t largest_of(const float *logits, uint32_t classes)
 {
@@ -11,15 +15,6 @@ static uint32_t largest_of(const float *logits, uint32_t classes)
         }
     }
     return largest;
-}
-
-static double sum_of_exponentials(const float *logits, uint32_t classes, double shift)
-{
-    double sum = 0;
-    for (uint32_t c = 0; c < classes; c++) {
-        sum += exp((double)logits[c] - shift);
-    }
-    return sum;
 }
 
 static void score_add(struct score *score, double loss, bool correct)
@@ -33,19 +28,29 @@ static void score_add(struct score *score, double loss, bool correct)
     score->correct += correct;
 }
 
+/* One example. Exponents are moved so that the largest becomes 0: nothing overflows. */
+static void loss_one(const float *logits, uint32_t label, uint32_t classes, float *gradient,
+                     struct score *score)
+{
+    double exponentials[LOSS_CLASSES_MAX], sum = 0;
+    uint32_t largest = largest_of(logits, classes);
+    double shift = logits[largest];
+    kernels_exponentials(logits, classes, shift, exponentials);
+    for (uint32_t c = 0; c < classes; c++) {
+        sum += exponentials[c];
+    }
+    score_add(score, log(sum) + shift - (double)logits[label], largest == label);
+    for (uint32_t c = 0; gradient && c < classes; c++) {
+        gradient[c] = (float)(exponentials[c] / sum - (c == label ? 1.0 : 0.0));
+    }
+}
+
 void loss_softmax(const float *logits, const uint8_t *labels, uint32_t count, uint32_t classes,
                   float *gradient, struct score *score)
 {
+    assert(classes <= LOSS_CLASSES_MAX);
     for (uint32_t i = 0; i < count; i++, logits += classes) {
-        uint32_t label = labels[i];
-        uint32_t largest = largest_of(logits, classes);
-        double shift = logits[largest]; /* The largest exponent becomes 0: nothing overflows. */
-        double sum = sum_of_exponentials(logits, classes, shift);
-        double loss = log(sum) + shift - (double)logits[label];
-        score_add(score, loss, largest == label);
-        for (uint32_t c = 0; gradient && c < classes; c++) {
-            double softmax = exp((double)logits[c] - shift) / sum;
-            gradient[(uint64_t)i * classes + c] = (float)(softmax - (c == label ? 1.0 : 0.0));
-        }
+        loss_one(logits, labels[i], classes, gradient, score);
+        gradient = gradient ? gradient + classes : NULL;
     }
 }

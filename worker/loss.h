@@ -17,6 +17,8 @@
  * examples still fits. Only a network that is diverging gets there. */
 #define LOSS_MAX 0x1p16
 
+#define LOSS_CLASSES_MAX 256 /* Labels are bytes. */
+
 /* logits [count][classes], labels [count] below classes. score: added to. gradient:
  * [count][classes] of the summed loss by the logits, or NULL. An example whose loss is not finite
  * scores nothing but not_finite, and its gradient is NaN. */

@@ -452,14 +452,31 @@ static void backward(struct model *model, const float *parameters, uint32_t coun
     }
 }
 
+/* Zeros everywhere, also between variables, but where a layer will write in any case. */
+static void gradient_clear(const struct model *model, float *gradient)
+{
+    struct variable variables[LAYER_VARIABLES_MAX];
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < model->layer_count; i++) {
+        const struct layer *layer = model->layers[i];
+        if (layer->kind->writes_kernel) {
+            layer->kind->variables(layer, 1, variables);
+            memset(gradient + done, 0, (layer->offsets[0] - done) * sizeof *gradient);
+            done = layer->offsets[0] + variable_elements(&variables[0]);
+        }
+    }
+    memset(gradient + done, 0, (model->elements - done) * sizeof *gradient);
+}
+
 void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
                     const uint8_t *labels, uint32_t count, float *gradient, struct score *score)
 {
     assert(count <= model->batch_max);
-    memset(gradient, 0, model->elements * sizeof *gradient);
     if (count == 0) {
+        memset(gradient, 0, model->elements * sizeof *gradient);
         return;
     }
+    gradient_clear(model, gradient);
     const float *logits = forward(model, parameters, images, count, true);
     loss_softmax(logits, labels, count, model->input.classes, model->gradients[0], score);
     backward(model, parameters, count, gradient);

@@ -60,8 +60,11 @@ static void start_server(struct contender *contender, const void *setting,
     make_pipe(ends);
     contender->server = fork_child();
     if (contender->server == 0) {
-        dup2(ends[1], READY_FD);
         close(ends[0]);
+        if (ends[1] != READY_FD) {
+            dup2(ends[1], READY_FD);
+            close(ends[1]);
+        }
         contender->kind->serve(setting);
         _exit(EXIT_SUCCESS);
     }

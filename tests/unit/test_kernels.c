@@ -122,6 +122,29 @@ START_TEST(every_byte_becomes_its_255th)
 }
 END_TEST
 
+START_TEST(exponentials_are_the_librarys)
+{
+    enum { COUNT = 70000 };
+    float *x = malloc(COUNT * sizeof *x);
+    double *out = malloc(COUNT * sizeof *out), shift = 0.0625;
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = i < 35000 ? -0.0203f * (float)i : -0x1p-16f * (float)(i - 35000);
+        x[i] += 0.0625f;
+    }
+    kernels_exponentials(x, COUNT, shift, out);
+    for (int i = 0; i < COUNT; i++) {
+        double power = (double)x[i] - shift, expected = exp(power < -708 ? -708 : power);
+        ck_assert_msg(fabs(out[i] - expected) <= 1e-15 * expected,
+                      "e^%.17g: %.17g instead of %.17g", power, out[i], expected);
+    }
+    float edge[3] = {0, -INFINITY, NAN};
+    kernels_exponentials(edge, 3, 0, out);
+    ck_assert(out[0] == 1 && out[1] < 1e-300 && out[1] >= 0 && isnan(out[2]));
+    free(x);
+    free(out);
+}
+END_TEST
+
 /* --- layers -------------------------------------------------------------------------------- */
 
 START_TEST(bias_and_relu_keep_nan)
@@ -388,6 +411,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, adding_adds_exactly_as_many_as_asked);
     tcase_add_test(tcase, what_is_not_finite_is_found_anywhere);
     tcase_add_test(tcase, every_byte_becomes_its_255th);
+    tcase_add_test(tcase, exponentials_are_the_librarys);
     tcase_add_test(tcase, bias_and_relu_keep_nan);
     tcase_add_test(tcase, rows_are_summed_onto_what_is_there);
     tcase_add_test(tcase, relu_passes_gradient_where_it_passed_values);

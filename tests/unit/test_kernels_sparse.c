@@ -47,7 +47,7 @@ static uint32_t channels_of(uint32_t number)
 static struct trial trial_new(uint32_t number, uint32_t pool, uint32_t in)
 {
     random_sequence_init(&sequence, 5, RANDOM_STREAM_PROBE, number);
-    uint32_t down = 1 + random_below(&sequence, 5), across = 1 + random_below(&sequence, 5);
+    uint32_t down = 1 + random_below(&sequence, 8), across = 1 + random_below(&sequence, 8);
     uint32_t more = random_below(&sequence, 3);
     struct trial t = {.in = in, .out = channels_of(number / 8), .across = across};
     t.sparse = (struct kernels_sparse){
@@ -106,14 +106,19 @@ static void naive_window(const struct trial *t, uint64_t w, uint64_t o, float *i
     }
 }
 
-/* Output channel by output channel, every second window first. */
+/* 128 positions' windows after the other, of those output channel by output channel, of those every
+ * second window first. */
 static void naive_gradient(const struct trial *t, float *image_gradient, float *kernel_gradient)
 {
-    for (uint64_t o = 0; o < t->out; o++) {
-        for (uint64_t w = 0; w < t->windows; w += 2)
-            naive_window(t, w, o, image_gradient, kernel_gradient);
-        for (uint64_t w = 1; w < t->windows; w += 2)
-            naive_window(t, w, o, image_gradient, kernel_gradient);
+    uint64_t together = 128 / (t->sparse.pool * t->sparse.pool);
+    for (uint64_t first = 0; first < t->windows; first += together) {
+        uint64_t left = t->windows - first, end = first + (left < together ? left : together);
+        for (uint64_t o = 0; o < t->out; o++) {
+            for (uint64_t w = first; w < end; w += 2)
+                naive_window(t, w, o, image_gradient, kernel_gradient);
+            for (uint64_t w = first + 1; w < end; w += 2)
+                naive_window(t, w, o, image_gradient, kernel_gradient);
+        }
     }
 }
 
