@@ -158,6 +158,14 @@ VECTORIZED void kernels_add(float *sum, const float *x, uint64_t count)
     }
 }
 
+VECTORIZED void kernels_sum(float *sum, const float *x, const float *y, uint64_t count)
+{
+    ELEMENTWISE
+    for (uint64_t i = 0; i < count; i++) {
+        sum[i] = x[i] + y[i];
+    }
+}
+
 VECTORIZED bool kernels_all_finite(const float *x, uint64_t count)
 {
     /* NaN and infinity are the values whose exponent is all ones. Looking at every element, without

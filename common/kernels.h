@@ -72,6 +72,9 @@ void kernels_transpose(uint64_t rows, uint64_t columns, const float *from, uint6
 /* sum[i] += x[i]. */
 void kernels_add(float *sum, const float *x, uint64_t count);
 
+/* sum[i] = x[i] + y[i]. */
+void kernels_sum(float *sum, const float *x, const float *y, uint64_t count);
+
 /* No NaN and no infinity among x[count]. */
 bool kernels_all_finite(const float *x, uint64_t count);
 

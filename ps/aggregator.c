@@ -17,6 +17,7 @@ void aggregator_free(struct aggregator *aggregator)
 {
     for (uint32_t i = 0; i < aggregator->part_count; i++)
         frame_release(aggregator->parts[i].sum);
+    frame_release(aggregator->spare);
     free(aggregator->parts);
     memset(aggregator, 0, sizeof *aggregator);
 }
@@ -59,24 +60,38 @@ static bool reserve(struct aggregator *aggregator)
     return true;
 }
 
-/* a + b into whichever of the two may be written, else into new memory. Addition of two floats does
- * not depend on their order, so left + right needs no more care than the tree already takes. */
-static struct frame *join(struct frame *a, struct frame *b)
+/* A frame to write a sum to: the last root's, if its taker is done with it. */
+static struct frame *take_spare(struct aggregator *aggregator, size_t bytes)
 {
+    struct frame *spare = aggregator->spare;
+    aggregator->spare = NULL;
+    if (spare != NULL && spare->bytes == bytes && frame_is_writable(spare))
+        return spare;
+    frame_release(spare);
+    return frame_create(bytes);
+}
+
+/* a + b into whichever of the two may be written, else into other memory. Addition of two floats
+ * does not depend on their order, so left + right needs no more care than the tree already takes.
+ * NULL when there is no memory; then a and b are as they were. */
+static struct frame *join(struct aggregator *aggregator, struct frame *a, struct frame *b)
+{
+    uint64_t count = a->bytes / sizeof(float);
     if (!frame_is_writable(a)) {
         struct frame *swap = a;
         a = b;
         b = swap;
     }
-    if (!frame_is_writable(a)) {
-        struct frame *copy = frame_create(a->bytes);
-        if (copy == NULL)
+    if (frame_is_writable(a)) {
+        kernels_add(a->data, b->data, count);
+    } else {
+        struct frame *sum = take_spare(aggregator, a->bytes);
+        if (sum == NULL)
             return NULL;
-        memcpy(copy->data, a->data, a->bytes);
+        kernels_sum(sum->data, a->data, b->data, count);
         frame_release(a);
-        a = copy;
+        a = sum;
     }
-    kernels_add(a->data, b->data, a->bytes / sizeof(float));
     frame_release(b);
     return a;
 }
@@ -109,7 +124,7 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
         uint32_t i = find_sibling(aggregator, node);
         if (i == aggregator->part_count)
             break;
-        struct frame *sum = join(gradient, aggregator->parts[i].sum);
+        struct frame *sum = join(aggregator, gradient, aggregator->parts[i].sum);
         if (sum == NULL) {
             frame_release(gradient);
             return AGGREGATOR_MEMORY;
@@ -128,4 +143,14 @@ struct frame *aggregator_take_root(struct aggregator *aggregator)
            aggregator->parts[0].node.leaf_count == aggregator->leaf_count);
     aggregator->part_count = 0;
     return aggregator->parts[0].sum;
+}
+
+void aggregator_recycle(struct aggregator *aggregator, struct frame *root)
+{
+    if (!frame_is_writable(root)) { /* A worker's own memory, say: it wants that back. */
+        frame_release(root);
+        return;
+    }
+    frame_release(aggregator->spare);
+    aggregator->spare = root;
 }

@@ -16,7 +16,7 @@
  *
  * Threads:   owned by the thread that owns the chunk; no locks.
  * Ownership: an offered gradient's reference is taken over, whatever the answer.
- * Memory:    at most one gradient per node waiting for its sibling. */
+ * Memory:    at most one gradient per node waiting for its sibling, and the last step's root. */
 
 #ifndef PS_AGGREGATOR_H
 #define PS_AGGREGATOR_H
@@ -42,6 +42,7 @@ struct aggregator {
     uint32_t leaf_count;           /* Of the open step. */
     struct aggregator_part *parts; /* [part_count] nodes waiting for their siblings. Owned. */
     uint32_t part_count, part_capacity;
+    struct frame *spare; /* Memory for the next sum, or NULL. */
 };
 
 /* Open a step of leaf_count leaves; nothing may be waiting from before. */
@@ -54,5 +55,8 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
 
 /* The root's sum, once, after AGGREGATOR_COMPLETE. One reference, the caller's. */
 struct frame *aggregator_take_root(struct aggregator *aggregator);
+
+/* Give the root's reference back, so that its memory serves the next step. */
+void aggregator_recycle(struct aggregator *aggregator, struct frame *root);
 
 #endif

@@ -365,7 +365,7 @@ static bool commit(struct owner *owner, struct owned *owned, struct outbox *outb
     struct frame *root = aggregator_take_root(&owned->aggregator);
     uint32_t examples = job_batch(job, owned->chunk.version).examples;
     enum status status = chunk_apply(&owned->chunk, root->data, examples, true);
-    frame_release(root);
+    aggregator_recycle(&owned->aggregator, root);
     if (status != STATUS_OK) {
         give_up(outbox, "out of memory for an update");
         return false;
