@@ -164,6 +164,12 @@ enum status ring_take(struct ring *ring, void *record, size_t size, size_t *byte
     return STATUS_OK;
 }
 
+bool ring_has_some(const struct ring *ring)
+{
+    return ring->other != ring->own ||
+           atomic_load_explicit(&ring->shared->tail, memory_order_relaxed) != ring->own;
+}
+
 bool ring_sleep(struct ring *ring)
 {
     if (ring->other == ring->own) {

@@ -66,6 +66,9 @@ bool ring_wants_wake(struct ring *ring);
  * also for a record longer than size. */
 enum status ring_take(struct ring *ring, void *record, size_t size, size_t *bytes);
 
+/* Reader: whether there is something to take, or nonsense. */
+bool ring_has_some(const struct ring *ring);
+
 /* Reader: announce that it will sleep. False when something is there after all; then the
  * announcement is taken back. */
 bool ring_sleep(struct ring *ring);

@@ -10,18 +10,21 @@
 #include "common/transport.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/rendezvous.h"
 #include "common/window.h"
 
 #define GUEST_FIRST    (1ull << 40) /* Numbers of guests; the inner transport's are smaller. */
 #define INNER_TURN     8            /* Every so many receives the inner transport comes first. */
 #define EVENTS_A_LOOK  16
-#define WATCH_BELL     0 /* Waking up is all it is for. */
+#define LOOK_ON_US     400 /* Longer than most answers take, far shorter than a TICK. */
+#define WATCH_BELL     0   /* Waking up is all it is for. */
 #define WATCH_VISITORS 1
 
 struct guest {
@@ -333,19 +336,49 @@ static void all_awake(struct endpoint *endpoint)
         window_awake(&endpoint->guests[i].window);
 }
 
+static bool any_has_some(struct endpoint *const *endpoints, size_t count, bool *windows)
+{
+    *windows = false;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < endpoints[i]->guest_count; j++) {
+            *windows = true;
+            if (window_has_some(&endpoints[i]->guests[j].window))
+                return true;
+        }
+    return false;
+}
+
+/* Waking a processor that has gone idle takes longer than most answers do: a step of the reference
+ * job is a tenth to a third faster when everybody looks on for a moment before sleeping. Whoever
+ * has work to do runs meanwhile, so that where no processor is free it costs next to nothing. */
+static bool look_on(struct endpoint *const *endpoints, size_t count)
+{
+    bool windows;
+    uint64_t until_us = clock_now_us() + LOOK_ON_US;
+    do {
+        if (any_has_some(endpoints, count, &windows))
+            return true;
+        if (!windows)
+            return false;
+        sched_yield();
+    } while (clock_now_us() < until_us);
+    return false;
+}
+
 static void shm_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     struct shm_transport *t = (struct shm_transport *)transport;
     struct endpoint *inner[JOB_SERVERS_MAX + 1] = {NULL};
     int bells[JOB_SERVERS_MAX + 1 + TRANSPORT_DOORBELLS_MAX];
-    bool sleep = true;
+    bool sleep;
     assert(count > 0 && count <= JOB_SERVERS_MAX + 1 && doorbell_count <= TRANSPORT_DOORBELLS_MAX);
     memcpy(bells, doorbells, doorbell_count * sizeof *bells);
+    sleep = !look_on(endpoints, count);
     for (size_t i = 0; i < count; i++) {
         inner[i] = endpoints[i]->inner;
         bells[doorbell_count + i] = endpoints[i]->epoll;
-        sleep = all_sleep(endpoints[i]) && sleep;
+        sleep = sleep && all_sleep(endpoints[i]);
     }
     if (sleep)
         t->inner->operations->wait(t->inner, inner, count, bells, doorbell_count + count,

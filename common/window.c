@@ -287,6 +287,11 @@ enum status window_receive(struct window *window, struct received *received)
     return received->payload != NULL ? STATUS_OK : STATUS_INVALID;
 }
 
+bool window_has_some(const struct window *window)
+{
+    return ring_has_some(&window->in);
+}
+
 bool window_sleep(struct window *window)
 {
     return ring_sleep(&window->in);

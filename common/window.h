@@ -62,6 +62,9 @@ enum status window_send(struct window *window, const void *header, size_t header
 /* STATUS_AGAIN: nothing there. STATUS_INVALID: the other side broke the rules. */
 enum status window_receive(struct window *window, struct received *received);
 
+/* Whether window_receive has something to say. */
+bool window_has_some(const struct window *window);
+
 /* Announce that this side is about to sleep until `mine` is readable; false when something is there
  * already. And take it back. */
 bool window_sleep(struct window *window);
