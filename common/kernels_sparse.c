@@ -6,35 +6,6 @@
 #include "common/tile.h"
 #include "common/vectorized.h"
 
-/* --- turning ------------------------------------------------------------------------------- */
-
-/* Rows of the kernel worked on together, so that they stay in the first-level cache while their
- * columns are read. */
-#define TURN_ROWS 32
-
-void kernels_sparse_turn(const float *kernel, uint64_t in, uint64_t out, float *turned)
-{
-    uint64_t rows = SPARSE_TAPS * in;
-    for (uint64_t first = 0; first < rows; first += TURN_ROWS) {
-        uint64_t end = rows - first < TURN_ROWS ? rows : first + TURN_ROWS;
-        for (uint64_t o = 0; o < out; o++) {
-            for (uint64_t r = first; r < end; r++) {
-                turned[o * rows + r] = kernel[r * out + o];
-            }
-        }
-    }
-}
-
-void kernels_sparse_turn_back(const float *turned, uint64_t in, uint64_t out, float *kernel)
-{
-    uint64_t rows = SPARSE_TAPS * in;
-    for (uint64_t r = 0; r < rows; r++) {
-        for (uint64_t o = 0; o < out; o++) {
-            kernel[r * out + o] += turned[o * rows + r];
-        }
-    }
-}
-
 /* --- lists --------------------------------------------------------------------------------- */
 
 static uint64_t windows_across(struct kernels_sparse sparse)

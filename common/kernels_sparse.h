@@ -10,7 +10,8 @@
  * the values alone and are the same for every instruction set that fuses (tile.h says which). A
  * product with a gradient of zero is left out even where the other factor is not finite.
  *
- * An image is as kernels.h has it. A *turned* kernel, or gradient of one, is [out][3][3][in].
+ * An image is as kernels.h has it. A *turned* kernel, or gradient of one, is [out][3][3][in]:
+ * kernels_transpose turns it there and back.
  * Arrays must not overlap.
  *
  * Units: elements. Threads: pure. */
@@ -29,11 +30,6 @@ struct kernels_sparse {
     uint32_t pool;                /* Side of the pool's windows; 1: there is no pool. */
     uint64_t out_channels;
 };
-
-void kernels_sparse_turn(const float *kernel, uint64_t in, uint64_t out, float *turned);
-
-/* kernel [3][3][in][out] += turned, turned back. */
-void kernels_sparse_turn_back(const float *turned, uint64_t in, uint64_t out, float *kernel);
 
 /* One image. gradient: of the pool's output. which: as kernels_pool has it; NULL without a pool.
  * turned_gradient: added to. image_gradient: overwritten, zero where no position reaches; NULL:

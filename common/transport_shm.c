@@ -373,7 +373,8 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
     int bells[JOB_SERVERS_MAX + 1 + TRANSPORT_DOORBELLS_MAX];
     bool sleep;
     assert(count > 0 && count <= JOB_SERVERS_MAX + 1 && doorbell_count <= TRANSPORT_DOORBELLS_MAX);
-    memcpy(bells, doorbells, doorbell_count * sizeof *bells);
+    if (doorbell_count > 0) /* doorbells may be NULL. */
+        memcpy(bells, doorbells, doorbell_count * sizeof *bells);
     sleep = !look_on(endpoints, count);
     for (size_t i = 0; i < count; i++) {
         inner[i] = endpoints[i]->inner;

@@ -25,11 +25,11 @@ struct conv {
     bool input_winograd;      /* The input's gradient likewise. */
     struct conv_scratch {     /* Where in the scratch memory things lie. */
         uint64_t map;         /* [positions][channels], one image's before the pool. */
-        uint64_t turned;      /* The kernel as kernels_turn makes it. */
+        uint64_t turned;      /* The kernel as kernels_turn makes it, or kernels_transpose. */
         uint64_t transformed; /* A kernel as kernels_winograd_kernel makes it. */
         uint64_t padded;      /* One image's map in its border, as kernels_pad makes it. */
         uint64_t work;        /* Scratch of kernels_winograd. */
-        uint64_t sums;        /* The kernel's gradient as kernels_sparse_turn would make it. */
+        uint64_t sums;        /* The kernel's gradient, turned as kernels_sparse.h has it. */
         uint64_t sparse;      /* Scratch of kernels_sparse_gradient and kernels_few_gradient. */
         uint64_t end;
     } at;
@@ -364,37 +364,34 @@ static void conv_backward_image(const struct layer *layer, const struct layer_pa
     }
 }
 
-static void conv_sparse_image(const struct layer *layer, const struct layer_pass *pass, uint32_t i)
-{
-    const struct conv *conv = conv_of(layer);
-    struct conv_sizes n = conv_sizes_of(layer);
-    struct kernels_sparse sparse = conv_sparse(layer);
-    const float *image = pass->in + i * n.in, *gradient = pass->out_gradient + i * n.out;
-    const uint8_t *which = conv->which + i * n.out;
-    float *work = pass->scratch + conv->at.sparse;
-    if (!pass->in_gradient && kernels_few_fits(sparse)) {
-        kernels_few_gradient(sparse, image, gradient, which,
-                             pass->gradient + layer->offsets[CONV_KERNEL], work);
-    } else {
-        kernels_sparse_gradient(sparse, image, pass->scratch + conv->at.turned, gradient, which,
-                                pass->scratch + conv->at.sums,
-                                pass->in_gradient ? pass->in_gradient + i * n.in : NULL, work);
-    }
-}
-
 static void conv_backward_sparse(const struct layer *layer, const struct layer_pass *pass)
 {
     const struct conv *conv = conv_of(layer);
     struct conv_sizes n = conv_sizes_of(layer);
-    float *sums = pass->scratch + conv->at.sums;
-    kernels_sparse_turn(pass->parameters + layer->offsets[CONV_KERNEL], layer->in.channels,
-                        n.channels, pass->scratch + conv->at.turned);
+    float *turned = pass->scratch + conv->at.turned, *sums = pass->scratch + conv->at.sums;
+    kernels_transpose(n.patch, n.channels, pass->parameters + layer->offsets[CONV_KERNEL],
+                      n.channels, turned, n.patch);
     memset(sums, 0, n.patch * n.channels * sizeof *sums);
     for (uint32_t i = 0; i < pass->count; i++) {
-        conv_sparse_image(layer, pass, i);
+        kernels_sparse_gradient(conv_sparse(layer), pass->in + i * n.in, turned,
+                                pass->out_gradient + i * n.out, conv->which + i * n.out, sums,
+                                pass->in_gradient ? pass->in_gradient + i * n.in : NULL,
+                                pass->scratch + conv->at.sparse);
     }
-    kernels_sparse_turn_back(sums, layer->in.channels, n.channels,
-                             pass->gradient + layer->offsets[CONV_KERNEL]);
+    kernels_transpose(n.channels, n.patch, sums, n.patch,
+                      pass->gradient + layer->offsets[CONV_KERNEL], n.channels);
+}
+
+static void conv_backward_few(const struct layer *layer, const struct layer_pass *pass)
+{
+    const struct conv *conv = conv_of(layer);
+    struct conv_sizes n = conv_sizes_of(layer);
+    for (uint32_t i = 0; i < pass->count; i++) {
+        kernels_few_gradient(conv_sparse(layer), pass->in + i * n.in,
+                             pass->out_gradient + i * n.out, conv->which + i * n.out,
+                             pass->gradient + layer->offsets[CONV_KERNEL],
+                             pass->scratch + conv->at.sparse);
+    }
 }
 
 static void conv_backward_dense(const struct layer *layer, const struct layer_pass *pass)
@@ -421,10 +418,12 @@ static void conv_backward(struct layer *layer, const struct layer_pass *pass)
     }
     float *bias = pass->gradient + layer->offsets[CONV_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count * n.out / n.channels, n.channels, bias);
-    if (conv_sparse_fits(conv)) {
-        conv_backward_sparse(layer, pass);
-    } else {
+    if (!conv_sparse_fits(conv)) {
         conv_backward_dense(layer, pass);
+    } else if (!pass->in_gradient && kernels_few_fits(conv_sparse(layer))) {
+        conv_backward_few(layer, pass);
+    } else {
+        conv_backward_sparse(layer, pass);
     }
 }
 

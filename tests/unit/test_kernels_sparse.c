@@ -141,13 +141,13 @@ static void run_lists(const struct trial *t, bool image_wanted, float *image_gra
     float *turned = edge_new(t->kernel_count * sizeof *turned);
     float *sums = edge_new(t->kernel_count * sizeof *sums);
     float *scratch = edge_new(scratch_count * sizeof *scratch);
-    kernels_sparse_turn(t->kernel, t->in, t->out, turned);
-    kernels_sparse_turn(t->kernel_gradient, t->in, t->out, sums);
+    uint64_t rows = TAPS * t->in;
+    kernels_transpose(rows, t->out, t->kernel, t->out, turned, rows);
+    kernels_transpose(rows, t->out, t->kernel_gradient, t->out, sums, rows);
     kernels_sparse_gradient(t->sparse, t->image, turned, t->gradient,
                             t->sparse.pool > 1 ? t->which : NULL, sums,
                             image_wanted ? image_gradient : NULL, scratch);
-    memset(kernel_gradient, 0, t->kernel_count * sizeof *kernel_gradient);
-    kernels_sparse_turn_back(sums, t->in, t->out, kernel_gradient);
+    kernels_transpose(t->out, rows, sums, rows, kernel_gradient, t->out);
     edge_free(turned, t->kernel_count * sizeof *turned);
     edge_free(sums, t->kernel_count * sizeof *sums);
     edge_free(scratch, scratch_count * sizeof *scratch);
