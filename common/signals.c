@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 #include <unistd.h>
 
 static void fill(sigset_t *set)
@@ -24,12 +23,13 @@ void signals_block(void)
 static void *watch(void *argument)
 {
     struct signals *signals = argument;
-    const struct timespec slice = {0, 200000000};
     sigset_t set;
     int seen = 0;
     fill(&set);
-    while (!atomic_load(&signals->stop)) {
-        int number = sigtimedwait(&set, NULL, &slice);
+    while (true) {
+        int number = sigwaitinfo(&set, NULL);
+        if (atomic_load(&signals->stop))
+            break;
         if (number <= 0)
             continue;
         int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
@@ -52,5 +52,6 @@ enum status signals_start(struct signals *signals, void (*requested)(void *conte
 void signals_stop(struct signals *signals)
 {
     atomic_store(&signals->stop, true);
+    pthread_kill(signals->thread, SIGTERM); /* To nobody else: only so that it looks. */
     pthread_join(signals->thread, NULL);
 }

@@ -1,10 +1,12 @@
 /* sparse_body.h - the loops of kernels_sparse.c; part of tile_body.h. */
 
 /* One output channel's list, and one vector of the input's channels. Their part of the kernel's
- * gradient stays in registers, and with 32 of those their part of the kernel, too. */
+ * gradient stays in registers, and with 32 of those their part of the kernel, too. `both`: the
+ * image's gradient as well, which is a constant wherever this is called. */
 INLINE void sparse_channel(const struct sparse_lists *lists, const struct sparse_entry *entries,
                            uint64_t count, const float *image, const float *kernel,
-                           float *kernel_gradient, float *image_gradient, int vectors, mask some)
+                           float *kernel_gradient, float *image_gradient, bool both, int vectors,
+                           mask some)
 {
     uint64_t row = lists->row, column = lists->channels;
     vector weight[SPARSE_TAPS], sum[SPARSE_TAPS];
@@ -16,14 +18,14 @@ INLINE void sparse_channel(const struct sparse_lists *lists, const struct sparse
     for (uint64_t i = 0; i < count; i++) {
         vector value = vector_all(entries[i].value);
         const float *from = image + entries[i].place;
-        float *to = image_gradient + entries[i].place;
+        float *to = both ? image_gradient + entries[i].place : NULL;
         UNROLLED
-        for (uint64_t y = 0; y < 3; y++, from += row, to += row) {
+        for (uint64_t y = 0; y < 3; y++, from += row, to = both ? to + row : NULL) {
             UNROLLED
             for (uint64_t x = 0; x < 3; x++) {
                 uint64_t t = 3 * y + x, at = x * column;
                 sum[t] = vector_fma(value, load_part(from + at, vectors, some), sum[t]);
-                if (image_gradient) {
+                if (both) {
                     vector old = load_part(to + at, vectors, some);
                     store_part(to + at, vector_fma(value, weight[t], old), vectors, some);
                 }
@@ -39,28 +41,27 @@ INLINE void sparse_channel(const struct sparse_lists *lists, const struct sparse
 /* All output channels. */
 INLINE void sparse_channels(const struct sparse_lists *lists, const float *image,
                             const float *turned, float *turned_gradient, float *image_gradient,
-                            int vectors, mask some)
+                            bool both, int vectors, mask some)
 {
     for (uint64_t o = 0; o < lists->out_channels; o++) {
         uint64_t at = o * SPARSE_TAPS * lists->channels;
         sparse_channel(lists, lists->entries + o * lists->entries_max, lists->counts[o], image,
-                       turned + at, turned_gradient + at, image_gradient, vectors, some);
+                       turned + at, turned_gradient + at, image_gradient, both, vectors, some);
     }
 }
 
 /* `vectors` as load_part has it: 2 for a whole one, 1 for some lanes of one. */
-#define SPARSE(name, image_gradient, vectors)                                                      \
+#define SPARSE(name, both, vectors)                                                                \
     static UNCHECKED void name(const struct sparse_lists *lists, const float *image,               \
                                const float *turned, float *turned_gradient, float *to, mask some)  \
     {                                                                                              \
-        (void)to;                                                                                  \
-        sparse_channels(lists, image, turned, turned_gradient, image_gradient, vectors, some);     \
+        sparse_channels(lists, image, turned, turned_gradient, to, both, vectors, some);           \
     }
 
-SPARSE(sparse_both_whole, to, 2)
-SPARSE(sparse_both_some, to, 1)
-SPARSE(sparse_kernel_whole, NULL, 2)
-SPARSE(sparse_kernel_some, NULL, 1)
+SPARSE(sparse_both_whole, true, 2)
+SPARSE(sparse_both_some, true, 1)
+SPARSE(sparse_kernel_whole, false, 2)
+SPARSE(sparse_kernel_some, false, 1)
 
 static void sparse(const struct sparse_lists *lists, const float *image, const float *turned,
                    float *turned_gradient, float *image_gradient)

@@ -10,6 +10,7 @@
 #include "common/transport.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 
 #define GUEST_FIRST    (1ull << 40) /* Numbers of guests; the inner transport's are smaller. */
 #define INNER_TURN     8            /* Every so many receives the inner transport comes first. */
+#define BELLS_MAX      (JOB_SERVERS_MAX + 1 + TRANSPORT_DOORBELLS_MAX)
 #define EVENTS_A_LOOK  16
 #define LOOK_ON_US     400 /* Longer than most answers take, far shorter than a TICK. */
 #define WATCH_BELL     0   /* Waking up is all it is for. */
@@ -351,15 +353,21 @@ static bool any_has_some(struct endpoint *const *endpoints, size_t count, bool *
 /* Waking a processor that has gone idle takes longer than most answers do: a step of the reference
  * job is a tenth to a third faster when everybody looks on for a moment before sleeping. Whoever
  * has work to do runs meanwhile, so that where no processor is free it costs next to nothing. */
-static bool look_on(struct endpoint *const *endpoints, size_t count)
+static bool look_on(struct endpoint *const *endpoints, size_t count, const int *bells,
+                    size_t bell_count)
 {
     bool windows;
+    struct pollfd fds[BELLS_MAX];
+    for (size_t i = 0; i < bell_count; i++)
+        fds[i] = (struct pollfd){bells[i], POLLIN, 0};
     uint64_t until_us = clock_now_us() + LOOK_ON_US;
     do {
         if (any_has_some(endpoints, count, &windows))
             return true;
         if (!windows)
             return false;
+        if (poll(fds, bell_count, 0) > 0)
+            return true; /* An owner's answer, say: it must not wait for our patience to end. */
         sched_yield();
     } while (clock_now_us() < until_us);
     return false;
@@ -370,17 +378,17 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
 {
     struct shm_transport *t = (struct shm_transport *)transport;
     struct endpoint *inner[JOB_SERVERS_MAX + 1] = {NULL};
-    int bells[JOB_SERVERS_MAX + 1 + TRANSPORT_DOORBELLS_MAX];
-    bool sleep;
+    int bells[BELLS_MAX];
     assert(count > 0 && count <= JOB_SERVERS_MAX + 1 && doorbell_count <= TRANSPORT_DOORBELLS_MAX);
     if (doorbell_count > 0) /* doorbells may be NULL. */
         memcpy(bells, doorbells, doorbell_count * sizeof *bells);
-    sleep = !look_on(endpoints, count);
     for (size_t i = 0; i < count; i++) {
         inner[i] = endpoints[i]->inner;
         bells[doorbell_count + i] = endpoints[i]->epoll;
-        sleep = sleep && all_sleep(endpoints[i]);
     }
+    bool sleep = !look_on(endpoints, count, bells, doorbell_count + count);
+    for (size_t i = 0; i < count; i++)
+        sleep = sleep && all_sleep(endpoints[i]);
     if (sleep)
         t->inner->operations->wait(t->inner, inner, count, bells, doorbell_count + count,
                                    timeout_ms);

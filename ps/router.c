@@ -6,7 +6,9 @@
 
 #include "common/pages.h"
 
-#define JOIN_INTERVAL_US 250000u
+#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
+#define JOIN_INTERVAL_US 64000u /* ... up to this. Server 0 asks itself at every tick. */
+#define PATIENCE_MS      100
 #define PING_INTERVAL_US 1000000u
 
 /* Who may use a worker's index: the first incarnation that showed up. */
@@ -32,6 +34,7 @@ struct router {
     uint64_t released;                     /* Highest version given out. */
     uint64_t stop_step;                    /* Last version there will be. */
     uint64_t started_us, heard_us, joined_us, pinged_us;
+    uint64_t join_interval_us;      /* 0: JOIN has not been sent, or this is server 0. */
     char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
     int exit_code;
     char exit_reason[MESSAGE_TEXT_MAX];
@@ -477,8 +480,12 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-static void join(struct router *router, struct outbox *outbox)
+static void join(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
+    uint64_t next_us = router->join_interval_us == 0 ? JOIN_FIRST_US : 2 * router->join_interval_us;
+    if (router->options.server != 0)
+        router->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
+    router->joined_us = now_us;
     struct packet *packet = outbox_add(outbox, TO_COORDINATOR, MESSAGE_JOIN);
     struct message_join *message = &packet->message.join;
     message->version_min = PROTOCOL_VERSION_MIN;
@@ -488,16 +495,21 @@ static void join(struct router *router, struct outbox *outbox)
     snprintf(message->arithmetic, sizeof message->arithmetic, "%s", router->options.arithmetic);
 }
 
+int router_patience_ms(const struct router *router)
+{
+    return router->state == ROUTER_JOINING && router->join_interval_us > 0
+               ? (int)(router->join_interval_us / 1000)
+               : PATIENCE_MS;
+}
+
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     char text[MESSAGE_TEXT_MAX];
     double silent = (double)(now_us - router->heard_us) * 1e-6;
     switch (router->state) {
     case ROUTER_JOINING:
-        if (now_us - router->joined_us >= JOIN_INTERVAL_US || router->joined_us == 0) {
-            router->joined_us = now_us;
-            join(router, outbox);
-        }
+        if (now_us - router->joined_us >= router->join_interval_us)
+            join(router, now_us, outbox);
         if ((double)(now_us - router->started_us) * 1e-6 > router->options.start_timeout) {
             snprintf(text, sizeof text, "start timed out after %.0f s: %s",
                      router->options.start_timeout,

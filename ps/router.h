@@ -51,6 +51,8 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
 void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,
                           struct outbox *outbox);
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox);
+/* In how many milliseconds to tick again at the latest. */
+int router_patience_ms(const struct router *router);
 
 /* NULL until the declaration has come; then owners can be made. */
 const struct plan *router_plan(const struct router *router);

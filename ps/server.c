@@ -23,7 +23,6 @@
 #include "common/probe.h"
 #include "ps/cores.h"
 
-#define TICK_MS          100
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
 #define LAST_WORDS_MS    2000 /* For what has been said to leave. */
 #define OWNERS_MAX       16
@@ -202,7 +201,8 @@ static void *actor_run(void *argument)
         }
         if (stopping) /* Asked before the last look: nothing is left behind. */
             break;
-        mailbox_wait(&actor->mailbox, 1000);
+        if (!atomic_load(&actor->stop)) /* Its ring may be gone: finding nothing takes it away. */
+            mailbox_wait(&actor->mailbox, 1000);
     }
     outbox_free(&outbox);
     return NULL;
@@ -232,17 +232,28 @@ static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
     return server->options.transport->operations->lend(server->listening, place, bytes);
 }
 
-/* The most gradients that one worker pushes in a step. */
-static uint32_t pushes_max(const struct job *job)
+/* The most gradients that one worker pushes in a step of so many leaves. */
+static uint32_t pushes_of(uint32_t leaves, uint32_t worker_count)
 {
     struct node nodes[TREE_COVER_MAX];
-    uint32_t leaves = job_leaves_max(job), most = 1;
-    for (uint32_t i = 0; job->mode == MODE_SYNC && i < job->worker_count; i++) {
-        struct node run = tree_run(leaves, job->worker_count, i);
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < worker_count; i++) {
+        struct node run = tree_run(leaves, worker_count, i);
         uint32_t count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
         most = count > most ? count : most;
     }
     return most;
+}
+
+/* And in any step. The last one of an epoch has fewer leaves, but may cut them less well. */
+static uint32_t pushes_max(const struct job *job)
+{
+    if (job->mode != MODE_SYNC)
+        return 1;
+    uint32_t last = job_batch(job, job_steps_per_epoch(job) - 1).leaves;
+    uint32_t in_last = pushes_of(last, job->worker_count);
+    uint32_t in_others = pushes_of(job_leaves_max(job), job->worker_count);
+    return in_last > in_others ? in_last : in_others;
 }
 
 /* Let workers on this host find this server. Without it they use the wire, so failing is no harm.
@@ -432,8 +443,9 @@ int server_run(struct server *server, struct error *reason)
         return EXIT_TRAINING_FAILED;
     }
     while (!cores_are_over(&server->cores)) {
-        server->options.transport->operations->wait(
-            server->options.transport, endpoints, endpoint_count, &server->inbox.event, 1, TICK_MS);
+        server->options.transport->operations->wait(server->options.transport, endpoints,
+                                                    endpoint_count, &server->inbox.event, 1,
+                                                    router_patience_ms(server->cores.router));
         for (size_t i = 0; i < endpoint_count; i++)
             receive(server, endpoints[i]);
         take_inbox(server);

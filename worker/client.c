@@ -357,7 +357,7 @@ static void take(struct client *client, struct packet *packet)
     while (!outbox_take(&client->for_trainer, &item)) {
         options->transport->operations->wait(options->transport, client->servers,
                                              options->job->server_count, &client->doorbell, 1,
-                                             TICK_MS);
+                                             session_patience_ms(client->session));
         drive(client);
     }
     client->view = session_parameters(client->session);

@@ -36,6 +36,13 @@ void node_gradient_free(struct node_gradient *node_gradient)
     memset(node_gradient, 0, sizeof *node_gradient);
 }
 
+static enum status diverged(uint64_t step, uint32_t leaf, struct error *error)
+{
+    return error_set(error, STATUS_DIVERGED,
+                     "training diverged: the gradient of step %llu, leaf %u is not finite",
+                     (unsigned long long)step, leaf);
+}
+
 static enum status compute_leaf(struct node_gradient *g, const float *parameters, uint64_t step,
                                 uint32_t leaf, float *gradient, struct score *score,
                                 struct error *error)
@@ -50,11 +57,7 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
         g->labels[i] = g->dataset->train.labels[places[i]];
     }
     model_gradient(g->model, parameters, g->images, g->labels, count, gradient, score);
-    if (score->not_finite > 0 || !kernels_all_finite(gradient, model_elements(g->model)))
-        return error_set(error, STATUS_DIVERGED,
-                         "training diverged: the gradient of step %llu, leaf %u is not finite",
-                         (unsigned long long)step, leaf);
-    return STATUS_OK;
+    return score->not_finite > 0 ? diverged(step, leaf, error) : STATUS_OK;
 }
 
 static enum status compute(struct node_gradient *g, const float *parameters, uint64_t step,
@@ -77,11 +80,34 @@ static enum status compute(struct node_gradient *g, const float *parameters, uin
     return status;
 }
 
+/* Which leaf made the sum not finite. They are computed again to find out, which costs less than
+ * looking at every leaf of every step. */
+static enum status explain(struct node_gradient *g, const float *parameters, uint64_t step,
+                           struct node node, float *gradient, struct error *error)
+{
+    for (uint32_t leaf = node.first_leaf; leaf < node.first_leaf + node.leaf_count; leaf++) {
+        struct score score = {0};
+        enum status status = compute_leaf(g, parameters, step, leaf, gradient, &score, error);
+        if (status != STATUS_OK || !kernels_all_finite(gradient, model_elements(g->model)))
+            return diverged(step, leaf, error);
+    }
+    return error_set(error, STATUS_DIVERGED,
+                     "training diverged: the sum of the gradients of step %llu, leaves %u to %u is "
+                     "not finite",
+                     (unsigned long long)step, node.first_leaf,
+                     node.first_leaf + node.leaf_count - 1);
+}
+
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   uint64_t step, struct node node, float *gradient,
                                   struct score *score, struct error *error)
 {
-    return compute(node_gradient, parameters, step, node, 0, gradient, score, error);
+    struct node_gradient *g = node_gradient;
+    enum status status = compute(g, parameters, step, node, 0, gradient, score, error);
+    /* What is not finite stays so, whatever is added to it. */
+    if (status == STATUS_OK && !kernels_all_finite(gradient, model_elements(g->model)))
+        status = explain(g, parameters, step, node, gradient, error);
+    return status;
 }
 
 void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,

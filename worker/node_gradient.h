@@ -34,7 +34,7 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
 void node_gradient_free(struct node_gradient *node_gradient);
 
 /* gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED with
- * the step and leaf named when a leaf's loss or gradient is not finite. */
+ * the step and leaf named when a leaf's loss or gradient, or their sum, is not finite. */
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   uint64_t step, struct node node, float *gradient,
                                   struct score *score, struct error *error);

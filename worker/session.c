@@ -8,7 +8,9 @@
 
 #include "common/pages.h"
 
-#define JOIN_INTERVAL_US 250000u
+#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
+#define JOIN_INTERVAL_US 64000u /* ... up to this. */
+#define PATIENCE_MS      100
 #define PING_INTERVAL_US 1000000u
 #define HELD_MAX         4    /* Batches held on lease; more than the coordinator gives. */
 #define TAKEN_WINDOW     4096 /* Batches under way in the whole job are fewer. */
@@ -54,6 +56,7 @@ struct session {
     uint64_t exchange_us, wait_us; /* Of the last exchange, for the next report. */
     bool exchanged;                /* The exchange under way pushed a gradient. */
     uint64_t started_us, state_us, heard_us, joined_us, pinged_us, exchange_began_us, waited_us;
+    uint64_t join_interval_us;      /* 0: JOIN has not been sent. */
     char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
@@ -176,6 +179,8 @@ static void fail(struct session *s, int exit_code, const char *reason, uint64_t 
 
 static void join(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
+    uint64_t next_us = s->join_interval_us == 0 ? JOIN_FIRST_US : 2 * s->join_interval_us;
+    s->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
     s->joined_us = now_us;
     struct message_join *message = &send_to(s, 0, MESSAGE_JOIN, outbox)->message.join;
     message->version_min = PROTOCOL_VERSION_MIN;
@@ -628,12 +633,17 @@ static void check_deadlines(struct session *s, uint64_t now_us, struct outbox *o
     }
 }
 
+int session_patience_ms(const struct session *session)
+{
+    return session->state == JOINING ? (int)(session->join_interval_us / 1000) : PATIENCE_MS;
+}
+
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)
 {
     struct session *s = session;
     if (s->state == OVER)
         return;
-    if (s->state == JOINING && (s->joined_us == 0 || now_us - s->joined_us >= JOIN_INTERVAL_US))
+    if (s->state == JOINING && now_us - s->joined_us >= s->join_interval_us)
         join(s, now_us, outbox);
     if (s->state != JOINING && now_us - s->pinged_us >= PING_INTERVAL_US) {
         s->pinged_us = now_us;

@@ -49,6 +49,8 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
                             struct outbox *outbox);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
+/* In how many milliseconds to tick again at the latest. */
+int session_patience_ms(const struct session *session);
 
 /* The parameters that work is to be computed from, [partition->elements]: options.parameters, or
  * where the server wrote them. Valid while the trainer has work. */

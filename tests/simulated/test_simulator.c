@@ -277,7 +277,8 @@ static const struct planted {
     {MODE_SYNC, {OUT_OF_OWNER, MESSAGE_RESULT, change_the_version, 9, 0}},
     {MODE_ASYNC, {OUT_OF_OWNER, MESSAGE_RESULT, change_the_version, 9, 0}},
     {MODE_ASYNC, {OUT_OF_OWNER, MESSAGE_RESULT, change_the_verdict, 9, 0}},
-    {MODE_ASYNC, {ON_WIRE, MESSAGE_EXCHANGE, change_the_base, 20, 0}},
+    /* Seen where nothing was applied between pull and push: a base that is not there yet. */
+    {MODE_ASYNC, {ON_WIRE, MESSAGE_EXCHANGE, change_the_base, 40, 0}},
     {MODE_ASYNC, {INTO_OWNER, MESSAGE_EXCHANGE, change_the_batch, 20, 0}},
     {MODE_SYNC, {INTO_OWNER, MESSAGE_EXCHANGE, change_the_node, 20, 0}},
     {MODE_SYNC, {INTO_OWNER, MESSAGE_EXCHANGE, change_the_batch, 20, 0}},

@@ -14,8 +14,10 @@
 
 #include "common/clock.h"
 #include "common/disk.h"
+#include "common/hash.h"
 #include "common/kernels.h"
 #include "common/log.h"
+#include "common/message.h"
 #include "common/model_file.h"
 #include "common/optimizer.h"
 #include "common/partition.h"
@@ -26,7 +28,7 @@
 #include "worker/client.h"
 
 #define SERVERS_MAX      3
-#define WORKERS_MAX      4
+#define WORKERS_MAX      6
 #define DEADLINE_SECONDS 30.0 /* Of whatever this test waits for itself. */
 
 /* Two epochs of seven steps make 14; the last batch of an epoch has 4 examples, one leaf. */
@@ -61,6 +63,8 @@ struct worker {
     float *own;    /* [elements] Sum of what this worker has pushed and has had answered. */
     float *before; /* [elements] Parameters as last seen. */
     uint64_t pushes;
+    const float *view; /* Where the parameters were last seen, */
+    uint64_t views;    /* and how often it was elsewhere than before. */
     int exit_code;
     char reason[MODEL_TEXT_MAX];
     char fault[256]; /* What broke a promise; the main thread fails the test with it. */
@@ -551,6 +555,99 @@ static void sync_equals_the_serial_reference(enum way way, int shape, const char
     cluster_close(&cluster);
 }
 
+/* --- sync, in shared memory ---------------------------------------------------------------------
+ */
+
+static uint64_t hash_of_view(const struct worker *worker)
+{
+    uint8_t digest[DIGEST_BYTES];
+    uint64_t hash;
+    const struct partition *partition = &worker->cluster->partition;
+    hash_bytes(client_parameters(worker->client), partition->elements * sizeof(float), digest);
+    memcpy(&hash, digest, sizeof hash);
+    return hash;
+}
+
+/* Where memory is shared the parameters lie where the server writes later versions, too: they must
+ * be the same when the last gradient of the step is computed as when the first one is begun. But
+ * for who never has a leaf, and so reads nothing. */
+static void read_slowly(struct worker *worker, const struct work *work)
+{
+    const float *view = client_parameters(worker->client);
+    struct node run =
+        tree_run(job_leaves_max(&worker->cluster->job), work->members, work->position);
+    worker->views += view != worker->view;
+    worker->view = view;
+    if (run.leaf_count == 0)
+        return;
+    uint64_t before = hash_of_view(worker);
+    compute_for_a_while(worker, work);
+    if (hash_of_view(worker) != before)
+        snprintf(worker->fault, sizeof worker->fault,
+                 "the parameters of step %llu changed under its reader",
+                 (unsigned long long)work->step);
+}
+
+static const struct script script_slow_reader = {leaf_odd, read_slowly};
+
+/* More workers than leaves, a last batch of fewer leaves than workers, evaluations, checkpoints. */
+static void parameters_stay_while_they_are_read(enum way way, int shape)
+{
+    static const struct {
+        uint32_t workers, examples;
+        int32_t owner_threads;
+    } readers[] = {{2, EXAMPLES, 0}, {3, EXAMPLES + 8, 2}, {4, EXAMPLES, 2}, {6, EXAMPLES + 4, 0}};
+    struct cluster cluster;
+    cluster_open(&cluster, way, &script_slow_reader);
+    cluster.owner_threads = readers[shape].owner_threads;
+    make_job(&cluster.job, MODE_SYNC, "momentum", 70, 1, readers[shape].workers);
+    cluster.job.examples = readers[shape].examples;
+    cluster.job.checkpoint_every = 9;
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    if (way == SHM) /* Version after version somewhere else: in memory that the server writes. */
+        ck_assert_uint_gt(cluster.workers[0].views, 20);
+    cluster_close(&cluster);
+}
+
+/* What the inner transport still carries once memory is shared. */
+static enum status (*inner_send)(struct endpoint *endpoint, uint64_t peer, const void *header,
+                                 size_t header_bytes, struct frame *payload, uint64_t place);
+static atomic_uint_fast64_t gradients_on_the_wire;
+
+static enum status counting_send(struct endpoint *endpoint, uint64_t peer, const void *header,
+                                 size_t header_bytes, struct frame *payload, uint64_t place)
+{
+    struct message message;
+    struct error error;
+    if (payload != NULL && message_decode(header, header_bytes, &message, &error) == STATUS_OK &&
+        message.kind == MESSAGE_EXCHANGE && message.exchange.step >= 7)
+        atomic_fetch_add(&gradients_on_the_wire, 1);
+    return inner_send(endpoint, peer, header, header_bytes, payload, place);
+}
+
+/* Also when a worker has more to push in the last batch of an epoch than in the others: of three
+ * leaves the second of two workers has two, and they are no subtree. */
+static void gradients_keep_to_shared_memory(void)
+{
+    struct cluster cluster;
+    struct transport *inner = NULL;
+    struct error error;
+    cluster_open(&cluster, MEMORY, &script_odd);
+    inner = cluster.transport;
+    struct transport_operations counting = *inner->operations;
+    inner_send = counting.send;
+    counting.send = counting_send;
+    inner->operations = &counting;
+    ck_assert_int_eq(transport_shm_create(&cluster.transport, inner, &error), STATUS_OK);
+    make_job(&cluster.job, MODE_SYNC, "sgd", 42, 1, 2);
+    cluster.job.examples = EXAMPLES + 8;
+    cluster_run(&cluster, EXIT_DONE);
+    check_done(&cluster);
+    cluster_close(&cluster);
+    ck_assert_uint_eq(atomic_load(&gradients_on_the_wire), 0);
+}
+
 /* --- async --------------------------------------------------------------------------------------
  */
 
@@ -723,6 +820,7 @@ static void a_stopped_run_goes_on(enum way way, enum mode mode, int exit_code)
     END_TEST
 
 OVER_EACH(sync_is_exact, sync_equals_the_serial_reference(way, _i, "sgd"))
+OVER_EACH(values_stay_while_read, parameters_stay_while_they_are_read(way, _i))
 OVER_EACH(sync_with_adam_is_exact, sync_equals_the_serial_reference(way, 2, "adam"))
 OVER_EACH(every_async_gradient_counts_once, async_applies_every_gradient_once(way, _i))
 OVER_EACH(one_async_worker_is_exact, async_with_one_worker_equals_the_serial_reference(way))
@@ -733,8 +831,15 @@ OVER_EACH(a_sync_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_SYNC, EX
 OVER_EACH(a_worker_may_ask_for_the_stop, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_TERMINATED))
 OVER_EACH(an_async_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_ASYNC, EXIT_INTERRUPTED))
 
+START_TEST(no_gradient_leaves_shared_memory)
+{
+    gradients_keep_to_shared_memory();
+}
+END_TEST
+
 #define ADD(tcase, suffix)                                                                         \
     tcase_add_loop_test(tcase, sync_is_exact##suffix, 0, SHAPES);                                  \
+    tcase_add_loop_test(tcase, values_stay_while_read##suffix, 0, 4);                              \
     tcase_add_test(tcase, sync_with_adam_is_exact##suffix);                                        \
     tcase_add_loop_test(tcase, every_async_gradient_counts_once##suffix, 0, SHAPES);               \
     tcase_add_test(tcase, one_async_worker_is_exact##suffix);                                      \
@@ -762,6 +867,7 @@ int main(void)
     ADD(memory, );
     ADD(zmq, _over_zmq);
     ADD(shm, _over_shm);
+    tcase_add_test(shm, no_gradient_leaves_shared_memory);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

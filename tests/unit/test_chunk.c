@@ -206,6 +206,211 @@ START_TEST(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
 }
 END_TEST
 
+/* --- memory that workers on this host see ---------------------------------------------------- */
+
+/* Two copies of a shard of 64 elements. */
+struct window {
+    float values[2][64];
+    bool has[2]; /* Which of them there are. */
+};
+
+static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
+{
+    struct window *window = context;
+    uint64_t element = place / sizeof(float);
+    ck_assert_uint_eq(bytes, 16 * sizeof(float));
+    ck_assert_uint_lt(element, 128);
+    if (!window->has[element / 64])
+        return NULL;
+    return frame_wrap(&window->values[0][0] + element, bytes, false, NULL, NULL);
+}
+
+static void open_lent(struct fixture *f, struct window *window)
+{
+    struct chunk_memory memory = {lend, window};
+    open_fixture(f);
+    chunk_free(&f->chunk);
+    *window = (struct window){.has = {true, true}};
+    ck_assert(chunk_init(&f->chunk, f->plan, 1, &memory) == STATUS_OK);
+    chunk_initialize(&f->chunk);
+}
+
+/* A step: somebody shows that every chunk has the values, then the next ones are made. */
+static void step(struct fixture *f)
+{
+    chunk_drop_previous(&f->chunk);
+    apply(f, true);
+}
+
+static bool lies_in(const struct fixture *f, const struct window *window, int copy)
+{
+    return f->chunk.values->data == &window->values[copy][16];
+}
+
+static bool is_private(const struct fixture *f, const struct window *window)
+{
+    return !lies_in(f, window, 0) && !lies_in(f, window, 1);
+}
+
+START_TEST(versions_take_turns_in_the_memory_that_is_lent)
+{
+    struct fixture f;
+    struct window window;
+    open_lent(&f, &window);
+    ck_assert(lies_in(&f, &window, 0));
+    for (int version = 1; version <= 9; version++) {
+        step(&f);
+        ck_assert(lies_in(&f, &window, version % 2));
+        ck_assert_ptr_eq(f.chunk.previous->data, window.values[(version + 1) % 2] + 16);
+        /* Whoever reads the version before finds it as it was. */
+        ck_assert(window.values[version % 2][16] == (float)-version);
+        ck_assert(window.values[(version + 1) % 2][31] == (float)(1 - version));
+        ck_assert_ptr_null(f.chunk.spare);
+    }
+    for (int copy = 0; copy < 2; copy++) /* Other chunks' memory is left alone. */
+        ck_assert(window.values[copy][15] == 0.0f && window.values[copy][32] == 0.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back)
+{
+    struct fixture f;
+    struct window window;
+    open_lent(&f, &window);
+    step(&f);
+    struct frame *held = frame_retain(f.chunk.values); /* Version 1, for a checkpoint, say. */
+    step(&f);
+    ck_assert(lies_in(&f, &window, 0));
+    for (int version = 3; version <= 7; version++) {
+        step(&f);
+        ck_assert(version % 2 == 0 ? lies_in(&f, &window, 0) : is_private(&f, &window));
+        ck_assert(first(f.chunk.values) == (float)-version);
+        ck_assert(first(held) == -1.0f);
+    }
+    frame_release(held);
+    step(&f);
+    ck_assert(lies_in(&f, &window, 0));
+    step(&f);
+    ck_assert(lies_in(&f, &window, 1));
+    ck_assert(first(f.chunk.values) == -9.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+/* A slow connection holds one version after another. */
+START_TEST(every_version_may_be_held_at_the_same_time)
+{
+    struct fixture f;
+    struct window window;
+    struct frame *held[6];
+    open_lent(&f, &window);
+    for (int i = 0; i < 6; i++) {
+        held[i] = frame_retain(f.chunk.values);
+        ck_assert(i < 2 ? lies_in(&f, &window, i) : is_private(&f, &window));
+        step(&f);
+    }
+    for (int i = 0; i < 6; i++) {
+        ck_assert(first(held[i]) == (float)-i);
+        frame_release(held[i]);
+    }
+    step(&f);
+    step(&f);
+    ck_assert(lies_in(&f, &window, 0));
+    ck_assert(first(f.chunk.values) == -8.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_previous_version_that_is_still_wanted_keeps_its_memory)
+{
+    struct fixture f;
+    struct window window;
+    open_lent(&f, &window);
+    apply(&f, true);
+    apply(&f, true); /* Without the proof: version 0 has to stay where it is. */
+    ck_assert(is_private(&f, &window));
+    ck_assert(window.values[0][16] == 0.0f);
+    ck_assert(window.values[1][16] == -1.0f);
+    step(&f);
+    ck_assert(lies_in(&f, &window, 1));
+    step(&f);
+    ck_assert(lies_in(&f, &window, 0));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Values come from a checkpoint into the first copy, whatever their version; the next one must not
+ * be made over them, nor over what may be read of it. */
+START_TEST(a_chunk_restored_at_an_odd_version_finds_its_turns_again)
+{
+    for (uint64_t restored = 6; restored <= 7; restored++) {
+        struct fixture f;
+        struct window window;
+        open_lent(&f, &window);
+        for (int i = 0; i < 16; i++)
+            chunk_array(&f.chunk, 0)[i] = 100;
+        f.chunk.version = restored;
+        for (uint64_t version = restored + 1; version <= 12; version++) {
+            step(&f);
+            ck_assert(first(f.chunk.values) == 100.0f - (float)(version - restored));
+            ck_assert(first(f.chunk.previous) == 101.0f - (float)(version - restored));
+            if (restored == 7 && version == 8)
+                ck_assert(is_private(&f, &window));
+            else
+                ck_assert(lies_in(&f, &window, version % 2));
+        }
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(without_both_copies_there_is_none)
+{
+    for (int i = 0; i < 3; i++) {
+        struct fixture f;
+        struct window window;
+        struct chunk_memory memory = {lend, &window};
+        open_lent(&f, &window);
+        chunk_free(&f.chunk);
+        window.has[0] = i == 1;
+        window.has[1] = i == 2;
+        ck_assert(chunk_init(&f.chunk, f.plan, 1, &memory) == STATUS_OK);
+        chunk_initialize(&f.chunk);
+        step(&f);
+        step(&f);
+        ck_assert(is_private(&f, &window));
+        ck_assert_ptr_null(f.chunk.lent[0]);
+        ck_assert_ptr_null(f.chunk.lent[1]);
+        ck_assert(first(f.chunk.values) == -2.0f);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(lent_memory_does_not_change_the_bits)
+{
+    struct fixture a, b;
+    struct window window;
+    open_fixture(&a);
+    open_lent(&b, &window);
+    struct frame *held = NULL;
+    for (int i = 0; i < 12; i++) {
+        for (int e = 0; e < 16; e++)
+            a.gradient[e] = b.gradient[e] = 0.1f * (float)(e + i) - 0.7f;
+        step(&a);
+        step(&b);
+        if (i == 3)
+            held = frame_retain(b.chunk.values);
+        ck_assert(memcmp(a.chunk.values->data, b.chunk.values->data, 64) == 0);
+        ck_assert(memcmp(a.chunk.previous->data, b.chunk.previous->data, 64) == 0);
+    }
+    frame_release(held);
+    close_fixture(&a);
+    close_fixture(&b);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, an_update_that_nobody_watches_is_made_in_place);
@@ -217,6 +422,13 @@ static void add(TCase *t)
     tcase_add_test(t, in_place_and_aside_give_the_same_bits);
     tcase_add_test(t, the_schedule_follows_the_chunk_s_own_version);
     tcase_add_test(t, a_chunk_starts_with_its_part_of_each_variable_and_zeros_between);
+    tcase_add_test(t, versions_take_turns_in_the_memory_that_is_lent);
+    tcase_add_test(t, lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back);
+    tcase_add_test(t, every_version_may_be_held_at_the_same_time);
+    tcase_add_test(t, a_previous_version_that_is_still_wanted_keeps_its_memory);
+    tcase_add_test(t, a_chunk_restored_at_an_odd_version_finds_its_turns_again);
+    tcase_add_test(t, without_both_copies_there_is_none);
+    tcase_add_test(t, lent_memory_does_not_change_the_bits);
 }
 
 int main(void)

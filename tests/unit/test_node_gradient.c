@@ -155,6 +155,47 @@ START_TEST(a_gradient_that_is_not_finite_names_its_step_and_leaf)
 }
 END_TEST
 
+static bool leaf_has(uint64_t step, uint32_t leaf, uint8_t label)
+{
+    struct batch_range batch = job_batch(&job, step);
+    uint32_t count = job_node_examples(&job, batch, leaf, 1);
+    uint64_t first = batch.first + (uint64_t)leaf * job.micro_batch;
+    const uint32_t *places = order_places(&gradient.order, batch.epoch, first, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (dataset.train.labels[places[i]] == label)
+            return true;
+    return false;
+}
+
+/* All losses are finite: the one hidden unit that is alive gives every class of 10 the same odds,
+ * but `label` worse ones. Only for an example of that label do the products add up, on the way
+ * back, to more than a float holds. */
+START_TEST(a_leaf_whose_gradient_alone_is_not_finite_is_found)
+{
+    struct score score = {0};
+    struct error error;
+    uint64_t offsets[8];
+    uint32_t count;
+    uint8_t label = 0;
+    open_all();
+    const struct variable *variables = model_variables(model, &count);
+    variables_layout(variables, count, offsets);
+    while (!leaf_has(1, 5, label) || leaf_has(1, 4, label))
+        ck_assert_uint_lt(++label, 10);
+    memset(parameters, 0, elements * sizeof(float));
+    parameters[offsets[1]] = 1.2e-38f;
+    for (uint32_t i = 0; i < 10; i++)
+        parameters[offsets[2] + i] = i == label ? -3.3e38f : 3.3e38f;
+    float *sum = aligned_alloc(64, elements * sizeof(float));
+    ck_assert(node_gradient_compute(&gradient, parameters, 1, (struct node){4, 2}, sum, &score,
+                                    &error) == STATUS_DIVERGED);
+    ck_assert_uint_eq(score.not_finite, 0);
+    ck_assert_msg(strstr(error.text, "step 1, leaf 5 ") != NULL, "%s", error.text);
+    free(sum);
+    close_all();
+}
+END_TEST
+
 START_TEST(shares_of_the_test_set_add_up_whatever_their_number)
 {
     open_all();
@@ -178,6 +219,7 @@ static void add(TCase *t)
     tcase_add_test(t, the_same_node_has_the_same_bits_whatever_was_computed_before);
     tcase_add_test(t, an_epoch_s_leaves_use_every_example_once);
     tcase_add_test(t, a_gradient_that_is_not_finite_names_its_step_and_leaf);
+    tcase_add_test(t, a_leaf_whose_gradient_alone_is_not_finite_is_found);
     tcase_add_test(t, shares_of_the_test_set_add_up_whatever_their_number);
 }
 

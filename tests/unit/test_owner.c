@@ -25,19 +25,19 @@ static void load(struct fixture *f)
     post_clear(&f->post);
 }
 
-static void open_plan(struct fixture *f, struct job job)
+static void open_plan(struct fixture *f, struct job job, const struct chunk_memory *memory)
 {
     struct error error;
     memset(f, 0, sizeof *f);
     f->job = job;
     ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
-    ck_assert(owner_create(&f->owner, f->plan, 0, 1, NULL) == STATUS_OK);
+    ck_assert(owner_create(&f->owner, f->plan, 0, 1, memory) == STATUS_OK);
     f->now_us = 1000;
 }
 
 static void open_fixture(struct fixture *f, enum mode mode)
 {
-    open_plan(f, small_job(mode, 2, 1));
+    open_plan(f, small_job(mode, 2, 1), NULL);
     load(f);
 }
 
@@ -521,7 +521,7 @@ START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
     struct job job = small_job(MODE_SYNC, 2, 1);
     job.optimizer = optimizer_find("momentum")->defaults;
     strcpy(job.optimizer.name, "momentum");
-    open_plan(&f, job);
+    open_plan(&f, job, NULL);
     load(&f);
     cut(&f, 1);
     ck_assert_uint_eq(post_count_all(&f.post), 0);
@@ -569,7 +569,7 @@ START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
     strcpy(job.optimizer.name, "adam");
     struct job copy;
     ck_assert(job_copy(&copy, &job) == STATUS_OK);
-    open_plan(&a, job);
+    open_plan(&a, job, NULL);
     load(&a);
     for (uint64_t step = 0; step < 2; step++)
         for (uint32_t chunk = 0; chunk < 4; chunk++)
@@ -577,7 +577,7 @@ START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
     post_clear(&a.post);
     cut(&a, 2);
 
-    open_plan(&b, copy);
+    open_plan(&b, copy, NULL);
     struct packet packet = {.message.kind = MESSAGE_LOAD};
     packet.message.load.plan = b.plan;
     packet.message.load.restore = true;
@@ -614,7 +614,7 @@ END_TEST
 START_TEST(chunk_states_that_do_not_fit_are_ignored)
 {
     struct fixture f;
-    open_plan(&f, small_job(MODE_SYNC, 2, 1));
+    open_plan(&f, small_job(MODE_SYNC, 2, 1), NULL);
     struct packet packet = {.message.kind = MESSAGE_LOAD};
     packet.message.load.restore = true;
     owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
@@ -669,6 +669,123 @@ START_TEST(chunks_are_dealt_over_owners_and_each_is_somebodys)
 }
 END_TEST
 
+/* --- values that workers on this host read where they are written ------------------------------
+ */
+
+struct window {
+    float values[2][64];
+};
+
+static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
+{
+    struct window *window = context;
+    return frame_wrap((char *)window->values + place, bytes, false, NULL, NULL);
+}
+
+/* The values of the only answer, not given back: whoever reads by reference holds nothing. */
+static const float *where(struct fixture *f, uint64_t version)
+{
+    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RESULT);
+    ck_assert_ptr_nonnull(packet);
+    ck_assert_ptr_nonnull(packet->payload);
+    ck_assert_uint_eq(packet->message.result.version, version);
+    const float *values = packet->payload->data;
+    post_clear(&f->post);
+    return values;
+}
+
+/* Two workers, two halves of each step; worker 1 reads version t until it pushes its half of step
+ * t, and before that nothing that the other one may do changes what it reads. */
+START_TEST(values_that_a_worker_reads_stay_until_it_has_pushed)
+{
+    struct fixture f;
+    struct window window = {0};
+    struct chunk_memory memory = {lend, &window};
+    open_plan(&f, small_job(MODE_SYNC, 2, 1), &memory);
+    load(&f);
+    const float *reading[4];
+    float expected = 0;
+    for (uint32_t c = 0; c < 4; c++) {
+        pull(&f, 1, c, 0);
+        reading[c] = where(&f, 0);
+    }
+    for (uint64_t step = 0; step < 5; step++) {
+        uint32_t leaves = job_batch(&f.job, step).leaves;
+        struct node first_half, second_half;
+        tree_children(tree_root(leaves), &first_half, &second_half);
+        for (uint32_t c = 0; c < 4; c++) { /* The other one is as far as it can get, twice. */
+            for (int again = 0; again < 2; again++)
+                send(&f, (struct sent){0, c, step, step, first_half, 4, true});
+            pull(&f, 0, c, step);
+            pull(&f, 0, c, step + 1);
+            for (int i = 0; i < 16; i++)
+                ck_assert(reading[c][i] == expected);
+        }
+        post_clear(&f.post);
+        float next = 0;
+        for (uint32_t c = 0; c < 4; c++) {
+            for (uint32_t other = c; other < 4; other++) /* Not pushed yet, so still read. */
+                ck_assert(reading[other][0] == expected && reading[other][15] == expected);
+            send(&f, (struct sent){1, c, step, step, second_half, 4, true});
+            struct packet *packet = NULL; /* Its own answer, among those to the other one. */
+            post_find(&f.post, TO_ROUTER, MESSAGE_RESULT);
+            for (size_t i = 0; i < f.post.taken_count; i++)
+                if (f.post.taken[i].packet.peer == 11)
+                    packet = &f.post.taken[i].packet;
+            ck_assert_ptr_nonnull(packet);
+            ck_assert_uint_eq(packet->message.result.version, step + 1);
+            reading[c] = packet->payload->data;
+            next = reading[c][0];
+            ck_assert_ptr_eq(reading[c], &window.values[(step + 1) % 2][16 * c]);
+            post_clear(&f.post);
+        }
+        ck_assert(next < expected);
+        expected = next;
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared)
+{
+    struct fixture f;
+    struct window window = {0};
+    struct chunk_memory memory = {lend, &window};
+    open_plan(&f, small_job(MODE_SYNC, 1, 1), &memory);
+    load(&f);
+    struct packet cut = {.message.kind = MESSAGE_CUT};
+    cut.message.cut.step = 1;
+    owner_handle(f.owner, &cut, f.now_us, &f.post.outbox);
+    struct frame *sent_values[6], *kept = NULL;
+    for (uint64_t step = 0; step < 6; step++) {
+        struct node root = tree_root(job_batch(&f.job, step).leaves);
+        post_clear(&f.post);
+        send(&f, (struct sent){0, 2, step, step, root, 4, true});
+        struct packet *state = post_find(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE);
+        if (state != NULL) {
+            ck_assert_uint_eq(state->message.chunk_state.step, 1);
+            kept = frame_retain(state->payload);
+        }
+        struct packet *result = post_find(&f.post, TO_ROUTER, MESSAGE_RESULT);
+        sent_values[step] = frame_retain(result->payload);
+    }
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_ptr_eq(kept, sent_values[0]);
+    float before = 0;
+    for (int step = 0; step < 6; step++) {
+        float value = *(float *)sent_values[step]->data;
+        ck_assert(value < before); /* Each is still what it was. */
+        before = value;
+        for (int other = 0; other < step; other++)
+            ck_assert_ptr_ne(sent_values[step]->data, sent_values[other]->data);
+    }
+    for (int step = 0; step < 6; step++)
+        frame_release(sent_values[step]);
+    frame_release(kept);
+    close_fixture(&f);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, no_update_is_made_before_the_last_leaf_and_one_when_it_is_in);
@@ -694,6 +811,8 @@ static void add(TCase *t)
     tcase_add_test(t, what_was_cut_loads_and_goes_on_with_the_same_bits);
     tcase_add_test(t, chunk_states_that_do_not_fit_are_ignored);
     tcase_add_test(t, chunks_are_dealt_over_owners_and_each_is_somebodys);
+    tcase_add_test(t, values_that_a_worker_reads_stay_until_it_has_pushed);
+    tcase_add_test(t, a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared);
 }
 
 int main(void)

@@ -18,10 +18,10 @@ struct fixture {
     uint64_t now_us;
 };
 
-static void open_fixture(struct fixture *f, enum mode mode)
+static void open_server(struct fixture *f, enum mode mode, uint32_t server)
 {
     struct router_options options = {
-        .server = 1,
+        .server = server,
         .incarnation = 9,
         .owner_count = 2,
         .start_timeout = 20,
@@ -32,6 +32,11 @@ static void open_fixture(struct fixture *f, enum mode mode)
     f->job = small_job(mode, 2, 2);
     f->now_us = SECOND;
     ck_assert(router_create(&f->router, &options, f->now_us) == STATUS_OK);
+}
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    open_server(f, mode, 1);
 }
 
 static void close_fixture(struct fixture *f)
@@ -147,9 +152,18 @@ START_TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
-    for (int i = 0; i < 10; i++, f.now_us += SECOND / 10)
+    for (int i = 0; i < 1000; i++, f.now_us += SECOND / 1000) {
         router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 4);
+        int patience = router_patience_ms(f.router);
+        ck_assert_int_eq(patience, i < 2    ? 2
+                                   : i < 6  ? 4
+                                   : i < 14 ? 8
+                                   : i < 30 ? 16
+                                   : i < 62 ? 32
+                                            : 64);
+    }
+    /* At 0, 2, 6, 14, 30, 62 and then every 64 ms. */
+    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
     ck_assert_str_eq(post_find(&f.post, TO_COORDINATOR, MESSAGE_JOIN)->message.join.host, "here");
     post_clear(&f.post);
 
@@ -535,6 +549,19 @@ START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
 }
 END_TEST
 
+/* Nothing comes over a wire, so it need not wait to be let in once it can be. */
+START_TEST(server_0_asks_itself_at_every_tick)
+{
+    struct fixture f;
+    open_server(&f, MODE_SYNC, 0);
+    for (int i = 0; i < 10; i++)
+        router_tick(f.router, f.now_us, &f.post.outbox);
+    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 10);
+    ck_assert_int_eq(router_patience_ms(f.router), 100);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(nobody_is_waited_for_beyond_the_deadlines)
 {
     struct fixture f;
@@ -592,6 +619,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_cut_is_taken_when_every_owner_has_taken_it);
     tcase_add_test(t, finished_is_answered_with_bye_and_ends_it);
     tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
+    tcase_add_test(t, server_0_asks_itself_at_every_tick);
     tcase_add_test(t, nobody_is_waited_for_beyond_the_deadlines);
 }
 

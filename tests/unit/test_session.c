@@ -195,9 +195,18 @@ START_TEST(it_joins_again_and_again_and_declares_when_asked)
     struct job declared;
     struct error error;
     open_fixture(&f, MODE_SYNC);
-    for (int i = 0; i < 10; i++)
-        tick(&f, 0.1);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 4);
+    for (int i = 0; i < 1000; i++) {
+        tick(&f, 0.001);
+        int patience = session_patience_ms(f.session);
+        ck_assert_int_eq(patience, i < 2    ? 2
+                                   : i < 6  ? 4
+                                   : i < 14 ? 8
+                                   : i < 30 ? 16
+                                   : i < 62 ? 32
+                                            : 64);
+    }
+    /* After 1, 3, 7, 15, 31, 63 ms and then every 64. */
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 6 + 14);
     struct message *join = sent(&f, 0, MESSAGE_JOIN);
     ck_assert(join->role == ROLE_WORKER);
     ck_assert_uint_eq(join->index, 1);
@@ -729,6 +738,248 @@ START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_dea
 }
 END_TEST
 
+/* --- values in memory that the server writes ------------------------------------------------- */
+
+/* What a server shares: two copies of everything, and where private values are copied to. */
+struct memory {
+    float copies[3][64];
+    struct frame *frames[4]; /* Of the latest answer to each chunk. */
+};
+
+/* Worker 1 of 2 with so many servers. */
+static void open_sharing(struct fixture *f, struct memory *memory, uint32_t servers)
+{
+    struct error error;
+    open_fixture(f, MODE_SYNC);
+    memset(memory, 0, sizeof *memory);
+    session_destroy(&f->session);
+    partition_free(&f->partition);
+    job_free(&f->job);
+    f->job = small_job(MODE_SYNC, 2, servers);
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, servers, 64, false, &error) ==
+              STATUS_OK);
+    struct session_options options = {
+        .worker = 1,
+        .incarnation = 9,
+        .job = &f->job,
+        .partition = &f->partition,
+        .parameters = f->parameters,
+        .host = "here",
+        .start_timeout = 60,
+        .worker_timeout = 10,
+        .progress_timeout = 300,
+    };
+    ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);
+}
+
+static void close_sharing(struct fixture *f, struct memory *memory)
+{
+    close_fixture(f);
+    for (int i = 0; i < 4; i++)
+        if (memory->frames[i] != NULL) {
+            ck_assert(frame_is_unique(memory->frames[i])); /* The session lets go. */
+            frame_release(memory->frames[i]);
+        }
+}
+
+/* Values of one chunk, written where they stay; copy -1: in a frame of their own. */
+static void answer_in(struct fixture *f, struct memory *memory, uint32_t chunk, int copy,
+                      struct reply reply, uint64_t request)
+{
+    struct frame *frame = frame_of(reply.value, 16);
+    if (copy >= 0) {
+        float *at = &memory->copies[copy][f->partition.chunks[chunk].first];
+        memcpy(at, frame->data, 64);
+        frame_release(frame);
+        frame = frame_wrap(at, 64, false, NULL, NULL);
+        frame->stays = true;
+    }
+    if (memory->frames[chunk] != NULL)
+        frame_release(memory->frames[chunk]);
+    memory->frames[chunk] = frame_retain(frame);
+    struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame};
+    packet.message.request = request;
+    packet.message.result = (struct message_result){
+        .chunk = chunk, .version = reply.version, .stop_step = 6, .parameters = true};
+    session_handle_server(f->session, f->partition.chunks[chunk].server, &packet, f->now_us,
+                          &f->post.outbox);
+}
+
+/* Chunk i of version `version` is i + value everywhere and comes from copies[i]. */
+static void answer_from(struct fixture *f, struct memory *memory, const int copies[4],
+                        struct reply reply)
+{
+    uint64_t requests[4];
+    float value = reply.value;
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(f, i);
+    post_clear(&f->post);
+    for (uint32_t i = 0; i < 4; i++) {
+        reply.value = value + (float)i;
+        answer_in(f, memory, i, copies[i], reply, requests[i]);
+    }
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
+    post_clear(&f->post);
+}
+
+static void check_values(const struct fixture *f, float value)
+{
+    const float *parameters = session_parameters(f->session);
+    for (int i = 0; i < 64; i++)
+        ck_assert(parameters[i] == value + (float)(i / 16));
+}
+
+static void push_and_ask(struct fixture *f, uint64_t step)
+{
+    push(f, step, (struct node){0, 1}, true, frame_of(1, 64));
+}
+
+START_TEST(values_that_stay_are_read_where_the_server_wrote_them)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 10});
+    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[0]);
+    for (uint64_t step = 0; step < 4; step++) { /* Version after version, in turns. */
+        push_and_ask(&f, step);
+        const int copy = (int)(step + 1) % 2, copies[4] = {copy, copy, copy, copy};
+        answer_from(&f, &memory, copies,
+                    (struct reply){.version = step + 1, .value = 11 + (float)step});
+        ck_assert_ptr_eq(session_parameters(f.session), memory.copies[copy]);
+        check_values(&f, 11 + (float)step);
+    }
+    for (int i = 0; i < 64; i++)
+        ck_assert(f.parameters[i] == 0.0f); /* Nothing was copied. */
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(values_from_here_and_there_are_copied_together)
+{
+    static const int mixtures[][4] = {{0, 0, 0, -1}, {-1, 0, 0, 0}, {0, 0, 1, 0},
+                                      {1, 0, 0, 0},  {0, 2, 0, 2},  {-1, -1, -1, -1}};
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    for (uint64_t i = 0; i < 5; i++) {
+        push_and_ask(&f, i);
+        answer_from(&f, &memory, mixtures[i],
+                    (struct reply){.version = i + 1, .value = 100 * (float)i});
+        ck_assert_ptr_eq(session_parameters(f.session), f.parameters);
+        check_values(&f, 100 * (float)i);
+    }
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(values_of_two_servers_are_copied_together)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 2);
+    start(&f, 0);
+    for (uint64_t step = 0; step < 3; step++) {
+        if (step > 0)
+            push_and_ask(&f, step - 1);
+        /* Each server has its memory to itself. */
+        answer_from(&f, &memory, (const int[]){0, 1, 0, 1},
+                    (struct reply){.version = step, .value = 7 * (float)step});
+        ck_assert_ptr_eq(session_parameters(f.session), f.parameters);
+        check_values(&f, 7 * (float)step);
+    }
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(memory_that_is_read_is_held_until_new_values_are_asked_for)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    for (int i = 0; i < 4; i++)
+        ck_assert(!frame_is_unique(memory.frames[i]));
+    push(&f, 0, (struct node){0, 1}, false, frame_of(1, 64)); /* More of this step will come. */
+    for (int i = 0; i < 4; i++)
+        ck_assert(!frame_is_unique(memory.frames[i]));
+    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[0]);
+    check_values(&f, 1);
+    push(&f, 0, (struct node){1, 1}, true, frame_of(1, 64));
+    for (int i = 0; i < 4; i++)
+        ck_assert(frame_is_unique(memory.frames[i]));
+    /* An answer that nobody waits for is not held either. */
+    answer_in(&f, &memory, 2, 1, (struct reply){.version = 1, .value = 9}, 12345);
+    ck_assert(frame_is_unique(memory.frames[2]));
+    /* One that is the first of four, and then the end. */
+    answer_in(&f, &memory, 3, 1, (struct reply){.version = 1, .value = 9}, request_for(&f, 3));
+    ck_assert(!frame_is_unique(memory.frames[3]));
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(who_was_left_behind_forgets_what_it_has_of_the_old_version)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    push(&f, 0, (struct node){0}, true, NULL);
+    uint64_t old = request_for(&f, 1);
+    answer_in(&f, &memory, 0, 1, (struct reply){.version = 1, .value = 1}, request_for(&f, 0));
+    struct message moved = {.kind = MESSAGE_MOVED_ON, .request = old};
+    moved.moved_on.chunk = 1;
+    moved.moved_on.version = 3;
+    post_clear(&f.post);
+    give(&f, 0, moved);
+    ck_assert(frame_is_unique(memory.frames[0]));
+    /* The answer of before comes late, and is of no use. */
+    answer_in(&f, &memory, 2, 1, (struct reply){.version = 1, .value = 1}, old + 1);
+    answer_from(&f, &memory, (const int[]){1, 1, 1, 1}, (struct reply){.version = 3, .value = 30});
+    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[1]);
+    check_values(&f, 30);
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+/* Where a payload is to lie in its server's shard, for each gradient of a step. */
+START_TEST(gradients_of_one_step_lie_beside_each_other_in_each_shard)
+{
+    for (uint32_t servers = 1; servers <= 2; servers++) {
+        struct fixture f;
+        struct memory memory;
+        open_sharing(&f, &memory, servers);
+        start(&f, 0);
+        answer_from(&f, &memory, (const int[]){-1, -1, -1, -1}, (struct reply){.value = 1});
+        for (uint64_t step = 0; step < 2; step++) {
+            for (uint32_t node = 0; node < 3; node++) {
+                push(&f, step, (struct node){node, 1}, node == 2, frame_of(1, 64));
+                post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
+                for (size_t i = 0, seen = 0; i < f.post.taken_count; i++) {
+                    const struct packet *packet = &f.post.taken[i].packet;
+                    if (packet->message.kind != MESSAGE_EXCHANGE)
+                        continue;
+                    uint64_t chunk = seen++ % 4;
+                    uint64_t place = servers == 1 ? chunk * 64 : chunk / 2 * 64;
+                    ck_assert_uint_eq(packet->message.exchange.chunk, chunk);
+                    ck_assert_uint_eq(packet->place, node * (256 / servers) + place);
+                }
+                if (node < 2)
+                    post_clear(&f.post);
+            }
+            answer_from(&f, &memory, (const int[]){-1, -1, -1, -1},
+                        (struct reply){.version = step + 1, .value = 1});
+        }
+        close_sharing(&f, &memory);
+    }
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, it_joins_again_and_again_and_declares_when_asked);
@@ -754,6 +1005,12 @@ static void add(TCase *t)
     tcase_add_test(t, a_silent_server_0_is_lost_in_every_state);
     tcase_add_test(t, an_answer_that_does_not_come_ends_it_naming_the_server);
     tcase_add_test(t, a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines);
+    tcase_add_test(t, values_that_stay_are_read_where_the_server_wrote_them);
+    tcase_add_test(t, values_from_here_and_there_are_copied_together);
+    tcase_add_test(t, values_of_two_servers_are_copied_together);
+    tcase_add_test(t, memory_that_is_read_is_held_until_new_values_are_asked_for);
+    tcase_add_test(t, who_was_left_behind_forgets_what_it_has_of_the_old_version);
+    tcase_add_test(t, gradients_of_one_step_lie_beside_each_other_in_each_shard);
 }
 
 int main(void)
