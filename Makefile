@@ -8,6 +8,7 @@ CC      := gcc
 endif
 PREFIX  ?= /usr/local
 SEEDS   ?= 1000
+RUNS    ?= 100000
 BENCH   ?= all
 # As many compilers at once as there are processors, unless make was told -j.
 JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
@@ -29,6 +30,12 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 endif
 ifeq ($(MODE),tsan)
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1
+endif
+# Only clang has libFuzzer; see tests/fuzz/fuzz.h. What we write ourselves is not to guide it.
+ifeq ($(MODE),fuzz)
+override CC := clang
+CHECKED  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -gline-tables-only
+SANITIZE  = $(CHECKED) $(if $(filter %/json_writer.o,$@),,-fsanitize=fuzzer-no-link)
 endif
 # Asked once, when this file is read: a target that installs packages first goes on in a second
 # make, which sees them.
@@ -53,7 +60,9 @@ UNIT      := $(call programs,unit)
 THREADS   := $(call programs,threads) $(call scripts,threads)
 SIMULATED := $(call programs,simulated)
 PROCESSES := $(call programs,processes) $(call scripts,processes)
-TESTS     := $(UNIT) $(THREADS) $(SIMULATED) $(PROCESSES)
+# Fuzzers without libFuzzer take the committed inputs.
+FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+TESTS     := $(UNIT) $(FUZZERS) $(THREADS) $(SIMULATED) $(PROCESSES)
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o),$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))
@@ -63,7 +72,8 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .DEFAULT_GOAL := help
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-check libraries all demo check tests unit asan tsan sim bench \
+.PHONY: help setup setup-check libraries all demo check tests unit asan tsan sim fuzz fuzz-corpus \
+        fuzzers bench \
         include-direction format format-check script-check tidy install clean benches run-tests
 
 help: ## this list
@@ -86,7 +96,10 @@ demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compa
 
 check: setup-check ## build and run every test: units, threads, simulated clusters, real processes
 	@$(AGAIN) all tests
-	@$(RUN_TESTS) tests/include_direction.sh $(TESTS)
+	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
+	@RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) tests/include_direction.sh $(TESTS) \
+	    $(if $(HAS_LIBFUZZER),tests/fuzz/run.sh)
+	@$(if $(HAS_LIBFUZZER),,echo "without clang's libFuzzer only the corpora of tests/fuzz were tried")
 
 asan: setup-check ## the same tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(AGAIN) MODE=asan all tests
@@ -100,6 +113,16 @@ sim: export TEST_SEEDS = $(SEEDS)
 sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of each kind
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(SIMULATED)
+
+fuzz: export RUNS := $(RUNS)
+fuzz: setup-check ## libFuzzer on everything that reads others' bytes; RUNS=100000 each, PARSERS="job json"
+	@$(if $(HAS_LIBFUZZER),,$(error needs clang with libFuzzer: deploy/setup.sh ci))
+	@$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers
+	@JOBS=$(JOBS) tests/fuzz/run.sh
+
+fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid things
+	@$(AGAIN) $(BUILD)/tests/fuzz/seeds
+	@$(BUILD)/tests/fuzz/seeds tests/fuzz/corpus
 
 # The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two.
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
@@ -163,6 +186,20 @@ $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# A fuzzer's main is libFuzzer's, or else ours.
+FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o)
+FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
+# What they read with: little, because `make check` builds it once more, with clang.
+FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulated_disk.o deploy/record.o) \
+    $(filter $(BUILD)/worker/idx.o $(BUILD)/worker/layer% $(BUILD)/worker/loss.o $(BUILD)/worker/model.o,$(WORKER)) \
+    $(filter-out $(BUILD)/ps/server.o,$(PS)) $(filter-out $(BUILD)/common/transport%,$(COMMON))
+HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+    clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null && echo yes)
+$(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZLIB)
+	$(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $^ $(ALL_LIBS)
+$(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(FUZZLIB)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+
 # Every test and benchmark may use everything; the linker is given all of it.
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMMON)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
@@ -170,6 +207,7 @@ $(BENCHES): $(BENCHLIB)
 
 tests: $(filter $(BUILD)/%,$(TESTS))
 benches: $(BENCHES)
+fuzzers: $(FUZZERS)
 
 # Tests of real processes find the programs by TEST_BUILD, and learn from TEST_MODE how
 # much slower they are. A sanitizer that finds something ends the process with a code of its own.

@@ -1,0 +1,405 @@
+/* seeds_main.c - writes the first inputs of every fuzzer into FOLDER/<fuzzer>/, made by our own
+ * writers from valid things: `make fuzz-corpus`. What is there under another name stays.
+ *
+ * A format that changes makes other seeds: run it again and commit them. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "common/checkpoint.h"
+#include "common/job_json.h"
+#include "common/json_writer.h"
+#include "common/message.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/samples.h"
+
+static const char *corpus;
+
+/* --- files --------------------------------------------------------------------------------- */
+
+static void write_pieces(const char *fuzzer, const char *name, const struct disk_piece *pieces,
+                         size_t count)
+{
+    char path[DISK_PATH_MAX];
+    struct error error;
+    snprintf(path, sizeof path, "%s/%s", corpus, fuzzer);
+    enum status status = disk_posix.make_directory(disk_posix.context, path, &error);
+    snprintf(path, sizeof path, "%s/%s/seed-%s", corpus, fuzzer, name);
+    if (status == STATUS_OK)
+        status = disk_posix.write_file(disk_posix.context, path, pieces, count, &error);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(1);
+    }
+}
+
+static void write_seed(const char *fuzzer, const char *name, const void *bytes, size_t count)
+{
+    const struct disk_piece piece = {bytes, count};
+    write_pieces(fuzzer, name, &piece, 1);
+}
+
+static void write_text(const char *fuzzer, const char *name, const char *text)
+{
+    write_seed(fuzzer, name, text, strlen(text));
+}
+
+/* --- the wire ------------------------------------------------------------------------------ */
+
+/* Numbers and texts that make a message of this kind decode. */
+static void fill(struct message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_JOIN:
+        message->join.version_min = message->join.version_max = 1;
+        strcpy(message->join.host, "alpha");
+        break;
+    case MESSAGE_JOB_PAGE:
+        message->job_page.total = 2000;
+        message->job_page.bytes = 16;
+        break;
+    case MESSAGE_START:
+        message->start.members = 2;
+        message->start.position = 1;
+        message->start.stop_step = 100;
+        break;
+    case MESSAGE_EXCHANGE:
+        message->exchange.gradient = message->exchange.want = true;
+        message->exchange.node = (struct node){2, 2};
+        message->exchange.examples = 32;
+        break;
+    case MESSAGE_RESULT:
+        message->result.verdict = VERDICT_APPLIED;
+        message->result.version = 12;
+        break;
+    case MESSAGE_REPORT:
+        message->report.loss = -5;
+        message->report.examples = 16;
+        break;
+    case MESSAGE_CHUNK_STATE:
+        message->chunk_state.count = 32;
+        break;
+    case MESSAGE_PART_WRITTEN:
+        message->part_written.written = true;
+        checkpoint_part_name(message->part_written.part.name, 0, 2);
+        break;
+    case MESSAGE_WAITING:
+    case MESSAGE_STATUS_ANSWER:
+        strcpy(message->waiting.text, "for worker/1, 3 seconds");
+        break;
+    default:
+        break;
+    }
+}
+
+/* The same header reaches a server among whose workers its sender is, see fuzz_server.c. */
+static void make_server_header(const char *name, const uint8_t *header, size_t bytes)
+{
+    uint8_t start[] = {0, 0, 0, 0, 1, 1, 3, 1, (uint8_t)bytes, (uint8_t)(bytes >> 8)};
+    const struct disk_piece pieces[] = {{start, sizeof start}, {header, bytes}};
+    write_pieces("server", name, pieces, 2);
+}
+
+static void make_messages(void)
+{
+    for (unsigned kind = MESSAGE_NONE + 1; kind < MESSAGE_WIRE_COUNT; kind++) {
+        struct message message = {.kind = (enum message_kind)kind,
+                                  .role = ROLE_WORKER,
+                                  .index = 1,
+                                  .incarnation = UINT64_MAX - 1,
+                                  .run_id = 7,
+                                  .generation = 3,
+                                  .request = 300};
+        uint8_t header[HEADER_BYTES_MAX];
+        fill(&message);
+        size_t bytes = message_encode(&message, header);
+        write_seed("message", message_kind_name(message.kind), header, bytes);
+        make_server_header(message_kind_name(message.kind), header, bytes);
+    }
+}
+
+static void make_jobs(const struct job *sgd, const struct job *adam)
+{
+    const struct job *jobs[] = {sgd, adam};
+    for (int i = 0; i < 2; i++) {
+        uint8_t *bytes;
+        uint32_t count;
+        fuzz_must(job_encode(jobs[i], &bytes, &count) == STATUS_OK, "a sample can be encoded");
+        write_seed("job", jobs[i]->optimizer.name, bytes, count);
+        free(bytes);
+    }
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+static void make_json(const struct job *job)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, true);
+    job_write_json(&writer, NULL, job);
+    write_seed("json", "job", writer.text, writer.bytes);
+    json_writer_free(&writer);
+    write_text("json", "values",
+               "{\"a\": [1, -2.5e3, \"0xff\", true, false, null], \"b\": {\"c\": \"\\u00e9\\n\"}, "
+               "\"id\": \"00c0ffee00c0ffee\"}");
+    write_text("json", "deep", "[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]");
+}
+
+static void make_manifest(const char *name, const struct job *job)
+{
+    struct checkpoint_part parts[2] = {{.bytes = 100}, {.bytes = 200}};
+    const struct manifest manifest = {
+        .job = *job, .run_id = 7, .step = 10, .part_count = 2, .parts = parts};
+    struct simulated_disk disk;
+    simulated_disk_init(&disk, 1, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        checkpoint_part_name(parts[i].name, i, 2);
+    fuzz_must(manifest_write(&disk.disk, "a", &manifest, NULL) == STATUS_OK,
+              "a manifest can be written");
+    const struct simulated_file *file = simulated_disk_find(&disk, "a");
+    /* Without its last member, the checksum, which fuzz_manifest.c puts behind every input. */
+    size_t tail = strlen(",\n  \"blake2b\": \"") + 2 * DIGEST_BYTES + strlen("\"\n}\n");
+    write_seed("manifest", name, file->data, file->bytes - tail);
+    simulated_disk_free(&disk);
+}
+
+static void make_run(const char *name, const char *run, const char *events)
+{
+    size_t length = strlen(run);
+    const uint8_t prefix[2] = {(uint8_t)length, (uint8_t)(length >> 8)};
+    const struct disk_piece pieces[] = {{prefix, 2}, {run, length}, {events, strlen(events)}};
+    write_pieces("run_directory", name, pieces, 3);
+}
+
+static void make_runs(const struct job *job)
+{
+    static const char events[] =
+        "{\"time\": 0.1, \"event\": \"start\", \"step\": 0}\n"
+        "{\"time\": 1.5, \"event\": \"progress\", \"step\": 10, \"epoch\": 1, \"loss\": 0.5}\n"
+        "{\"time\": 2.5, \"event\": \"evaluation\", \"step\": 10, \"test_accuracy\": 0.9}\n"
+        "{\"time\": 0.1, \"event\": \"start\", \"step\": 5}\n{\"time\": 3";
+    struct json_writer writer;
+    json_writer_init(&writer, true);
+    json_writer_object(&writer, NULL);
+    json_writer_text(&writer, "format", "syncopate-run-1");
+    json_writer_text(&writer, "state", "running");
+    json_writer_u64(&writer, "step", 10);
+    json_writer_real(&writer, "seconds", 2.5);
+    json_writer_array(&writer, "worker_details");
+    json_writer_object(&writer, NULL);
+    json_writer_u64(&writer, "updates", 5);
+    json_writer_end(&writer);
+    json_writer_end(&writer);
+    job_write_json(&writer, "job", job);
+    json_writer_end(&writer);
+    make_run("running", writer.text, events);
+    make_run("empty", "{}", "");
+    json_writer_free(&writer);
+}
+
+/* --- safetensors --------------------------------------------------------------------------- */
+
+/* A checkpoint of 32 elements in chunks of 16, one a part or both in one. */
+static void make_checkpoint(const char *name, const struct job *job, uint32_t part_count)
+{
+    static const float values[SAMPLES_ELEMENTS] = {1, 2, 3};
+    const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
+    struct checkpoint_chunk chunks[2] = {{.first = 0, .count = 16}, {.first = 16, .count = 16}};
+    struct disk_piece pieces[8];
+    uint8_t settings = (uint8_t)((part_count - 1) | (job->mode == MODE_ASYNC ? 4 : 0));
+    uint8_t prefixes[4][2];
+    size_t count = 0;
+    struct simulated_disk disk;
+    simulated_disk_init(&disk, 1, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t a = 0; a < CHECKPOINT_ARRAYS_MAX; a++)
+            chunks[i].arrays[a] = values + chunks[i].first;
+    pieces[count++] = (struct disk_piece){&settings, 1};
+    for (uint32_t i = 0; i < part_count; i++) {
+        struct checkpoint_part part;
+        fuzz_must(checkpoint_write_part(&disk.disk, "out", 10, i, part_count, optimizer, chunks + i,
+                                        part_count == 1 ? 2 : 1, &part, NULL) == STATUS_OK,
+                  "a part can be written");
+    }
+    for (uint32_t i = 0; i < part_count; i++) {
+        const struct simulated_file *file = &disk.files[i];
+        prefixes[i][0] = (uint8_t)file->bytes;
+        prefixes[i][1] = (uint8_t)(file->bytes >> 8);
+        if (i + 1 < part_count)
+            pieces[count++] = (struct disk_piece){prefixes[i], 2};
+        pieces[count++] = (struct disk_piece){file->data, file->bytes};
+    }
+    write_pieces("checkpoint", name, pieces, count);
+    simulated_disk_free(&disk);
+}
+
+static void make_model_file(const struct job *job)
+{
+    static const float values[SAMPLES_ELEMENTS] = {1, 2, 3};
+    struct simulated_disk disk;
+    simulated_disk_init(&disk, 1, 1);
+    fuzz_must(model_file_write(&disk.disk, "a", job->model, job->variables, job->variable_count,
+                               values, NULL, NULL) == STATUS_OK,
+              "a model can be written");
+    const struct simulated_file *file = simulated_disk_find(&disk, "a");
+    write_seed("safetensors", "model", file->data, file->bytes);
+    simulated_disk_free(&disk);
+    static const char others[] = "\x8e\0\0\0\0\0\0\0"
+                                 "{\"a\":{\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[0,2]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[0,3],\"data_offsets\":[2,2]},"
+                                 "\"c\":{\"dtype\":\"U8\"}}            ..";
+    write_seed("safetensors", "types", others, sizeof others - 1);
+}
+
+/* --- data ---------------------------------------------------------------------------------- */
+
+static void make_idx(void)
+{
+    static const uint8_t images[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2,  0,  0,
+                                     0, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    static const uint8_t labels[] = {0, 0, 8, 1, 0, 0, 0, 5, 0, 1, 2, 3, 4};
+    static const uint8_t three = 3, one = 1;
+    const struct disk_piece plain[] = {{&three, 1}, {images, sizeof images}};
+    const struct disk_piece few[] = {{&one, 1}, {labels, sizeof labels}};
+    write_pieces("idx", "images", plain, 2);
+    write_pieces("idx", "labels", few, 2);
+
+    uint8_t packed[256];
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)images,
+                       .avail_in = sizeof images,
+                       .next_out = packed,
+                       .avail_out = sizeof packed};
+    bool done = deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK &&
+                deflate(&stream, Z_FINISH) == Z_STREAM_END;
+    fuzz_must(done && deflateEnd(&stream) == Z_OK, "images can be packed");
+    const struct disk_piece compressed[] = {{&three, 1}, {packed, stream.total_out}};
+    write_pieces("idx", "packed", compressed, 2);
+}
+
+static void make_model(const char *name, uint8_t side, const char *text)
+{
+    const uint8_t input[] = {side, side, 1, 10, 2};
+    const struct disk_piece pieces[] = {{input, sizeof input}, {text, strlen(text)}};
+    write_pieces("model", name, pieces, 2);
+}
+
+static void make_models(void)
+{
+    make_model("preset", 12, "mlp");
+    make_model("small", 12, "conv 4x3 relu, pool 2, conv 4x3x3, pool 2, flatten, dense 10");
+    make_model("dense", 4, " flatten , dense 5 relu,dense 10");
+    make_model("pool", 9, "pool 3, conv 2x1 relu, flatten, dense 10");
+}
+
+/* --- people -------------------------------------------------------------------------------- */
+
+static void make_options(const char *name, unsigned program, const char *words)
+{
+    const uint8_t first = (uint8_t)program;
+    const struct disk_piece pieces[] = {{&first, 1}, {words, strlen(words)}};
+    write_pieces("options", name, pieces, 2);
+}
+
+static void make_command_lines(void)
+{
+    make_options("ps", 0,
+                 "--ps-hosts=alpha:2222,beta:2223\n--task-index\n1\n--bind\n*:2222\n--insecure\n");
+    make_options("worker", 1,
+                 "--ps_hosts\nalpha:2222\n--workers=2\n--task-index=1\n--optimizer\nrmsprop\n"
+                 "--rho\n0.9\nSYNCOPATE_EPOCHS=3\n");
+    make_options("run", 2,
+                 "--mode=async\n--ps\n2\n--workers\n3\n--chunk-bytes=64KiB\n--learning-rate\n1e-3\n"
+                 "--schedule=cosine\n--decay-factor=0.1\n--out\nruns/a\n--slow\n1:2.0\n");
+    make_options("compare", 3, "--modes\nsync,async\n--workers=1,2,4\n--seeds=2\n");
+    make_options("evaluate", 4, "--quiet\n--\nruns/a\n");
+    make_options("help", 6, "--help\n");
+    make_options("unknown", 7, "--histori=3\n-x\n");
+}
+
+/* --- shared memory ------------------------------------------------------------------------- */
+
+static void make_rings(void)
+{
+    static const uint8_t honest[] = {4, 100, 0, 5, 0, 2, 6, 4, 255, 15, 6, 7, 200, 0, 8, 6, 6};
+    static const uint8_t hostile[] = {4, 100, 0, 1, 255, 0, 6, 3, 1, 2, 0, 0, 6, 2, 16, 0, 4, 9, 9};
+    write_seed("ring", "honest", honest, sizeof honest);
+    write_seed("ring", "hostile", hostile, sizeof hostile);
+
+    static const uint8_t records[] = {0, /* Steps. */
+                                      0, 1, 0, 64, 0, 0, 4, 4,   0, 1, 2, 3, 4, 5,
+                                      8, 1, 3, 0,  0, 0, 0, 100, 0, 5, 4, 4, 8, 9};
+    /* One memory of 5 pages for the rings, others of one, as window_make would offer them. */
+    static const struct {
+        uint8_t kind, fds, sizes[4][3];
+        uint8_t offer[56];
+    } offer = {1,
+               4,
+               {{0, 0xa0, 0}, {0, 0x10, 0}, {0, 0x10, 0}, {0, 0x10, 0}},
+               {'w', 'n',  'y', 's', 1, 0, 0, 0,   /* magic, version */
+                0,   0xa0, 0,   0,   0, 0, 0, 0,   /* written */
+                0,   0x10, 0,   0,   0, 0, 0, 0,   /* parameters */
+                0,   0,    0,   0,   0, 0, 0, 0,   /* published */
+                0,   0x50, 0,   0,   0, 0, 0, 0,   /* gradients at */
+                0,   0x50, 0,   0,   0, 0, 0, 0,   /* gradients */
+                0,   0x20, 0,   0,   0, 0, 0, 0}}; /* ring capacity */
+    write_seed("window", "records", records, sizeof records);
+    write_seed("window", "offer", &offer, sizeof offer);
+}
+
+/* --- a server ------------------------------------------------------------------------------ */
+
+/* Two workers join, exchange both chunks of every step and say so, and leave; see fuzz_server.c. */
+static void make_server(const char *name, bool async)
+{
+    uint8_t input[1024] = {async, 0, 0, 0, 1};
+    size_t at = 5;
+    for (uint8_t step = 0; step < 6; step++) {
+        if (async) {
+            const uint8_t lease[] = {4, step & 1, 1, 0};
+            memcpy(input + at, lease, sizeof lease);
+            at += sizeof lease;
+        }
+        for (uint8_t chunk = 0; chunk < 2; chunk++) {
+            const uint8_t exchange[] = {3, step & 1, chunk, step, 0, 0, 0x80, 0x3f};
+            memcpy(input + at, exchange, sizeof exchange);
+            at += sizeof exchange;
+        }
+        const uint8_t report[] = {4, step & 1, 2, step, 6, 100, 0};
+        memcpy(input + at, report, sizeof report);
+        at += sizeof report;
+    }
+    static const uint8_t end[] = {4, 0, 4, 6, 4, 1, 4, 6, 4, 0, 5, 0, 4, 1, 5, 0, 6, 255, 255};
+    memcpy(input + at, end, sizeof end);
+    write_seed("server", name, input, at + sizeof end);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: seeds FOLDER\n");
+        return 2;
+    }
+    corpus = argv[1];
+    struct job sgd = samples_job("sgd", MODE_SYNC), adam = samples_job("adam", MODE_ASYNC);
+    make_messages();
+    make_jobs(&sgd, &adam);
+    make_json(&adam);
+    make_manifest("sgd", &sgd);
+    make_manifest("adam", &adam);
+    make_runs(&adam);
+    make_checkpoint("whole", &sgd, 1);
+    make_checkpoint("parts", &sgd, 2);
+    make_checkpoint("adam", &adam, 2);
+    make_model_file(&sgd);
+    make_idx();
+    make_models();
+    make_command_lines();
+    make_rings();
+    make_server("sync", false);
+    make_server("async", true);
+    job_free(&sgd);
+    job_free(&adam);
+    return 0;
+}
