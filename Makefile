@@ -97,7 +97,7 @@ demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compa
 check: setup-check ## build and run every test: units, threads, simulated clusters, real processes
 	@$(AGAIN) all tests
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
-	@RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) tests/include_direction.sh $(TESTS) \
+	@RUNS=10000 SECONDS_MAX=1 JOBS=$(JOBS) $(RUN_TESTS) tests/include_direction.sh $(TESTS) \
 	    $(if $(HAS_LIBFUZZER),tests/fuzz/run.sh)
 	@$(if $(HAS_LIBFUZZER),,echo "without clang's libFuzzer only the corpora of tests/fuzz were tried")
 

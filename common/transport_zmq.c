@@ -335,7 +335,7 @@ static const struct transport_operations operations = {
 };
 
 /* libzmq allocates every payload it receives. By default glibc gives such memory back as soon as it
- * is freed, and the next payload pays for having it mapped and zeroed again: a third of an
+ * is freed, and the next payload pays for having it mapped and zeroed again: a quarter of an
  * exchange's time. Kept, it costs no more than the most that was ever under way at once. */
 static void keep_freed_memory(void)
 {

@@ -21,6 +21,11 @@ static void check_again(struct manifest *manifest, struct simulated_disk *disk)
 {
     struct manifest again;
     struct error error;
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        char name[CHECKPOINT_PART_NAME_MAX];
+        checkpoint_part_name(name, i, manifest->part_count);
+        fuzz_must(strcmp(manifest->parts[i].name, name) == 0, "parts have the names we give them");
+    }
     fuzz_must(manifest_write(&disk->disk, "b", manifest, &error) == STATUS_OK,
               "what was read can be written");
     fuzz_must(manifest_read(&again, &disk->disk, "b", &error) == STATUS_OK,

@@ -127,7 +127,9 @@ static struct frame *payload_of(struct fuzz_input *input, size_t bytes)
 {
     if (bytes == 0)
         return NULL;
-    struct frame *frame = frame_create(bytes);
+    void *data = NULL; /* Of exactly this size, so that reading more is seen. */
+    fuzz_must(posix_memalign(&data, 64, bytes) == 0, "there is memory for a payload");
+    struct frame *frame = frame_wrap(data, bytes, true, free, data);
     fuzz_must(frame != NULL, "there is memory for a payload");
     uint32_t pattern = (uint32_t)fuzz_take(input, 4);
     for (size_t i = 0; i < bytes; i++)
@@ -229,7 +231,7 @@ static void send_exchange(struct server *server, struct fuzz_input *input)
     struct packet packet = from_worker(worker, MESSAGE_EXCHANGE);
     struct message_exchange *exchange = &packet.message.exchange;
     unsigned what = (unsigned)fuzz_take(input, 1);
-    exchange->chunk = what & 1;
+    exchange->chunk = (uint32_t)fuzz_take(input, 1) % 4;
     exchange->gradient = (what & 2) == 0;
     exchange->want = (what & 4) == 0 || !exchange->gradient;
     exchange->step = fuzz_take(input, 1) % 8;

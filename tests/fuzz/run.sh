@@ -24,7 +24,8 @@ read -ra parsers <<<"${PARSERS:-$(find tests/fuzz -name 'fuzz_*.c' -printf '%f\n
 length_of()
 {
     case $1 in
-    ring | window | server | options | model) echo 600 ;;
+    ring | window | server | options) echo 600 ;;
+    model) echo 1100 ;;
     message) echo 4200 ;;
     *) echo 2400 ;;
     esac
@@ -45,6 +46,10 @@ run_one()
         -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -verbosity=1 \
         -artifact_prefix="$build/findings/$name-" "$build/corpus/$name" "tests/fuzz/corpus/$name" \
         >"$log" 2>&1 </dev/null || code=$?
+    if [ "$code" -eq 72 ]; then
+        echo "$name: interrupted"
+        return 1
+    fi
     if [ "$code" -ne 0 ]; then
         echo "$name: FOUND SOMETHING (exit code $code), see $log:"
         tail -n 40 "$log"

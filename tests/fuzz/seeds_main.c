@@ -122,12 +122,17 @@ static void make_messages(void)
 
 static void make_jobs(const struct job *sgd, const struct job *adam)
 {
+    /* One variable more, field 5: "z" with 60 dimensions of 1. */
+    uint8_t deep[67] = {0x2a, 65, 0x0a, 1, 'z', 0x12, 60};
+    memset(deep + 7, 1, 60);
     const struct job *jobs[] = {sgd, adam};
     for (int i = 0; i < 2; i++) {
         uint8_t *bytes;
         uint32_t count;
         fuzz_must(job_encode(jobs[i], &bytes, &count) == STATUS_OK, "a sample can be encoded");
         write_seed("job", jobs[i]->optimizer.name, bytes, count);
+        const struct disk_piece pieces[] = {{bytes, count}, {deep, sizeof deep}};
+        write_pieces("job", i == 0 ? "deep" : "deep-adam", pieces, 2);
         free(bytes);
     }
 }
@@ -145,6 +150,7 @@ static void make_json(const struct job *job)
                "{\"a\": [1, -2.5e3, \"0xff\", true, false, null], \"b\": {\"c\": \"\\u00e9\\n\"}, "
                "\"id\": \"00c0ffee00c0ffee\"}");
     write_text("json", "deep", "[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]");
+    write_text("json", "deeper", "[[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]]");
 }
 
 static void make_manifest(const char *name, const struct job *job)
@@ -287,6 +293,11 @@ static void make_model(const char *name, uint8_t side, const char *text)
 
 static void make_models(void)
 {
+    char most[1024] = "flatten";
+    for (int i = 1; i < 64; i++)
+        strcat(most, ",dense 10");
+    make_model("most", 2, most);
+    make_model("more", 2, strcat(most, ",dense 10"));
     make_model("preset", 12, "mlp");
     make_model("small", 12, "conv 4x3 relu, pool 2, conv 4x3x3, pool 2, flatten, dense 10");
     make_model("dense", 4, " flatten , dense 5 relu,dense 10");
@@ -362,7 +373,7 @@ static void make_server(const char *name, bool async)
             at += sizeof lease;
         }
         for (uint8_t chunk = 0; chunk < 2; chunk++) {
-            const uint8_t exchange[] = {3, step & 1, chunk, step, 0, 0, 0x80, 0x3f};
+            const uint8_t exchange[] = {3, step & 1, 0, chunk, step, 0, 0, 0x80, 0x3f};
             memcpy(input + at, exchange, sizeof exchange);
             at += sizeof exchange;
         }
