@@ -20,6 +20,10 @@
 /* Parameters: 8 GiB of them are a mistake in a layer list. */
 #define MODEL_ELEMENTS_MAX (1ull << 31)
 
+/* Activations of all examples that are worked on at once: 16 GiB of them likewise. A list may come
+ * with a file that somebody else has written. */
+#define MODEL_ACTIVATIONS_MAX (1ull << 32)
+
 static const struct layer_kind *const kinds[] = {
     &layer_conv,
     &layer_pool,
@@ -288,9 +292,30 @@ static float *floats_new(uint64_t count)
     return aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64);
 }
 
+static uint64_t capacity_of(const struct model *model)
+{
+    return model->batch_max > EVALUATION_COUNT ? model->batch_max : EVALUATION_COUNT;
+}
+
+/* Layers are bounded one by one (LAYER_ELEMENTS_MAX), so nothing here overflows. */
+static enum status activations_check(const struct model *model, struct error *error)
+{
+    uint64_t sum = shape_elements(model->layers[0]->in);
+    for (uint32_t i = 0; i < model->layer_count; i++) {
+        sum += shape_elements(model->layers[i]->out);
+    }
+    if (sum > MODEL_ACTIVATIONS_MAX / capacity_of(model)) {
+        return error_set(error, STATUS_INVALID,
+                         "leaves of %u examples have %llu activations each in this model; at most "
+                         "%llu in all",
+                         model->batch_max, (unsigned long long)sum, MODEL_ACTIVATIONS_MAX);
+    }
+    return STATUS_OK;
+}
+
 static enum status memory_take(struct model *model)
 {
-    uint64_t capacity = model->batch_max > EVALUATION_COUNT ? model->batch_max : EVALUATION_COUNT;
+    uint64_t capacity = capacity_of(model);
     uint64_t scratch = 1, largest = 1;
     for (uint32_t i = 0; i < model->layer_count; i++) {
         struct layer *layer = model->layers[i];
@@ -332,6 +357,9 @@ enum status model_create(struct model **out, const char *text, struct model_inpu
         goto fail;
     }
     layers_fit(model);
+    if ((status = activations_check(model, error))) {
+        goto fail;
+    }
     if ((status = memory_take(model))) {
         error_set(error, status, "out of memory for leaves of %u examples of this model",
                   batch_max);

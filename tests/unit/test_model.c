@@ -472,6 +472,18 @@ START_TEST(impossible_inputs_are_refused)
 }
 END_TEST
 
+START_TEST(a_list_that_would_take_all_memory_is_refused)
+{
+    static const char wide[] = "conv 1024x1, conv 1x1, flatten, dense 10";
+    struct model *model;
+    struct error error = {0};
+    ck_assert_int_eq(model_create(&model, wide, mnist, 65536, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "activations"));
+    ck_assert_int_eq(model_create(&model, wide, mnist, 1, &error), STATUS_OK);
+    model_destroy(&model);
+}
+END_TEST
+
 static void add_tests(TCase *tcase)
 {
     int networks = sizeof reference_networks / sizeof reference_networks[0];
@@ -493,6 +505,7 @@ static void add_tests(TCase *tcase)
                         lists);
     tcase_add_test(tcase, a_list_without_end_is_refused);
     tcase_add_test(tcase, impossible_inputs_are_refused);
+    tcase_add_test(tcase, a_list_that_would_take_all_memory_is_refused);
 }
 
 int main(void)
