@@ -16,7 +16,7 @@
 #include "common/window.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { CAPACITY = 8192, PAGE = 4096, SHARD = 4 * PAGE, FDS_MAX = 5, STEPS_MAX = 300 };
+enum { CAPACITY = 8192, PAGE = 4096, SHARD = 4 * PAGE, FDS_MAX = 5, STEPS_MAX = 100 };
 
 /* Frames, and what is sent in them. */
 const struct fuzz_bounds fuzz_bounds = {SHARD + 4096, 64};

@@ -24,7 +24,8 @@ read -ra parsers <<<"${PARSERS:-$(find tests/fuzz -name 'fuzz_*.c' -printf '%f\n
 length_of()
 {
     case $1 in
-    ring | window | server | options) echo 600 ;;
+    ring | window) echo 300 ;;
+    server | options) echo 600 ;;
     model) echo 1100 ;;
     message) echo 4200 ;;
     *) echo 2400 ;;
