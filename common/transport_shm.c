@@ -88,6 +88,7 @@ static enum status endpoint_make(struct shm_transport *transport, bool listening
 
 static void guest_drop(struct endpoint *endpoint, uint32_t index)
 {
+    assert(index < endpoint->guest_count && endpoint->guests != NULL);
     struct window *window = &endpoint->guests[index].window;
     /* Closing would not: the other process has the bell too. */
     (void)epoll_ctl(endpoint->epoll, EPOLL_CTL_DEL, window->mine, NULL);
