@@ -52,6 +52,6 @@ enum status signals_start(struct signals *signals, void (*requested)(void *conte
 void signals_stop(struct signals *signals)
 {
     atomic_store(&signals->stop, true);
-    pthread_kill(signals->thread, SIGTERM); /* To nobody else: only so that it looks. */
+    pthread_kill(signals->thread, SIGINT); /* To nobody else: only so that it looks. */
     pthread_join(signals->thread, NULL);
 }
