@@ -87,7 +87,12 @@ union body {
     Syncopate__Start start;
     Syncopate__Ping ping;
     Syncopate__Pong pong;
-    Syncopate__Exchange exchange;
+    struct {
+        Syncopate__Exchange exchange;
+        Syncopate__Report exchange_report;
+    };
+    Syncopate__Receipt receipt;
+    Syncopate__Leave leave;
     Syncopate__Result result;
     Syncopate__MovedOn moved_on;
     Syncopate__Lease lease;
@@ -170,12 +175,14 @@ static void put_welcome(const struct message *m, Syncopate__Header *h, union bod
     b->welcome.restore = m->welcome.restore;
     b->welcome.restore_step = m->welcome.restore_step;
     b->welcome.out = give_text(m->welcome.out);
+    b->welcome.ticket = m->welcome.ticket;
 }
 
 static bool get_welcome(const Syncopate__Header *h, struct message *m)
 {
     m->welcome.restore = h->welcome->restore;
     m->welcome.restore_step = h->welcome->restore_step;
+    m->welcome.ticket = h->welcome->ticket;
     return take_text(m->welcome.out, sizeof m->welcome.out, h->welcome->out);
 }
 
@@ -210,12 +217,14 @@ static void put_ready(const struct message *m, Syncopate__Header *h, union body 
     syncopate__ready__init(h->ready = &b->ready);
     b->ready.shared = m->ready.shared;
     b->ready.needs_chunks = m->ready.needs_chunks;
+    b->ready.reached = m->ready.reached;
 }
 
 static bool get_ready(const Syncopate__Header *h, struct message *m)
 {
     m->ready.shared = h->ready->shared;
     m->ready.needs_chunks = h->ready->needs_chunks;
+    m->ready.reached = h->ready->reached;
     return true;
 }
 
@@ -227,6 +236,7 @@ static void put_start(const struct message *m, Syncopate__Header *h, union body 
     b->start.members = m->start.members;
     b->start.position = m->start.position;
     b->start.stop_step = m->start.stop_step;
+    b->start.scored = m->start.scored;
 }
 
 static bool get_start(const Syncopate__Header *h, struct message *m)
@@ -236,6 +246,7 @@ static bool get_start(const Syncopate__Header *h, struct message *m)
     m->start.members = h->start->members;
     m->start.position = h->start->position;
     m->start.stop_step = h->start->stop_step;
+    m->start.scored = h->start->scored;
     return m->start.members > 0 && m->start.members <= JOB_WORKERS_MAX &&
            m->start.position < m->start.members && m->start.step <= m->start.stop_step;
 }
@@ -244,11 +255,15 @@ static void put_ping(const struct message *m, Syncopate__Header *h, union body *
 {
     syncopate__ping__init(h->ping = &b->ping);
     b->ping.step = m->ping.step;
+    b->ping.assignment = m->ping.assignment;
+    b->ping.computing = m->ping.computing;
 }
 
 static bool get_ping(const Syncopate__Header *h, struct message *m)
 {
     m->ping.step = h->ping->step;
+    m->ping.assignment = h->ping->assignment;
+    m->ping.computing = h->ping->computing;
     return true;
 }
 
@@ -263,32 +278,107 @@ static bool get_pong(const Syncopate__Header *h, struct message *m)
     return take_text(m->waiting.text, sizeof m->waiting.text, h->pong->waiting);
 }
 
+static void fill_report(const struct message_report *from, Syncopate__Report *to)
+{
+    syncopate__report__init(to);
+    to->step = from->step;
+    to->first_leaf = from->node.first_leaf;
+    to->leaf_count = from->node.leaf_count;
+    to->loss = from->loss;
+    to->correct = from->correct;
+    to->examples = from->examples;
+    to->compute_us = from->compute_us;
+    to->exchange_us = from->exchange_us;
+    to->wait_us = from->wait_us;
+    to->has_staleness = from->has_staleness;
+    to->staleness = from->staleness;
+    to->bad = from->bad;
+}
+
+static bool take_report(const Syncopate__Report *from, struct message_report *to)
+{
+    *to = (struct message_report){
+        .step = from->step,
+        .node = {from->first_leaf, from->leaf_count},
+        .loss = from->loss,
+        .correct = from->correct,
+        .examples = from->examples,
+        .compute_us = from->compute_us,
+        .exchange_us = from->exchange_us,
+        .wait_us = from->wait_us,
+        .has_staleness = from->has_staleness,
+        .staleness = from->staleness,
+        .bad = from->bad,
+    };
+    return to->examples <= BATCH_MAX && to->correct <= to->examples;
+}
+
 static void put_exchange(const struct message *m, Syncopate__Header *h, union body *b)
 {
-    syncopate__exchange__init(h->exchange = &b->exchange);
-    b->exchange.chunk = m->exchange.chunk;
-    b->exchange.step = m->exchange.step;
-    b->exchange.base_version = m->exchange.base_version;
-    b->exchange.gradient = m->exchange.gradient;
-    b->exchange.first_leaf = m->exchange.node.first_leaf;
-    b->exchange.leaf_count = m->exchange.node.leaf_count;
-    b->exchange.examples = m->exchange.examples;
-    b->exchange.want = m->exchange.want;
-    b->exchange.want_version = m->exchange.want_version;
+    Syncopate__Exchange *e = h->exchange = &b->exchange;
+    syncopate__exchange__init(e);
+    e->chunk = m->exchange.chunk;
+    e->step = m->exchange.step;
+    e->base_version = m->exchange.base_version;
+    e->gradient = m->exchange.gradient;
+    e->first_leaf = m->exchange.node.first_leaf;
+    e->leaf_count = m->exchange.node.leaf_count;
+    e->examples = m->exchange.examples;
+    e->want = m->exchange.want;
+    e->want_version = m->exchange.want_version;
+    e->newest = m->exchange.newest;
+    e->retry = m->exchange.retry;
+    e->receipt = m->exchange.receipt;
+    e->skip = m->exchange.skip;
+    if (m->exchange.has_report)
+        fill_report(&m->exchange.report, e->report = &b->exchange_report);
 }
 
 static bool get_exchange(const Syncopate__Header *h, struct message *m)
 {
     const Syncopate__Exchange *e = h->exchange;
-    m->exchange.chunk = e->chunk;
-    m->exchange.step = e->step;
-    m->exchange.base_version = e->base_version;
-    m->exchange.gradient = e->gradient;
-    m->exchange.node = (struct node){e->first_leaf, e->leaf_count};
-    m->exchange.examples = e->examples;
-    m->exchange.want = e->want;
-    m->exchange.want_version = e->want_version;
-    return e->gradient || e->want;
+    m->exchange = (struct message_exchange){
+        .chunk = e->chunk,
+        .step = e->step,
+        .base_version = e->base_version,
+        .gradient = e->gradient,
+        .node = {e->first_leaf, e->leaf_count},
+        .examples = e->examples,
+        .want = e->want,
+        .want_version = e->want_version,
+        .newest = e->newest,
+        .retry = e->retry,
+        .receipt = e->receipt,
+        .skip = e->skip,
+        .has_report = e->report != NULL,
+    };
+    if (e->report != NULL && !take_report(e->report, &m->exchange.report))
+        return false;
+    return e->gradient || e->want || e->skip;
+}
+
+static void put_receipt(const struct message *m, Syncopate__Header *h, union body *b)
+{
+    syncopate__receipt__init(h->receipt = &b->receipt);
+    b->receipt.chunk = m->receipt.chunk;
+    b->receipt.step = m->receipt.step;
+    b->receipt.first_leaf = m->receipt.node.first_leaf;
+    b->receipt.leaf_count = m->receipt.node.leaf_count;
+    b->receipt.missing = m->receipt.missing;
+}
+
+static bool get_receipt(const Syncopate__Header *h, struct message *m)
+{
+    const Syncopate__Receipt *r = h->receipt;
+    m->receipt =
+        (struct message_receipt){r->chunk, r->step, {r->first_leaf, r->leaf_count}, r->missing};
+    return true;
+}
+
+static void put_leave(const struct message *m, Syncopate__Header *h, union body *b)
+{
+    (void)m;
+    syncopate__leave__init(h->leave = &b->leave);
 }
 
 static void put_result(const struct message *m, Syncopate__Header *h, union body *b)
@@ -349,46 +439,26 @@ static void put_work(const struct message *m, Syncopate__Header *h, union body *
 {
     syncopate__work__init(h->work = &b->work);
     b->work.enough = m->work.enough;
+    b->work.none = m->work.none;
     b->work.batch = m->work.batch;
 }
 
 static bool get_work(const Syncopate__Header *h, struct message *m)
 {
     m->work.enough = h->work->enough;
+    m->work.none = h->work->none;
     m->work.batch = h->work->batch;
     return true;
 }
 
 static void put_report(const struct message *m, Syncopate__Header *h, union body *b)
 {
-    syncopate__report__init(h->report = &b->report);
-    b->report.step = m->report.step;
-    b->report.first_leaf = m->report.node.first_leaf;
-    b->report.leaf_count = m->report.node.leaf_count;
-    b->report.loss = m->report.loss;
-    b->report.correct = m->report.correct;
-    b->report.examples = m->report.examples;
-    b->report.compute_us = m->report.compute_us;
-    b->report.exchange_us = m->report.exchange_us;
-    b->report.wait_us = m->report.wait_us;
-    b->report.has_staleness = m->report.has_staleness;
-    b->report.staleness = m->report.staleness;
+    fill_report(&m->report, h->report = &b->report);
 }
 
 static bool get_report(const Syncopate__Header *h, struct message *m)
 {
-    const Syncopate__Report *r = h->report;
-    m->report.step = r->step;
-    m->report.node = (struct node){r->first_leaf, r->leaf_count};
-    m->report.loss = r->loss;
-    m->report.correct = r->correct;
-    m->report.examples = r->examples;
-    m->report.compute_us = r->compute_us;
-    m->report.exchange_us = r->exchange_us;
-    m->report.wait_us = r->wait_us;
-    m->report.has_staleness = r->has_staleness;
-    m->report.staleness = r->staleness;
-    return r->examples <= BATCH_MAX && r->correct <= r->examples;
+    return take_report(h->report, &m->report);
 }
 
 static void put_evaluation(const struct message *m, Syncopate__Header *h, union body *b)
@@ -400,6 +470,7 @@ static void put_evaluation(const struct message *m, Syncopate__Header *h, union 
     b->evaluation.correct = m->evaluation.correct;
     b->evaluation.examples = m->evaluation.examples;
     b->evaluation.took_us = m->evaluation.took_us;
+    b->evaluation.assignment = m->evaluation.assignment;
 }
 
 static bool get_evaluation(const Syncopate__Header *h, struct message *m)
@@ -411,6 +482,7 @@ static bool get_evaluation(const Syncopate__Header *h, struct message *m)
     m->evaluation.correct = e->correct;
     m->evaluation.examples = e->examples;
     m->evaluation.took_us = e->took_us;
+    m->evaluation.assignment = e->assignment;
     return e->correct <= e->examples;
 }
 
@@ -602,6 +674,8 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
     [MESSAGE_REPORT] = ROW("report", REPORT, put_report, get_report, false),
     [MESSAGE_EVALUATION] = ROW("evaluation", EVALUATION, put_evaluation, get_evaluation, false),
     [MESSAGE_DONE] = ROW("done", DONE, put_done, get_done, false),
+    [MESSAGE_RECEIPT] = ROW("receipt", RECEIPT, put_receipt, get_receipt, false),
+    [MESSAGE_LEAVE] = ROW("leave", LEAVE, put_leave, get_nothing, false),
     [MESSAGE_STOP] = ROW("stop", STOP, put_stop, get_stop, false),
     [MESSAGE_CUT] = ROW("cut", CUT, put_cut, get_cut, false),
     [MESSAGE_CUT_TAKEN] = ROW("cut_taken", CUT_TAKEN, put_cut_taken, get_cut_taken, false),
@@ -615,6 +689,7 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
         ROW("status_answer", STATUS_ANSWER, put_status_answer, get_status_answer, false),
 
     [MESSAGE_OPEN_RUN] = {.name = "open_run"},
+    [MESSAGE_GO_BACK] = {.name = "go_back"},
     [MESSAGE_RUN_OPENED] = {.name = "run_opened"},
     [MESSAGE_LOAD] = {.name = "load"},
     [MESSAGE_LOADED] = {.name = "loaded"},
@@ -665,6 +740,7 @@ size_t message_encode(const struct message *message, uint8_t *buffer)
     header.run_id = message->run_id;
     header.generation = message->generation;
     header.request = message->request;
+    header.ticket = message->ticket;
     header.body_case = (Syncopate__Header__BodyCase)kind->body_case;
     kind->put(message, &header, &body);
 
@@ -709,6 +785,7 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
     message->run_id = header->run_id;
     message->generation = header->generation;
     message->request = header->request;
+    message->ticket = header->ticket;
     if (!kinds[message->kind].get(header, message))
         return error_set(error, STATUS_INVALID, "%s with a field out of range",
                          message_kind_name(message->kind));

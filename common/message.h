@@ -51,6 +51,8 @@ enum refusal {
     REFUSAL_RUN,
     REFUSAL_PROBE,
     REFUSAL_MALFORMED,
+    REFUSAL_REJOIN,
+    REFUSAL_KEY,
     REFUSAL_COUNT
 };
 
@@ -74,6 +76,8 @@ enum message_kind {
     MESSAGE_REPORT,
     MESSAGE_EVALUATION,
     MESSAGE_DONE,
+    MESSAGE_RECEIPT,
+    MESSAGE_LEAVE,
     MESSAGE_STOP,
     MESSAGE_CUT,
     MESSAGE_CUT_TAKEN,
@@ -86,7 +90,8 @@ enum message_kind {
     MESSAGE_WIRE_COUNT, /* Kinds from here on stay inside a process. */
 
     MESSAGE_OPEN_RUN,    /* Coordinator to keeper: claim the run directory, find a checkpoint. */
-    MESSAGE_RUN_OPENED,  /* Keeper's answer. */
+    MESSAGE_GO_BACK,     /* Coordinator to keeper: a new generation; find a checkpoint again. */
+    MESSAGE_RUN_OPENED,  /* Keeper's answer to both. */
     MESSAGE_LOAD,        /* Router to keeper and owners: get this server's chunks. */
     MESSAGE_LOADED,      /* Owner to router: my chunks are there. Keeper: what it could do. */
     MESSAGE_SEND_CHUNKS, /* Coordinator to keeper: another server needs its chunks. */
@@ -118,12 +123,36 @@ struct message_welcome {
     bool restore;
     uint64_t restore_step;
     char out[MESSAGE_TEXT_MAX];
+    uint64_t ticket;
+};
+
+struct message_ready {
+    bool shared, needs_chunks;
+    uint64_t reached; /* Async: one more than the highest batch that any of its chunks has had. */
 };
 
 struct message_start {
     uint64_t step;
     uint32_t assignment, members, position;
     uint64_t stop_step;
+    uint64_t scored; /* Epochs whose test score is complete. */
+};
+
+struct message_ping {
+    uint64_t step;
+    uint32_t assignment; /* Workers: the one it follows. */
+    bool computing;
+};
+
+struct message_report {
+    uint64_t step;
+    struct node node;
+    int64_t loss; /* 2^-24 nats. */
+    uint64_t correct, examples;
+    uint64_t compute_us, exchange_us, wait_us;
+    bool has_staleness;
+    uint64_t staleness;
+    bool bad; /* The gradient was not finite. */
 };
 
 struct message_exchange {
@@ -135,6 +164,19 @@ struct message_exchange {
     uint32_t examples;
     bool want;
     uint64_t want_version;
+    bool newest;     /* Want whichever version it is at. */
+    bool retry;      /* The gradient was sent before, and is not with this. */
+    bool receipt;    /* Say at once that the gradient is held. */
+    bool skip;       /* Async: the batch's gradient was not finite; count it without one. */
+    bool has_report; /* To the owner of chunk 0 alone. */
+    struct message_report report;
+};
+
+struct message_receipt {
+    uint32_t chunk;
+    uint64_t step;
+    struct node node;
+    bool missing; /* The gradient is not here: send it. */
 };
 
 struct message_result {
@@ -147,20 +189,11 @@ struct message_result {
     bool parameters;
 };
 
-struct message_report {
-    uint64_t step;
-    struct node node;
-    int64_t loss; /* 2^-24 nats. */
-    uint64_t correct, examples;
-    uint64_t compute_us, exchange_us, wait_us;
-    bool has_staleness;
-    uint64_t staleness;
-};
-
 struct message_evaluation {
     uint64_t epoch, step;
     int64_t loss;
     uint64_t correct, examples, took_us;
+    uint32_t assignment; /* By which the test set was shared. */
 };
 
 struct message_done {
@@ -197,6 +230,10 @@ struct message_run_opened {
     char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
     bool restore;
     uint64_t restore_step;
+    uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
+    uint64_t generation; /* ... both as recorded in the run directory. */
+    bool ended;          /* The run that the declaring worker was in had ended already ... */
+    uint32_t exit_code;  /* ... with this; there is only to say so. */
 };
 
 struct plan;
@@ -224,6 +261,7 @@ struct message {
     enum role role; /* Of the sender. */
     uint32_t index;
     uint64_t incarnation, run_id, generation, request;
+    uint64_t ticket; /* Which admission of the sender this is from. */
     union {
         struct message_join join;
         struct message_job_page job_page;
@@ -235,15 +273,12 @@ struct message {
             enum refusal reason;
             char text[MESSAGE_TEXT_MAX];
         } refused;
-        struct {
-            bool shared, needs_chunks;
-        } ready;
+        struct message_ready ready;
         struct message_start start;
-        struct {
-            uint64_t step;
-        } ping;
+        struct message_ping ping;
         struct message_exchange exchange;
         struct message_result result;
+        struct message_receipt receipt;
         struct {
             uint32_t chunk;
             uint64_t version;
@@ -253,7 +288,7 @@ struct message {
             uint64_t batch;
         } lease;
         struct {
-            bool enough;
+            bool enough, none;
             uint64_t batch;
         } work;
         struct message_report report;
@@ -279,6 +314,9 @@ struct message {
         struct {
             uint32_t server;
         } send_chunks;
+        struct {
+            uint64_t known_run_id; /* That the declaring worker was in, 0 for none. */
+        } open_run;
         struct message_event event;
     };
 };
