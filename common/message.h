@@ -20,6 +20,7 @@
 #include "common/checkpoint.h"
 #include "common/frame.h"
 #include "common/job.h"
+#include "common/key.h"
 #include "common/run_directory.h"
 #include "common/status.h"
 #include "common/tree.h"
@@ -30,6 +31,7 @@
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
 #define JOB_BYTES_MAX        (8u << 20)
+#define WINDOW_BYTES         (16u << 20) /* Gradients under way from one worker to one server. */
 
 enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
 
@@ -94,6 +96,7 @@ enum message_kind {
     MESSAGE_RUN_OPENED,  /* Keeper's answer to both. */
     MESSAGE_LOAD,        /* Router to keeper and owners: get this server's chunks. */
     MESSAGE_LOADED,      /* Owner to router: my chunks are there. Keeper: what it could do. */
+    MESSAGE_TAKEN,       /* Owner to router: an exchange has been looked at; no answer yet. */
     MESSAGE_SEND_CHUNKS, /* Coordinator to keeper: another server needs its chunks. */
     MESSAGE_OWNER_CUT,   /* Owner to router: my chunks are cut, or cannot be. */
     MESSAGE_STOP_AT,     /* Router of server 0 to coordinator: the last version there will be. */
@@ -240,6 +243,7 @@ struct plan;
 struct message_load {
     const struct plan *plan; /* Read-only, for as long as the server lives. */
     bool restore;
+    bool keep; /* Async: a new generation begins, with the chunks as they are. */
     uint64_t step;
     char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
 };
@@ -247,6 +251,7 @@ struct message_load {
 struct message_loaded {
     bool shared;       /* From the keeper: it sees server 0's run directory. */
     bool needs_chunks; /* From the keeper: the checkpoint is with server 0. */
+    uint64_t reached;  /* From an owner: see message_ready. */
     enum status status;
     char text[MESSAGE_TEXT_MAX];
 };
@@ -323,10 +328,13 @@ struct message {
 
 /* A message under way: where it comes from or goes to, and its payload. */
 struct packet {
-    uint64_t peer; /* A transport's name for the other end. */
+    uint64_t peer;          /* A transport's name for the other end. */
+    uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
     struct message message;
     struct frame *payload; /* One reference, the packet's; NULL for none. */
     uint64_t place;        /* Of the payload in the server's shard, bytes; for the transport. */
+    uint64_t weight;       /* Inside a server: bytes that an exchange takes until its owner's first
+                            * word about it, which carries the same number. */
 };
 
 const char *message_kind_name(enum message_kind kind);

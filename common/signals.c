@@ -10,6 +10,7 @@ static void fill(sigset_t *set)
     sigemptyset(set);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
+    sigaddset(set, SIGUSR1);
 }
 
 void signals_block(void)
@@ -32,6 +33,11 @@ static void *watch(void *argument)
             break;
         if (number <= 0)
             continue;
+        if (number == SIGUSR1) {
+            if (signals->leave != NULL)
+                signals->leave(signals->context);
+            continue;
+        }
         int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
         if (seen++ > 0)
             _exit(code);
@@ -43,7 +49,15 @@ static void *watch(void *argument)
 enum status signals_start(struct signals *signals, void (*requested)(void *context, int exit_code),
                           void *context)
 {
+    return signals_start_leaving(signals, requested, NULL, context);
+}
+
+enum status signals_start_leaving(struct signals *signals,
+                                  void (*requested)(void *context, int exit_code),
+                                  void (*leave)(void *context), void *context)
+{
     signals->requested = requested;
+    signals->leave = leave;
     signals->context = context;
     atomic_init(&signals->stop, false);
     return pthread_create(&signals->thread, NULL, watch, signals) == 0 ? STATUS_OK : STATUS_MEMORY;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/keys.h"
 #include "common/options.h"
 #include "common/partition.h"
 #include "common/run_directory.h"
@@ -161,7 +162,7 @@ static enum status check_out(struct plan *plan, struct error *error)
     if (strlen(out) >= sizeof plan->out)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     snprintf(plan->out, sizeof plan->out, "%s", out);
-    return run_directory_check(plan->out, NULL, error);
+    return run_directory_check(plan->out, NULL, NULL, error);
 }
 
 /* An exit code; what comes first is what a person most likely got wrong. */
@@ -172,6 +173,8 @@ static int check(struct plan *plan, int argc, char **argv, struct error *error)
         check_model(plan, error) != STATUS_OK)
         return EXIT_USAGE;
     enum status status = check_paths(plan, error);
+    if (status == STATUS_OK && plan->options.keys != NULL)
+        status = keys_check(plan->options.keys, plan->options.workers, error);
     if (status == STATUS_OK)
         status = check_out(plan, error);
     return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);
@@ -279,6 +282,8 @@ static void print_plan(const struct plan *plan)
     }
     print_work(plan);
     print_learning_rate(plan);
+    if (options->keys != NULL)
+        printf("  keys       %s: encrypted, and only for whoever has one of them\n", options->keys);
     printf("  out        %s\n", plan->out);
     print_remarks(plan);
     fflush(stdout);
@@ -297,7 +302,7 @@ static void watch_say(void *context, const char *line)
     progress_say(context, line);
 }
 
-static int launch(const struct plan *plan, struct error *error)
+static int launch(const struct plan *plan, uint32_t *restarts, struct error *error)
 {
     const struct options *options = &plan->options;
     struct progress_style style =
@@ -305,18 +310,18 @@ static int launch(const struct plan *plan, struct error *error)
     struct progress progress;
     progress_open(&progress, stdout, style, plan->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say};
-    int code = launch_job(options, plan->out, &watch, error);
+    int code = launch_job(options, plan->out, &watch, restarts, error);
     progress_close(&progress);
     return code;
 }
 
 /* The table, when there is something to sum up. */
-static enum status print_summary(const struct plan *plan, struct error *error)
+static enum status print_summary(const struct plan *plan, uint32_t restarts, struct error *error)
 {
     struct record record;
     enum status status = record_read(&record, plan->out, error);
     if (status == STATUS_OK)
-        summary_print(stdout, &record);
+        summary_print(stdout, &record, restarts);
     record_free(&record);
     return status;
 }
@@ -337,11 +342,12 @@ static int run(struct plan *plan)
     struct error error = {0}, no_summary = {0};
     if (!plan->options.quiet)
         print_plan(plan);
-    int code = launch(plan, &error);
+    uint32_t restarts = 0;
+    int code = launch(plan, &restarts, &error);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)
-        status = print_summary(plan, &no_summary);
+        status = print_summary(plan, restarts, &no_summary);
     if (code == EXIT_DONE && status != STATUS_OK)
         return command_fail(PROGRAM, EXIT_CANNOT_OPEN, &no_summary);
     if (code != EXIT_DONE)

@@ -1,7 +1,6 @@
 #include "ps/aggregator.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +12,16 @@ void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count)
     aggregator->leaf_count = leaf_count;
 }
 
-void aggregator_free(struct aggregator *aggregator)
+void aggregator_reset(struct aggregator *aggregator)
 {
     for (uint32_t i = 0; i < aggregator->part_count; i++)
         frame_release(aggregator->parts[i].sum);
+    aggregator->part_count = 0;
+}
+
+void aggregator_free(struct aggregator *aggregator)
+{
+    aggregator_reset(aggregator);
     frame_release(aggregator->spare);
     free(aggregator->parts);
     memset(aggregator, 0, sizeof *aggregator);
@@ -27,7 +32,7 @@ static void part_remove(struct aggregator *aggregator, uint32_t index)
     aggregator->parts[index] = aggregator->parts[--aggregator->part_count];
 }
 
-static bool is_here(const struct aggregator *aggregator, struct node node)
+bool aggregator_holds(const struct aggregator *aggregator, struct node node)
 {
     for (uint32_t i = 0; i < aggregator->part_count; i++)
         if (node_within(node, aggregator->parts[i].node))
@@ -110,7 +115,7 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
                                         struct frame *gradient)
 {
     assert(tree_has(aggregator->leaf_count, node));
-    if (is_here(aggregator, node)) {
+    if (aggregator_holds(aggregator, node)) {
         frame_release(gradient);
         return AGGREGATOR_DUPLICATE;
     }

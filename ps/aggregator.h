@@ -16,11 +16,13 @@
  *
  * Threads:   owned by the thread that owns the chunk; no locks.
  * Ownership: an offered gradient's reference is taken over, whatever the answer.
- * Memory:    at most one gradient per node waiting for its sibling, and the last step's root. */
+ * Memory:    one gradient a node that waits for its sibling, so at most leaf_count / 2 (rounded up)
+ *            of them whatever is offered, and the last step's root. */
 
 #ifndef PS_AGGREGATOR_H
 #define PS_AGGREGATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/frame.h"
@@ -48,6 +50,12 @@ struct aggregator {
 /* Open a step of leaf_count leaves; nothing may be waiting from before. */
 void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count);
 void aggregator_free(struct aggregator *aggregator);
+
+/* Forget what waits: the step is opened again, or another one is. */
+void aggregator_reset(struct aggregator *aggregator);
+
+/* Whether the open step holds this node, or one above it. Any values are safe to ask about. */
+bool aggregator_holds(const struct aggregator *aggregator, struct node node);
 
 /* Offer the gradient of a node of the open step's tree (the router has checked that it is one). */
 enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct node node,

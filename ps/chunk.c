@@ -90,6 +90,16 @@ float *chunk_array(struct chunk *chunk, uint32_t array)
     return array == 0 ? chunk->values->data : chunk->slots[array - 1];
 }
 
+static struct frame *private_frame(struct chunk *chunk)
+{
+    struct frame *frame = chunk->spare;
+    chunk->spare = NULL;
+    if (frame != NULL && frame_is_writable(frame))
+        return frame;
+    frame_release(frame); /* Still being sent: whoever sends it keeps it. */
+    return frame_create(chunk->count * sizeof(float));
+}
+
 /* A frame that nobody reads, to write the next version to. */
 static struct frame *next_frame(struct chunk *chunk, bool keep_previous)
 {
@@ -98,12 +108,7 @@ static struct frame *next_frame(struct chunk *chunk, bool keep_previous)
         return frame_retain(lent);
     if (!keep_previous && frame_is_writable(chunk->values))
         return chunk->values;
-    struct frame *frame = chunk->spare;
-    chunk->spare = NULL;
-    if (frame != NULL && frame_is_writable(frame))
-        return frame;
-    frame_release(frame); /* Still being sent: whoever sends it keeps it. */
-    return frame_create(chunk->count * sizeof(float));
+    return private_frame(chunk);
 }
 
 static void keep_spare(struct chunk *chunk, struct frame *frame)
@@ -143,6 +148,24 @@ enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t exa
         chunk->values = next;
     }
     chunk->version++;
+    return STATUS_OK;
+}
+
+void chunk_skip(struct chunk *chunk)
+{
+    chunk->version++;
+}
+
+enum status chunk_renew(struct chunk *chunk)
+{
+    chunk_drop_previous(chunk);
+    if (frame_is_writable(chunk->values))
+        return STATUS_OK;
+    struct frame *fresh = private_frame(chunk);
+    if (fresh == NULL)
+        return STATUS_MEMORY;
+    keep_spare(chunk, chunk->values);
+    chunk->values = fresh;
     return STATUS_OK;
 }
 

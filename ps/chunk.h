@@ -12,7 +12,10 @@
  * where the update wrote them. They hold no references; but a worker reads version t only until it
  * pushes its gradient of step t, and t + 2 takes the place of t when all gradients of t + 1 are in.
  * (Who is late for step t by then has its gradient refused as stale.) While somebody else holds a
- * lent buffer, a connection or a checkpoint, the next version goes to a private one.
+ * lent buffer, a connection or a checkpoint, the next version goes to a private one. A new
+ * generation starts with private values: no lent buffer is written before every worker that has
+ * leaves has pushed in the new generation, and so reads nothing of the old one; what others make of
+ * torn values is of the old generation, and nobody takes it.
  *
  * Threads: one owner; readers of frames elsewhere only drop references.
  * Memory: values twice, slots once; one more copy of the values while sends are in flight. */
@@ -63,6 +66,16 @@ float *chunk_array(struct chunk *chunk, uint32_t array);
  */
 enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
                         bool keep_previous);
+
+/* An update by nothing, for a batch whose gradient was not finite: version + 1, values as before.
+ */
+void chunk_skip(struct chunk *chunk);
+
+/* Before the chunk is loaded again: values that nobody else has, to be filled anew. What was given
+ * out stays as it was with whoever holds it, and so does lent memory, whose readers hold nothing:
+ * they may be computing from it still, for a generation that is over. `previous` is forgotten.
+ * STATUS_MEMORY: only that is done. */
+enum status chunk_renew(struct chunk *chunk);
 
 /* The proof has come: forget `previous`. */
 void chunk_drop_previous(struct chunk *chunk);

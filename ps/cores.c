@@ -1,6 +1,7 @@
 #include "ps/cores.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +19,17 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     return status;
 }
 
-void cores_free(struct cores *cores)
+static void owners_free(struct cores *cores)
 {
     for (uint32_t i = 0; cores->owners != NULL && i < cores->owner_count; i++)
         owner_destroy(&cores->owners[i]);
     free(cores->owners);
+    cores->owners = NULL;
+}
+
+void cores_free(struct cores *cores)
+{
+    owners_free(cores);
     keeper_destroy(&cores->keeper);
     coordinator_destroy(&cores->coordinator);
     router_destroy(&cores->router); /* Last: the others look at its plan. */
@@ -39,15 +46,20 @@ enum status cores_make_owners(struct cores *cores, const struct chunk_memory *me
     for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
         status = owner_create(&cores->owners[i], router_plan(cores->router), i, cores->owner_count,
                               memory);
+    if (status != STATUS_OK)
+        owners_free(cores);
     return status;
 }
 
 void cores_receive(struct cores *cores, struct packet *packet, bool from_server_0, uint64_t now_us,
                    struct outbox *outbox)
 {
+    /* A REPORT comes in an EXCHANGE, whose sender the router checks; by itself it is refused. */
+    bool for_router =
+        packet->message.kind == MESSAGE_EXCHANGE || packet->message.kind == MESSAGE_REPORT;
     if (from_server_0)
         router_handle_coordinator(cores->router, packet, now_us, outbox);
-    else if (cores->coordinator != NULL && packet->message.kind != MESSAGE_EXCHANGE)
+    else if (cores->coordinator != NULL && !for_router)
         coordinator_handle(cores->coordinator, packet, now_us, outbox);
     else
         router_handle_peer(cores->router, packet, now_us, outbox);
@@ -61,18 +73,49 @@ static bool is_from_keeper(enum message_kind kind)
            kind == MESSAGE_SUMMARY_WRITTEN;
 }
 
-static void deliver_to_coordinator(struct cores *cores, struct outgoing *item, uint64_t now_us,
+static void deliver_to_coordinator(struct cores *cores, struct packet *packet, uint64_t now_us,
                                    struct outbox *outbox)
 {
-    struct packet *packet = &item->packet;
-    router_stamp(cores->router, &packet->message);
-    packet->peer = PEER_LOCAL;
-    if (cores->coordinator == NULL)
-        *outbox_add(outbox, TO_SERVER, packet->message.kind) = *packet;
-    else if (is_from_keeper(packet->message.kind))
-        coordinator_handle_keeper(cores->coordinator, packet, now_us, outbox);
-    else
+    struct message *message = &packet->message;
+    bool keeper = cores->coordinator != NULL && is_from_keeper(message->kind);
+    if (message->kind == MESSAGE_PART_WRITTEN)
+        router_note_part(cores->router, message);
+    if (message->kind != MESSAGE_REPORT)
+        packet->peer = PEER_LOCAL;
+    if (message->kind == MESSAGE_REPORT) { /* As its worker has stamped it. */
         coordinator_handle(cores->coordinator, packet, now_us, outbox);
+    } else if (keeper) { /* It may be of a generation that our own router has still to hear of. */
+        uint64_t generation = message->generation;
+        router_stamp(cores->router, message);
+        message->generation = generation;
+        coordinator_handle_keeper(cores->coordinator, packet, now_us, outbox);
+    } else if (message->generation == router_generation(cores->router)) {
+        router_stamp(cores->router, message);
+        if (cores->coordinator != NULL)
+            coordinator_handle(cores->coordinator, packet, now_us, outbox);
+        else
+            *outbox_add(outbox, TO_SERVER, message->kind) = *packet;
+    } else { /* The generation has changed while it was on its way. */
+        frame_release(packet->payload);
+    }
+}
+
+/* The coordinator speaks for a run and a generation that our own router may have to hear of first,
+ * and says which; all others leave it to the router. */
+static void deliver_to_peer(struct cores *cores, struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    struct message *message = &packet->message;
+    uint64_t run_id = message->run_id, generation = message->generation;
+    router_stamp(cores->router, message);
+    if (run_id != 0) {
+        message->run_id = run_id;
+        message->generation = generation;
+    }
+    if (packet->peer == PEER_LOCAL)
+        router_handle_coordinator(cores->router, packet, now_us, outbox);
+    else
+        *outbox_add(outbox, TO_PEER, message->kind) = *packet;
 }
 
 bool cores_is_for_wire(const struct outgoing *item)
@@ -90,7 +133,7 @@ void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
         router_handle_inside(cores->router, packet, now_us, outbox);
         break;
     case TO_COORDINATOR:
-        deliver_to_coordinator(cores, item, now_us, outbox);
+        deliver_to_coordinator(cores, packet, now_us, outbox);
         break;
     case TO_OWNER:
         owner_handle(cores->owners[item->index], packet, now_us, outbox);
@@ -99,15 +142,19 @@ void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
         keeper_handle(cores->keeper, packet, outbox);
         break;
     case TO_PEER:
-        router_stamp(cores->router, &packet->message);
-        if (packet->peer == PEER_LOCAL)
-            router_handle_coordinator(cores->router, packet, now_us, outbox);
-        else
-            *outbox_add(outbox, TO_PEER, packet->message.kind) = *packet;
+        deliver_to_peer(cores, packet, now_us, outbox);
         break;
     default:
         assert(!"an item for no core");
     }
+}
+
+void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
+{
+    struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
+    router_stamp(cores->router, message);
+    message->stop.exit_code = (uint32_t)exit_code;
+    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to", message->index);
 }
 
 void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox)

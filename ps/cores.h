@@ -34,7 +34,7 @@ struct cores_options {
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);
 void cores_free(struct cores *cores);
 
-/* Make the owners once router_plan is there. memory: see chunk_init. */
+/* Make the owners once router_plan is there. memory: see chunk_init. On failure there are none. */
 enum status cores_make_owners(struct cores *cores, const struct chunk_memory *memory);
 
 /* A message that came over the wire, from a peer of the listening endpoint or from server 0. */
@@ -48,6 +48,10 @@ void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
 
 /* Whether an item is for the wire and stamped already. */
 bool cores_is_for_wire(const struct outgoing *item);
+
+/* Somebody has asked this server for a clean stop of the job, with EXIT_INTERRUPTED or
+ * EXIT_TERMINATED: server 0 is told. */
+void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox);
 
 void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox);
 

@@ -7,8 +7,18 @@
  * sync mode every chunk commits on its own; the order within it is apply, version + 1, release.
  *
  * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
- * Gives   RESULT, MOVED_ON to peers through the router; CHUNK_STATE to the keeper; LOADED and
- *         OWNER_CUT to the router; STOP to the coordinator when training cannot go on.
+ * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the keeper;
+ *         LOADED, TAKEN and OWNER_CUT to the router; STOP to the coordinator when training cannot
+ * go on.
+ *
+ * Generations: LOAD begins one. Everything of the one before is forgotten: held gradients, parked
+ * requests, cuts, `previous`, verdict counts; what was given out stays as it was. All that an owner
+ * gives carries the generation of its last LOAD, so that whoever passes it on can tell what has
+ * become old on the way. Queues keep order, so an owner sees nothing of another generation.
+ *
+ * First words: every EXCHANGE is answered towards the router exactly once at once, with its weight:
+ * RESULT, MOVED_ON, RECEIPT, or TAKEN when there is nothing to tell the worker yet. So the router
+ * knows what is still in the owner's queue. A parked request's RESULT comes later, without weight.
  *
  * Threads: one owner thread, or the router's. Time arrives as an argument. */
 

@@ -18,6 +18,8 @@ struct plan {
     uint32_t server;      /* Whose plan this is. */
     uint32_t chunk_count; /* Of this server. */
     uint64_t run_id;
+    uint32_t pushes_max; /* Most gradients of a chunk that one worker pushes in a step, whatever
+                          * the number of workers: assignments change. */
 };
 
 /* The job has passed job_check. */

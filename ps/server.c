@@ -27,7 +27,9 @@
 #define LAST_WORDS_MS    2000 /* For what has been said to leave. */
 #define OWNERS_MAX       16
 #define DIAGNOSE_MS      1000
+#define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
+#define ARRAYS_MAX       (1 + OPTIMIZER_SLOTS_MAX)
 
 struct actor {
     struct server *server;
@@ -52,9 +54,10 @@ struct server {
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
     bool stop_sent;
-    bool unanswered; /* Server 0 has never been heard. */
-    uint64_t said_us;
-    uint64_t malformed;
+    bool without_owners; /* There was no memory for them. */
+    bool unanswered;     /* Server 0 has never been heard. */
+    uint64_t said_us, heeded_us;
+    uint64_t malformed, impostors, unheard;
     uint64_t incarnation;
 };
 
@@ -81,15 +84,14 @@ static enum status make_cores(struct server *server)
 {
     const struct server_options *from = &server->options;
     server->incarnation = hash_random_u64();
-    uint64_t run_id = from->index == 0 ? hash_random_u64() : 0;
     struct cores_options options = {
         .router = {.server = from->index,
                    .incarnation = server->incarnation,
-                   .run_id = run_id,
                    .owner_count = server->owner_threads == 0 ? 1 : server->owner_threads,
                    .start_timeout = from->start_timeout,
-                   .worker_timeout = from->worker_timeout},
-        .coordinator = {.run_id = run_id,
+                   .worker_timeout = from->worker_timeout,
+                   .recovery_timeout = from->recovery_timeout},
+        .coordinator = {.run_id = hash_random_u64(),
                         .start_timeout = from->start_timeout,
                         .worker_timeout = from->worker_timeout,
                         .stop_timeout = from->stop_timeout,
@@ -232,30 +234,6 @@ static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
     return server->options.transport->operations->lend(server->listening, place, bytes);
 }
 
-/* The most gradients that one worker pushes in a step of so many leaves. */
-static uint32_t pushes_of(uint32_t leaves, uint32_t worker_count)
-{
-    struct node nodes[TREE_COVER_MAX];
-    uint32_t most = 1;
-    for (uint32_t i = 0; i < worker_count; i++) {
-        struct node run = tree_run(leaves, worker_count, i);
-        uint32_t count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
-        most = count > most ? count : most;
-    }
-    return most;
-}
-
-/* And in any step. The last one of an epoch has fewer leaves, but may cut them less well. */
-static uint32_t pushes_max(const struct job *job)
-{
-    if (job->mode != MODE_SYNC)
-        return 1;
-    uint32_t last = job_batch(job, job_steps_per_epoch(job) - 1).leaves;
-    uint32_t in_last = pushes_of(last, job->worker_count);
-    uint32_t in_others = pushes_of(job_leaves_max(job), job->worker_count);
-    return in_last > in_others ? in_last : in_others;
-}
-
 /* Let workers on this host find this server. Without it they use the wire, so failing is no harm.
  */
 static bool share_memory(struct server *server)
@@ -266,10 +244,11 @@ static bool share_memory(struct server *server)
     struct share share = {
         .name = server->incarnation,
         .shard_bytes = partition_server_bytes(&plan->partition, server->options.index),
-        .slots = pushes_max(&plan->job),
+        .slots = plan->pushes_max,
         /* In sync mode the values of two versions, see chunk.h. */
         .published = plan->job.mode == MODE_SYNC ? 2 : 0,
-        .peers_max = 2 * plan->job.worker_count,
+        /* Workers may be added while the job runs, and a restarted one comes beside its past. */
+        .peers_max = 2 * JOB_WORKERS_MAX,
     };
     share.messages = 2 * plan->chunk_count * share.slots;
     if (transport->share == NULL)
@@ -280,9 +259,28 @@ static bool share_memory(struct server *server)
     return false;
 }
 
+/* Whoever goes beyond this has to wait, or misses something. */
+static void expect_traffic(struct server *server)
+{
+    const struct plan *plan = router_plan(server->cores.router);
+    const struct transport_operations *transport = server->options.transport->operations;
+    /* A worker is sent a result and a receipt for each of its gradients; another server the arrays
+     * of its chunks, of which none has more than one chunk more than this one. */
+    uint32_t slots = plan->pushes_max;
+    uint32_t each = 2 * slots > ARRAYS_MAX ? 2 * slots : ARRAYS_MAX;
+    /* Workers may be added while the job runs; more than twice as many send by turns. */
+    struct traffic traffic = {.payload_bytes = plan->partition.chunk_elements * sizeof(float),
+                              .window_bytes = WINDOW_BYTES,
+                              .messages = each * (plan->chunk_count + 1),
+                              .peers = 2 * plan->job.worker_count + plan->job.server_count};
+    if (transport->expect != NULL)
+        transport->expect(server->listening, &traffic);
+}
+
 static enum status start_owners(struct server *server)
 {
     struct chunk_memory memory = {lend, server};
+    expect_traffic(server);
     bool shares = share_memory(server);
     enum status status = cores_make_owners(&server->cores, shares ? &memory : NULL);
     for (uint32_t i = 0; i < server->owner_threads && status == STATUS_OK; i++)
@@ -300,17 +298,34 @@ static void send_wire(struct server *server, struct outgoing *item)
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
         item->packet.payload, item->packet.place);
+    /* It does not read what it has asked for. What is lost it will ask for again. */
+    if (status == STATUS_AGAIN && !up && server->unheard++ % 1000 == 0)
+        log_warning("messages that a peer did not read count=%llu",
+                    (unsigned long long)server->unheard);
     if (status != STATUS_OK)
         log_debug("not sent kind=%s status=%s", message_kind_name(item->packet.message.kind),
                   status_name(status));
 }
 
+/* Whether the owners are there, made when they are first needed. Without memory for the model the
+ * job cannot go on, and server 0 is told; whatever else is for owners then is for nobody. */
+static bool have_owners(struct server *server)
+{
+    if (server->cores.owners == NULL && !server->without_owners &&
+        start_owners(server) != STATUS_OK) {
+        server->without_owners = true;
+        router_fail(server->cores.router, EXIT_TRAINING_FAILED, "out of memory for the model",
+                    &server->outbox);
+    }
+    return !server->without_owners;
+}
+
 static void dispatch(struct server *server, struct outgoing *item)
 {
     struct mailbox *other = NULL;
-    if (item->to == TO_OWNER && server->cores.owners == NULL && start_owners(server) != STATUS_OK) {
-        log_error("out of memory for the model");
-        exit(EXIT_TRAINING_FAILED);
+    if (item->to == TO_OWNER && !have_owners(server)) {
+        frame_release(item->packet.payload);
+        return;
     }
     if (item->to == TO_OWNER && server->owner_threads > 0)
         other = &server->owners[item->index].mailbox;
@@ -350,6 +365,26 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
     snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%.200s", fault);
 }
 
+/* A peer's certificate limits who it may be: whoever says to be somebody else is not heard. */
+static void refuse_impostor(struct server *server, struct packet *packet,
+                            const struct identity *sender)
+{
+    char may[IDENTITY_TEXT];
+    const struct message *message = &packet->message;
+    identity_describe(sender, may, sizeof may);
+    struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
+    answer->peer = packet->peer;
+    answer->message.request = message->request;
+    answer->message.refused.reason = REFUSAL_KEY;
+    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX,
+             "this key is for %s, and speaks as %s/%u", may, role_name(message->role),
+             message->index);
+    if (server->impostors++ % 1000 == 0)
+        log_warning("refused an impostor count=%llu: %s", (unsigned long long)server->impostors,
+                    answer->message.refused.text);
+    frame_release(packet->payload);
+}
+
 static void receive(struct server *server, struct endpoint *endpoint)
 {
     struct received received;
@@ -359,13 +394,17 @@ static void receive(struct server *server, struct endpoint *endpoint)
         if (transport->receive(endpoint, &received) != STATUS_OK)
             return;
         struct packet packet = {.peer = received.peer, .payload = received.payload};
+        memcpy(packet.key, received.sender.key, KEY_BYTES);
         enum status status =
             message_decode(received.header, received.header_bytes, &packet.message, &error);
         if (status == STATUS_OK && packet.payload != NULL &&
             !message_may_have_payload(packet.message.kind))
             status = error_set(&error, STATUS_INVALID, "%s with a payload",
                                message_kind_name(packet.message.kind));
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK &&
+            !identity_may_be(&received.sender, packet.message.role, packet.message.index)) {
+            refuse_impostor(server, &packet, &received.sender);
+        } else if (status == STATUS_OK) {
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
         } else {
@@ -392,10 +431,28 @@ static void pass_on_stop(struct server *server)
     if (code == 0 || server->stop_sent)
         return;
     server->stop_sent = true;
-    struct packet *packet = outbox_add(&server->outbox, TO_COORDINATOR, MESSAGE_STOP);
-    packet->message.stop.exit_code = (uint32_t)code;
-    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to",
-             server->options.index);
+    cores_stop(&server->cores, code, &server->outbox);
+    flush(server);
+}
+
+/* The same for a server 0 that does not take this server's key and so says nothing: the router
+ * hears it as a refusal. */
+static void heed_refusal(struct server *server)
+{
+    const struct transport_operations *transport = server->options.transport->operations;
+    uint64_t now_us = clock_now_us();
+    char why[MESSAGE_TEXT_MAX - ADDRESS_MAX / 2];
+    if (server->upstream == NULL || transport->refusal == NULL ||
+        now_us - server->heeded_us < HEED_US)
+        return;
+    server->heeded_us = now_us;
+    if (transport->refusal(server->upstream, why, sizeof why) != STATUS_REFUSED)
+        return;
+    struct packet packet = {.message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}};
+    packet.message.refused.reason = REFUSAL_KEY;
+    snprintf(packet.message.refused.text, MESSAGE_TEXT_MAX, "ps/0 at %.100s: %s",
+             server->options.coordinator, why);
+    cores_receive(&server->cores, &packet, true, now_us, &server->outbox);
     flush(server);
 }
 
@@ -450,6 +507,7 @@ int server_run(struct server *server, struct error *reason)
             receive(server, endpoints[i]);
         take_inbox(server);
         pass_on_stop(server);
+        heed_refusal(server);
         say_why_waiting(server);
         cores_tick(&server->cores, clock_now_us(), &server->outbox);
         flush(server);

@@ -11,6 +11,33 @@
  * Everything between threads goes through mailboxes. With owner_threads 0 the router's thread runs
  * one owner itself: on few cores and for small models a hand-over costs more than it brings.
  *
+ * Memory, at most, in bytes:
+ *
+ *     S  the values of this server's chunks: 4 x elements     c  the largest chunk
+ *     k  slots of the optimizer (0 to 2)      L  the leaves of the largest step
+ *     W  the highest worker index seen + 1    n  nodes that one worker pushes in a step (plan.h)
+ *     m  a message under way inside this process, about 1.5 KiB      C  its chunks
+ *     G  one worker's window: max(16 MiB, 2c) + (1024 + 2 C n) m
+ *
+ *     model            sync (3 + k) S: a version, the one before, a spare to write the next to
+ *                      async (2 + k) S
+ *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
+ *     between threads  W G: gradients and requests with the owners, see sessions.h
+ *     answers          W (3 S + 2 c): values on their way to workers, see gauge.h. What versions
+ *                      they are is shared, so honest workers that keep up take nothing here
+ *     a checkpoint     (1 + k) S under way with the keeper, and once more while it loads one; on
+ *                      server 0 those of the servers that do not see its disk as well
+ *     waiting          64 C W for requests, 64 x 1024 for sessions
+ *     sharing          for each worker on this host (n + 1) S and two rings (window.h); in sync the
+ *                      values then lie in 2 S of shared memory, and S of the model's are private
+ *                      only while a connection or a checkpoint holds a version, or after a reload
+ *     the transport    what it holds of whole and of partial messages, see transport.h: twice the
+ *                      window a peer at most
+ *
+ * So W greedy workers cost W (G + 3 S + 2 c) and the held gradients, and nothing grows with time. A
+ * process that was replaced keeps its answers until its connection ends. Two generations do not add
+ * up: of the one before only what is on its way to somebody is left.
+ *
  * Threads: server_run is the router thread and makes the others; server_request_stop may be called
  *   from any thread. */
 
@@ -34,8 +61,8 @@ struct server_options {
     const char *coordinator; /* Server 0's address; unused on server 0. */
     const char *port_file;   /* Where to write the bound address, or NULL. */
     const char *out, *restore;
-    int32_t owner_threads; /* -1: choose. */
-    double start_timeout, worker_timeout, stop_timeout;
+    int32_t owner_threads;                                                /* -1: choose. */
+    double start_timeout, worker_timeout, stop_timeout, recovery_timeout; /* Seconds. */
     bool allow_mixed;
     bool journal;
 };

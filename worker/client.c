@@ -16,6 +16,8 @@
 #include "common/log.h"
 #include "common/outbox.h"
 #include "common/partition.h"
+#include "worker/exchange.h"
+#include "worker/score_duty.h"
 #include "worker/session.h"
 
 #define TICK_MS          100
@@ -25,6 +27,16 @@
 #define WAITING_LINE_US  5000000u
 #define SHARING_US       2000000u /* For servers to hand memory over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
+#define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
+/* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
+#define PENDING_BYTES (2u * EXCHANGE_WINDOW_BYTES)
+#define PENDING_MAX   (16u << 10)
+
+/* What a connection could not take yet, in order. */
+struct pending {
+    struct outbox items;
+    uint64_t bytes; /* Of payloads. */
+};
 
 struct client {
     struct client_options options;
@@ -34,26 +46,31 @@ struct client {
     pthread_mutex_t lock; /* Held by whoever drives; guards everything down to `said_us`. */
     struct session *session;
     struct endpoint **servers; /* [server_count] */
-    struct outbox *pending;    /* [server_count] what a connection could not take yet. */
-    bool *asked;               /* [server_count] to share memory. */
+    struct pending *pending;   /* [server_count] */
+    uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
     struct outbox outbox;
-    struct outbox for_trainer; /* What client_next and client_done have still to hear. */
-    bool stop_sent;
-    bool unanswered; /* Server 0 has never been heard. */
+    struct outbox for_trainer; /* What client_next has still to hear. */
+    bool stop_sent, leave_sent;
+    bool unanswered;  /* Server 0 has never been heard. */
+    uint64_t over_us; /* When the session was over; 0: it is not. */
     uint64_t said_us;
 
     pthread_t thread; /* Drives while the trainer computes. */
     bool started;
     int doorbell; /* eventfd: whoever drives should look at the flags. */
     atomic_bool close;
-    atomic_int stop_code;                   /* 0: go on. */
-    struct message_start start;             /* The trainer's, as is all below. */
+    atomic_bool leave;
+    atomic_int stop_code;       /* 0: go on. */
+    struct message_start start; /* The trainer's, as is all below. */
+    struct score_duty duty;
     const float *view;                      /* [elements] the parameters. */
+    bool apart;                             /* Gradients must be in memory that no server sees. */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
     uint32_t gradient_count;
     uint32_t gradients_out; /* Gradients pushed of this step. */
     bool gradients_shared;
-    bool shares; /* All servers share memory with this process. */
+    uint64_t gradients_of; /* Whose memory: server 0's incarnation. */
+    bool shares;           /* All servers share memory with this process. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
@@ -75,26 +92,77 @@ static bool try_send(struct client *client, struct outgoing *item)
     return true;
 }
 
-/* Keep what cannot be sent yet, in order; joining repeats itself and need not be kept. */
+/* Whether it is worth keeping: what is said again by itself, and often, is not; nor is anything
+ * when nobody has taken anything for long. */
+static bool is_kept(const struct pending *pending, const struct packet *packet)
+{
+    enum message_kind kind = packet->message.kind;
+    uint64_t bytes = packet->payload != NULL ? packet->payload->bytes : 0;
+    if (kind == MESSAGE_JOIN || kind == MESSAGE_PING ||
+        (kind == MESSAGE_EXCHANGE && packet->message.exchange.retry))
+        return false;
+    return pending->items.count < PENDING_MAX &&
+           (pending->bytes == 0 || pending->bytes + bytes <= PENDING_BYTES);
+}
+
+static void keep(struct pending *pending, const struct outgoing *item)
+{
+    if (item->packet.payload != NULL)
+        pending->bytes += item->packet.payload->bytes;
+    *outbox_add_to(&pending->items, TO_SERVER, item->index, item->packet.message.kind) =
+        item->packet;
+}
+
+static bool is_newest(const struct packet *packet)
+{
+    return packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.newest;
+}
+
+/* The session begins anew: what it wanted before is of no use to anybody. */
+static void forget_older(struct pending *pending, const struct packet *newest)
+{
+    struct outgoing item;
+    size_t count = pending->items.count;
+    pending->bytes = 0;
+    while (count-- > 0 && outbox_take(&pending->items, &item)) {
+        const struct message *message = &item.packet.message;
+        bool current =
+            is_newest(&item.packet) && message->exchange.chunk != newest->message.exchange.chunk;
+        if (message->kind == MESSAGE_EXCHANGE && !current)
+            frame_release(item.packet.payload);
+        else
+            keep(pending, &item);
+    }
+}
+
+/* Keep what cannot be sent yet, in order. */
 static void send_or_keep(struct client *client, struct outgoing *item)
 {
-    struct outbox *pending = &client->pending[item->index];
-    if (pending->count == 0 && try_send(client, item))
+    struct pending *pending = &client->pending[item->index];
+    if (is_newest(&item->packet))
+        forget_older(pending, &item->packet);
+    if (pending->items.count == 0 && try_send(client, item))
         return;
-    if (item->packet.message.kind == MESSAGE_JOIN || item->packet.message.kind == MESSAGE_PING) {
+    if (!is_kept(pending, &item->packet)) {
         frame_release(item->packet.payload);
         return;
     }
-    *outbox_add_to(pending, TO_SERVER, item->index, item->packet.message.kind) = item->packet;
+    keep(pending, item);
 }
 
 static void send_pending(struct client *client)
 {
     for (uint32_t i = 0; i < client->options.job->server_count; i++) {
-        struct outbox *pending = &client->pending[i];
-        while (pending->count > 0 && try_send(client, &pending->items[pending->first])) {
-            pending->first = (pending->first + 1) % pending->capacity;
-            pending->count--;
+        struct pending *pending = &client->pending[i];
+        struct outbox *items = &pending->items;
+        while (items->count > 0) {
+            struct outgoing *item = &items->items[items->first];
+            uint64_t bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
+            if (!try_send(client, item))
+                break;
+            pending->bytes -= bytes;
+            items->first = (items->first + 1) % items->capacity;
+            items->count--;
         }
     }
 }
@@ -121,19 +189,25 @@ static void flush(struct client *client)
             send_or_keep(client, &item);
         else if (item.to == TO_TRAINER)
             *outbox_add(&client->for_trainer, TO_TRAINER, MESSAGE_NONE) = item.packet;
+        else if (item.index == 1)
+            log_warning("%s", item.packet.message.waiting.text);
         else
             log_info("%s", item.packet.message.waiting.text);
     }
 }
 
-/* A server is found on this host under its incarnation, once it has values to give. */
+/* A server is found on this host under its incarnation, once it has values to give. One that takes
+ * another's place is asked as soon as the connection to that one is seen to have ended. */
 static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
 {
     const struct transport_operations *operations = client->options.transport->operations;
-    if (message->kind != MESSAGE_RESULT || client->asked[server] || operations->attach == NULL)
+    if (message->kind != MESSAGE_RESULT || client->asked[server] == message->incarnation ||
+        operations->attach == NULL)
         return;
-    client->asked[server] = true;
     enum status status = operations->attach(client->servers[server], message->incarnation);
+    if (status == STATUS_EXISTS)
+        return;
+    client->asked[server] = message->incarnation;
     log_debug("sharing memory with ps/%u: %s", server, status_name(status));
 }
 
@@ -190,6 +264,15 @@ static void pass_on_stop(struct client *client)
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
+static void pass_on_leave(struct client *client)
+{
+    if (!atomic_load(&client->leave) || client->leave_sent)
+        return;
+    client->leave_sent = true;
+    struct packet packet = {.message.kind = MESSAGE_LEAVE};
+    session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
+}
+
 /* Everything there is to do now, without waiting. */
 static void drive(struct client *client)
 {
@@ -199,12 +282,26 @@ static void drive(struct client *client)
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);
     pass_on_stop(client);
+    pass_on_leave(client);
     session_tick(client->session, clock_now_us(), &client->outbox);
     flush(client);
     say_why_waiting(client);
 }
 
 /* --- the second thread --------------------------------------------------------------------- */
+
+/* The job has ended, and the trainer has not come to hear it. */
+static void check_stuck(struct client *client)
+{
+    if (!session_is_over(client->session) || client->for_trainer.count == 0 ||
+        client->options.stuck == NULL)
+        return;
+    if (client->over_us == 0)
+        client->over_us = clock_now_us();
+    if (clock_now_us() - client->over_us > STUCK_US)
+        client->options.stuck(session_exit_code(client->session),
+                              session_exit_reason(client->session));
+}
 
 /* While the trainer waits for work it drives itself, so that an answer reaches it without another
  * thread being woken in between. While it computes, this thread does: nothing is urgent then, but
@@ -218,6 +315,7 @@ static void *heart_run(void *argument)
         if (pthread_mutex_trylock(&client->lock) != 0)
             continue; /* The trainer drives. */
         drive(client);
+        check_stuck(client);
         pthread_mutex_unlock(&client->lock);
     }
     return NULL;
@@ -251,6 +349,7 @@ static enum status make_session(struct client *client)
         .parameters = client->parameters,
         .start_timeout = client->options.start_timeout,
         .worker_timeout = client->options.worker_timeout,
+        .recovery_timeout = client->options.recovery_timeout,
         .progress_timeout = client->options.progress_timeout,
     };
     memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
@@ -269,6 +368,7 @@ enum status client_open(struct client **client, const struct client_options *opt
     c->options = *options;
     const struct job *job = options->job;
     c->said_us = clock_now_us();
+    score_duty_init(&c->duty, job);
     c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (c->doorbell < 0) {
         free(c);
@@ -313,7 +413,7 @@ void client_close(struct client **client)
         if (c->servers != NULL)
             c->options.transport->operations->close(&c->servers[i], LAST_WORDS_MS);
         if (c->pending != NULL)
-            outbox_free(&c->pending[i]);
+            outbox_free(&c->pending[i].items);
     }
     session_destroy(&c->session);
     outbox_free(&c->outbox);
@@ -361,6 +461,7 @@ static void take(struct client *client, struct packet *packet)
         drive(client);
     }
     client->view = session_parameters(client->session);
+    client->apart = session_apart(client->session);
     pthread_mutex_unlock(&client->lock);
     *packet = item.packet;
 }
@@ -392,6 +493,19 @@ static bool all_share(struct client *client)
     return all;
 }
 
+static void take_work(struct client *client, const struct message *message, struct work *work)
+{
+    client->gradients_out = 0;
+    *work = (struct work){
+        .enough = message->work.enough,
+        .step = message->work.batch,
+        .started = client->start.step,
+        .members = client->start.members,
+        .position = client->start.position,
+    };
+    work->scored = score_duty_due(&client->duty, work->step, work->enough, &work->after);
+}
+
 enum status client_next(struct client *client, struct work *work)
 {
     struct packet packet;
@@ -400,6 +514,7 @@ enum status client_next(struct client *client, struct work *work)
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
+            score_duty_start(&client->duty, &client->start, packet.message.generation);
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client)) {
@@ -408,14 +523,7 @@ enum status client_next(struct client *client, struct work *work)
                             "it is on another host, another user's, or has --transport tcp");
                 return STATUS_LOST;
             }
-            client->gradients_out = 0;
-            *work = (struct work){
-                .enough = packet.message.work.enough,
-                .step = packet.message.work.batch,
-                .started = client->start.step,
-                .members = client->start.members,
-                .position = client->start.position,
-            };
+            take_work(client, &packet.message, work);
             return STATUS_OK;
         case MESSAGE_FINISHED:
             note_end(client, &packet.message);
@@ -439,18 +547,19 @@ static struct frame *lend_gradient(struct client *client, uint32_t slot)
     return frame;
 }
 
-/* As soon as memory is shared, gradients are written there. */
+/* As soon as memory is shared, gradients are written there; but not over what a server may hold. */
 static void move_gradients(struct client *client)
 {
     const struct transport_operations *operations = client->options.transport->operations;
     if (operations->attached == NULL || client->options.job->server_count > 1)
         return;
     pthread_mutex_lock(&client->lock);
-    bool shared = operations->attached(client->servers[0]);
+    bool shared = operations->attached(client->servers[0]) && !client->apart;
     pthread_mutex_unlock(&client->lock);
-    if (shared == client->gradients_shared)
+    if (shared == client->gradients_shared && client->gradients_of == client->asked[0])
         return;
     client->gradients_shared = shared;
+    client->gradients_of = client->asked[0];
     while (client->gradient_count > 0)
         frame_release(client->gradients[--client->gradient_count]);
 }
@@ -481,28 +590,28 @@ struct frame *client_gradient(struct client *client)
 
 void client_push(struct client *client, const struct push *push, struct frame *gradient)
 {
-    /* The report first, so that the score is known when the step is. */
-    if (gradient != NULL) {
-        struct packet report = {.message.kind = MESSAGE_REPORT};
-        report.message.report = (struct message_report){
-            .step = push->step,
-            .node = push->node,
-            .loss = push->score.loss,
-            .correct = push->score.correct,
-            .examples = push->score.examples,
-            .compute_us = push->compute_us,
-        };
-        tell(client, &report);
-        frame_retain(gradient);
-    }
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
-    packet.message.exchange = (struct message_exchange){
+    struct message_exchange *exchange = &packet.message.exchange;
+    *exchange = (struct message_exchange){
         .step = push->step,
         .gradient = gradient != NULL,
+        .skip = push->bad,
         .node = push->node,
         .examples = push->examples,
         .want = push->last,
+        .has_report = gradient != NULL || push->bad,
     };
+    exchange->report = (struct message_report){
+        .step = push->step,
+        .node = push->node,
+        .loss = push->score.loss,
+        .correct = push->score.correct,
+        .examples = push->score.examples,
+        .compute_us = push->compute_us,
+        .bad = push->bad,
+    };
+    if (gradient != NULL)
+        frame_retain(gradient);
     tell(client, &packet);
 }
 
@@ -535,7 +644,6 @@ void client_done(struct client *client)
 {
     struct packet packet = {.message.kind = MESSAGE_DONE};
     tell(client, &packet);
-    wait_for_end(client);
 }
 
 void client_fail(struct client *client, int exit_code, const char *reason)
@@ -550,6 +658,12 @@ void client_fail(struct client *client, int exit_code, const char *reason)
 void client_request_stop(struct client *client, int exit_code)
 {
     atomic_store(&client->stop_code, exit_code);
+    eventfd_write(client->doorbell, 1);
+}
+
+void client_request_leave(struct client *client)
+{
+    atomic_store(&client->leave, true);
     eventfd_write(client->doorbell, 1);
 }
 

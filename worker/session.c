@@ -1,65 +1,81 @@
 #include "worker/session.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/pages.h"
+#include "worker/announcements.h"
+#include "worker/exchange.h"
+#include "worker/lease_book.h"
+#include "worker/sender.h"
 
 #define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
 #define JOIN_INTERVAL_US 64000u /* ... up to this. */
 #define PATIENCE_MS      100
-#define PING_INTERVAL_US 1000000u
-#define HELD_MAX         4    /* Batches held on lease; more than the coordinator gives. */
-#define TAKEN_WINDOW     4096 /* Batches under way in the whole job are fewer. */
+#define PING_INTERVAL_US 500000u
+#define GAP_US           1000000u /* Between ticks: longer, and this process was stopped. */
+#define ROUNDS_AT_ONCE   3        /* Of asking for the newest; later ones are ... */
+#define ROUND_US         20000u   /* ... so far apart. */
+#define GRACE_SECONDS    5        /* For server 0, whose reasons are better, to be first. */
+#define SAY_WHY_US       5000000u /* A wait of this length is worth a line. */
 
-enum state {
-    JOINING,   /* Until WELCOME. */
-    GATHERED,  /* Until START. */
-    PULLING,   /* Chunks are on their way; the parameters are the session's. */
-    COMPUTING, /* The parameters are the trainer's. */
-    LEAVING,   /* DONE is said. */
+enum stage {
+    JOINING,  /* Until WELCOME, also when server 0 knows this worker no more. */
+    GATHERED, /* Until START. */
+    STARTED,
     OVER,
 };
 
-struct wanted {
-    uint64_t request;    /* 0: nothing is under way. */
-    uint64_t version;    /* Held. */
-    struct frame *stays; /* Its values where the server wrote them, or NULL: they were copied. */
-};
+enum trainer { IDLE, BUSY, DONE };
 
 struct session {
     struct session_options options;
-    enum state state;
+    enum stage stage;
+    enum trainer trainer;
+    struct sender sender;
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     uint8_t job_digest[DIGEST_BYTES];
-    uint64_t run_id, generation, next_request;
-    uint64_t *shard_elements; /* [server_count] */
-    struct wanted *chunks;    /* [chunk_count] */
-    uint32_t under_way;       /* Chunks whose values are on their way. */
-    uint32_t pushed;          /* Gradients of this step so far. */
-    const float *view;        /* [elements] the parameters held. */
-    uint64_t step;            /* Sync: version held or being pulled. */
+    struct exchange exchange;
+    struct lease_book leases; /* Async. */
+    struct announcements announcements;
+
+    /* What server 0 has said. */
+    struct message_start start; /* Of this generation; assignment 0: none yet. */
+    bool ever_started;
+    bool rejoined;             /* Welcomed again since the last START. */
+    uint64_t welcomed_request; /* The last number used before the latest WELCOME. */
     uint64_t stop_step;
-    uint64_t held[HELD_MAX]; /* Async: batches to compute, in order. */
-    uint32_t held_count;
-    uint64_t taken[TAKEN_WINDOW / 64]; /* Async: bits of batches below taken_end ever taken. */
-    uint64_t taken_end;
-    uint64_t batch; /* Async: the one being computed or exchanged; UINT64_MAX for none. */
-    bool enough;
-    uint64_t staleness; /* Of the gradient under way: its stalest chunk. */
-    bool has_staleness;
-    uint32_t held_us; /* Longest wait at a barrier among the answers of this exchange. */
-    uint64_t exchange_us, wait_us; /* Of the last exchange, for the next report. */
-    bool exchanged;                /* The exchange under way pushed a gradient. */
-    uint64_t started_us, state_us, heard_us, joined_us, pinged_us, exchange_began_us, waited_us;
-    uint64_t join_interval_us;      /* 0: JOIN has not been sent. */
     char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
+
+    /* The trainer's side. */
+    bool start_told;               /* The trainer has heard of `start`. */
+    uint32_t told_assignment;      /* Of the START it has heard last. */
+    uint64_t work_generation;      /* In which WORK was given. */
+    bool abandoned;                /* START came since: the trainer finishes for others' sake. */
+    bool have_parameters;          /* Of `step`, since the latest START. */
+    uint64_t step;                 /* Sync: version held or asked for. Async: latest batch. */
+    uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
+    uint32_t rounds;               /* Of asking for the newest, since the last success. */
+    uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
+    bool exchanged, has_staleness; /* The exchange under way, the last one pushed a gradient. */
+    uint64_t staleness, exchange_us, wait_us; /* Of the last exchange, for the next report. */
+
+    /* Since when. */
+    uint64_t started_us; /* This process. */
+    uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
+    uint64_t busy_us;    /* The trainer computes this one gradient or score. */
+    uint64_t heard_us;   /* Server 0. */
+    uint64_t ticked_us;
+    uint64_t joined_us, join_interval_us; /* JOIN was said; 0: it has not been. */
+    uint64_t pinged_us;
+    bool unheard_said;
+
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
+    bool finished; /* By FINISHED, so that BYE is owed. */
 };
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -72,51 +88,46 @@ enum status session_create(struct session **session, const struct session_option
     if (s == NULL)
         return STATUS_MEMORY;
     s->options = *options;
-    s->batch = UINT64_MAX;
+    s->sender = (struct sender){.worker = options->worker, .incarnation = options->incarnation};
     s->stop_step = options->job->steps;
-    s->view = options->parameters;
-    s->started_us = s->state_us = s->heard_us = s->waited_us = now_us;
-    s->chunks = calloc(options->partition->chunk_count, sizeof *s->chunks);
-    s->shard_elements = calloc(options->job->server_count, sizeof *s->shard_elements);
-    for (uint32_t i = 0; s->shard_elements != NULL && i < options->job->server_count; i++)
-        s->shard_elements[i] = partition_server_bytes(options->partition, i) / sizeof(float);
-    enum status status = job_encode(options->job, &s->job_bytes, &s->job_size);
+    s->started_us = s->waiting_us = s->heard_us = s->ticked_us = now_us;
+    lease_book_init(&s->leases, options->job);
+    enum status status =
+        exchange_init(&s->exchange, options->job, options->partition, options->parameters);
+    if (status == STATUS_OK)
+        status = job_encode(options->job, &s->job_bytes, &s->job_size);
     if (status == STATUS_OK)
         status = job_digest(options->job, s->job_digest);
-    if (s->chunks == NULL || s->shard_elements == NULL || status != STATUS_OK) {
-        session_destroy(session);
-        return STATUS_MEMORY;
-    }
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    session_destroy(session);
+    return STATUS_MEMORY;
 }
 
 void session_destroy(struct session **session)
 {
     if (*session == NULL)
         return;
-    for (uint32_t i = 0; (*session)->chunks && i < (*session)->options.partition->chunk_count; i++)
-        frame_release((*session)->chunks[i].stays);
+    if ((*session)->exchange.chunks != NULL)
+        exchange_free(&(*session)->exchange);
     free((*session)->job_bytes);
-    free((*session)->chunks);
-    free((*session)->shard_elements);
     free(*session);
     *session = NULL;
 }
 
-const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
-{
-    *seconds = (double)(now_us - session->started_us) * 1e-6;
-    return session->state == JOINING || session->state == GATHERED ? session->waiting : NULL;
-}
-
 const float *session_parameters(const struct session *session)
 {
-    return session->view;
+    return session->exchange.view;
+}
+
+bool session_apart(const struct session *session)
+{
+    return session->exchange.apart;
 }
 
 bool session_is_over(const struct session *session)
 {
-    return session->state == OVER;
+    return session->stage == OVER;
 }
 
 int session_exit_code(const struct session *session)
@@ -129,60 +140,153 @@ const char *session_exit_reason(const struct session *session)
     return session->reason;
 }
 
-static void enter(struct session *s, enum state state, uint64_t now_us)
+const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
 {
-    s->state = state;
-    s->state_us = now_us;
-}
-
-static struct packet *send_to(struct session *s, uint32_t server, enum message_kind kind,
-                              struct outbox *outbox)
-{
-    struct packet *packet = outbox_add_to(outbox, TO_SERVER, server, kind);
-    struct message *message = &packet->message;
-    message->role = ROLE_WORKER;
-    message->index = s->options.worker;
-    message->incarnation = s->options.incarnation;
-    message->run_id = s->run_id;
-    message->generation = s->generation;
-    message->request = ++s->next_request;
-    return packet;
+    const struct session *s = session;
+    uint64_t since_us = s->ever_started ? s->waiting_us : s->started_us;
+    *seconds = (double)(now_us - since_us) * 1e-6;
+    if (s->stage == JOINING || s->stage == GATHERED)
+        return s->waiting;
+    bool waits = s->stage == STARTED && s->trainer != BUSY && now_us - since_us >= SAY_WHY_US;
+    return waits && s->waiting[0] != '\0' ? s->waiting : NULL;
 }
 
 /* Over for this worker; the trainer is told so that it lets go. */
-static void end(struct session *s, int exit_code, const char *reason, uint64_t now_us,
-                struct outbox *outbox)
+static void end(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
 {
-    if (s->state == OVER)
+    if (s->stage == OVER)
         return;
-    enter(s, OVER, now_us);
+    s->stage = OVER;
     s->exit_code = exit_code;
     snprintf(s->reason, sizeof s->reason, "%s", reason);
+    exchange_forget(&s->exchange);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
     packet->message.stop.exit_code = (uint32_t)exit_code;
     snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
 }
 
-/* This worker failed: everybody should know why. */
-static void fail(struct session *s, int exit_code, const char *reason, uint64_t now_us,
-                 struct outbox *outbox)
+/* This worker failed in a way that others would too: everybody should know why. */
+static void fail(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
 {
-    if (s->state == OVER)
+    if (s->stage == OVER)
         return;
-    struct packet *packet = send_to(s, 0, MESSAGE_STOP, outbox);
-    packet->message.stop.exit_code = (uint32_t)exit_code;
-    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
-    end(s, exit_code, reason, now_us, outbox);
+    struct message *message = &sender_add(&s->sender, 0, MESSAGE_STOP, outbox)->message;
+    message->stop.exit_code = (uint32_t)exit_code;
+    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    end(s, exit_code, reason, outbox);
+}
+
+/* --- giving work --------------------------------------------------------------------------- */
+
+static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    if (!s->start_told) {
+        struct packet *start = outbox_add(outbox, TO_TRAINER, MESSAGE_START);
+        start->message.generation = s->sender.generation;
+        start->message.start = s->start;
+        s->start_told = true;
+        s->told_assignment = s->start.assignment;
+    }
+    struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_WORK);
+    packet->message.work.enough = enough;
+    packet->message.work.batch = step;
+    s->exchange.apart = step < s->apart_below;
+    s->work_generation = s->sender.generation;
+    s->abandoned = false;
+    s->trainer = BUSY;
+    s->busy_us = now_us;
+    if (!enough)
+        s->step = step;
+}
+
+static bool trainer_waits(const struct session *s)
+{
+    return s->trainer == IDLE || (s->trainer == DONE && s->leases.held_count > 0);
+}
+
+/* All parameters are here: go on with the next step or batch, if there is one. */
+static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t batch;
+    if (!s->have_parameters || !trainer_waits(s) || s->exchange.under_way > 0)
+        return;
+    announcements_forget_done(&s->announcements);
+    if (s->options.job->mode == MODE_SYNC)
+        hand_to_trainer(s, s->step, s->step >= s->stop_step, now_us, outbox);
+    else if (lease_book_next(&s->leases, &batch))
+        hand_to_trainer(s, batch, false, now_us, outbox);
+    else if (s->leases.enough)
+        hand_to_trainer(s, s->stop_step, true, now_us, outbox);
+    /* Else WORK will come. */
+}
+
+static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->ask_at_us = 0;
+    s->exchanged = false;
+    exchange_ask_newest(&s->exchange, &s->sender, now_us, outbox);
+}
+
+/* The trainer waits and holds nothing that is of use: begin from where everybody is. What others
+ * have made meanwhile this worker did not owe. */
+static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    exchange_forget(&s->exchange);
+    s->have_parameters = false;
+    s->waiting_us = s->rounds == 0 ? now_us : s->waiting_us;
+    if (++s->rounds <= ROUNDS_AT_ONCE)
+        ask_newest(s, now_us, outbox);
+    else
+        s->ask_at_us = now_us + ROUND_US;
+}
+
+static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->rounds = 0;
+    s->trainer = IDLE;
+    s->abandoned = false;
+    s->busy_us = now_us;
+    if (s->options.job->mode == MODE_ASYNC)
+        lease_book_ask(&s->leases, &s->sender, now_us, outbox);
+    join_flow(s, now_us, outbox);
+}
+
+static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = &s->exchange;
+    uint64_t took = now_us - x->began_us;
+    s->wait_us = x->held_us < took ? x->held_us : took;
+    s->exchange_us = took - s->wait_us;
+    s->has_staleness = s->exchanged; /* 0 in sync mode. */
+    s->staleness = x->staleness;
+    s->have_parameters = true;
+    s->rounds = 0;
+    s->waiting_us = now_us;
+    if (s->options.job->mode == MODE_SYNC)
+        s->step = x->version;
+    else if (s->leases.current != UINT64_MAX)
+        lease_book_finish(&s->leases, &s->sender, now_us, outbox);
+    go_on(s, now_us, outbox);
 }
 
 /* --- joining ------------------------------------------------------------------------------- */
+
+/* Whoever joins is nobody's member: only the run counts. */
+static struct message *add_stranger(struct session *s, enum message_kind kind,
+                                    struct outbox *outbox)
+{
+    struct message *message = &sender_add(&s->sender, 0, kind, outbox)->message;
+    message->generation = message->ticket = 0;
+    return message;
+}
 
 static void join(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t next_us = s->join_interval_us == 0 ? JOIN_FIRST_US : 2 * s->join_interval_us;
     s->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
     s->joined_us = now_us;
-    struct message_join *message = &send_to(s, 0, MESSAGE_JOIN, outbox)->message.join;
+    struct message_join *message = &add_stranger(s, MESSAGE_JOIN, outbox)->join;
     message->version_min = PROTOCOL_VERSION_MIN;
     message->version_max = PROTOCOL_VERSION_MAX;
     memcpy(message->job_digest, s->job_digest, DIGEST_BYTES);
@@ -195,270 +299,231 @@ static void send_declaration(struct session *s, struct outbox *outbox)
 {
     struct message_job_page page;
     for (uint32_t i = 0; pages_cut(s->job_bytes, s->job_size, i, &page); i++)
-        send_to(s, 0, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
+        add_stranger(s, MESSAGE_JOB_PAGE, outbox)->job_page = page;
 }
 
-/* --- exchanging ---------------------------------------------------------------------------- */
-
-/* Ask every chunk's server, with this node's gradient or without. */
-static void exchange_all(struct session *s, const struct message_exchange *what,
-                         struct frame *gradient, uint64_t now_us, struct outbox *outbox)
+/* Nothing of the generation before counts any more, but what the trainer is computing: it is left
+ * to finish, for nothing. */
+static void adopt_generation(struct session *s, uint64_t generation, uint64_t now_us)
 {
-    const struct partition *partition = s->options.partition;
-    for (uint32_t i = 0; i < partition->chunk_count; i++) {
-        const struct chunk_range *range = &partition->chunks[i];
-        struct frame *slice = NULL;
-        if (gradient != NULL) {
-            slice =
-                frame_slice(gradient, range->first * sizeof(float), range->count * sizeof(float));
-            if (slice == NULL) {
-                fail(s, EXIT_TRAINING_FAILED, "out of memory for a gradient", now_us, outbox);
-                return;
-            }
-        }
-        struct packet *packet = send_to(s, range->server, MESSAGE_EXCHANGE, outbox);
-        packet->message.exchange = *what;
-        packet->message.exchange.chunk = i;
-        if (s->options.job->mode == MODE_ASYNC)
-            packet->message.exchange.base_version = s->chunks[i].version;
-        packet->payload = slice;
-        /* Gradients of one step lie beside each other until all are used. */
-        packet->place =
-            (s->pushed * s->shard_elements[range->server] + range->place) * sizeof(float);
-        if (what->want) {
-            s->chunks[i].request = packet->message.request;
-            frame_release(s->chunks[i].stays);
-            s->chunks[i].stays = NULL;
-        }
-    }
-    s->pushed++;
-    if (!what->want)
+    if (generation == s->sender.generation)
         return;
-    s->pushed = 0;
-    s->under_way = partition->chunk_count;
-    s->exchange_began_us = now_us;
-    s->held_us = 0;
-    s->staleness = 0;
-    s->exchanged = gradient != NULL;
-    enter(s, PULLING, now_us);
+    s->sender.generation = generation;
+    s->start.assignment = 0;
+    s->stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
+    s->apart_below = 0;
+    s->ask_at_us = 0;
+    s->have_parameters = false;
+    s->waiting_us = now_us;
+    exchange_forget(&s->exchange);
+    lease_book_forget(&s->leases);
+    announcements_forget_scores(&s->announcements);
+    announcements_forget_done(&s->announcements);
+    if (s->trainer == DONE)
+        s->trainer = IDLE;
+    if (s->trainer == BUSY)
+        s->abandoned = true;
 }
 
-static void lease(struct session *s, bool finished, uint64_t batch, struct outbox *outbox)
+static bool is_later(const struct session *s, uint64_t generation, uint64_t ticket)
 {
-    struct message *message = &send_to(s, 0, MESSAGE_LEASE, outbox)->message;
-    message->lease.finished = finished;
-    message->lease.batch = batch;
-}
-
-static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint64_t now_us,
-                            struct outbox *outbox)
-{
-    struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_WORK);
-    packet->message.work.enough = enough;
-    packet->message.work.batch = step;
-    enter(s, COMPUTING, now_us);
-}
-
-/* All parameters are here: go on with the next step or batch, if there is one. */
-static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    if (s->state != PULLING || s->under_way > 0)
-        return;
-    if (s->options.job->mode == MODE_SYNC) {
-        hand_to_trainer(s, s->step, s->step >= s->stop_step, now_us, outbox);
-    } else if (s->held_count > 0) {
-        s->batch = s->held[0];
-        memmove(s->held, s->held + 1, --s->held_count * sizeof *s->held);
-        hand_to_trainer(s, s->batch, false, now_us, outbox);
-    } else if (s->enough) {
-        hand_to_trainer(s, s->stop_step, true, now_us, outbox);
-    } /* Else WORK will come. */
+    return generation > s->sender.generation ||
+           (generation == s->sender.generation && ticket > s->sender.ticket);
 }
 
 static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
 {
-    if (s->state != JOINING)
-        return;
-    s->run_id = message->run_id;
-    s->generation = message->generation;
+    uint64_t ticket = message->welcome.ticket;
+    bool same = message->generation == s->sender.generation && ticket == s->sender.ticket;
+    if ((s->sender.run_id != 0 && message->run_id != s->sender.run_id) ||
+        (!is_later(s, message->generation, ticket) && !(s->stage == JOINING && same)))
+        return; /* Of an admission before. */
+    s->sender.run_id = message->run_id;
+    s->sender.ticket = ticket;
+    adopt_generation(s, message->generation, now_us);
+    s->stage = s->start.assignment == 0 ? GATHERED : STARTED;
+    s->rejoined = true;
+    s->welcomed_request = s->sender.last_request;
+    s->waiting_us = now_us;
+    s->pinged_us = 0; /* Server 0 is to see at once which START is missing. */
     snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
-    enter(s, GATHERED, now_us);
 }
 
-/* All values are here. Those of one server with shared memory lie there as the parameter space
- * does, and are used where they are; else what was left in place is copied together. */
-static void settle_values(struct session *s)
+/* Server 0 does not know this worker, or not any more. */
+static void join_again(struct session *s, const struct message *message, uint64_t now_us,
+                       struct outbox *outbox)
 {
-    const struct partition *partition = s->options.partition;
-    const float *base = s->chunks[0].stays != NULL ? s->chunks[0].stays->data : NULL;
-    bool whole = base != NULL;
-    for (uint32_t i = 0; i < partition->chunk_count && whole; i++)
-        whole = s->chunks[i].stays != NULL &&
-                (const float *)s->chunks[i].stays->data == base + partition->chunks[i].first;
-    s->view = whole ? base : s->options.parameters;
-    for (uint32_t i = 0; i < partition->chunk_count && !whole; i++)
-        if (s->chunks[i].stays != NULL)
-            memcpy(s->options.parameters + partition->chunks[i].first, s->chunks[i].stays->data,
-                   s->chunks[i].stays->bytes);
+    if (s->stage == JOINING || (message->request != 0 && message->request <= s->welcomed_request))
+        return; /* Said of an admission before. */
+    outbox_log(outbox, "joining again: %s", message->refused.text);
+    s->stage = JOINING;
+    s->join_interval_us = 0;
+    s->waiting_us = now_us;
+    snprintf(s->waiting, sizeof s->waiting, "joining again");
 }
 
-static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
+/* Whether a START changes nothing for an async worker but who else is there: its batches stay its
+ * own, and it goes on. */
+static bool only_members_change(const struct session *s, const struct message *message)
 {
-    uint64_t took = now_us - s->exchange_began_us;
-    s->wait_us = s->held_us < took ? s->held_us : took;
-    s->exchange_us = took - s->wait_us;
-    s->has_staleness = s->exchanged; /* 0 in sync mode. */
-    settle_values(s);
-    if (s->options.job->mode == MODE_ASYNC && s->batch != UINT64_MAX) {
-        lease(s, true, s->batch, outbox);
-        s->batch = UINT64_MAX;
-    }
-    go_on(s, now_us, outbox);
+    return s->options.job->mode == MODE_ASYNC && s->stage == STARTED && !s->rejoined &&
+           s->trainer != DONE && message->generation == s->sender.generation;
 }
 
-/* Whoever is started has been welcomed, even if the WELCOME is late. */
+/* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
+ * when a PING shows that it is missing. */
 static void handle_start(struct session *s, const struct message *message, uint64_t now_us,
                          struct outbox *outbox)
 {
     const struct message_start *start = &message->start;
-    if (s->state == JOINING)
-        handle_welcome(s, message, now_us);
-    if (s->state != GATHERED)
+    uint64_t pushed;
+    bool same = message->generation == s->sender.generation;
+    if (s->stage == JOINING || message->generation < s->sender.generation ||
+        (same && start->assignment <= s->start.assignment))
         return;
-    s->step = start->step;
-    if (start->stop_step < s->stop_step) /* Else WORK has come before and named an earlier one. */
+    bool light = only_members_change(s, message);
+    if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
+        s->apart_below = pushed + 1;
+    adopt_generation(s, message->generation, now_us);
+    /* In one generation it only falls, and some server 0's RESULT may have been faster. */
+    if (!same || !s->ever_started || start->stop_step < s->stop_step)
         s->stop_step = start->stop_step;
-    outbox_add(outbox, TO_TRAINER, MESSAGE_START)->message.start = *start;
-    if (s->options.job->mode == MODE_ASYNC)
-        lease(s, false, 0, outbox);
-    struct message_exchange pull = {.step = start->step,
-                                    .base_version = start->step,
-                                    .want = true,
-                                    .want_version = start->step};
-    exchange_all(s, &pull, NULL, now_us, outbox);
+    s->start = *start;
+    s->start_told = false;
+    s->stage = STARTED;
+    s->ever_started = true;
+    s->rejoined = false;
+    s->waiting_us = now_us;
+    s->waiting[0] = '\0';
+    if (light)
+        return;
+    lease_book_forget(&s->leases);
+    announcements_forget_done(&s->announcements);
+    exchange_forget(&s->exchange);
+    s->ask_at_us = 0;
+    s->have_parameters = false;
+    s->abandoned = s->trainer == BUSY;
+    if (s->trainer != BUSY)
+        begin_anew(s, now_us, outbox);
 }
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-static void take_values(struct session *s, const struct packet *packet)
+static void follow(struct session *s, enum exchange_outcome outcome, uint64_t now_us,
+                   struct outbox *outbox)
 {
-    const struct message_result *result = &packet->message.result;
-    const struct chunk_range *range = &s->options.partition->chunks[result->chunk];
-    struct wanted *wanted = &s->chunks[result->chunk];
-    if (packet->payload->stays)
-        wanted->stays = frame_retain(packet->payload);
-    else
-        memcpy(s->options.parameters + range->first, packet->payload->data, packet->payload->bytes);
-    wanted->version = result->version;
+    switch (outcome) {
+    case EXCHANGE_COMPLETE:
+        exchange_complete(s, now_us, outbox);
+        break;
+    case EXCHANGE_MISSED:
+        join_flow(s, now_us, outbox);
+        break;
+    case EXCHANGE_REJECTED:
+        fail(s, EXIT_TRAINING_FAILED, "a server rejected a gradient as not finite or out of place",
+             outbox);
+        break;
+    case EXCHANGE_MEMORY:
+        fail(s, EXIT_TRAINING_FAILED, "out of memory for a gradient", outbox);
+        break;
+    default:
+        break;
+    }
 }
 
 static void handle_result(struct session *s, uint32_t server, const struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
 {
-    const struct message_result *result = &packet->message.result;
-    const struct partition *partition = s->options.partition;
-    if (result->verdict == VERDICT_REJECTED) {
-        fail(s, EXIT_TRAINING_FAILED, "a server rejected a gradient as not finite or out of place",
-             now_us, outbox);
+    if (packet->message.generation != s->sender.generation)
         return;
-    }
-    if (result->chunk >= partition->chunk_count ||
-        partition->chunks[result->chunk].server != server || !result->parameters ||
-        packet->payload == NULL ||
-        packet->payload->bytes != partition->chunks[result->chunk].count * sizeof(float))
-        return; /* A receipt for a push, or nothing we asked for. */
-    struct wanted *wanted = &s->chunks[result->chunk];
-    if (s->state != PULLING || wanted->request == 0 || wanted->request != packet->message.request)
-        return; /* Repeated, or of an exchange that is over. */
-    if (s->options.job->mode == MODE_SYNC && result->version != s->step)
-        return;
-    wanted->request = 0;
-    take_values(s, packet);
-    if (server == 0 && result->stop_step < s->stop_step)
-        s->stop_step = result->stop_step;
-    if (result->held_us > s->held_us)
-        s->held_us = result->held_us;
-    if (result->staleness > s->staleness)
-        s->staleness = result->staleness;
-    if (--s->under_way == 0)
-        exchange_complete(s, now_us, outbox);
+    /* What other servers say of the end is not meant for workers. */
+    if (server == 0 && packet->message.result.stop_step < s->stop_step)
+        s->stop_step = packet->message.result.stop_step;
+    follow(s, exchange_take_result(&s->exchange, &s->sender, server, packet, now_us, outbox),
+           now_us, outbox);
 }
 
-/* The version asked for is gone. Steps are made without this worker only while it has no leaves in
- * them, so it has missed nothing that it owes: it goes on from where the others are. */
-static void handle_moved_on(struct session *s, const struct message *message, uint64_t now_us,
-                            struct outbox *outbox)
+static void handle_receipt(struct session *s, uint32_t server, const struct message *message,
+                           uint64_t now_us, struct outbox *outbox)
 {
-    uint32_t chunk = message->moved_on.chunk;
-    if (s->state != PULLING || chunk >= s->options.partition->chunk_count ||
-        s->chunks[chunk].request == 0 || s->chunks[chunk].request != message->request ||
-        message->moved_on.version <= s->step)
-        return; /* An answer to a repeated request, or to one of an exchange that is over. */
-    s->step = message->moved_on.version;
-    struct message_exchange pull = {
-        .step = s->step, .base_version = s->step, .want = true, .want_version = s->step};
-    exchange_all(s, &pull, NULL, now_us, outbox);
+    if (message->generation == s->sender.generation)
+        follow(s, exchange_take_receipt(&s->exchange, &s->sender, server, message, now_us, outbox),
+               now_us, outbox);
 }
 
-static int refusal_exit_code(enum refusal reason)
+static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
+                            uint64_t now_us, struct outbox *outbox)
 {
-    switch (reason) {
-    case REFUSAL_RUN:
-        return EXIT_CLUSTER_LOST;
-    case REFUSAL_MALFORMED:
-        return EXIT_TRAINING_FAILED;
-    default:
-        return EXIT_MISMATCH;
-    }
-}
-
-/* Note that this worker has taken the batch; false when it had before. A repeated WORK can come
- * long after its batch is done, and would take the place of one that is not. */
-static bool take_once(struct session *s, uint64_t batch)
-{
-    if (batch + TAKEN_WINDOW < s->taken_end)
-        return false;
-    if (batch >= s->taken_end + TAKEN_WINDOW) {
-        memset(s->taken, 0, sizeof s->taken);
-        s->taken_end = batch;
-    }
-    for (; s->taken_end <= batch; s->taken_end++)
-        s->taken[s->taken_end % TAKEN_WINDOW / 64] &= ~((uint64_t)1 << (s->taken_end % 64));
-    uint64_t *word = &s->taken[batch % TAKEN_WINDOW / 64], bit = (uint64_t)1 << (batch % 64);
-    bool fresh = (*word & bit) == 0;
-    *word |= bit;
-    return fresh;
+    if (message->generation == s->sender.generation)
+        follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
 }
 
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
-    uint64_t batch = message->work.batch;
-    if (message->work.enough) {
-        s->enough = true;
-        if (batch < s->stop_step)
-            s->stop_step = batch;
-    } else if (s->held_count < HELD_MAX && batch < s->options.job->steps && take_once(s, batch)) {
-        s->held[s->held_count++] = batch;
-    }
+    if (message->generation != s->sender.generation || s->options.job->mode != MODE_ASYNC)
+        return;
+    if (message->work.enough && message->work.batch < s->stop_step)
+        s->stop_step = message->work.batch;
+    lease_book_work(&s->leases, &s->sender, message, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
-void session_handle_server(struct session *session, uint32_t server, struct packet *packet,
+static int refusal_exit_code(const struct session *s, enum refusal reason)
+{
+    switch (reason) {
+    case REFUSAL_RUN:
+        return EXIT_CLUSTER_LOST;
+    case REFUSAL_MEMBER: /* Never admitted, or replaced by another process. */
+        return s->sender.run_id == 0 ? EXIT_MISMATCH : EXIT_CLUSTER_LOST;
+    case REFUSAL_MALFORMED:
+        return EXIT_TRAINING_FAILED;
+    case REFUSAL_KEY:
+        return EXIT_UNAUTHENTICATED;
+    default:
+        return EXIT_MISMATCH;
+    }
+}
+
+static void handle_refused(struct session *s, uint32_t server, const struct message *message,
                            uint64_t now_us, struct outbox *outbox)
 {
-    struct session *s = session;
-    const struct message *message = &packet->message;
-    if (s->state == OVER) {
-        frame_release(packet->payload);
-        packet->payload = NULL;
+    enum refusal reason = message->refused.reason;
+    const char *text = message->refused.text;
+    int exit_code = refusal_exit_code(s, reason);
+    if (server == 0 && reason == REFUSAL_REJOIN)
+        join_again(s, message, now_us, outbox);
+    else if (server == 0) /* It knows why it refused; what another refused it cannot know. */
+        end(s, exit_code, text, outbox);
+    else if (reason != REFUSAL_RUN && reason != REFUSAL_MEMBER && reason != REFUSAL_REJOIN)
+        fail(s, exit_code, text, outbox);
+    /* Else it is server 0's to say who is a member of what. */
+}
+
+static void handle_finished(struct session *s, const struct message *message, struct outbox *outbox)
+{
+    if (s->sender.run_id != 0 && message->run_id != 0 && message->run_id != s->sender.run_id)
         return;
-    }
-    if (server == 0)
-        s->heard_us = now_us;
+    sender_add(&s->sender, 0, MESSAGE_BYE, outbox);
+    s->finished = true;
+    end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
+}
+
+static void note_heard(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (s->unheard_said)
+        outbox_log(outbox, "ps/0 is heard again, after %.1f s",
+                   (double)(now_us - s->heard_us) * 1e-6);
+    s->unheard_said = false;
+    s->heard_us = now_us;
+}
+
+static void handle_from_0(struct session *s, const struct message *message, uint64_t now_us,
+                          struct outbox *outbox)
+{
     switch (message->kind) {
     case MESSAGE_WANT_JOB:
-        if (s->state == JOINING)
+        if (s->stage == JOINING)
             send_declaration(s, outbox);
         break;
     case MESSAGE_WELCOME:
@@ -467,77 +532,186 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     case MESSAGE_START:
         handle_start(s, message, now_us, outbox);
         break;
-    case MESSAGE_RESULT:
-        handle_result(s, server, packet, now_us, outbox);
-        break;
     case MESSAGE_WORK:
         handle_work(s, message, now_us, outbox);
+        break;
+    case MESSAGE_PONG:
+        announcements_heard(&s->announcements, message->request);
+        if (s->stage == STARTED)
+            snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
         break;
     case MESSAGE_WAITING:
         snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
         break;
-    case MESSAGE_MOVED_ON:
-        handle_moved_on(s, message, now_us, outbox);
-        break;
-    case MESSAGE_REFUSED:
-        /* Server 0 knows why it refused; what another refused it cannot know. */
-        if (server == 0)
-            end(s, refusal_exit_code(message->refused.reason), message->refused.text, now_us,
-                outbox);
-        else
-            fail(s, refusal_exit_code(message->refused.reason), message->refused.text, now_us,
-                 outbox);
-        break;
     case MESSAGE_FINISHED:
-        send_to(s, 0, MESSAGE_BYE, outbox);
-        end(s, (int)message->stop.exit_code, message->stop.reason, now_us, outbox);
+        handle_finished(s, message, outbox);
         break;
-    default: /* PONG: hearing it was all. */
+    default:
         break;
     }
+}
+
+void session_handle_server(struct session *session, uint32_t server, struct packet *packet,
+                           uint64_t now_us, struct outbox *outbox)
+{
+    struct session *s = session;
+    const struct message *message = &packet->message;
+    if (s->stage == OVER) {
+        if (s->finished && server == 0 && message->kind == MESSAGE_FINISHED)
+            sender_add(&s->sender, 0, MESSAGE_BYE, outbox); /* The one before was lost. */
+        frame_release(packet->payload);
+        packet->payload = NULL;
+        return;
+    }
+    if (server == 0)
+        note_heard(s, now_us, outbox);
+    switch (message->kind) {
+    case MESSAGE_RESULT:
+        handle_result(s, server, packet, now_us, outbox);
+        break;
+    case MESSAGE_RECEIPT:
+        handle_receipt(s, server, message, now_us, outbox);
+        break;
+    case MESSAGE_MOVED_ON:
+        handle_moved_on(s, server, message, now_us, outbox);
+        break;
+    case MESSAGE_REFUSED:
+        handle_refused(s, server, message, now_us, outbox);
+        break;
+    default:
+        if (server == 0)
+            handle_from_0(s, message, now_us, outbox);
+        break;
+    }
+    if (s->stage != OVER && s->stage != JOINING)
+        announcements_tick(&s->announcements, &s->sender, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }
 
 /* --- from the trainer ---------------------------------------------------------------------- */
 
+static void add_times(struct session *s, struct message_report *report)
+{
+    report->exchange_us = s->exchange_us;
+    report->wait_us = s->wait_us;
+    report->has_staleness = s->has_staleness;
+    report->staleness = s->staleness;
+    s->exchange_us = s->wait_us = s->staleness = 0;
+    s->has_staleness = false;
+}
+
+/* A START has come since WORK was given. In the same generation others may profit from what this
+ * worker was asked for then; what was computed in another one nobody wants. */
+static void finish_abandoned(struct session *s, struct message_exchange *what,
+                             struct frame *gradient, uint64_t now_us, struct outbox *outbox)
+{
+    bool last = what->want, current = s->work_generation == s->sender.generation;
+    enum status status = STATUS_OK;
+    what->want = false;
+    s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
+    if (current && (what->gradient || what->skip))
+        status = exchange_push(&s->exchange, &s->sender, what, gradient, now_us, outbox);
+    if (status != STATUS_OK) {
+        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+        return;
+    }
+    if (current && gradient != NULL && what->step >= s->apart_below)
+        s->apart_below = what->step + 1;
+    if (!last)
+        return;
+    if (s->start.assignment != 0) {
+        begin_anew(s, now_us, outbox);
+    } else {
+        s->trainer = IDLE;
+        s->waiting_us = now_us;
+        exchange_forget(&s->exchange);
+    }
+}
+
 static void trainer_exchange(struct session *s, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
 {
     struct message_exchange what = packet->message.exchange;
-    assert(s->state == COMPUTING);
+    assert(s->trainer == BUSY);
+    s->busy_us = now_us;
+    if (what.has_report)
+        add_times(s, &what.report);
     if (s->options.job->mode == MODE_SYNC) {
         what.base_version = what.step;
         what.want_version = what.step + 1;
-        if (what.want)
+    }
+    if (s->abandoned) {
+        finish_abandoned(s, &what, packet->payload, now_us, outbox);
+        return;
+    }
+    if (what.want) {
+        s->trainer = IDLE;
+        s->waiting_us = now_us;
+        s->waiting[0] = '\0';
+        s->exchanged = packet->payload != NULL;
+        if (s->options.job->mode == MODE_SYNC)
             s->step = what.step + 1;
     }
-    exchange_all(s, &what, packet->payload, now_us, outbox);
+    if (exchange_push(&s->exchange, &s->sender, &what, packet->payload, now_us, outbox) !=
+        STATUS_OK)
+        follow(s, EXCHANGE_MEMORY, now_us, outbox);
 }
 
-static void trainer_report(struct session *s, const struct packet *packet, struct outbox *outbox)
+static void trainer_evaluation(struct session *s, const struct message *message, uint64_t now_us,
+                               struct outbox *outbox)
 {
-    struct packet *out = send_to(s, 0, MESSAGE_REPORT, outbox);
-    out->message.report = packet->message.report;
-    out->message.report.exchange_us = s->exchange_us;
-    out->message.report.wait_us = s->wait_us;
-    out->message.report.has_staleness = s->has_staleness;
-    out->message.report.staleness = s->staleness;
-    s->exchange_us = s->wait_us = 0;
-    s->has_staleness = false;
+    struct message_evaluation evaluation = message->evaluation;
+    s->busy_us = now_us;
+    if (s->work_generation != s->sender.generation)
+        return;
+    evaluation.assignment = s->told_assignment;
+    announcements_score(&s->announcements, &s->sender, &evaluation, now_us, outbox);
 }
 
 static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    struct packet *out = send_to(s, 0, MESSAGE_DONE, outbox);
-    out->message.done = (struct message_done){
-        .step = s->step,
+    assert(s->trainer == BUSY);
+    s->waiting_us = now_us;
+    if (s->abandoned) {
+        struct message_exchange nothing = {.want = true};
+        finish_abandoned(s, &nothing, NULL, now_us, outbox);
+        return;
+    }
+    s->trainer = DONE;
+    struct message_done done = {
+        .step = s->options.job->mode == MODE_SYNC ? s->step : s->stop_step,
         .exchange_us = s->exchange_us,
         .wait_us = s->wait_us,
         .has_staleness = s->has_staleness,
         .staleness = s->staleness,
     };
-    enter(s, LEAVING, now_us);
+    announcements_done(&s->announcements, &done);
+}
+
+static void trainer_stop(struct session *s, const struct message *message, struct outbox *outbox)
+{
+    uint32_t exit_code = message->stop.exit_code;
+    bool clean = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
+    if (s->sender.run_id == 0) {
+        /* Server 0 may have let it in already, and then must tell the others. */
+        sender_add(&s->sender, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
+        end(s, (int)exit_code, "stopped before training started", outbox);
+    } else if (clean) {
+        announcements_stop(&s->announcements, exit_code, message->stop.reason);
+    } else {
+        fail(s, (int)exit_code, message->stop.reason, outbox);
+    }
+}
+
+static void trainer_leave(struct session *s, struct outbox *outbox)
+{
+    if (s->stage == JOINING) {
+        sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
+        end(s, EXIT_DONE, "left the job", outbox);
+    } else {
+        announcements_leave(&s->announcements);
+    }
 }
 
 void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
@@ -545,36 +719,28 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 {
     struct session *s = session;
     const struct message *message = &packet->message;
-    if (s->state != OVER)
+    if (s->stage != OVER)
         switch (message->kind) {
         case MESSAGE_EXCHANGE:
             trainer_exchange(s, packet, now_us, outbox);
             break;
-        case MESSAGE_REPORT:
-            trainer_report(s, packet, outbox);
-            break;
         case MESSAGE_EVALUATION:
-            send_to(s, 0, MESSAGE_EVALUATION, outbox)->message.evaluation = message->evaluation;
+            trainer_evaluation(s, message, now_us, outbox);
             break;
         case MESSAGE_DONE:
             trainer_done(s, now_us, outbox);
             break;
         case MESSAGE_STOP:
-            if (s->state == JOINING) {
-                /* Server 0 may have let it in already, and then must tell the others. */
-                send_to(s, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
-                end(s, (int)message->stop.exit_code, "stopped before training started", now_us,
-                    outbox);
-            } else if (message->stop.exit_code == EXIT_INTERRUPTED ||
-                       message->stop.exit_code == EXIT_TERMINATED) {
-                send_to(s, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
-            } else {
-                fail(s, (int)message->stop.exit_code, message->stop.reason, now_us, outbox);
-            }
+            trainer_stop(s, message, outbox);
+            break;
+        case MESSAGE_LEAVE:
+            trainer_leave(s, outbox);
             break;
         default:
             assert(!"a message that sessions do not take");
         }
+    if (s->stage != OVER && s->stage != JOINING)
+        announcements_tick(&s->announcements, &s->sender, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }
@@ -583,71 +749,137 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 
 static double seconds_since(uint64_t then_us, uint64_t now_us)
 {
-    return (double)(now_us - then_us) * 1e-6;
+    return now_us > then_us ? (double)(now_us - then_us) * 1e-6 : 0;
 }
 
-/* The servers whose answers are missing, for the message. */
-static void list_silent(const struct session *s, char *text, size_t size)
+/* Server 0 gives up first, and tells why; this is for when there is no server 0. */
+static void check_start(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    size_t used = 0;
-    uint32_t last = UINT32_MAX;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < s->options.partition->chunk_count && used + 16 < size; i++) {
-        uint32_t server = s->options.partition->chunks[i].server;
-        if (s->chunks[i].request == 0 || server == last)
-            continue;
-        used += (size_t)snprintf(text + used, size - used, "%sps/%u", used ? ", " : "", server);
-        last = server;
-        if (used > 64)
-            break;
-    }
-}
-
-static void check_deadlines(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    char text[MESSAGE_TEXT_MAX], silent[100];
-    double in_state = seconds_since(s->state_us, now_us);
-    double unheard = seconds_since(s->heard_us, now_us);
-    if ((s->state == JOINING || s->state == GATHERED) &&
-        seconds_since(s->started_us, now_us) > s->options.start_timeout + 5) {
-        /* Server 0 gives up first, and tells why; this is for when there is no server 0. */
-        snprintf(text, sizeof text, "start timed out after %.0f s: %s",
-                 seconds_since(s->started_us, now_us),
-                 s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
-        end(s, EXIT_START_TIMEOUT, text, now_us, outbox);
-    } else if (s->state == JOINING) {
+    char text[MESSAGE_TEXT_MAX];
+    double waited = seconds_since(s->started_us, now_us);
+    if (s->ever_started || waited <= s->options.start_timeout + GRACE_SECONDS)
         return;
-    } else if (unheard > s->options.worker_timeout) {
+    snprintf(text, sizeof text, "start timed out after %.0f s: %.300s", waited,
+             s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
+    end(s, EXIT_START_TIMEOUT, text, outbox);
+}
+
+static void check_server_0(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double unheard = seconds_since(s->heard_us, now_us);
+    double most = s->options.recovery_timeout > s->options.worker_timeout
+                      ? s->options.recovery_timeout
+                      : s->options.worker_timeout;
+    if (s->sender.run_id == 0) /* There is a deadline for the start. */
+        return;
+    if (unheard > most) {
         snprintf(text, sizeof text, "lost ps/0: nothing heard for %.1f s", unheard);
-        end(s, EXIT_CLUSTER_LOST, text, now_us, outbox);
-    } else if (s->state == PULLING && in_state > s->options.progress_timeout) {
-        list_silent(s, silent, sizeof silent);
-        snprintf(text, sizeof text, "no answer from %s for %.0f s",
-                 silent[0] != '\0' ? silent : "ps/0", in_state);
-        fail(s, EXIT_CLUSTER_LOST, text, now_us, outbox);
-    } else if (s->state == COMPUTING && in_state > s->options.progress_timeout) {
-        snprintf(text, sizeof text, "stuck: computing one gradient for %.0f s", in_state);
-        fail(s, EXIT_TRAINING_FAILED, text, now_us, outbox);
-    } else if (s->state == LEAVING && in_state > s->options.progress_timeout) {
-        end(s, EXIT_CLUSTER_LOST, "ps/0 does not end the job", now_us, outbox);
+        end(s, EXIT_CLUSTER_LOST, text, outbox);
+    } else if (unheard > s->options.worker_timeout && !s->unheard_said) {
+        s->unheard_said = true;
+        outbox_warn(outbox, "nothing heard from ps/0 for %.1f s; waiting until it has been %.0f s",
+                    unheard, most);
     }
+}
+
+static void check_exchange(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    uint32_t server = 0;
+    double silence = (double)exchange_silence_us(&s->exchange, now_us, &server) * 1e-6;
+    if (silence <= s->options.recovery_timeout + GRACE_SECONDS)
+        return;
+    snprintf(text, sizeof text, "no answer from ps/%u for %.0f s", server, silence);
+    end(s, EXIT_CLUSTER_LOST, text, outbox);
+}
+
+/* Server 0 is heard, and still nothing comes of it. */
+static void check_waiting(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double waited = seconds_since(s->waiting_us, now_us);
+    if (!s->ever_started || s->trainer == BUSY ||
+        waited <= s->options.progress_timeout + s->options.recovery_timeout)
+        return;
+    snprintf(text, sizeof text, "ps/0 %s, for %.0f s%s%.300s",
+             s->stage == JOINING     ? "does not let this worker in again"
+             : s->trainer == DONE    ? "does not end the job"
+             : s->stage == GATHERED  ? "does not start the job"
+             : s->exchange.under_way ? "lets it go on though the step does not end"
+                                     : "gives no work",
+             waited, s->waiting[0] != '\0' ? ": " : "", s->waiting);
+    end(s, EXIT_CLUSTER_LOST, text, outbox);
+}
+
+/* The others go on without this worker, so they are not told. */
+static void check_trainer(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double busy = seconds_since(s->busy_us, now_us);
+    if (s->trainer != BUSY || busy <= s->options.progress_timeout)
+        return;
+    snprintf(text, sizeof text, "stuck: computing one gradient for %.0f s", busy);
+    end(s, EXIT_TRAINING_FAILED, text, outbox);
+}
+
+/* This process was stopped, or had no processor: nobody was silent meanwhile. */
+static void resume(struct session *s, uint64_t gap_us, uint64_t now_us)
+{
+    s->heard_us = now_us;
+    s->waiting_us += gap_us;
+    s->busy_us += gap_us;
+    exchange_resume(&s->exchange, gap_us, now_us);
+}
+
+static void ping(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->pinged_us = now_us;
+    sender_add(&s->sender, 0, MESSAGE_PING, outbox)->message.ping = (struct message_ping){
+        .step = s->step, .assignment = s->start.assignment, .computing = s->trainer == BUSY};
 }
 
 int session_patience_ms(const struct session *session)
 {
-    return session->state == JOINING ? (int)(session->join_interval_us / 1000) : PATIENCE_MS;
+    return session->stage == JOINING ? (int)(session->join_interval_us / 1000)
+           : session->ask_at_us != 0 ? (int)(ROUND_US / 1000)
+                                     : PATIENCE_MS;
+}
+
+static bool is_idle(const struct session *s)
+{
+    return s->options.job->mode == MODE_ASYNC && s->have_parameters && s->trainer == IDLE &&
+           s->exchange.under_way == 0;
+}
+
+static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (now_us - s->pinged_us >= PING_INTERVAL_US)
+        ping(s, now_us, outbox);
+    if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
+        ask_newest(s, now_us, outbox);
+    s->announcements.stop_known = s->stop_step < s->options.job->steps || s->leases.enough;
+    announcements_tick(&s->announcements, &s->sender, now_us, outbox);
+    lease_book_tick(&s->leases, &s->sender, is_idle(s), now_us, outbox);
+    exchange_tick(&s->exchange, &s->sender, now_us, outbox);
 }
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)
 {
     struct session *s = session;
-    if (s->state == OVER)
+    uint64_t gap_us = now_us - s->ticked_us;
+    s->ticked_us = now_us;
+    if (s->stage == OVER)
         return;
-    if (s->state == JOINING && now_us - s->joined_us >= s->join_interval_us)
+    if (gap_us > GAP_US)
+        resume(s, gap_us, now_us);
+    if (s->stage == JOINING && now_us - s->joined_us >= s->join_interval_us)
         join(s, now_us, outbox);
-    if (s->state != JOINING && now_us - s->pinged_us >= PING_INTERVAL_US) {
-        s->pinged_us = now_us;
-        send_to(s, 0, MESSAGE_PING, outbox)->message.ping.step = s->step;
-    }
-    check_deadlines(s, now_us, outbox);
+    if (s->stage != JOINING)
+        tick_member(s, now_us, outbox);
+    check_start(s, now_us, outbox);
+    check_server_0(s, now_us, outbox);
+    check_exchange(s, now_us, outbox);
+    check_waiting(s, now_us, outbox);
+    check_trainer(s, now_us, outbox);
 }

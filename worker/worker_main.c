@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/kernels.h"
 #include "common/log.h"
@@ -90,6 +91,18 @@ static enum status workload_make(struct workload *workload, const struct options
     return status == STATUS_OK ? status : error_set(error, status, "out of memory");
 }
 
+/* Whoever computes for ever must not keep the process. */
+static void end_stuck(int exit_code, const char *reason)
+{
+    log_error("ended while computing: %s", reason);
+    _exit(exit_code);
+}
+
+static void leave_client(void *client)
+{
+    client_request_leave(client);
+}
+
 static void stop_client(void *client, int exit_code)
 {
     client_request_stop(client, exit_code);
@@ -131,8 +144,10 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .worker = options->task_index,
         .start_timeout = options->start_timeout,
         .worker_timeout = options->worker_timeout,
+        .recovery_timeout = options->recovery_timeout,
         .progress_timeout = options->progress_timeout,
         .must_share = strcmp(options->transport, "shm") == 0,
+        .stuck = end_stuck,
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
@@ -141,7 +156,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     client_options.transport = transport;
     int exit_code = EXIT_CANNOT_OPEN;
     if (client_open(&client, &client_options, error) == STATUS_OK) {
-        if (signals_start(&signals, stop_client, client) == STATUS_OK) {
+        if (signals_start_leaving(&signals, stop_client, leave_client, client) == STATUS_OK) {
             struct trainer trainer = {
                 .client = client,
                 .job = &workload->job,

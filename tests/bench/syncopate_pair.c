@@ -107,6 +107,7 @@ static void open_worker(struct pair *pair, uint32_t index)
                                      .worker = index,
                                      .start_timeout = DEADLINE,
                                      .worker_timeout = DEADLINE,
+                                     .recovery_timeout = DEADLINE,
                                      .progress_timeout = DEADLINE,
                                      .must_share = pair->must_share};
     if (client_open(&pair->workers[index].client, &options, &error) != STATUS_OK)

@@ -35,6 +35,7 @@ struct server {
     struct outbox outbox;
     uint64_t now_us;
     const struct declared *job;
+    uint64_t run_id, generation, tickets[PEERS]; /* As server 0 has said. */
     bool failed; /* No memory for owners: such a server would end. */
 };
 
@@ -67,11 +68,11 @@ static void open_server(struct server *server, const struct declared *job)
     server->job = job;
     const struct cores_options options = {
         .router = {.incarnation = 9,
-                   .run_id = RUN,
                    .owner_count = 2,
                    .host = "here",
                    .start_timeout = 20,
-                   .worker_timeout = 5},
+                   .worker_timeout = 5,
+                   .recovery_timeout = 20},
         .coordinator = {.run_id = RUN,
                         .out = "out",
                         .start_timeout = 20,
@@ -85,12 +86,32 @@ static void open_server(struct server *server, const struct declared *job)
 
 /* --- queues -------------------------------------------------------------------------------- */
 
-/* As in ps/server.c, in one thread; what is for the wire gets lost. */
+static uint64_t peer_of(uint32_t worker)
+{
+    return 10 + worker;
+}
+
+/* What is for the wire gets lost, after an honest worker has learned who it is. */
+static void send_wire(struct server *server, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    if (message->kind != MESSAGE_WELCOME && message->kind != MESSAGE_START)
+        return;
+    server->run_id = message->run_id;
+    server->generation = message->generation;
+    for (uint32_t i = 0; i < PEERS && message->kind == MESSAGE_WELCOME; i++)
+        if (packet->peer == peer_of(i))
+            server->tickets[i] = message->welcome.ticket;
+}
+
+/* As in ps/server.c, in one thread. */
 static void dispatch(struct server *server, struct outgoing *item)
 {
     struct cores *cores = &server->cores;
     if (item->to == TO_OWNER && cores->owners == NULL && cores_make_owners(cores, NULL))
         server->failed = true;
+    if (cores_is_for_wire(item))
+        send_wire(server, &item->packet);
     if (server->failed || item->to == TO_LOG || cores_is_for_wire(item))
         frame_release(item->packet.payload);
     else
@@ -118,11 +139,6 @@ static void close_server(struct server *server)
 
 /* --- what peers do ------------------------------------------------------------------------- */
 
-static uint64_t peer_of(uint32_t worker)
-{
-    return 10 + worker;
-}
-
 static struct frame *payload_of(struct fuzz_input *input, size_t bytes)
 {
     if (bytes == 0)
@@ -144,19 +160,22 @@ static void receive(struct server *server, struct packet *packet)
 }
 
 /* A message of worker `worker` with all that is not its own matter right. */
-static struct packet from_worker(uint32_t worker, enum message_kind kind)
+static struct packet from_worker(const struct server *server, uint32_t worker,
+                                 enum message_kind kind)
 {
     return (struct packet){.peer = peer_of(worker),
                            .message = {.kind = kind,
                                        .role = ROLE_WORKER,
                                        .index = worker,
                                        .incarnation = INCARNATION + worker,
-                                       .run_id = RUN}};
+                                       .run_id = server->run_id,
+                                       .generation = server->generation,
+                                       .ticket = server->tickets[worker]}};
 }
 
 static void send_join(struct server *server, uint32_t worker, const uint8_t *digest)
 {
-    struct packet packet = from_worker(worker, MESSAGE_JOIN);
+    struct packet packet = from_worker(server, worker, MESSAGE_JOIN);
     packet.message.join.version_min = packet.message.join.version_max = PROTOCOL_VERSION_MAX;
     memcpy(packet.message.join.job_digest, digest, DIGEST_BYTES);
     receive(server, &packet);
@@ -165,7 +184,7 @@ static void send_join(struct server *server, uint32_t worker, const uint8_t *dig
 static void send_declaration(struct server *server, uint32_t worker, const uint8_t *bytes,
                              uint32_t count)
 {
-    struct packet packet = from_worker(worker, MESSAGE_JOB_PAGE);
+    struct packet packet = from_worker(server, worker, MESSAGE_JOB_PAGE);
     for (uint32_t i = 0; pages_cut(bytes, count, i, &packet.message.job_page); i++)
         receive(server, &packet);
 }
@@ -211,24 +230,43 @@ static void send_header(struct server *server, struct fuzz_input *input)
         return;
     packet.peer = peer_of(worker);
     if (fit & 1) {
-        packet.message.run_id = RUN;
-        packet.message.generation = 0;
+        packet.message.run_id = server->run_id;
+        packet.message.generation = server->generation;
     }
     if (fit & 2) {
         packet.message.role = ROLE_WORKER;
         packet.message.index = worker;
         packet.message.incarnation = INCARNATION + worker;
+        packet.message.ticket = server->tickets[worker];
     }
     if (message_may_have_payload(packet.message.kind))
         packet.payload = payload_of(input, payload_bytes);
     receive(server, &packet);
 }
 
+static void ask_more(struct message_exchange *exchange, struct fuzz_input *input)
+{
+    unsigned what = (unsigned)fuzz_take(input, 1);
+    exchange->newest = what & 1;
+    exchange->retry = what & 2;
+    exchange->receipt = what & 4;
+    exchange->skip = what & 8;
+    exchange->has_report = what & 16;
+    if (!exchange->has_report)
+        return;
+    exchange->report.step = what & 32 ? fuzz_take(input, 8) : exchange->step;
+    exchange->report.node =
+        what & 64 ? (struct node){(uint32_t)fuzz_take(input, 4), (uint32_t)fuzz_take(input, 4)}
+                  : exchange->node;
+    exchange->report.examples = fuzz_take(input, 2);
+    exchange->report.bad = what & 128;
+}
+
 /* An exchange that is nearly right. */
 static void send_exchange(struct server *server, struct fuzz_input *input)
 {
     uint32_t worker = (uint32_t)fuzz_take(input, 1) % WORKERS;
-    struct packet packet = from_worker(worker, MESSAGE_EXCHANGE);
+    struct packet packet = from_worker(server, worker, MESSAGE_EXCHANGE);
     struct message_exchange *exchange = &packet.message.exchange;
     unsigned what = (unsigned)fuzz_take(input, 1);
     exchange->chunk = (uint32_t)fuzz_take(input, 1) % 4;
@@ -241,27 +279,25 @@ static void send_exchange(struct server *server, struct fuzz_input *input)
                                                (uint32_t)fuzz_take(input, 1) % 5}
                                : (struct node){0, 4};
     exchange->examples = what & 64 ? (uint32_t)fuzz_take(input, 1) : exchange->node.leaf_count * 16;
-    packet.payload = exchange->gradient ? payload_of(input, what & 128 ? 60 : 64) : NULL;
+    if (what & 1)
+        ask_more(exchange, input);
+    bool with_payload = exchange->gradient && !exchange->retry && !exchange->skip;
+    packet.payload = with_payload ? payload_of(input, what & 128 ? 60 : 64) : NULL;
     receive(server, &packet);
 }
 
 static void send_small(struct server *server, struct fuzz_input *input)
 {
-    static const enum message_kind kinds[] = {MESSAGE_PING,       MESSAGE_LEASE, MESSAGE_REPORT,
+    static const enum message_kind kinds[] = {MESSAGE_PING,       MESSAGE_LEASE, MESSAGE_LEAVE,
                                               MESSAGE_EVALUATION, MESSAGE_DONE,  MESSAGE_BYE,
                                               MESSAGE_STATUS,     MESSAGE_STOP};
     uint32_t worker = (uint32_t)fuzz_take(input, 1) % WORKERS;
-    struct packet packet = from_worker(worker, kinds[fuzz_take(input, 1) % 8]);
+    struct packet packet = from_worker(server, worker, kinds[fuzz_take(input, 1) % 8]);
     uint64_t step = fuzz_take(input, 1);
     switch (packet.message.kind) {
     case MESSAGE_LEASE:
         packet.message.lease.finished = step & 1;
         packet.message.lease.batch = step >> 1;
-        break;
-    case MESSAGE_REPORT:
-        packet.message.report.step = step & 7;
-        packet.message.report.node = (struct node){0, 4};
-        packet.message.report.examples = 64;
         break;
     case MESSAGE_EVALUATION:
         packet.message.evaluation.step = step;

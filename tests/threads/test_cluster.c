@@ -295,19 +295,15 @@ static void train(struct worker *worker)
 {
     struct cluster *cluster = worker->cluster;
     struct work work;
-    uint64_t epoch_steps = job_steps_per_epoch(&cluster->job), scored = UINT64_MAX;
     bool pushed = false;
     while (client_next(worker->client, &work) == STATUS_OK) {
-        uint64_t ended = (work.step + (work.enough ? epoch_steps - 1 : 0)) / epoch_steps;
         if (pushed)
             atomic_fetch_add(&cluster->completed, 1);
-        if (scored == UINT64_MAX)
-            scored = work.started / epoch_steps;
-        if (ended > scored)
-            score(worker, &work, scored = ended);
+        if (work.scored > work.after)
+            score(worker, &work, work.scored);
         if (work.enough) {
             client_done(worker->client);
-            return;
+            continue;
         }
         if (cluster->script->compute != NULL)
             cluster->script->compute(worker, &work);
@@ -325,6 +321,7 @@ static void *worker_run(void *argument)
         .worker = worker->index,
         .start_timeout = DEADLINE_SECONDS,
         .worker_timeout = DEADLINE_SECONDS,
+        .recovery_timeout = DEADLINE_SECONDS,
         .progress_timeout = 2 * DEADLINE_SECONDS,
     };
     struct error error;

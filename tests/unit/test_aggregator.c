@@ -243,6 +243,44 @@ START_TEST(the_next_step_opens_where_the_last_one_was_taken)
 }
 END_TEST
 
+START_TEST(it_knows_what_it_holds)
+{
+    struct aggregator aggregator = {0};
+    ck_assert(!aggregator_holds(&aggregator, (struct node){0, 1})); /* Nothing, before a step. */
+    aggregator_open(&aggregator, 8);
+    offer(&aggregator, (struct node){0, 4});
+    offer(&aggregator, (struct node){5, 1});
+    const struct node held[] = {{0, 4}, {2, 2}, {3, 1}, {5, 1}};
+    const struct node not_held[] = {{0, 8}, {4, 1}, {4, 2}, {4, 4}, {7, 1}, {9, 9}};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        ck_assert(aggregator_holds(&aggregator, held[i]));
+    for (size_t i = 0; i < sizeof not_held / sizeof *not_held; i++)
+        ck_assert(!aggregator_holds(&aggregator, not_held[i]));
+    aggregator_free(&aggregator);
+}
+END_TEST
+
+START_TEST(what_was_forgotten_is_given_back_and_not_in_the_next_sum)
+{
+    struct aggregator aggregator = {0};
+    struct frame *kept = frame_of(1e9f, WIDTH);
+    aggregator_open(&aggregator, 8);
+    aggregator_offer(&aggregator, (struct node){0, 2}, frame_retain(kept));
+    aggregator_offer(&aggregator, (struct node){4, 1}, frame_retain(kept));
+    aggregator_reset(&aggregator);
+    ck_assert(frame_is_unique(kept));
+    ck_assert(!aggregator_holds(&aggregator, (struct node){0, 1}));
+    for (uint32_t leaf_count = 8; leaf_count > 2; leaf_count--) {
+        aggregator_open(&aggregator, leaf_count);
+        for (uint32_t leaf = 0; leaf < leaf_count; leaf++)
+            offer(&aggregator, (struct node){leaf, 1});
+        check_root(&aggregator, leaf_count);
+    }
+    frame_release(kept);
+    aggregator_free(&aggregator);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, every_order_of_arrival_gives_the_same_bits);
@@ -255,6 +293,8 @@ static void add(TCase *t)
     tcase_add_test(t, a_gradient_that_somebody_else_holds_is_not_written);
     tcase_add_test(t, what_waits_is_one_gradient_a_node_and_given_back_in_the_end);
     tcase_add_test(t, the_next_step_opens_where_the_last_one_was_taken);
+    tcase_add_test(t, it_knows_what_it_holds);
+    tcase_add_test(t, what_was_forgotten_is_given_back_and_not_in_the_next_sum);
 }
 
 int main(void)

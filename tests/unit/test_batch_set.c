@@ -85,6 +85,23 @@ START_TEST(the_largest_numbers_are_safe)
 }
 END_TEST
 
+START_TEST(its_end_is_behind_the_highest_batch)
+{
+    struct batch_set set;
+    batch_set_init(&set, 100);
+    ck_assert_uint_eq(batch_set_end(&set), 100);
+    batch_set_add(&set, 103);
+    ck_assert_uint_eq(batch_set_end(&set), 104);
+    batch_set_add(&set, 100 + BATCH_SET_WINDOW - 1);
+    batch_set_add(&set, 101);
+    ck_assert_uint_eq(batch_set_end(&set), 100 + BATCH_SET_WINDOW);
+    batch_set_init(&set, 0);
+    for (uint64_t batch = 0; batch < 70; batch++)
+        batch_set_add(&set, batch);
+    ck_assert_uint_eq(batch_set_end(&set), 70);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, a_new_set_has_everything_below_its_mark_and_nothing_else);
@@ -92,6 +109,7 @@ static void add(TCase *t)
     tcase_add_test(t, the_mark_moves_over_what_is_in_and_frees_its_bits);
     tcase_add_test(t, it_agrees_with_a_plain_array_whatever_the_order);
     tcase_add_test(t, the_largest_numbers_are_safe);
+    tcase_add_test(t, its_end_is_behind_the_highest_batch);
 }
 
 int main(void)

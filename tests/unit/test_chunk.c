@@ -411,6 +411,61 @@ START_TEST(lent_memory_does_not_change_the_bits)
 }
 END_TEST
 
+/* --- loading again --------------------------------------------------------------------------- */
+
+START_TEST(values_to_be_filled_anew_are_nobody_else_s)
+{
+    struct fixture f;
+    struct window window;
+    for (int lent = 0; lent < 2; lent++) {
+        if (lent)
+            open_lent(&f, &window);
+        else
+            open_fixture(&f);
+        struct frame *held[2];
+        for (int i = 0; i < 2; i++) {
+            apply(&f, true);
+            held[i] = frame_retain(i == 0 ? f.chunk.previous : f.chunk.values);
+        }
+        float before[2] = {first(held[0]), first(held[1])};
+        struct window was = window;
+        ck_assert(chunk_renew(&f.chunk) == STATUS_OK);
+        ck_assert_ptr_null(f.chunk.previous);
+        ck_assert(frame_is_writable(f.chunk.values));
+        memset(f.chunk.values->data, 0xff, f.chunk.values->bytes);
+        chunk_initialize(&f.chunk);
+        ck_assert_uint_eq(f.chunk.version, 0);
+        for (int i = 0; i < 2; i++)
+            ck_assert(first(held[i]) == before[i]);
+        if (lent) /* Readers of lent memory hold nothing. */
+            ck_assert(memcmp(&was, &window, sizeof was) == 0);
+        struct frame *fresh = f.chunk.values; /* Once they are its own they are good enough. */
+        ck_assert(chunk_renew(&f.chunk) == STATUS_OK);
+        ck_assert_ptr_eq(f.chunk.values, fresh);
+        for (int i = 0; i < 2; i++)
+            frame_release(held[i]);
+        step(&f);
+        ck_assert(!lent || lies_in(&f, &window, 1));
+        ck_assert(first(f.chunk.values) == -1.0f);
+        step(&f);
+        ck_assert(!lent || lies_in(&f, &window, 0));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_skipped_update_is_one_version_and_nothing_else)
+{
+    struct fixture f;
+    open_fixture(&f);
+    apply(&f, false);
+    chunk_skip(&f.chunk);
+    ck_assert_uint_eq(f.chunk.version, 2);
+    ck_assert(first(f.chunk.values) == -1.0f);
+    close_fixture(&f);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, an_update_that_nobody_watches_is_made_in_place);
@@ -429,6 +484,8 @@ static void add(TCase *t)
     tcase_add_test(t, a_chunk_restored_at_an_odd_version_finds_its_turns_again);
     tcase_add_test(t, without_both_copies_there_is_none);
     tcase_add_test(t, lent_memory_does_not_change_the_bits);
+    tcase_add_test(t, values_to_be_filled_anew_are_nobody_else_s);
+    tcase_add_test(t, a_skipped_update_is_one_version_and_nothing_else);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ps/batch_set.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
@@ -13,16 +14,31 @@ struct fixture {
     struct plan *plan;
     struct owner *owner;
     struct post post;
-    uint64_t now_us, request;
+    uint64_t now_us, request, generation;
 };
+
+static void order(struct fixture *f, bool restore, bool keep)
+{
+    struct packet packet = {.message = {.kind = MESSAGE_LOAD, .generation = f->generation}};
+    packet.message.load =
+        (struct message_load){.plan = f->plan, .restore = restore, .keep = keep, .step = 2};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+/* The chunks are there; what the owner says of them. */
+static struct message loaded(struct fixture *f)
+{
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_LOADED), 1);
+    struct message message = post_find(&f->post, TO_ROUTER, MESSAGE_LOADED)->message;
+    ck_assert_uint_eq(message.generation, f->generation);
+    post_clear(&f->post);
+    return message;
+}
 
 static void load(struct fixture *f)
 {
-    struct packet packet = {.message.kind = MESSAGE_LOAD};
-    packet.message.load.plan = f->plan;
-    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_LOADED), 1);
-    post_clear(&f->post);
+    order(f, false, false);
+    loaded(f);
 }
 
 static void open_plan(struct fixture *f, struct job job, const struct chunk_memory *memory)
@@ -75,15 +91,48 @@ static struct message_exchange exchange_of(const struct fixture *f, const struct
     };
 }
 
-static void send_frame(struct fixture *f, const struct sent *sent, struct frame *gradient)
+static struct packet request_of(struct fixture *f, uint32_t worker, uint64_t weight)
 {
-    struct packet packet = {.peer = 10 + sent->worker, .payload = gradient};
+    struct packet packet = {.peer = 10 + worker, .weight = weight};
     packet.message.kind = MESSAGE_EXCHANGE;
     packet.message.role = ROLE_WORKER;
-    packet.message.index = sent->worker;
+    packet.message.index = worker;
     packet.message.request = ++f->request;
+    packet.message.generation = f->generation;
+    return packet;
+}
+
+static struct packet push_of(struct fixture *f, const struct sent *sent, struct frame *gradient)
+{
+    struct packet packet = request_of(f, sent->worker, 1000 + f->request);
+    packet.payload = gradient;
     packet.message.exchange = exchange_of(f, sent);
+    return packet;
+}
+
+/* Whatever comes of it, there is one first word about it. */
+static void handle(struct fixture *f, struct packet packet)
+{
+    uint64_t request = packet.message.request, weight = packet.weight;
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(packet.payload);
+    post_count_all(&f->post); /* Takes what was sent. */
+    unsigned words = 0;
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        struct packet *out = &f->post.taken[i].packet;
+        bool first = out->weight != 0 && out->message.request == request;
+        words += first;
+        ck_assert(!first || (out->weight == weight && f->post.taken[i].to == TO_ROUTER &&
+                             out->message.index == packet.message.index));
+        if (f->post.taken[i].to == TO_ROUTER)
+            ck_assert_uint_eq(out->message.generation, f->generation);
+    }
+    ck_assert_uint_eq(words, 1);
+}
+
+static void send_frame(struct fixture *f, const struct sent *sent, struct frame *gradient)
+{
+    handle(f, push_of(f, sent, gradient));
 }
 
 static void send(struct fixture *f, struct sent sent)
@@ -91,16 +140,17 @@ static void send(struct fixture *f, struct sent sent)
     send_frame(f, &sent, frame_of(sent.value, 16));
 }
 
-static void pull(struct fixture *f, uint32_t worker, uint32_t chunk, uint64_t version)
+static struct packet pull_of(struct fixture *f, uint32_t worker, uint32_t chunk, uint64_t version)
 {
-    struct packet packet = {.peer = 10 + worker};
-    packet.message.kind = MESSAGE_EXCHANGE;
-    packet.message.role = ROLE_WORKER;
-    packet.message.index = worker;
-    packet.message.request = ++f->request;
+    struct packet packet = request_of(f, worker, 1000 + f->request);
     packet.message.exchange =
         (struct message_exchange){.chunk = chunk, .want = true, .want_version = version};
-    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    return packet;
+}
+
+static void pull(struct fixture *f, uint32_t worker, uint32_t chunk, uint64_t version)
+{
+    handle(f, pull_of(f, worker, chunk, version));
 }
 
 /* The only answer since the last look; its payload's first element in *value. */
@@ -130,7 +180,7 @@ static unsigned answers(struct fixture *f)
 /* What the owner has counted, by way of a cut that cannot be taken or is taken at once. */
 static struct verdict_counts counts(struct fixture *f)
 {
-    struct packet packet = {.message.kind = MESSAGE_CUT};
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
     struct packet *cut = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT);
     ck_assert_ptr_nonnull(cut);
@@ -191,6 +241,7 @@ START_TEST(everyone_is_released_with_the_same_version_after_the_update)
     open_fixture(&f, MODE_SYNC);
     send(&f, (struct sent){0, 2, 0, 0, left, 8, true});
     ck_assert_uint_eq(answers(&f), 0);
+    post_clear(&f.post);
     f.now_us += 750;
     send(&f, (struct sent){1, 2, 0, 0, right, 8, true});
     ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
@@ -202,6 +253,7 @@ START_TEST(everyone_is_released_with_the_same_version_after_the_update)
         ck_assert(result->verdict == VERDICT_APPLIED);
         ck_assert_uint_eq(result->held_us, waited ? 750 : 0);
         ck_assert_uint_eq(taken[i].packet.message.request, waited ? 1 : 2);
+        ck_assert_uint_eq(taken[i].packet.message.index, waited ? 0 : 1);
         ck_assert(((float *)taken[i].packet.payload->data)[0] == -2.0f);
     }
     close_fixture(&f);
@@ -449,26 +501,79 @@ START_TEST(staleness_is_the_updates_since_the_version_it_was_made_from)
 }
 END_TEST
 
-START_TEST(an_async_gradient_out_of_order_or_out_of_place_is_rejected)
+START_TEST(a_version_that_a_server_has_lost_makes_no_gradient_stale)
 {
     struct fixture f;
     open_fixture(&f, MODE_ASYNC);
-    send(&f, (struct sent){0, 0, 0, 1, left, 8, true}); /* From a version still to come. */
-    ck_assert(answer(&f, NULL).verdict == VERDICT_REJECTED);
-    struct frame *gradient = frame_of(1, 16);
-    ((float *)gradient->data)[15] = INFINITY;
-    struct sent sent = {0, 0, 0, 0, left, 0, true};
-    send_frame(&f, &sent, gradient);
-    ck_assert_ptr_nonnull(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP));
-    float value = 1;
-    struct message_result result = answer(&f, &value);
-    ck_assert(result.verdict == VERDICT_REJECTED);
-    ck_assert_uint_eq(result.version, 0);
-    ck_assert(value == 0.0f);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, true}); /* Neither is held against the batch. */
-    ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
+    send(&f, (struct sent){0, 0, 0, 9, left, 8, true});
+    struct message_result result = answer(&f, NULL);
+    ck_assert(result.verdict == VERDICT_APPLIED);
+    ck_assert_uint_eq(result.staleness, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_batch_beyond_the_window_is_rejected_and_not_taken)
+{
+    struct fixture f;
+    float value = 0;
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    job.steps = BATCH_SET_WINDOW + 10;
+    open_plan(&f, job, NULL);
+    load(&f);
+    for (int skip = 0; skip < 2; skip++) {
+        struct sent sent = {.step = BATCH_SET_WINDOW, .value = 8, .want = true};
+        struct packet packet = push_of(&f, &sent, skip ? NULL : frame_of(8, 16));
+        packet.message.exchange.skip = skip;
+        handle(&f, packet);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_REJECTED);
+        ck_assert_uint_eq(result.version, 0);
+        ck_assert(value == 0.0f);
+    }
     ck_assert_uint_eq(counts(&f).rejected, 2);
     close_fixture(&f);
+}
+END_TEST
+
+/* With the worker's word for it, or found out here. */
+START_TEST(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing)
+{
+    for (int told = 0; told < 2; told++) {
+        struct fixture f;
+        float value = 0;
+        open_fixture(&f, MODE_ASYNC);
+        send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+        answer(&f, &value);
+        struct frame *gradient = frame_of(1, 16);
+        ((float *)gradient->data)[15] = INFINITY;
+        struct sent sent = {1, 0, 1, 0, left, 0, true};
+        struct packet packet = push_of(&f, &sent, gradient);
+        if (told) {
+            frame_release(gradient);
+            packet.payload = NULL;
+            packet.message.exchange.gradient = false;
+            packet.message.exchange.skip = true;
+        }
+        handle(&f, packet);
+        ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP));
+        ck_assert((post_log(&f.post, "gradient is not finite: step 1, leaves 0 to 3, variable "
+                                     "dense1/kernel, from worker/1") != NULL) == !told);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_REJECTED);
+        ck_assert_uint_eq(result.version, 2); /* So that a cut is still where version == step. */
+        ck_assert(value == -1.0f);
+        send(&f, sent); /* The batch is taken. */
+        ck_assert(answer(&f, &value).verdict == VERDICT_DUPLICATE);
+        send(&f, (struct sent){0, 0, 2, 2, left, 8, true});
+        ck_assert_uint_eq(answer(&f, &value).version, 3);
+        ck_assert(value == -3.0f);
+        struct verdict_counts v = counts(&f);
+        ck_assert_uint_eq(v.applied, 2);
+        ck_assert_uint_eq(v.rejected, 1);
+        ck_assert_uint_eq(v.duplicate, 1);
+        close_fixture(&f);
+    }
 }
 END_TEST
 
@@ -511,7 +616,8 @@ END_TEST
 
 static void cut(struct fixture *f, uint64_t step)
 {
-    struct packet packet = {.message.kind = MESSAGE_CUT, .message.cut.step = step};
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
+    packet.message.cut.step = step;
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
 }
 
@@ -622,7 +728,7 @@ START_TEST(chunk_states_that_do_not_fit_are_ignored)
         {.first = 8, .count = 16},          {.first = 0, .count = 15},
         {.first = 0, .count = 17},          {.first = 0, .count = 16, .array = 1},
         {.first = UINT64_MAX, .count = 16}, {.first = 0, .count = UINT64_MAX},
-        {.first = 64, .count = 16},
+        {.first = 64, .count = 16},         {.first = 0, .count = 16, .step = 1},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(5, 16)};
@@ -666,6 +772,360 @@ START_TEST(chunks_are_dealt_over_owners_and_each_is_somebodys)
     post_free(&post);
     plan_destroy(&plan);
     job_free(&job);
+}
+END_TEST
+
+/* --- asking again ----------------------------------------------------------------------------- */
+
+/* "I have sent this node": a header, no gradient. */
+static void retry(struct fixture *f, uint32_t worker, uint64_t step, struct node node, bool want)
+{
+    struct packet packet = request_of(f, worker, 7000 + f->request);
+    packet.message.exchange = (struct message_exchange){.step = step,
+                                                        .gradient = true,
+                                                        .retry = true,
+                                                        .node = node,
+                                                        .want = want,
+                                                        .want_version = step + 1};
+    handle(f, packet);
+}
+
+/* The only thing said is a receipt for the latest request. */
+static void check_receipt(struct fixture *f, uint64_t step, struct node node, bool missing)
+{
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
+    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RECEIPT);
+    ck_assert_ptr_nonnull(packet);
+    const struct message_receipt *receipt = &packet->message.receipt;
+    ck_assert_uint_eq(packet->message.request, f->request);
+    ck_assert_uint_eq(receipt->chunk, 0);
+    ck_assert_uint_eq(receipt->step, step);
+    ck_assert(node_equal(receipt->node, node));
+    ck_assert_int_eq(receipt->missing, missing);
+    post_clear(&f->post);
+}
+
+START_TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    retry(&f, 0, 0, left, true);
+    check_receipt(&f, 0, left, true);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    post_clear(&f.post);
+    retry(&f, 0, 0, left, false);
+    check_receipt(&f, 0, left, false);
+    retry(&f, 1, 0, (struct node){1, 1}, false); /* Below one that is held. */
+    check_receipt(&f, 0, (struct node){1, 1}, false);
+    retry(&f, 0, 0, tree_root(4), false); /* Above it. */
+    check_receipt(&f, 0, tree_root(4), true);
+    retry(&f, 0, 0, left, true);
+    check_receipt(&f, 0, left, false);
+    uint64_t parked = f.request;
+    retry(&f, 1, 0, right, true); /* Missing, and so nothing waits. */
+    check_receipt(&f, 0, right, true);
+    retry(&f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_TAKEN), 1);
+    ck_assert_uint_eq(post_count_all(&f.post), 1);
+    post_clear(&f.post);
+
+    send(&f, (struct sent){1, 0, 0, 0, right, 8, false});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    bool released = false; /* The repeated request, in place of the first. */
+    for (size_t i = 0; i < f.post.taken_count; i++)
+        released = released || (f.post.taken[i].packet.message.request == parked &&
+                                f.post.taken[i].packet.payload != NULL);
+    ck_assert(released);
+    post_clear(&f.post);
+
+    for (int want = 0; want < 2; want++) { /* Its step is over. */
+        retry(&f, 0, 0, left, want);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_STALE);
+        ck_assert_int_eq(result.parameters, want);
+        ck_assert_uint_eq(result.version, 1);
+    }
+    ck_assert(value == -2.0f);
+    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+    send(&f, (struct sent){0, 0, 2, 0, tree_root(2), 8, false});
+    post_clear(&f.post);
+    retry(&f, 0, 0, left, true);
+    ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_MOVED_ON)->message.moved_on.version, 3);
+    post_clear(&f.post);
+    struct verdict_counts v = counts(&f);
+    ck_assert_uint_eq(v.applied, 4);
+    ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_retry_says_whether_the_batch_is_taken)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    for (int skip = 0; skip < 2; skip++) {
+        retry(&f, 0, (uint64_t)skip, tree_root(4), true);
+        check_receipt(&f, (uint64_t)skip, tree_root(4), true);
+        struct sent sent = {.step = (uint64_t)skip, .value = 8};
+        struct packet packet = push_of(&f, &sent, skip ? NULL : frame_of(8, 16));
+        packet.message.exchange.skip = skip;
+        handle(&f, packet);
+        post_clear(&f.post);
+        retry(&f, 0, (uint64_t)skip, tree_root(4), true);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_DUPLICATE);
+        ck_assert_uint_eq(result.version, 1 + (uint64_t)skip);
+        ck_assert(value == -1.0f);
+    }
+    struct verdict_counts v = counts(&f);
+    ck_assert_uint_eq(v.applied, 1);
+    ck_assert_uint_eq(v.rejected, 1);
+    ck_assert_uint_eq(v.stale + v.duplicate, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (int times = 0; times < 2; times++) { /* A duplicate is held as well. */
+        struct sent sent = {0, 0, 0, 0, left, 8, true};
+        struct packet packet = push_of(&f, &sent, frame_of(8, 16));
+        packet.message.exchange.receipt = true;
+        handle(&f, packet);
+        check_receipt(&f, 0, left, false);
+    }
+    struct sent last = {1, 0, 0, 0, right, 8, true}; /* Nothing is held any more when it is in. */
+    struct packet packet = push_of(&f, &last, frame_of(8, 16));
+    packet.message.exchange.receipt = true;
+    handle(&f, packet);
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    ck_assert_uint_eq(post_count_all(&f.post), 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (int with = 0; with < 3; with++) {
+        struct packet packet = pull_of(&f, 0, 0, 1);
+        packet.message.exchange.receipt = with == 1;
+        packet.message.exchange.retry = with == 2;
+        handle(&f, packet);
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RECEIPT), with > 0);
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_TAKEN), with == 0);
+        post_clear(&f.post);
+    }
+    struct packet now = pull_of(&f, 0, 0, 0);
+    now.message.exchange.receipt = true;
+    handle(&f, now);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (uint64_t version = 0; version < 2; version++) {
+        pull(&f, 1, 0, version + 1);
+        struct packet newest = pull_of(&f, 1, 0, 0);
+        newest.message.exchange.newest = true;
+        handle(&f, newest);
+        ck_assert_uint_eq(answer(&f, NULL).version, version);
+        send(&f, (struct sent){0, 0, version, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 1);
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_of_any_index_can_wait)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    const uint32_t workers[] = {0, 1023, 7, 8, 300};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
+        pull(&f, workers[i], 0, 1);
+    post_clear(&f.post);
+    send(&f, (struct sent){2, 0, 0, 0, tree_root(4), 8, false});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 6);
+    for (size_t i = 0; i < f.post.taken_count; i++)
+        ck_assert_uint_eq(f.post.taken[i].packet.peer, 10 + f.post.taken[i].packet.message.index);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- generations ------------------------------------------------------------------------------ */
+
+/* Go back, to the beginning or to version 2 with 100 everywhere. */
+static void go_back(struct fixture *f, bool restore)
+{
+    post_clear(&f->post);
+    f->generation++;
+    order(f, restore, false);
+    for (uint64_t i = 0; restore && i < 4; i++) {
+        ck_assert_uint_eq(post_count_all(&f->post), 0);
+        struct packet state = {
+            .message = {.kind = MESSAGE_CHUNK_STATE, .generation = f->generation},
+            .payload = frame_of(100, 16)};
+        state.message.chunk_state =
+            (struct message_chunk_state){.step = 2, .first = 16 * i, .count = 16};
+        owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
+    }
+}
+
+START_TEST(a_new_generation_knows_nothing_of_the_one_before)
+{
+    for (int restore = 0; restore < 2; restore++) {
+        struct fixture f;
+        float value = 0, base = restore ? 100 : 0;
+        uint64_t first = restore ? 2 : 0;
+        open_fixture(&f, MODE_SYNC);
+        send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Keeps its previous. */
+        cut(&f, 2);
+        send(&f, (struct sent){0, 0, 1, 0, left, 8, true}); /* Held, and somebody waits. */
+        pull(&f, 1, 0, 3);
+        go_back(&f, restore);
+        loaded(&f);
+        for (uint32_t c = 0; c < 4; c++) {
+            pull(&f, 1, c, first);
+            ck_assert_uint_eq(answer(&f, &value).version, first);
+            ck_assert(value == base);
+        }
+        struct verdict_counts v = counts(&f);
+        ck_assert_uint_eq(v.applied + v.stale + v.duplicate + v.rejected, 0);
+        /* Both halves are needed again, and nobody else is answered. */
+        uint32_t leaves = job_batch(&f.job, first).leaves;
+        struct node one, other;
+        tree_children(tree_root(leaves), &one, &other);
+        send(&f, (struct sent){0, 0, first, 0, one, 4, false});
+        ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
+        send(&f, (struct sent){0, 0, first, 0, other, 4, true});
+        ck_assert_uint_eq(answer(&f, &value).version, first + 1);
+        ck_assert(value == base - (restore ? 2.0f : 1.0f));
+        if (!restore) { /* The cut that was named before is not made. */
+            send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+            ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+        }
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(going_back_changes_nothing_that_was_given_out)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    struct frame *held[12]; /* Of each generation what it starts from, and what comes of that. */
+    for (int i = 0; i < 12; i++) {
+        uint64_t first = f.generation % 2 * 2;
+        pull(&f, 0, 0, first + (uint64_t)i % 2);
+        held[i] = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+        if (i % 2 == 0) {
+            struct node root = tree_root(job_batch(&f.job, first).leaves);
+            send(&f, (struct sent){0, 0, first, 0, root, 4, false});
+            post_clear(&f.post);
+        } else {
+            go_back(&f, first == 0);
+            loaded(&f);
+        }
+    }
+    const float expected[] = {0, -0.5f, 100, 99};
+    for (int i = 0; i < 12; i++) {
+        for (int e = 0; e < 16; e++)
+            ck_assert(((float *)held[i]->data)[e] == expected[i % 4]);
+        frame_release(held[i]);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(going_back_before_all_is_loaded_starts_over)
+{
+    struct fixture f;
+    float value;
+    open_fixture(&f, MODE_SYNC);
+    f.generation = 1;
+    order(&f, true, false);
+    struct packet state = {.message = {.kind = MESSAGE_CHUNK_STATE, .generation = 1},
+                           .payload = frame_of(7, 16)};
+    state.message.chunk_state = (struct message_chunk_state){.step = 2, .count = 16};
+    owner_handle(f.owner, &state, f.now_us, &f.post.outbox);
+    go_back(&f, true);
+    loaded(&f);
+    pull(&f, 0, 0, 2);
+    ck_assert_uint_eq(answer(&f, &value).version, 2);
+    ck_assert(value == 100.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_of_another_generation_is_not_touched)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    go_back(&f, false);
+    loaded(&f);
+    const enum message_kind kinds[] = {MESSAGE_EXCHANGE, MESSAGE_CHUNK_STATE, MESSAGE_CUT};
+    for (int i = 0; i < 6; i++) {
+        struct packet packet = pull_of(&f, 0, 0, 0);
+        packet.message.kind = kinds[i % 3];
+        packet.message.generation = i < 3 ? 0 : 2;
+        packet.payload = frame_of(1, 16);
+        owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+        ck_assert_ptr_null(packet.payload);
+    }
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_server_keeps_its_chunks_and_says_how_far_they_are)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    order(&f, false, true);
+    ck_assert_uint_eq(loaded(&f).loaded.reached, 0);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    send(&f, (struct sent){0, 1, 4, 0, left, 8, false});
+    cut(&f, 3); /* Given up. */
+    f.generation = 5;
+    post_clear(&f.post);
+    order(&f, false, true);
+    ck_assert_uint_eq(loaded(&f).loaded.reached, 5);
+    ck_assert_uint_eq(counts(&f).applied, 0);
+    send(&f, (struct sent){1, 1, 4, 0, left, 1000, true}); /* Leased again for others' sake. */
+    struct message_result result = answer(&f, &value);
+    ck_assert(result.verdict == VERDICT_DUPLICATE);
+    ck_assert_uint_eq(result.version, 1);
+    ck_assert(value == -1.0f);
+    send(&f, (struct sent){1, 1, 0, 0, left, 8, false});
+    send(&f, (struct sent){1, 1, 1, 0, left, 8, false});
+    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    go_back(&f, true);
+    ck_assert_uint_eq(loaded(&f).loaded.reached, 2);
+    for (uint64_t batch = 0; batch < 4; batch++) {
+        send(&f, (struct sent){1, 1, batch, 0, left, 8, true});
+        ck_assert(answer(&f, NULL).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
+    }
+    close_fixture(&f);
 }
 END_TEST
 
@@ -786,6 +1246,41 @@ START_TEST(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared
 }
 END_TEST
 
+/* A worker may still be computing from what it was given in the generation before. Nothing of what
+ * it looks at is written before it has pushed in the new one. */
+START_TEST(values_of_the_generation_before_stay_until_their_readers_have_come_along)
+{
+    for (int restore = 0; restore < 2; restore++) {
+        struct fixture f;
+        struct window window = {0};
+        struct chunk_memory memory = {lend, &window};
+        open_plan(&f, small_job(MODE_SYNC, 2, 1), &memory);
+        load(&f);
+        float before[2][64];
+        uint64_t first = restore ? 2 : 0;
+        send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+        send(&f, (struct sent){0, 0, 1, 0, left, 8, true});
+        memcpy(before, window.values, sizeof before);
+        go_back(&f, restore);
+        loaded(&f);
+        uint32_t leaves = job_batch(&f.job, first).leaves;
+        struct node one, other;
+        tree_children(tree_root(leaves), &one, &other);
+        for (uint32_t c = 0; c < 4; c++) {
+            pull(&f, 0, c, first);
+            const float *values = where(&f, first);
+            ck_assert(values < window.values[0] || values >= window.values[2]);
+            send(&f, (struct sent){0, c, first, 0, one, 4, true});
+        }
+        ck_assert(memcmp(before, window.values, sizeof before) == 0);
+        post_clear(&f.post);
+        send(&f, (struct sent){1, 0, first, 0, other, 4, true});
+        ck_assert_ptr_eq(where(&f, first + 1), window.values[(first + 1) % 2]);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, no_update_is_made_before_the_last_leaf_and_one_when_it_is_in);
@@ -803,7 +1298,9 @@ static void add(TCase *t)
     tcase_add_test(t, an_async_gradient_is_applied_and_answered_at_once);
     tcase_add_test(t, an_async_duplicate_changes_nothing);
     tcase_add_test(t, staleness_is_the_updates_since_the_version_it_was_made_from);
-    tcase_add_test(t, an_async_gradient_out_of_order_or_out_of_place_is_rejected);
+    tcase_add_test(t, a_version_that_a_server_has_lost_makes_no_gradient_stale);
+    tcase_add_test(t, a_batch_beyond_the_window_is_rejected_and_not_taken);
+    tcase_add_test(t, an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing);
     tcase_add_test(t, chunks_of_one_async_pull_may_be_at_different_versions);
     tcase_add_test(t, an_async_payload_in_flight_is_not_written);
     tcase_add_test(t, a_cut_is_every_chunk_as_of_its_step_though_training_runs_on);
@@ -811,7 +1308,20 @@ static void add(TCase *t)
     tcase_add_test(t, what_was_cut_loads_and_goes_on_with_the_same_bits);
     tcase_add_test(t, chunk_states_that_do_not_fit_are_ignored);
     tcase_add_test(t, chunks_are_dealt_over_owners_and_each_is_somebodys);
+    tcase_add_test(t, a_retry_says_whether_the_gradient_is_held_and_is_none_itself);
+    tcase_add_test(t, an_async_retry_says_whether_the_batch_is_taken);
+    tcase_add_test(t, a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for);
+    tcase_add_test(t, a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for);
+    tcase_add_test(t, whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else);
+    tcase_add_test(t, a_worker_of_any_index_can_wait);
+    tcase_add_test(t, a_new_generation_knows_nothing_of_the_one_before);
+    tcase_add_test(t, going_back_changes_nothing_that_was_given_out);
+    tcase_add_test(t, going_back_before_all_is_loaded_starts_over);
+    tcase_add_test(t, what_is_of_another_generation_is_not_touched);
+    tcase_add_test(t, an_async_server_keeps_its_chunks_and_says_how_far_they_are);
+    tcase_add_test(t, an_async_server_that_starts_again_has_the_batches_of_its_checkpoint);
     tcase_add_test(t, values_that_a_worker_reads_stay_until_it_has_pushed);
+    tcase_add_test(t, values_of_the_generation_before_stay_until_their_readers_have_come_along);
     tcase_add_test(t, a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared);
 }
 

@@ -18,16 +18,12 @@ struct fixture {
     float parameters[64];
     struct post post;
     uint64_t now_us;
+    uint64_t generation, ticket; /* Of what servers say. */
+    uint32_t assignment;         /* Of the latest START. */
 };
 
-static void open_fixture(struct fixture *f, enum mode mode)
+static void make_session(struct fixture *f)
 {
-    struct error error;
-    memset(f, 0, sizeof *f);
-    f->job = small_job(mode, 2, 2);
-    f->now_us = SECOND;
-    ck_assert(partition_make(&f->partition, f->job.variables, 2, 2, 64, false, &error) ==
-              STATUS_OK);
     struct session_options options = {
         .worker = 1,
         .incarnation = 9,
@@ -36,10 +32,24 @@ static void open_fixture(struct fixture *f, enum mode mode)
         .parameters = f->parameters,
         .host = "here",
         .start_timeout = 60,
-        .worker_timeout = 10,
+        .worker_timeout = 5,
+        .recovery_timeout = 60,
         .progress_timeout = 300,
     };
     ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);
+}
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = small_job(mode, 2, 2);
+    f->now_us = SECOND;
+    f->generation = 1;
+    f->ticket = 3;
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, 2, 64, false, &error) ==
+              STATUS_OK);
+    make_session(f);
 }
 
 static void close_fixture(struct fixture *f)
@@ -53,6 +63,8 @@ static void close_fixture(struct fixture *f)
 static void give(struct fixture *f, uint32_t server, struct message message)
 {
     struct packet packet = {.message = message};
+    packet.message.run_id = packet.message.run_id == 0 ? RUN : packet.message.run_id;
+    packet.message.generation = f->generation;
     session_handle_server(f->session, server, &packet, f->now_us, &f->post.outbox);
 }
 
@@ -62,10 +74,25 @@ static void from_trainer(struct fixture *f, struct message message, struct frame
     session_handle_trainer(f->session, &packet, f->now_us, &f->post.outbox);
 }
 
+/* In steps of at most a tenth of a second, as whoever drives a session does. */
 static void tick(struct fixture *f, double seconds)
 {
-    f->now_us += (uint64_t)(seconds * SECOND);
-    session_tick(f->session, f->now_us, &f->post.outbox);
+    uint64_t end_us = f->now_us + (uint64_t)(seconds * SECOND);
+    do {
+        uint64_t left_us = end_us - f->now_us;
+        f->now_us += left_us < SECOND / 10 ? left_us : SECOND / 10;
+        session_tick(f->session, f->now_us, &f->post.outbox);
+    } while (f->now_us < end_us);
+}
+
+/* The same while server 0 is heard. */
+static void tick_heard(struct fixture *f, double seconds)
+{
+    for (; seconds > 0; seconds -= 1) {
+        give(f, 0, (struct message){.kind = MESSAGE_PONG});
+        post_clear(&f->post);
+        tick(f, seconds < 1 ? seconds : 1);
+    }
 }
 
 static struct message *sent(struct fixture *f, uint32_t server, enum message_kind kind)
@@ -107,6 +134,7 @@ static void answer_as(struct fixture *f, struct reply reply, uint64_t request, u
 {
     struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame_of(reply.value, 16)};
     packet.message.request = request;
+    packet.message.generation = f->generation;
     packet.message.result = (struct message_result){
         .chunk = reply.chunk,
         .verdict = reply.verdict,
@@ -134,29 +162,50 @@ static void answer_all(struct fixture *f, struct reply reply)
         answer_as(f, reply, requests[reply.chunk], reply.chunk % 2);
 }
 
+static void welcome(struct fixture *f)
+{
+    struct message message = {.kind = MESSAGE_WELCOME};
+    message.welcome.ticket = f->ticket;
+    give(f, 0, message);
+}
+
 static void join(struct fixture *f)
 {
     tick(f, 0);
     ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_JOIN));
-    give(f, 0, (struct message){.kind = MESSAGE_WELCOME, .run_id = RUN});
+    welcome(f);
     post_clear(&f->post);
+}
+
+/* The next assignment: this worker is 1 of 2. */
+static void give_start(struct fixture *f, uint64_t step)
+{
+    struct message message = {.kind = MESSAGE_START};
+    message.start = (struct message_start){
+        .step = step, .assignment = ++f->assignment, .members = 2, .position = 1, .stop_step = 6};
+    give(f, 0, message);
 }
 
 static void start(struct fixture *f, uint64_t step)
 {
     join(f);
-    struct message message = {.kind = MESSAGE_START};
-    message.start = (struct message_start){step, 1, 2, 1, 6};
-    give(f, 0, message);
+    give_start(f, step);
+}
+
+static void give_batch(struct fixture *f, uint64_t batch)
+{
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = batch});
 }
 
 /* As far as the trainer's first work. */
 static void begin(struct fixture *f)
 {
     start(f, 0);
-    if (f->job.mode == MODE_ASYNC)
-        for (uint64_t batch = 0; batch < 2; batch++)
-            give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = batch});
+    if (f->job.mode == MODE_ASYNC) {
+        uint64_t request = sent(f, 0, MESSAGE_LEASE)->request;
+        give(f, 0, (struct message){.kind = MESSAGE_WORK, .request = request});
+        give_batch(f, 1);
+    }
     answer_all(f, (struct reply){.value = 5});
     ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
     post_clear(&f->post);
@@ -170,8 +219,49 @@ static void push(struct fixture *f, uint64_t step, struct node node, bool want,
                                                  .gradient = gradient != NULL,
                                                  .node = node,
                                                  .examples = 2 * node.leaf_count,
-                                                 .want = want};
+                                                 .want = want,
+                                                 .has_report = gradient != NULL};
+    message.exchange.report = (struct message_report){
+        .step = step, .node = node, .examples = 2 * node.leaf_count, .compute_us = 99};
     from_trainer(f, message, gradient);
+}
+
+/* The EXCHANGE for a chunk that left last, or NULL. */
+static struct packet *exchange_for(struct fixture *f, uint32_t chunk)
+{
+    struct packet *found = NULL;
+    post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        struct packet *packet = &f->post.taken[i].packet;
+        if (packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.chunk == chunk)
+            found = packet;
+    }
+    return found;
+}
+
+static void done(struct fixture *f)
+{
+    from_trainer(f, (struct message){.kind = MESSAGE_DONE}, NULL);
+}
+
+static void evaluation(struct fixture *f, uint64_t epoch)
+{
+    struct message message = {.kind = MESSAGE_EVALUATION};
+    message.evaluation = (struct message_evaluation){.epoch = epoch, .examples = 5};
+    from_trainer(f, message, NULL);
+}
+
+static void refuse(struct fixture *f, uint32_t server, enum refusal reason, const char *text)
+{
+    struct message refused = {.kind = MESSAGE_REFUSED, .request = UINT64_MAX};
+    refused.refused.reason = reason;
+    snprintf(refused.refused.text, sizeof refused.refused.text, "%s", text);
+    give(f, server, refused);
+}
+
+static void pong(struct fixture *f, uint64_t request)
+{
+    give(f, 0, (struct message){.kind = MESSAGE_PONG, .request = request});
 }
 
 static void check_over(struct fixture *f, int exit_code, const char *reason)
@@ -238,8 +328,20 @@ START_TEST(once_welcomed_it_says_that_it_is_alive_and_of_which_run)
     for (int i = 0; i < 30; i++)
         tick(&f, 0.1);
     unsigned pings = post_count(&f.post, TO_SERVER, MESSAGE_PING);
-    ck_assert(pings == 3 || pings == 4);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->run_id, RUN);
+    ck_assert(pings == 6 || pings == 7);
+    const struct message *ping = sent(&f, 0, MESSAGE_PING);
+    ck_assert_uint_eq(ping->run_id, RUN);
+    ck_assert_uint_eq(ping->generation, 1);
+    ck_assert_uint_eq(ping->ticket, 3);
+    ck_assert_uint_eq(ping->ping.assignment, 0);
+    ck_assert(!ping->ping.computing);
+    post_clear(&f.post);
+    give_start(&f, 0);
+    answer_all(&f, (struct reply){.value = 5});
+    tick(&f, 0.6);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 1);
+    bool computing = sent(&f, 0, MESSAGE_PING)->ping.computing;
+    ck_assert(computing);
     ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 0);
     close_fixture(&f);
 }
@@ -253,7 +355,6 @@ START_TEST(it_pulls_every_chunk_from_its_server_before_the_first_step)
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
     start(&f, 2);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.position, 1);
     ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
     for (size_t i = 0; i < f.post.taken_count; i++) {
         const struct outgoing *item = &f.post.taken[i];
@@ -262,16 +363,81 @@ START_TEST(it_pulls_every_chunk_from_its_server_before_the_first_step)
         const struct message_exchange *exchange = &item->packet.message.exchange;
         ck_assert_uint_eq(item->index, exchange->chunk % 2);
         ck_assert(!exchange->gradient && exchange->want && item->packet.payload == NULL);
-        ck_assert_uint_eq(exchange->want_version, 2);
+        ck_assert(exchange->newest && !exchange->retry && !exchange->has_report);
     }
     for (uint32_t chunk = 0; chunk < 4; chunk++) {
         ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_START));
         answer(&f, (struct reply){.chunk = 3 - chunk, .version = 2, .value = (float)chunk});
     }
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.position, 1);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->generation, 1);
     ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
     ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
     for (int i = 0; i < 64; i++)
         ck_assert(f.parameters[i] == (float)(3 - i / 16));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(chunks_that_are_ahead_are_asked_for_the_version_that_all_have)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 2);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        answer(&f, (struct reply){.chunk = chunk, .version = chunk == 1 ? 2 : 3, .value = 3});
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4 + 3);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        if (chunk == 1)
+            continue;
+        const struct message_exchange *exchange = &exchange_for(&f, chunk)->message.exchange;
+        ck_assert(exchange->want && !exchange->newest);
+        ck_assert_uint_eq(exchange->want_version, 2);
+        answer(&f, (struct reply){.chunk = chunk, .version = 2, .value = 2});
+    }
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
+    ck_assert(f.parameters[0] == 2.0f && f.parameters[16] == 3.0f && f.parameters[63] == 2.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+static void move_on(struct fixture *f, uint32_t chunk, uint64_t request, uint64_t version)
+{
+    struct message moved = {.kind = MESSAGE_MOVED_ON, .request = request};
+    moved.moved_on.chunk = chunk;
+    moved.moved_on.version = version;
+    give(f, chunk % 2, moved);
+}
+
+/* However fast the others are, there is no busy loop. */
+START_TEST(a_version_that_is_gone_means_asking_anew_and_not_too_often)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 0);
+    for (int round = 0; round < 6; round++) {
+        if (round >= 3) {
+            ck_assert_ptr_null(exchange_for(&f, 0));
+            ck_assert_int_eq(session_patience_ms(f.session), 20);
+            tick(&f, 0.019);
+            ck_assert_ptr_null(exchange_for(&f, 0));
+            tick(&f, 0.001);
+        }
+        ck_assert(exchange_for(&f, 0)->message.exchange.newest);
+        ck_assert_int_eq(session_patience_ms(f.session), 100);
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            answer(&f, (struct reply){.chunk = chunk, .version = chunk == 2 ? 1 : 2});
+        uint64_t request = request_for(&f, 0);
+        post_clear(&f.post);
+        move_on(&f, 0, request, 3);
+        move_on(&f, 0, request, 3); /* One round an answer. */
+        ck_assert_uint_le(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    }
+    tick(&f, 0.02);
+    answer_all(&f, (struct reply){.version = 4});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
     close_fixture(&f);
 }
 END_TEST
@@ -297,8 +463,14 @@ START_TEST(a_gradient_is_cut_into_chunks_without_a_copy)
         ck_assert_uint_eq(exchange->examples, 4);
         ck_assert_uint_eq(packet->message.run_id, RUN);
     }
-    ck_assert(!frame_is_unique(gradient));
-    post_clear(&f.post); /* Sent. */
+    uint64_t requests[4];
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(&f, i);
+    post_clear(&f.post); /* Sent; but it may have to be sent again. */
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert(!frame_is_unique(gradient));
+        answer_as(&f, (struct reply){.chunk = i, .version = 1}, requests[i], i % 2);
+    }
     ck_assert(frame_is_unique(gradient));
     frame_release(gradient);
     close_fixture(&f);
@@ -319,6 +491,7 @@ START_TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_
     struct message message = {.kind = MESSAGE_RESULT, .request = receipt};
     message.result.verdict = VERDICT_APPLIED;
     give(&f, 0, message);
+    give(&f, 0, message);
     answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .value = 7});
     ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
     ck_assert(f.parameters[63] == 7.0f);
@@ -338,8 +511,12 @@ START_TEST(answers_that_were_not_asked_for_change_nothing)
     answer_as(&f, (struct reply){.version = 0, .value = -1}, request, 0); /* Another version. */
     answer_as(&f, (struct reply){.chunk = 4, .version = 1, .value = -1}, request, 0);
     answer_as(&f, (struct reply){.chunk = UINT32_MAX, .version = 1, .value = -1}, request, 0);
+    for (f.generation = 0; f.generation <= 2; f.generation += 2) /* Of another generation. */
+        answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 0);
+    f.generation = 1;
     struct packet odd = {.message.kind = MESSAGE_RESULT, .payload = frame_of(-1, 15)};
     odd.message.request = request;
+    odd.message.generation = f.generation;
     odd.message.result = (struct message_result){.version = 1, .parameters = true};
     session_handle_server(f.session, 0, &odd, f.now_us, &f.post.outbox);
     struct packet none = {.message = odd.message};
@@ -386,7 +563,7 @@ START_TEST(training_ends_at_the_last_version_that_server_0_names)
     push(&f, 1, (struct node){2, 2}, true, frame_of(1, 64));
     answer_all(&f, (struct reply){.version = 2, .stop_step = 2});
     ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
-    from_trainer(&f, (struct message){.kind = MESSAGE_DONE}, NULL);
+    done(&f);
     ck_assert_uint_eq(sent(&f, 0, MESSAGE_DONE)->done.step, 2);
     give(&f, 0, (struct message){.kind = MESSAGE_FINISHED});
     ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
@@ -395,7 +572,7 @@ START_TEST(training_ends_at_the_last_version_that_server_0_names)
 }
 END_TEST
 
-START_TEST(reports_carry_the_times_of_the_exchange_before)
+START_TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -404,16 +581,18 @@ START_TEST(reports_carry_the_times_of_the_exchange_before)
     f.now_us += 5000;
     answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .held_us = 1500});
     post_clear(&f.post);
-    struct message report = {.kind = MESSAGE_REPORT};
-    report.report = (struct message_report){.step = 1, .compute_us = 99, .examples = 4};
-    from_trainer(&f, report, NULL);
-    struct message *out = sent(&f, 0, MESSAGE_REPORT);
-    ck_assert_uint_eq(out->report.wait_us, 1500);
-    ck_assert_uint_eq(out->report.exchange_us, 3500);
-    ck_assert_uint_eq(out->report.compute_us, 99);
+    push(&f, 1, (struct node){2, 1}, false, frame_of(1, 64));
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        ck_assert(exchange_for(&f, chunk)->message.exchange.has_report == (chunk == 0));
+    const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->wait_us, 1500);
+    ck_assert_uint_eq(report->exchange_us, 3500);
+    ck_assert_uint_eq(report->compute_us, 99);
+    ck_assert_uint_eq(report->step, 1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_REPORT));
     post_clear(&f.post);
-    from_trainer(&f, report, NULL); /* Told once. */
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_REPORT)->report.exchange_us, 0);
+    push(&f, 1, (struct node){3, 1}, true, frame_of(1, 64)); /* Told once. */
+    ck_assert_uint_eq(exchange_for(&f, 0)->message.exchange.report.exchange_us, 0);
     close_fixture(&f);
 }
 END_TEST
@@ -431,8 +610,8 @@ START_TEST(async_work_is_leased_computed_and_handed_back_in_order)
     answer_all(&f, (struct reply){.version = 3});
     ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK)); /* Nothing to compute yet. */
     for (int twice = 0; twice < 2; twice++) {         /* Repeats are ignored. */
-        give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 0});
-        give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 4});
+        give_batch(&f, 0);
+        give_batch(&f, 4);
     }
     ck_assert_uint_eq(post_count(&f.post, TO_TRAINER, MESSAGE_WORK), 1);
     ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
@@ -475,23 +654,6 @@ START_TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated)
 }
 END_TEST
 
-START_TEST(a_start_that_overtakes_its_welcome_is_taken)
-{
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    tick(&f, 0);
-    struct message message = {.kind = MESSAGE_START, .run_id = RUN};
-    message.start = (struct message_start){0, 1, 2, 1, 6};
-    give(&f, 0, message);
-    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->run_id, RUN);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    give(&f, 0, (struct message){.kind = MESSAGE_WELCOME, .run_id = RUN});
-    give(&f, 0, message);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    close_fixture(&f);
-}
-END_TEST
-
 START_TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk)
 {
     struct fixture f;
@@ -504,10 +666,10 @@ START_TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk)
                                   .version = 5,
                                   .staleness = chunk == 1 ? 3 : 1});
     post_clear(&f.post);
-    from_trainer(&f, (struct message){.kind = MESSAGE_REPORT}, NULL);
-    struct message *report = sent(&f, 0, MESSAGE_REPORT);
-    ck_assert(report->report.has_staleness);
-    ck_assert_uint_eq(report->report.staleness, 3);
+    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+    ck_assert(report->has_staleness);
+    ck_assert_uint_eq(report->staleness, 3);
     close_fixture(&f);
 }
 END_TEST
@@ -519,24 +681,34 @@ START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
 {
     static const struct {
         enum refusal reason;
-        int code;
+        int code;    /* Of a member; -1: it goes on. */
+        int joining; /* Before it was one. */
+        int other;   /* When another server refuses. */
     } cases[] = {
-        {REFUSAL_VERSION, EXIT_MISMATCH}, {REFUSAL_JOB, EXIT_MISMATCH},
-        {REFUSAL_MEMBER, EXIT_MISMATCH},  {REFUSAL_PROBE, EXIT_MISMATCH},
-        {REFUSAL_RUN, EXIT_CLUSTER_LOST}, {REFUSAL_MALFORMED, EXIT_TRAINING_FAILED},
+        {REFUSAL_VERSION, EXIT_MISMATCH, EXIT_MISMATCH, EXIT_MISMATCH},
+        {REFUSAL_JOB, EXIT_MISMATCH, EXIT_MISMATCH, EXIT_MISMATCH},
+        {REFUSAL_MEMBER, EXIT_CLUSTER_LOST, EXIT_MISMATCH, -1},
+        {REFUSAL_PROBE, EXIT_MISMATCH, EXIT_MISMATCH, EXIT_MISMATCH},
+        {REFUSAL_RUN, EXIT_CLUSTER_LOST, EXIT_CLUSTER_LOST, -1},
+        {REFUSAL_MALFORMED, EXIT_TRAINING_FAILED, EXIT_TRAINING_FAILED, EXIT_TRAINING_FAILED},
+        {REFUSAL_KEY, EXIT_UNAUTHENTICATED, EXIT_UNAUTHENTICATED, EXIT_UNAUTHENTICATED},
+        {REFUSAL_REJOIN, -1, -1, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (uint32_t server = 0; server < 2; server++) {
+        for (int who = 0; who < 3; who++) {
             struct fixture f;
             open_fixture(&f, MODE_SYNC);
-            begin(&f);
-            struct message refused = {.kind = MESSAGE_REFUSED};
-            refused.refused.reason = cases[i].reason;
-            strcpy(refused.refused.text, "because");
-            give(&f, server, refused);
-            check_over(&f, cases[i].code, "because");
+            if (who == 1)
+                tick(&f, 0.01);
+            else
+                begin(&f);
+            refuse(&f, who == 2, cases[i].reason, "because");
+            int code = who == 0 ? cases[i].code : who == 1 ? cases[i].joining : cases[i].other;
+            if (code >= 0)
+                check_over(&f, code, "because");
+            ck_assert_int_eq(session_is_over(f.session), code >= 0);
             /* What another server refused, server 0 has to be told. */
-            ck_assert_int_eq(sent(&f, 0, MESSAGE_STOP) != NULL, server == 1);
+            ck_assert_int_eq(sent(&f, 0, MESSAGE_STOP) != NULL, who == 2 && code >= 0);
             close_fixture(&f);
         }
     }
@@ -562,25 +734,24 @@ START_TEST(a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is)
     open_fixture(&f, MODE_SYNC);
     begin(&f);
     push(&f, 0, (struct node){0, 0}, true, NULL);
-    struct message moved = {.kind = MESSAGE_MOVED_ON};
-    moved.moved_on.chunk = 1;
-    moved.moved_on.version = 3;
+    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->exchange.want_version, 1);
     uint64_t request = request_for(&f, 1);
-    moved.request = request + 1000;
     post_clear(&f.post);
-    give(&f, 1, moved); /* Not what it waits for. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    moved.moved_on.chunk = UINT32_MAX;
-    give(&f, 1, moved);
+    move_on(&f, 1, request + 1000, 3); /* Not what it waits for. */
+    move_on(&f, 3, request, 3);
+    move_on(&f, UINT32_MAX, request, 3);
+    f.generation = 0;
+    move_on(&f, 1, request, 3);
+    f.generation = 1;
     ck_assert_uint_eq(post_count_all(&f.post), 0);
 
-    moved.moved_on.chunk = 1;
-    moved.request = request;
-    give(&f, 1, moved);
+    move_on(&f, 1, request, 3);
     ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->exchange.want_version, 3);
+    bool newest = sent(&f, 1, MESSAGE_EXCHANGE)->exchange.newest;
+    ck_assert(newest);
     answer_all(&f, (struct reply){.version = 3, .value = 4});
     ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_START)); /* Told already. */
     ck_assert(f.parameters[20] == 4.0f);
     close_fixture(&f);
 }
@@ -604,10 +775,13 @@ START_TEST(the_end_of_the_job_is_heard_in_every_state)
         check_over(&f, EXIT_CLUSTER_LOST, "lost worker/0");
         ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
         post_clear(&f.post);
-        give(&f, 0, finished); /* Nothing more is said. */
+        give(&f, 0, (struct message){.kind = MESSAGE_PONG}); /* Nothing more is said ... */
         push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
         tick(&f, 1000);
         ck_assert_uint_eq(post_count_all(&f.post), 0);
+        give(&f, 0, finished); /* ... but what may have been lost. */
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
+        ck_assert_uint_eq(post_count_all(&f.post), 1);
         close_fixture(&f);
     }
 }
@@ -641,11 +815,6 @@ END_TEST
 /* --- deadlines
  * -------------------------------------------------------------------------------------- */
 
-static void pong(struct fixture *f)
-{
-    give(f, 0, (struct message){.kind = MESSAGE_PONG});
-}
-
 START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
 {
     struct fixture f;
@@ -672,21 +841,87 @@ START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
 }
 END_TEST
 
-START_TEST(a_silent_server_0_is_lost_in_every_state)
+/* To every state in which it can wait. */
+enum { GATHERS, PULLS, COMPUTES, WAITS_AT_THE_BARRIER, JOINS_AGAIN, HAS_SAID_DONE, PLACES };
+
+static void go_to(struct fixture *f, int place)
 {
-    for (int state = 0; state < 3; state++) {
+    open_fixture(f, MODE_SYNC);
+    if (place == GATHERS)
+        join(f);
+    else if (place == PULLS)
+        start(f, 0);
+    else
+        begin(f);
+    if (place == WAITS_AT_THE_BARRIER)
+        push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    if (place == JOINS_AGAIN)
+        refuse(f, 0, REFUSAL_REJOIN, "who are you?");
+    if (place == HAS_SAID_DONE)
+        done(f);
+    post_clear(&f->post);
+}
+
+START_TEST(a_silent_server_0_is_waited_for_and_then_lost_in_every_state)
+{
+    for (int place = 0; place < PLACES; place++) {
         struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        if (state == 0)
-            join(&f);
-        else if (state == 1)
-            start(&f, 0);
-        else
-            begin(&f);
-        tick(&f, 10);
+        go_to(&f, place);
+        tick(&f, 5);
+        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
+        tick(&f, 0.1);
+        ck_assert_ptr_nonnull(
+            post_log(&f.post, "nothing heard from ps/0 for 5.1 s; waiting until it has been 60 s"));
+        post_clear(&f.post);
+        tick(&f, 20);
+        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
+        for (int i = 0; i < 5; i++) {
+            post_clear(&f.post);
+            tick(&f, i < 4 ? 8 : 2.9);
+        }
         ck_assert(!session_is_over(f.session));
         tick(&f, 0.1);
-        check_over(&f, EXIT_CLUSTER_LOST, "lost ps/0: nothing heard for 10.1 s");
+        check_over(&f, EXIT_CLUSTER_LOST, "lost ps/0: nothing heard for 60.1 s");
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_server_0_that_comes_back_is_told_of_and_all_is_well)
+{
+    struct fixture f;
+    go_to(&f, HAS_SAID_DONE);
+    for (int i = 0; i < 3; i++) {
+        tick(&f, 50);
+        ck_assert_ptr_nonnull(post_log(&f.post, "nothing heard"));
+        pong(&f, 0);
+        ck_assert_ptr_nonnull(post_log(&f.post, "ps/0 is heard again, after 50.0 s"));
+        post_clear(&f.post);
+    }
+    ck_assert(!session_is_over(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Longer silence than any deadline, but it was this process that was stopped. */
+START_TEST(whoever_was_stopped_blames_nobody)
+{
+    for (int place = 0; place < PLACES; place++) {
+        struct fixture f;
+        go_to(&f, place);
+        tick(&f, 3);
+        f.now_us += (uint64_t)1000 * SECOND;
+        session_tick(f.session, f.now_us, &f.post.outbox);
+        if (place == GATHERS) { /* The start has a deadline of its own, which does not wait. */
+            check_over(&f, EXIT_START_TIMEOUT, "start timed out");
+            close_fixture(&f);
+            continue;
+        }
+        tick(&f, 4.9);
+        ck_assert(!session_is_over(f.session));
+        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
+        tick(&f, 0.2);
+        ck_assert_ptr_nonnull(post_log(&f.post, "nothing heard from ps/0 for 5.1 s"));
         close_fixture(&f);
     }
 }
@@ -699,42 +934,612 @@ START_TEST(an_answer_that_does_not_come_ends_it_naming_the_server)
     start(&f, 0);
     answer(&f, (struct reply){.chunk = 0});
     answer(&f, (struct reply){.chunk = 2});
-    for (int i = 0; i < 60; i++) {
-        pong(&f);
-        tick(&f, 5);
-    }
+    tick_heard(&f, 65);
     ck_assert(!session_is_over(f.session));
-    pong(&f);
-    post_clear(&f.post);
-    tick(&f, 1);
-    check_over(&f, EXIT_CLUSTER_LOST, "no answer from ps/1 for 301 s");
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_STOP));
+    tick_heard(&f, 0.1);
+    check_over(&f, EXIT_CLUSTER_LOST, "no answer from ps/1 for 65 s");
+    close_fixture(&f);
+}
+END_TEST
+
+/* A receipt is an answer: then it is for server 0 to say what is wrong, for a long time. */
+START_TEST(at_a_barrier_it_waits_longer)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    for (int i = 0; i < 36; i++) {
+        for (uint32_t server = 0; server < 2; server++) {
+            struct message receipt = {.kind = MESSAGE_RECEIPT};
+            receipt.receipt = (struct message_receipt){server, 0, {2, 2}, false};
+            give(&f, server, receipt);
+        }
+        tick_heard(&f, 10);
+        ck_assert(!session_is_over(f.session));
+    }
+    give(&f, 0,
+         (struct message){.kind = MESSAGE_PONG, .waiting.text = "step 0 waits for worker/0"});
+    tick(&f, 0.1);
+    check_over(&f, EXIT_CLUSTER_LOST, "for 360 s: step 0 waits for worker/0");
     close_fixture(&f);
 }
 END_TEST
 
 START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines)
 {
-    for (int leaving = 0; leaving < 2; leaving++) {
+    for (int place = COMPUTES; place < PLACES; place++) {
+        struct fixture f;
+        if (place == WAITS_AT_THE_BARRIER)
+            continue;
+        go_to(&f, place);
+        if (place == JOINS_AGAIN)
+            push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        if (place == JOINS_AGAIN)
+            answer_all(&f, (struct reply){.version = 1, .stop_step = 1});
+        if (place == JOINS_AGAIN)
+            done(&f); /* It goes on as if nothing were, until it is told otherwise. */
+        tick_heard(&f, place == COMPUTES ? 300 : 360);
+        ck_assert(!session_is_over(f.session));
+        tick_heard(&f, 0.1);
+        if (place == COMPUTES)
+            check_over(&f, EXIT_TRAINING_FAILED, "stuck: computing one gradient for 300 s");
+        else if (place == JOINS_AGAIN)
+            check_over(&f, EXIT_CLUSTER_LOST, "ps/0 does not let this worker in again");
+        else
+            check_over(&f, EXIT_CLUSTER_LOST, "ps/0 does not end the job");
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_STOP)); /* The others go on. */
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(no_work_for_ever_has_a_deadline)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    start(&f, 0);
+    answer_all(&f, (struct reply){.version = 0});
+    tick_heard(&f, 360);
+    ck_assert(!session_is_over(f.session));
+    tick_heard(&f, 0.1);
+    check_over(&f, EXIT_CLUSTER_LOST, "ps/0 gives no work");
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- coming and going ------------------------------------------------------------------------ */
+
+START_TEST(a_start_that_overtakes_its_welcome_is_asked_for_again)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    tick(&f, 0);
+    post_clear(&f.post);
+    give_start(&f, 0); /* The ticket is not known yet. */
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    welcome(&f);
+    tick(&f, 0);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 0);
+    f.assignment--;
+    give_start(&f, 0);
+    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->ticket, 3);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    welcome(&f); /* Both again: nothing. */
+    f.assignment--;
+    give_start(&f, 0);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_that_waits_follows_a_new_assignment_at_once)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t given_up = request_for(&f, 2);
+    post_clear(&f.post);
+    give_start(&f, 0);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(exchange_for(&f, 2)->message.exchange.newest);
+    answer_as(&f, (struct reply){.chunk = 2, .version = 1, .value = -1}, given_up, 0);
+    answer_all(&f, (struct reply){.version = 0, .value = 8});
+    ck_assert(f.parameters[32] == 8.0f);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    /* What was pushed of step 0 may still be held: its memory is not to be written. */
+    ck_assert(session_apart(f.session));
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(&f, 0)->place, UINT64_MAX);
+    answer_all(&f, (struct reply){.version = 1});
+    ck_assert(!session_apart(f.session));
+    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(&f, 0)->place, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_that_computes_finishes_for_the_others_sake)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){1, 1}, false, frame_of(1, 64));
+    post_clear(&f.post);
+    give_start(&f, 0);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(!exchange_for(&f, 0)->message.exchange.newest);
+    push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 12);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        ck_assert(packet->message.exchange.want == packet->message.exchange.newest);
+        ck_assert(packet->message.exchange.gradient != packet->message.exchange.newest);
+        if (packet->payload != NULL)
+            ck_assert_uint_eq(packet->place, UINT64_MAX);
+    }
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    answer_all(&f, (struct reply){.version = 0, .value = 8});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    ck_assert(session_apart(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Server 0 may find that it knows this worker after all, and then has nothing new to say. */
+START_TEST(who_finishes_while_joining_again_follows_the_latest_start)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give_start(&f, 0);
+    refuse(&f, 0, REFUSAL_REJOIN, "a mistake");
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    welcome(&f);
+    ck_assert(exchange_for(&f, 0)->message.exchange.newest);
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
+{
+    for (int waits = 0; waits < 2; waits++) {
         struct fixture f;
         open_fixture(&f, MODE_SYNC);
         begin(&f);
-        if (leaving)
-            from_trainer(&f, (struct message){.kind = MESSAGE_DONE}, NULL);
-        for (int i = 0; i < 60; i++) {
-            pong(&f);
-            tick(&f, 5);
-            post_clear(&f.post);
-        }
-        ck_assert(!session_is_over(f.session));
-        pong(&f);
-        tick(&f, 1);
-        if (leaving)
-            check_over(&f, EXIT_CLUSTER_LOST, "ps/0 does not end the job");
-        else
-            check_over(&f, EXIT_TRAINING_FAILED, "stuck: computing one gradient for 301 s");
+        push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+        if (waits)
+            push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+        uint64_t old = request_for(&f, 1);
+        post_clear(&f.post);
+        f.generation = 2;
+        f.assignment = 0; /* Server 0 was restarted. */
+        give_start(&f, 0);
+        evaluation(&f, 1);
+        if (!waits)
+            push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+        ck_assert_uint_eq(post_count_all(&f.post), 4);
+        ck_assert(exchange_for(&f, 1)->message.exchange.newest);
+        ck_assert_uint_eq(exchange_for(&f, 1)->message.generation, 2);
+        f.generation = 1;
+        answer_as(&f, (struct reply){.chunk = 1, .version = 1, .value = -1}, old, 1);
+        give_start(&f, 0);
+        give_start(&f, 0);
+        f.generation = 2;
+        ck_assert_uint_eq(post_count_all(&f.post), 4);
+        answer_all(&f, (struct reply){.version = 0, .value = 8});
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->generation, 2);
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+        ck_assert(!session_apart(f.session)); /* Servers have forgotten it all. */
         close_fixture(&f);
     }
+}
+END_TEST
+
+START_TEST(a_stop_that_server_0_forgot_is_asked_for_again)
+{
+    struct fixture f;
+    struct message stop = {.kind = MESSAGE_STOP};
+    stop.stop.exit_code = EXIT_INTERRUPTED;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    from_trainer(&f, stop, NULL);
+    tick(&f, 1.1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_STOP), 3);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1, .stop_step = 2});
+    tick(&f, 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_STOP)); /* It is known when. */
+    f.generation = 2;
+    give_start(&f, 0);
+    post_clear(&f.post);
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_STOP));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_has_said_done_may_have_to_go_on)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 5);
+    answer_all(&f, (struct reply){.version = 6});
+    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+    evaluation(&f, 2);
+    uint64_t request = sent(&f, 0, MESSAGE_EVALUATION)->request;
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
+    done(&f);
+    tick(&f, 1.1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EVALUATION), 3);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->request, request);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE)); /* Not before the score is known. */
+    pong(&f, request);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_DONE)->done.step, 6);
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_DONE), 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+
+    post_clear(&f.post);
+    give_start(&f, 6); /* Somebody died before the score was whole. */
+    answer_all(&f, (struct reply){.version = 6});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+    tick(&f, 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
+    f.generation = 2; /* A server was lost while it scores: nobody needs that. */
+    give_start(&f, 4);
+    post_clear(&f.post);
+    evaluation(&f, 2);
+    done(&f);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
+    answer_all(&f, (struct reply){.version = 4});
+    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_is_not_known_any_more_joins_again_and_loses_nothing)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 1, REFUSAL_REJOIN, "not mine to say");
+    tick(&f, 0.1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    refuse(&f, 0, REFUSAL_REJOIN, "you were silent for 5.0 s");
+    ck_assert_ptr_nonnull(post_log(&f.post, "joining again: you were silent for 5.0 s"));
+    tick(&f, 0.01);
+    const struct message *message = sent(&f, 0, MESSAGE_JOIN);
+    ck_assert_uint_eq(message->run_id, RUN);
+    ck_assert_uint_eq(message->ticket, 0);
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_PING));
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Harmless, and perhaps of use. */
+    ck_assert_uint_eq(exchange_for(&f, 0)->message.ticket, 3);
+    f.ticket = 2; /* Of an admission before. */
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_JOIN));
+    f.ticket = 7;
+    welcome(&f);
+    struct message late = {.kind = MESSAGE_REFUSED, .request = 1};
+    late.refused.reason = REFUSAL_REJOIN;
+    give(&f, 0, late); /* To what was said before the WELCOME. */
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ticket, 7);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 1);
+    give_start(&f, 0);
+    ck_assert_uint_eq(exchange_for(&f, 0)->message.ticket, 7);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_welcome_of_another_run_or_generation_while_it_computes)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f.generation = 4;
+    f.ticket = 1; /* It counts anew. */
+    struct message other = {.kind = MESSAGE_WELCOME, .run_id = RUN + 1};
+    other.welcome.ticket = 1;
+    give(&f, 0, other);
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_JOIN));
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 0.1);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->generation, 4);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 0);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* For nothing. */
+    ck_assert_ptr_null(exchange_for(&f, 0));
+    f.assignment = 0;
+    give_start(&f, 0);
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_leaves_says_so_until_it_is_heard)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    from_trainer(&f, (struct message){.kind = MESSAGE_LEAVE}, NULL);
+    tick(&f, 1.1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEAVE), 3);
+    struct message finished = {.kind = MESSAGE_FINISHED};
+    strcpy(finished.stop.reason, "left the job");
+    give(&f, 0, finished);
+    check_over(&f, EXIT_DONE, "left the job");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC);
+    tick(&f, 0.1);
+    from_trainer(&f, (struct message){.kind = MESSAGE_LEAVE}, NULL);
+    check_over(&f, EXIT_DONE, "left the job");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_worker_keeps_its_batches_when_only_members_change)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f); /* With batches 0 and 1. */
+    give_start(&f, 0);
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    bool want = sent(&f, 0, MESSAGE_EXCHANGE)->exchange.want;
+    ck_assert(want);
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 0);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(in_a_new_generation_batches_come_again)
+{
+    for (int rejoined = 0; rejoined < 2; rejoined++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        begin(&f); /* With batches 0 and 1. */
+        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+        answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+        post_clear(&f.post);
+        if (rejoined) {
+            refuse(&f, 0, REFUSAL_REJOIN, "dropped");
+            f.ticket = 8;
+            welcome(&f);
+        } else {
+            f.generation = 2;
+        }
+        give_start(&f, 0);
+        push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+        /* The gradient of 1, if it can still be of use; and then the newest. */
+        ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), rejoined ? 8 : 4);
+        ck_assert(exchange_for(&f, 0)->message.exchange.newest);
+        bool finished = sent(&f, 0, MESSAGE_LEASE)->lease.finished;
+        ck_assert(!finished);
+        f.generation--; /* What was leased then is not leased now. */
+        give_batch(&f, 1);
+        f.generation++;
+        answer_all(&f, (struct reply){.version = 1});
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+        give_batch(&f, 0);
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+        answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_DUPLICATE});
+        ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    start(&f, 0);
+    uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
+    answer_all(&f, (struct reply){.version = 0});
+    tick(&f, 1.05);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEASE), 2);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->request, request);
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
+    post_clear(&f.post);
+    tick(&f, 0.4);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEASE));
+    tick(&f, 0.2);
+    ck_assert_uint_gt(sent(&f, 0, MESSAGE_LEASE)->request, request);
+    request = sent(&f, 0, MESSAGE_LEASE)->request;
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.batch = 3});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
+    push(&f, 3, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1});
+    request = sent(&f, 0, MESSAGE_LEASE)->request;
+    post_clear(&f.post);
+    tick(&f, 0.55);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->request, request);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 3);
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
+    give_batch(&f, 3); /* It is still on lease, so that was for another LEASE: say it again. */
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    post_clear(&f.post);
+    tick(&f, 0.55);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 3);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_batch_whose_gradient_is_not_finite_is_skipped)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f);
+    struct message message = {.kind = MESSAGE_EXCHANGE};
+    message.exchange = (struct message_exchange){
+        .skip = true, .node = {0, 4}, .examples = 8, .want = true, .has_report = true};
+    message.exchange.report.bad = true;
+    from_trainer(&f, message, NULL);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        const struct packet *packet = exchange_for(&f, chunk);
+        ck_assert(packet->message.exchange.skip && packet->payload == NULL);
+        ck_assert(packet->message.exchange.has_report == (chunk == 0));
+    }
+    ck_assert(exchange_for(&f, 0)->message.exchange.report.bad);
+    post_clear(&f.post);
+    tick(&f, 1);
+    bool retry = exchange_for(&f, 0)->message.exchange.retry;
+    ck_assert(!retry); /* It is as good as new. */
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_REJECTED});
+    ck_assert(!session_is_over(f.session));
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- what is lost ---------------------------------------------------------------------------- */
+
+START_TEST(what_is_not_answered_is_asked_for_again_without_its_payload)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    uint64_t first = request_for(&f, 1);
+    answer(&f, (struct reply){.chunk = 0, .version = 1});
+    post_clear(&f.post);
+    tick(&f, 0.9);
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    tick(&f, 0.1); /* Two headers for each of three chunks. */
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 6);
+    for (size_t i = 0, seen = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        const struct message_exchange *exchange = &packet->message.exchange;
+        bool last = seen++ % 2 == 1;
+        ck_assert(exchange->retry && exchange->gradient && packet->payload == NULL);
+        ck_assert_uint_eq(exchange->node.first_leaf, last ? 3 : 2);
+        ck_assert(exchange->want == last);
+    }
+    post_clear(&f.post);
+    tick(&f, 1.9); /* Twice as long. */
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(exchange_for(&f, 1));
+    tick(&f, 4);
+    tick(&f, 3.9);
+    post_clear(&f.post);
+    tick(&f, 0.1); /* Not more. */
+    ck_assert_ptr_nonnull(exchange_for(&f, 1));
+    for (uint32_t chunk = 1; chunk < 4; chunk++) /* Also the answer to the first is one. */
+        answer_as(&f, (struct reply){.chunk = chunk, .version = 1}, first + chunk - 1, chunk % 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t request = request_for(&f, 0);
+    tick(&f, 0.9);
+    post_clear(&f.post);
+    answer_as(&f, (struct reply){.chunk = 0, .version = 1}, request, 0);
+    tick(&f, 0.2);
+    ck_assert_ptr_null(exchange_for(&f, 2));
+    ck_assert_ptr_nonnull(exchange_for(&f, 1)); /* Of the other server. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_missing_is_sent_again)
+{
+    struct fixture f;
+    struct frame *gradient = frame_of(3, 64);
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_retain(gradient));
+    post_clear(&f.post);
+    ck_assert(!frame_is_unique(gradient)); /* It may have to be. */
+    tick(&f, 1);
+    uint64_t retried = request_for(&f, 1);
+    post_clear(&f.post);
+    struct message receipt = {.kind = MESSAGE_RECEIPT, .request = retried};
+    receipt.receipt = (struct message_receipt){1, 0, {2, 2}, true};
+    give(&f, 0, receipt); /* Not its server. */
+    receipt.receipt.step = 1;
+    give(&f, 1, receipt); /* Nothing that was pushed. */
+    receipt.receipt = (struct message_receipt){1, 0, {2, 1}, true};
+    give(&f, 1, receipt);
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    receipt.receipt = (struct message_receipt){1, 0, {2, 2}, true};
+    f.generation = 0;
+    give(&f, 1, receipt);
+    f.generation = 1;
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    give(&f, 1, receipt);
+    const struct packet *packet = exchange_for(&f, 1);
+    ck_assert(packet->payload != NULL && !packet->message.exchange.retry);
+    ck_assert_ptr_eq(packet->payload->data, (float *)gradient->data + 16);
+    ck_assert_uint_eq(packet->message.request, retried);
+    answer_as(&f, (struct reply){.chunk = 1, .version = 1}, retried, 1);
+    post_clear(&f.post);
+    give(&f, 1, receipt); /* Of no interest now. */
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    tick(&f, 4);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        if (chunk != 1)
+            answer(&f, (struct reply){.chunk = chunk, .version = 1});
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    post_clear(&f.post);
+    ck_assert(frame_is_unique(gradient));
+    frame_release(gradient);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(pulls_are_simply_repeated)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 0);
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    const struct message_exchange *exchange = &exchange_for(&f, 3)->message.exchange;
+    ck_assert(exchange->newest && exchange->want && exchange->retry && !exchange->gradient);
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    close_fixture(&f);
 }
 END_TEST
 
@@ -758,18 +1563,7 @@ static void open_sharing(struct fixture *f, struct memory *memory, uint32_t serv
     f->job = small_job(MODE_SYNC, 2, servers);
     ck_assert(partition_make(&f->partition, f->job.variables, 2, servers, 64, false, &error) ==
               STATUS_OK);
-    struct session_options options = {
-        .worker = 1,
-        .incarnation = 9,
-        .job = &f->job,
-        .partition = &f->partition,
-        .parameters = f->parameters,
-        .host = "here",
-        .start_timeout = 60,
-        .worker_timeout = 10,
-        .progress_timeout = 300,
-    };
-    ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);
+    make_session(f);
 }
 
 static void close_sharing(struct fixture *f, struct memory *memory)
@@ -799,6 +1593,7 @@ static void answer_in(struct fixture *f, struct memory *memory, uint32_t chunk, 
     memory->frames[chunk] = frame_retain(frame);
     struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame};
     packet.message.request = request;
+    packet.message.generation = f->generation;
     packet.message.result = (struct message_result){
         .chunk = chunk, .version = reply.version, .stop_step = 6, .parameters = true};
     session_handle_server(f->session, f->partition.chunks[chunk].server, &packet, f->now_us,
@@ -947,6 +1742,37 @@ START_TEST(who_was_left_behind_forgets_what_it_has_of_the_old_version)
 }
 END_TEST
 
+/* What a later answer is written over is not read. */
+START_TEST(of_values_that_stay_only_the_answer_to_the_latest_request_counts)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    push_and_ask(&f, 0);
+    uint64_t first[4], second[4];
+    for (uint32_t i = 0; i < 4; i++)
+        first[i] = request_for(&f, i);
+    tick(&f, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        second[i] = request_for(&f, i);
+    struct reply reply = {.version = 1, .value = 9};
+    for (uint32_t i = 0; i < 4; i++)
+        answer_in(&f, &memory, i, i == 3 ? -1 : 2, reply, first[i]); /* 3's own frame counts. */
+    ck_assert(frame_is_unique(memory.frames[0]));
+    reply.value = 10;
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert_ptr_null(i < 3 ? to_trainer(&f, MESSAGE_WORK) : NULL);
+        answer_in(&f, &memory, i, 2, reply, second[i]);
+    }
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    ck_assert(session_parameters(f.session)[0] == 10.0f);
+    ck_assert(session_parameters(f.session)[63] == 9.0f);
+    close_sharing(&f, &memory);
+}
+END_TEST
+
 /* Where a payload is to lie in its server's shard, for each gradient of a step. */
 START_TEST(gradients_of_one_step_lie_beside_each_other_in_each_shard)
 {
@@ -985,16 +1811,18 @@ static void add(TCase *t)
     tcase_add_test(t, it_joins_again_and_again_and_declares_when_asked);
     tcase_add_test(t, once_welcomed_it_says_that_it_is_alive_and_of_which_run);
     tcase_add_test(t, it_pulls_every_chunk_from_its_server_before_the_first_step);
+    tcase_add_test(t, chunks_that_are_ahead_are_asked_for_the_version_that_all_have);
+    tcase_add_test(t, a_version_that_is_gone_means_asking_anew_and_not_too_often);
     tcase_add_test(t, a_gradient_is_cut_into_chunks_without_a_copy);
     tcase_add_test(t,
                    only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for);
     tcase_add_test(t, answers_that_were_not_asked_for_change_nothing);
     tcase_add_test(t, while_the_trainer_computes_nobody_writes_its_parameters);
     tcase_add_test(t, training_ends_at_the_last_version_that_server_0_names);
-    tcase_add_test(t, reports_carry_the_times_of_the_exchange_before);
+    tcase_add_test(
+        t, reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before);
     tcase_add_test(t, async_work_is_leased_computed_and_handed_back_in_order);
     tcase_add_test(t, a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated);
-    tcase_add_test(t, a_start_that_overtakes_its_welcome_is_taken);
     tcase_add_test(t, the_staleness_of_a_gradient_is_that_of_its_stalest_chunk);
     tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
     tcase_add_test(t, a_rejected_gradient_ends_the_job);
@@ -1002,10 +1830,33 @@ static void add(TCase *t)
     tcase_add_test(t, the_end_of_the_job_is_heard_in_every_state);
     tcase_add_test(t, a_stop_is_asked_for_and_a_failure_announced);
     tcase_add_test(t, a_start_that_does_not_come_is_given_up_after_server_0_had_its_say);
-    tcase_add_test(t, a_silent_server_0_is_lost_in_every_state);
+    tcase_add_test(t, a_silent_server_0_is_waited_for_and_then_lost_in_every_state);
+    tcase_add_test(t, a_server_0_that_comes_back_is_told_of_and_all_is_well);
+    tcase_add_test(t, whoever_was_stopped_blames_nobody);
+    tcase_add_test(t, at_a_barrier_it_waits_longer);
+    tcase_add_test(t, no_work_for_ever_has_a_deadline);
     tcase_add_test(t, an_answer_that_does_not_come_ends_it_naming_the_server);
     tcase_add_test(t, a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines);
+    tcase_add_test(t, a_start_that_overtakes_its_welcome_is_asked_for_again);
+    tcase_add_test(t, a_worker_that_waits_follows_a_new_assignment_at_once);
+    tcase_add_test(t, a_worker_that_computes_finishes_for_the_others_sake);
+    tcase_add_test(t, who_finishes_while_joining_again_follows_the_latest_start);
+    tcase_add_test(t, of_an_older_generation_nothing_is_pushed_and_nothing_taken);
+    tcase_add_test(t, a_stop_that_server_0_forgot_is_asked_for_again);
+    tcase_add_test(t, who_has_said_done_may_have_to_go_on);
+    tcase_add_test(t, who_is_not_known_any_more_joins_again_and_loses_nothing);
+    tcase_add_test(t, a_welcome_of_another_run_or_generation_while_it_computes);
+    tcase_add_test(t, whoever_leaves_says_so_until_it_is_heard);
+    tcase_add_test(t, an_async_worker_keeps_its_batches_when_only_members_change);
+    tcase_add_test(t, in_a_new_generation_batches_come_again);
+    tcase_add_test(t, leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking);
+    tcase_add_test(t, a_batch_whose_gradient_is_not_finite_is_skipped);
+    tcase_add_test(t, what_is_not_answered_is_asked_for_again_without_its_payload);
+    tcase_add_test(t, progress_with_one_chunk_keeps_the_server_s_others_waiting);
+    tcase_add_test(t, a_gradient_that_is_missing_is_sent_again);
+    tcase_add_test(t, pulls_are_simply_repeated);
     tcase_add_test(t, values_that_stay_are_read_where_the_server_wrote_them);
+    tcase_add_test(t, of_values_that_stay_only_the_answer_to_the_latest_request_counts);
     tcase_add_test(t, values_from_here_and_there_are_copied_together);
     tcase_add_test(t, values_of_two_servers_are_copied_together);
     tcase_add_test(t, memory_that_is_read_is_held_until_new_values_are_asked_for);

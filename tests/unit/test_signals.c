@@ -19,20 +19,25 @@ static void hear(void *context, int exit_code)
     sem_post(&heard->any);
 }
 
+static void hear_leave(void *context)
+{
+    hear(context, -1);
+}
+
 static void start(struct signals *signals, struct heard *heard)
 {
     sem_init(&heard->any, 0, 0);
     atomic_init(&heard->code, 0);
     atomic_init(&heard->count, 0);
     signals_block();
-    ck_assert(signals_start(signals, hear, heard) == STATUS_OK);
+    ck_assert(signals_start_leaving(signals, hear, hear_leave, heard) == STATUS_OK);
 }
 
 START_TEST(a_signal_becomes_one_request)
 {
-    static const int signals_sent[] = {SIGINT, SIGTERM};
-    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED};
-    for (int i = 0; i < 2; i++) {
+    static const int signals_sent[] = {SIGINT, SIGTERM, SIGUSR1};
+    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, -1};
+    for (int i = 0; i < 3; i++) {
         struct signals signals;
         struct heard heard;
         start(&signals, &heard);

@@ -1,0 +1,63 @@
+/* sessions.h - the workers as one server's router knows them: which process is which, how much of
+ * what each has sent is still on its way through the server, and how much of what each was given is
+ * still on its way to it.
+ *
+ * Server 0 counts admissions: of two processes that say they are one worker, the one with the
+ * greater ticket is the successor, and the other must not be heard any more. A router learns of
+ * successors from their own messages, so nobody need tell it who has died.
+ *
+ *     ticket 3, process A    taken: nobody was known
+ *     ticket 7, process B    taken: B has replaced A
+ *     ticket 3, process A    a zombie
+ *     ticket 7, process A    a zombie
+ *
+ * What is on its way is weighed, in both directions: a worker that exceeds its window is not let in
+ * before its own messages have been worked off, and one that does not read what it has asked for is
+ * given no more. So a greedy or a stopped one waits for itself, and nobody else for it.
+ *
+ * Threads: the router's. Units: bytes. */
+
+#ifndef PS_SESSIONS_H
+#define PS_SESSIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/message.h"
+#include "ps/gauge.h"
+
+struct session {
+    bool known;
+    uint64_t incarnation, ticket;
+    uint64_t under_way;    /* Bytes with the owners. */
+    struct gauge *answers; /* Values on their way to this process; NULL before the first. */
+};
+
+struct sessions {
+    struct session *all; /* [JOB_WORKERS_MAX] by worker index. Owned. */
+    /* Bytes that one worker may have under way, and that may be under way to one process. */
+    uint64_t window, answers_max;
+};
+
+enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t answers_max);
+void sessions_free(struct sessions *sessions);
+
+/* A new generation: server 0 may count from the beginning, and nothing is under way. */
+void sessions_forget(struct sessions *sessions);
+
+/* Whether the message is from the process that is this worker, or from its successor, who is this
+ * worker from here on. The index is below JOB_WORKERS_MAX. */
+bool sessions_know(struct sessions *sessions, const struct message *message);
+
+/* Whether `weight` more bytes of this worker fit its window: then they are under way. One message
+ * always fits when nothing is. */
+bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight);
+
+/* They are not any more. */
+void sessions_settle(struct sessions *sessions, uint32_t worker, uint64_t weight);
+
+/* Values that are to be sent to a worker, so that they are counted until they have left; NULL when
+ * too much is on its way already, or there is no memory. Takes over the reference. */
+struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct frame *values);
+
+#endif

@@ -1,0 +1,102 @@
+#include "ps/sessions.h"
+
+#include <stdlib.h>
+
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+static bool know(struct sessions *sessions, uint32_t index, uint64_t ticket, uint64_t incarnation)
+{
+    struct message message = {.index = index, .ticket = ticket, .incarnation = incarnation};
+    return sessions_know(sessions, &message);
+}
+
+START_TEST(the_header_s_picture_is_what_happens)
+{
+    struct sessions sessions;
+    ck_assert(sessions_init(&sessions, 100, 200) == STATUS_OK);
+    ck_assert(know(&sessions, 5, 3, 'A'));
+    ck_assert(know(&sessions, 5, 3, 'A'));
+    ck_assert(know(&sessions, 5, 7, 'B'));
+    ck_assert(!know(&sessions, 5, 3, 'A'));
+    ck_assert(!know(&sessions, 5, 7, 'A'));
+    ck_assert(know(&sessions, 5, 7, 'B'));
+    ck_assert(know(&sessions, 5, 8, 'A')); /* Admitted once more. */
+    ck_assert(!know(&sessions, 5, 7, 'B'));
+    sessions_free(&sessions);
+}
+END_TEST
+
+START_TEST(any_process_may_be_the_first_and_every_worker_has_its_own)
+{
+    struct sessions sessions;
+    ck_assert(sessions_init(&sessions, 100, 200) == STATUS_OK);
+    for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
+        ck_assert(know(&sessions, i, i % 2, 1000 + i)); /* Also without a ticket. */
+    for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
+        ck_assert(!know(&sessions, i, i % 2, 999));
+    sessions_forget(&sessions);
+    for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
+        ck_assert(know(&sessions, i, 0, 999));
+    sessions_free(&sessions);
+}
+END_TEST
+
+START_TEST(a_window_is_a_worker_s_and_not_a_process_s)
+{
+    struct sessions sessions;
+    ck_assert(sessions_init(&sessions, 100, 200) == STATUS_OK);
+    know(&sessions, 0, 1, 'A');
+    ck_assert(sessions_let_in(&sessions, 0, 60));
+    ck_assert(!sessions_let_in(&sessions, 0, 41));
+    ck_assert(sessions_let_in(&sessions, 0, 40));
+    ck_assert(!sessions_let_in(&sessions, 0, 1));
+    ck_assert(sessions_let_in(&sessions, 1, 100));
+    know(&sessions, 0, 2, 'B'); /* What A has sent is still there. */
+    ck_assert(!sessions_let_in(&sessions, 0, 1));
+    sessions_settle(&sessions, 0, 60);
+    ck_assert(sessions_let_in(&sessions, 0, 60));
+    ck_assert(!sessions_let_in(&sessions, 1, 1));
+    sessions_forget(&sessions);
+    ck_assert(sessions_let_in(&sessions, 0, 1000)); /* One always fits. */
+    ck_assert(!sessions_let_in(&sessions, 0, 1));
+    sessions_settle(&sessions, 0, 1000);
+    ck_assert(sessions_let_in(&sessions, 0, 100));
+    sessions_free(&sessions);
+}
+END_TEST
+
+START_TEST(a_process_that_does_not_read_is_given_no_more)
+{
+    struct sessions sessions;
+    struct frame *given[4];
+    ck_assert(sessions_init(&sessions, 100, 200) == STATUS_OK);
+    know(&sessions, 3, 1, 'A');
+    for (int i = 0; i < 3; i++)
+        ck_assert_ptr_nonnull(given[i] = sessions_give(&sessions, 3, frame_of(1, 16)));
+    ck_assert_ptr_null(sessions_give(&sessions, 3, frame_of(1, 16)));
+    frame_release(given[0]);
+    ck_assert_ptr_nonnull(given[0] = sessions_give(&sessions, 3, frame_of(1, 16)));
+    ck_assert_ptr_null(sessions_give(&sessions, 3, frame_of(1, 16)));
+    know(&sessions, 3, 2, 'B'); /* The other one is stopped, and B is not. */
+    ck_assert_ptr_nonnull(given[3] = sessions_give(&sessions, 3, frame_of(1, 16)));
+    for (int i = 0; i < 4; i++)
+        frame_release(given[i]);
+    given[0] = sessions_give(&sessions, 3, frame_of(1, 16));
+    sessions_free(&sessions);
+    frame_release(given[0]); /* Later than all that. */
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, the_header_s_picture_is_what_happens);
+    tcase_add_test(t, any_process_may_be_the_first_and_every_worker_has_its_own);
+    tcase_add_test(t, a_window_is_a_worker_s_and_not_a_process_s);
+    tcase_add_test(t, a_process_that_does_not_read_is_given_no_more);
+}
+
+int main(void)
+{
+    return suite_run("sessions", add);
+}
