@@ -64,7 +64,12 @@ struct options {
     int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
 
     /* Deadlines, in seconds. */
-    double start_timeout, worker_timeout, progress_timeout, stop_timeout;
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+
+    /* When something fails. */
+    const char *on_worker_loss; /* ps: "continue", "wait" or "fail". */
+    uint32_t max_bad_gradients; /* ps: not finite, in async; more end the job. */
+    uint32_t max_restarts;      /* run, compare: of each process. */
 
     /* Files. */
     const char *out, *restore;

@@ -67,6 +67,17 @@ static const char *expected_transport(void)
     return "one of auto, tcp, shm";
 }
 
+static bool accepts_loss(const char *value)
+{
+    return strcmp(value, "continue") == 0 || strcmp(value, "wait") == 0 ||
+           strcmp(value, "fail") == 0;
+}
+
+static const char *expected_loss(void)
+{
+    return "continue, wait, fail";
+}
+
 static const char *expected_slow(void)
 {
     return "a list of worker:factor such as 1:2.0,3:4 with factors from 1 to 1000";
@@ -78,6 +89,7 @@ static const struct option_choice choice_job_name = {accepts_job_name, expected_
 static const struct option_choice choice_modes = {accepts_modes, expected_modes};
 static const struct option_choice choice_counts = {accepts_counts, expected_counts};
 static const struct option_choice choice_transport = {accepts_transport, expected_transport};
+static const struct option_choice choice_loss = {accepts_loss, expected_loss};
 static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
 
 /* --- rows ---------------------------------------------------------------------------------- */
@@ -217,11 +229,30 @@ const struct option_row option_rows[] = {
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(start_timeout), RUNS, "S",
      "60", 0.001, 1e9, NULL, NULL, "Seconds until everybody must have joined (exit code 4)."},
     {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(worker_timeout), RUNS, "S",
-     "10", 0.001, 1e9, NULL, NULL,
-     "Seconds of silence after which a process counts as lost, and the job ends (exit code 195)."},
+     "5", 0.001, 1e9, NULL, NULL,
+     "Seconds of silence after which a process counts as lost: what then, --on-worker-loss and "
+     "--recovery-timeout say."},
+    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(recovery_timeout), RUNS,
+     "S", "60", 0.001, 1e9, NULL, NULL,
+     "Seconds that a job waits for a lost server, or for a worker when none is left, to come back "
+     "(exit code 195)."},
+    {"on-worker-loss", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_worker_loss),
+     OPTION_PS | LAUNCHES, "WHAT", "continue", 0, 0, &choice_loss, NULL,
+     "When a worker is lost: continue: the others do its work; wait: until it is back, "
+     "--recovery-timeout at most; fail: the job ends (exit code 195)."},
+    {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES, "N",
+     "5", 0, 1000000, NULL, NULL,
+     "How often a server or worker that crashed is started again; once more ends the job."},
     {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(progress_timeout), RUNS,
      "S", "300", 0.001, 1e9, NULL, NULL,
-     "Seconds without any update after which the run ends, alive or not."},
+     "Seconds without progress after which a process that is alive counts as stuck."},
+    {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
+     OPTION_PS, "N", "10", 0, 1000000000, NULL, NULL,
+     "Async: gradients that are not finite and are left out; one more ends the job (exit code "
+     "1)."},
+    {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
+     LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async",
+     "Gradients that are not finite and are left out; one more ends the job (exit code 1)."},
     {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(stop_timeout), RUNS, "S", "30",
      0.001, 1e9, NULL, NULL,
      "Seconds for a clean stop; past it the last complete checkpoint stands."},

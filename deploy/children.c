@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,13 +53,29 @@ __attribute__((noreturn)) static void child_become(const char *path, char *const
     _exit(EXIT_CANNOT_OPEN);
 }
 
-enum status child_start(struct child *child, const char *name, const char *path,
-                        char *const *arguments, char *const *environment, struct error *error)
+/* A child as it is before its first start, or, if it has run, before its next. */
+static void child_reset(struct child *child, const char *name)
 {
-    *child = (struct child){.output = -1, .log = -1};
+    struct child before = *child;
+    if (before.output >= 0)
+        close(before.output);
+    *child = (struct child){.output = -1, .log = -1, .restart_at = INFINITY};
+    if (before.pid != 0) {
+        child->restarts = before.restarts + 1;
+        child->early_ends = before.early_ends;
+        child->log = before.log;
+        child->early = before.early;
+        child->early_bytes = before.early_bytes;
+    }
     snprintf(child->name, sizeof child->name, "%s", name);
+}
 
+enum status child_start(struct child *child, const char *name, const char *path,
+                        char *const *arguments, char *const *environment, double now,
+                        struct error *error)
+{
     int ends[2];
+    child_reset(child, name);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return error_set(error, STATUS_IO, "cannot start %s: %s", name, strerror(errno));
     pid_t launcher = getpid();
@@ -77,6 +94,7 @@ enum status child_start(struct child *child, const char *name, const char *path,
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     child->pid = pid;
     child->running = true;
+    child->started = now;
     child->output = ends[0];
     return STATUS_OK;
 }
@@ -208,20 +226,29 @@ int child_exit_code(const struct child *child)
     return WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : -1;
 }
 
+static void child_describe(const struct child *child, const char *last, char *text, size_t bytes)
+{
+    const char *colon = last[0] != '\0' ? ": " : "";
+    if (WIFSIGNALED(child->wait_status))
+        snprintf(text, bytes, "%s was killed by signal %d (%s)%s%s", child->name,
+                 WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)), colon,
+                 last);
+    else
+        snprintf(text, bytes, "%s ended with exit code %d%s%s", child->name, child_exit_code(child),
+                 colon, last);
+}
+
+void child_describe_end(const struct child *child, char *text, size_t bytes)
+{
+    child_describe(child, child->error, text, bytes);
+}
+
 void child_explain(const struct child *child, char *text, size_t bytes)
 {
     const char *last = child->error;
     if (last[0] == '\0' && child->tail_count > 0)
         last = child->tail[(child->tail_count - 1) % CHILD_TAIL];
-    if (last[0] == '\0')
-        last = "it left no message";
-
-    if (WIFSIGNALED(child->wait_status))
-        snprintf(text, bytes, "%s was killed by signal %d (%s): %s", child->name,
-                 WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)), last);
-    else
-        snprintf(text, bytes, "%s ended with exit code %d: %s", child->name, child_exit_code(child),
-                 last);
+    child_describe(child, last[0] != '\0' ? last : "it left no message", text, bytes);
 }
 
 void child_free(struct child *child)

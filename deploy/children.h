@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/status.h"
@@ -30,9 +31,12 @@ struct child {
     char name[32]; /* "ps/0", "worker/1" */
     pid_t pid;     /* 0: never started. */
     bool running;
-    int wait_status; /* From waitpid, once it is not running. */
-    double ended;    /* Monotonic seconds. */
-    bool told;       /* We sent it a signal: its end is our doing. */
+    int wait_status;       /* From waitpid, once it is not running. */
+    double started, ended; /* Monotonic seconds. */
+    bool told;             /* We sent it a signal: its end is our doing. */
+    uint32_t restarts;     /* Times it was started again. */
+    uint32_t early_ends;   /* In a row; see restart.h. */
+    double restart_at;     /* It will be started again then; INFINITY: it will not. */
 
     int output; /* Read end of its pipe, or -1. */
     char line[CHILD_LINE_MAX];
@@ -46,9 +50,11 @@ struct child {
     size_t early_bytes;
 };
 
-/* Run path with these arguments and environment. */
+/* Run path with these arguments and environment. A child that has ended may be started again: then
+ * it keeps its log, or what is held back for it, and restarts counts one more. */
 enum status child_start(struct child *child, const char *name, const char *path,
-                        char *const *arguments, char *const *environment, struct error *error);
+                        char *const *arguments, char *const *environment, double now,
+                        struct error *error);
 
 /* Open "directory/ps-0.log" for appending and write what was held back. Failing is no reason to end
  * a job: the log is then left out. */
@@ -65,7 +71,9 @@ void child_signal(struct child *child, int signal);
 /* Its exit code, or -1 when a signal ended it. */
 int child_exit_code(const struct child *child);
 
-/* "worker/1 ended with exit code 3: no such model" */
+/* "worker/1 was killed by signal 9 (Killed)", and what it had said was wrong, if it had. */
+void child_describe_end(const struct child *child, char *text, size_t bytes);
+/* The same with its last line, whatever it was: "worker/1 ended with exit code 3: no such model" */
 void child_explain(const struct child *child, char *text, size_t bytes);
 
 /* Close what is open. The process must have ended, or be somebody else's worry. */

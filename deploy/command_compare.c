@@ -246,7 +246,7 @@ static int launch(const struct plan *plan, const struct run *run, struct error *
     struct progress progress;
     progress_open(&progress, stdout, plan->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say};
-    int code = launch_job(&run->options, run->out, &watch, error);
+    int code = launch_job(&run->options, run->out, &watch, NULL, error);
     progress_close(&progress);
     return code;
 }

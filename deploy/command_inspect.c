@@ -230,7 +230,7 @@ static enum status inspect_run(const char *path, struct error *error)
         printf("  model          %s\n", record.model);
         printf("  data           %s, seed %" PRIu64 "\n", record.data, record.seed);
         printf("  optimizer      %s, learning rate %g\n", record.optimizer, record.learning_rate);
-        summary_print(stdout, &record);
+        summary_print(stdout, &record, 0);
         print_latest(&record);
         print_checkpoints(path);
     }

@@ -297,7 +297,7 @@ static void watch_say(void *context, const char *line)
     progress_say(context, line);
 }
 
-static int launch(const struct plan *plan, struct error *error)
+static int launch(const struct plan *plan, uint32_t *restarts, struct error *error)
 {
     const struct options *options = &plan->options;
     struct progress_style style =
@@ -305,18 +305,18 @@ static int launch(const struct plan *plan, struct error *error)
     struct progress progress;
     progress_open(&progress, stdout, style, plan->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say};
-    int code = launch_job(options, plan->out, &watch, error);
+    int code = launch_job(options, plan->out, &watch, restarts, error);
     progress_close(&progress);
     return code;
 }
 
 /* The table, when there is something to sum up. */
-static enum status print_summary(const struct plan *plan, struct error *error)
+static enum status print_summary(const struct plan *plan, uint32_t restarts, struct error *error)
 {
     struct record record;
     enum status status = record_read(&record, plan->out, error);
     if (status == STATUS_OK)
-        summary_print(stdout, &record);
+        summary_print(stdout, &record, restarts);
     record_free(&record);
     return status;
 }
@@ -337,11 +337,12 @@ static int run(struct plan *plan)
     struct error error = {0}, no_summary = {0};
     if (!plan->options.quiet)
         print_plan(plan);
-    int code = launch(plan, &error);
+    uint32_t restarts = 0;
+    int code = launch(plan, &restarts, &error);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)
-        status = print_summary(plan, &no_summary);
+        status = print_summary(plan, restarts, &no_summary);
     if (code == EXIT_DONE && status != STATUS_OK)
         return command_fail(PROGRAM, EXIT_CANNOT_OPEN, &no_summary);
     if (code != EXIT_DONE)

@@ -2,6 +2,7 @@
  * so there are no handlers and no globals. Everything that may take long has a moment at which
  * patience ends:
  *
+ *     a child dies --- restart_delay ---> restart_at: once more, --max-restarts times
  *     a child fails --- 1 s: do others say why? ---> terminate_at: SIGTERM
  *                                                        |--- stop timeout, 10 s at most --->
  * kill_at SIGINT, SIGTERM: passed to server 0 --- stop timeout and 5 s ---> kill_at: SIGKILL the
@@ -26,8 +27,11 @@
 
 #include "common/clock.h"
 #include "common/disk.h"
+#include "common/json.h"
 #include "deploy/arguments.h"
 #include "deploy/children.h"
+#include "deploy/ports.h"
+#include "deploy/restart.h"
 
 #define TICK_SECONDS       0.2
 #define PORT_FILE_SECONDS  0.01 /* Between looks for a port file, while servers start. */
@@ -35,6 +39,7 @@
 #define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
 #define STOP_EXTRA_SECONDS 5.0  /* Beyond --stop-timeout, which the job keeps by itself. */
 #define KILLED_SECONDS     10.0 /* For the kernel to take a killed process away. */
+#define RUN_JSON_BYTES_MAX (16u << 20)
 
 extern char **environ;
 
@@ -54,9 +59,10 @@ struct launcher {
     int signals; /* signalfd, or -1. */
     sigset_t mask_before;
 
-    int stop_signal; /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
-    bool at_once;    /* There was a second one. */
-    bool failed;     /* A child has failed, or could not be started. */
+    int stop_signal;          /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
+    bool at_once;             /* There was a second one. */
+    bool failed;              /* A child has failed for good, or could not be started again. */
+    struct error start_error; /* Why it could not; "" when it could. */
     double terminate_at, kill_at, tick_at;
     double killed_at; /* INFINITY: not yet. */
     bool logs_open;
@@ -172,7 +178,7 @@ static enum status prepare(struct launcher *launcher, struct error *error)
     if (launcher->children == NULL || launcher->polls == NULL || launcher->addresses == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < launcher->child_max; i++)
-        launcher->children[i] = (struct child){.output = -1, .log = -1};
+        launcher->children[i] = (struct child){.output = -1, .log = -1, .restart_at = INFINITY};
     stat_run_json(launcher, &launcher->run_json);
 
     enum status status = find_programs(launcher, error);
@@ -219,12 +225,18 @@ static void clean_up(struct launcher *launcher)
 
 /* --- watching -------------------------------------------------------------------------------- */
 
-static size_t running_count(const struct launcher *launcher)
+/* Running, or about to be again. */
+static bool is_alive(const struct child *child)
 {
-    size_t count = 0;
+    return child->running || !isinf(child->restart_at);
+}
+
+static bool any_alive(const struct launcher *launcher)
+{
     for (size_t i = 0; i < launcher->child_count; i++)
-        count += launcher->children[i].running;
-    return count;
+        if (is_alive(&launcher->children[i]))
+            return true;
+    return false;
 }
 
 static void signal_all(struct launcher *launcher, int signal)
@@ -240,6 +252,13 @@ static void kill_all(struct launcher *launcher, double now)
     launcher->terminate_at = launcher->kill_at = INFINITY;
 }
 
+/* The end is near: nobody is started again. */
+static void drop_restarts(struct launcher *launcher)
+{
+    for (size_t i = 0; i < launcher->child_count; i++)
+        launcher->children[i].restart_at = INFINITY;
+}
+
 /* The first request goes to whoever coordinates, which stops the others; a second one ends all. */
 static void on_stop_signal(struct launcher *launcher, int signal, double now)
 {
@@ -251,12 +270,15 @@ static void on_stop_signal(struct launcher *launcher, int signal, double now)
     launcher->stop_signal = signal;
     if (launcher->child_count == 0)
         return;
+    drop_restarts(launcher);
     if (!launcher->options->quiet)
         say(launcher, signal == SIGINT
                           ? "stopping at a checkpoint (Ctrl-C again to end at once)"
                           : "stopping at a checkpoint (a second signal ends all at once)");
     if (launcher->children[0].running) /* Not child_signal: its answer counts. */
         kill(launcher->children[0].pid, signal == SIGINT ? SIGINT : SIGTERM);
+    else
+        launcher->terminate_at = now;
     launcher->kill_at =
         fmin(launcher->kill_at, now + launcher->options->stop_timeout + STOP_EXTRA_SECONDS);
 }
@@ -288,16 +310,44 @@ static bool child_failed(const struct launcher *launcher, const struct child *ch
 static bool workers_ended(const struct launcher *launcher)
 {
     for (size_t i = launcher->options->ps; i < launcher->child_count; i++)
-        if (launcher->children[i].running)
+        if (is_alive(&launcher->children[i]))
             return false;
     return launcher->child_count > launcher->options->ps;
 }
 
-static void on_child_end(struct launcher *launcher, const struct child *child, double now)
+/* Whether its end is one to start it again after: nobody has decided yet how the job ends. */
+static bool may_restart(const struct launcher *launcher, const struct child *child)
+{
+    const struct child *first = launcher->children;
+    bool worker = child >= first + launcher->options->ps;
+    return !launcher->failed && launcher->stop_signal == 0 &&
+           restart_may_help(child, child == first) && (child == first || is_alive(first)) &&
+           restart_allowed(child, launcher->options, worker);
+}
+
+static void plan_restart(struct launcher *launcher, struct child *child, double now)
+{
+    char text[CHILD_LINE_MAX], line[CHILD_LINE_MAX + 128];
+    double delay = restart_delay(child);
+    child->restart_at = now + delay;
+    child_describe_end(child, text, sizeof text);
+    snprintf(line, sizeof line, "%s; it is started again in %.1f s (restart %u of %u)", text, delay,
+             child->restarts + 1, launcher->options->max_restarts);
+    say(launcher, line);
+}
+
+static void on_child_end(struct launcher *launcher, struct child *child, double now)
 {
     double patience = INFINITY;
+    if (child_failed(launcher, child) && may_restart(launcher, child)) {
+        plan_restart(launcher, child, now);
+        return;
+    }
+    if (child == launcher->children)
+        drop_restarts(launcher);
     if (child_failed(launcher, child)) {
         launcher->failed = true;
+        drop_restarts(launcher);
         patience = EXPLAIN_SECONDS;
     } else if (child == launcher->children && launcher->stop_signal != 0) {
         patience = EXPLAIN_SECONDS;
@@ -331,19 +381,23 @@ static bool claimed(const struct launcher *launcher)
                                     run_json.st_mtim.tv_nsec != launcher->run_json.st_mtim.tv_nsec);
 }
 
+static void open_log(struct launcher *launcher, struct child *child)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/logs", launcher->out);
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        child_open_log(child, path);
+}
+
 /* Only a folder that the job has claimed gets logs: one that was refused stays as it is, and one
  * that was empty is found empty by server 0. */
 static void open_logs(struct launcher *launcher)
 {
-    char path[PATH_MAX];
     if (launcher->logs_open || !claimed(launcher))
         return;
     launcher->logs_open = true;
-    snprintf(path, sizeof path, "%s/logs", launcher->out);
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return;
     for (size_t i = 0; i < launcher->child_count; i++)
-        child_open_log(&launcher->children[i], path);
+        open_log(launcher, &launcher->children[i]);
 }
 
 static void tick(struct launcher *launcher, double now)
@@ -368,6 +422,17 @@ static void keep_deadlines(struct launcher *launcher, double now)
         kill_all(launcher, now);
 }
 
+static void restart_due(struct launcher *launcher, double now);
+
+/* Seconds until the next restart, `seconds` at most. */
+static double until_restart(const struct launcher *launcher, double seconds)
+{
+    double now = clock_now_seconds();
+    for (size_t i = 0; i < launcher->child_count; i++)
+        seconds = fmin(seconds, fmax(launcher->children[i].restart_at - now, 0));
+    return seconds;
+}
+
 /* Wait for something to happen, `seconds` at most, and deal with it. */
 static void turn(struct launcher *launcher, double seconds)
 {
@@ -377,13 +442,14 @@ static void turn(struct launcher *launcher, double seconds)
         if (launcher->children[i].output >= 0)
             launcher->polls[count++] =
                 (struct pollfd){.fd = launcher->children[i].output, .events = POLLIN};
-    poll(launcher->polls, count, (int)(1e3 * seconds));
+    poll(launcher->polls, count, (int)ceil(1e3 * until_restart(launcher, seconds)));
 
     double now = clock_now_seconds();
     read_signals(launcher, now);
     for (size_t i = 0; i < launcher->child_count; i++)
         child_read(&launcher->children[i], hear, launcher);
     reap_children(launcher, now);
+    restart_due(launcher, now);
     tick(launcher, now);
     keep_deadlines(launcher, now);
 }
@@ -395,8 +461,10 @@ static bool may_go_on(const struct launcher *launcher)
     return !launcher->failed && launcher->stop_signal == 0;
 }
 
-static enum status start_child(struct launcher *launcher, const char *role, uint32_t index,
-                               const struct arguments *arguments, struct error *error)
+/* Start the child at `slot`, for the first time or again. */
+static enum status start_child(struct launcher *launcher, size_t slot, const char *role,
+                               uint32_t index, const struct arguments *arguments,
+                               struct error *error)
 {
     char name[32], path[PATH_MAX + 32];
     snprintf(name, sizeof name, "%s/%u", role, index);
@@ -406,39 +474,76 @@ static enum status start_child(struct launcher *launcher, const char *role, uint
         return error_set(error, STATUS_MEMORY, "out of memory");
     if (access(path, X_OK) != 0)
         return error_set(error, STATUS_NOT_FOUND, "cannot run %s: %s", path, strerror(errno));
-    struct child *child = &launcher->children[launcher->child_count];
-    enum status status = child_start(child, name, path, list, launcher->environment, error);
-    launcher->child_count += status == STATUS_OK;
+    enum status status = child_start(&launcher->children[slot], name, path, list,
+                                     launcher->environment, clock_now_seconds(), error);
+    if (status == STATUS_OK && slot == launcher->child_count)
+        launcher->child_count++;
+    if (status == STATUS_OK && launcher->logs_open)
+        open_log(launcher, &launcher->children[slot]);
     return status;
 }
 
-/* "known,known,own" */
-static char *join_hosts(const struct launcher *launcher, uint32_t count, const char *own)
+/* "known,known,known" */
+static char *join_hosts(const struct launcher *launcher, uint32_t count)
 {
     size_t room = ((size_t)count + 1) * ADDRESS_MAX, used = 0;
     char *text = calloc(1, room);
     for (uint32_t i = 0; text != NULL && i < count; i++)
         used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "," : "",
                                  launcher->addresses[i]);
-    if (text != NULL && own != NULL)
-        snprintf(text + used, room - used, "%s%s", count > 0 ? "," : "", own);
     return text;
 }
 
-static enum status start_server(struct launcher *launcher, uint32_t index, const char *port_file,
-                                struct error *error)
+static void port_file_path(const struct launcher *launcher, uint32_t index,
+                           char path[PATH_MAX + 32])
 {
-    char *hosts = join_hosts(launcher, index, "127.0.0.1:0");
+    snprintf(path, PATH_MAX + 32, "%s/ps-%u.port", launcher->temporary, index);
+}
+
+/* A server knows those before it; the others it learns from the job. */
+static enum status start_server(struct launcher *launcher, uint32_t index, struct error *error)
+{
+    char *hosts = join_hosts(launcher, index + 1);
+    if (hosts == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    char port_file[PATH_MAX + 32];
     struct arguments arguments;
     arguments_init(&arguments, "syncopate-ps");
     arguments_add(&arguments, "job-name", "ps");
     arguments_add(&arguments, "task-index", "%u", index);
-    arguments_add(&arguments, "ps-hosts", "%s", hosts != NULL ? hosts : "");
-    arguments_add(&arguments, "port-file", "%s", port_file);
+    arguments_add(&arguments, "ps-hosts", "%s", hosts);
+    if (launcher->temporary[0] != '\0') { /* Later its address is known. */
+        port_file_path(launcher, index, port_file);
+        arguments_add(&arguments, "port-file", "%s", port_file);
+    }
     arguments_add(&arguments, "out", "%s", launcher->out);
     arguments_add_options(&arguments, launcher->options, OPTION_PS);
-    enum status status = hosts == NULL ? error_set(error, STATUS_MEMORY, "out of memory")
-                                       : start_child(launcher, "ps", index, &arguments, error);
+    enum status status = start_child(launcher, index, "ps", index, &arguments, error);
+    arguments_free(&arguments);
+    free(hosts);
+    return status;
+}
+
+static enum status start_worker(struct launcher *launcher, uint32_t index, struct error *error)
+{
+    uint32_t servers = launcher->options->ps;
+    char *hosts = join_hosts(launcher, servers);
+    if (hosts == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    struct arguments arguments;
+    arguments_init(&arguments, "syncopate-worker");
+    arguments_add(&arguments, "job-name", "worker");
+    arguments_add(&arguments, "task-index", "%u", index);
+    arguments_add(&arguments, "workers", "%u", launcher->options->workers);
+    if (servers == 0)
+        arguments_add(&arguments, "ps", "0");
+    else
+        arguments_add(&arguments, "ps-hosts", "%s", hosts);
+    if (servers == 0) /* Else server 0 writes the run directory. */
+        arguments_add(&arguments, "out", "%s", launcher->out);
+    arguments_add_options(&arguments, launcher->options, OPTION_WORKER);
+    enum status status =
+        start_child(launcher, (size_t)servers + index, "worker", index, &arguments, error);
     arguments_free(&arguments);
     free(hosts);
     return status;
@@ -447,19 +552,24 @@ static enum status start_server(struct launcher *launcher, uint32_t index, const
 /* The first line of the port file, once it is whole. */
 static bool read_port_file(const char *path, char address[ADDRESS_MAX])
 {
+    char line[ADDRESS_MAX];
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    bool whole = fgets(address, ADDRESS_MAX, file) != NULL && strchr(address, '\n') != NULL;
+    bool whole = fgets(line, sizeof line, file) != NULL && strchr(line, '\n') != NULL;
     fclose(file);
-    address[strcspn(address, " \r\n")] = '\0';
-    return whole && address[0] != '\0';
+    line[strcspn(line, " \r\n")] = '\0';
+    if (!whole || line[0] == '\0')
+        return false;
+    memcpy(address, line, sizeof line);
+    return true;
 }
 
-static enum status await_port(struct launcher *launcher, uint32_t index, const char *port_file,
-                              struct error *error)
+static enum status await_port(struct launcher *launcher, uint32_t index, struct error *error)
 {
+    char port_file[PATH_MAX + 32];
     double deadline = clock_now_seconds() + launcher->options->start_timeout;
+    port_file_path(launcher, index, port_file);
     while (!read_port_file(port_file, launcher->addresses[index])) {
         if (!may_go_on(launcher))
             return STATUS_OK;
@@ -476,50 +586,47 @@ static enum status start_servers(struct launcher *launcher, struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < launcher->options->ps && status == STATUS_OK; i++) {
-        char port_file[PATH_MAX + 32];
-        snprintf(port_file, sizeof port_file, "%s/ps-%u.port", launcher->temporary, i);
+        snprintf(launcher->addresses[i], ADDRESS_MAX, "127.0.0.1:%u", port_pick());
         if (may_go_on(launcher))
-            status = start_server(launcher, i, port_file, error);
+            status = start_server(launcher, i, error);
         if (status == STATUS_OK)
-            status = await_port(launcher, i, port_file, error);
+            status = await_port(launcher, i, error);
     }
     remove_temporary(launcher);
     return status;
 }
 
-static enum status start_worker(struct launcher *launcher, uint32_t index, const char *hosts,
-                                struct error *error)
+static enum status start_workers(struct launcher *launcher, struct error *error)
 {
-    struct arguments arguments;
-    arguments_init(&arguments, "syncopate-worker");
-    arguments_add(&arguments, "job-name", "worker");
-    arguments_add(&arguments, "task-index", "%u", index);
-    arguments_add(&arguments, "workers", "%u", launcher->options->workers);
-    if (launcher->options->ps == 0)
-        arguments_add(&arguments, "ps", "0");
-    else
-        arguments_add(&arguments, "ps-hosts", "%s", hosts);
-    if (launcher->options->ps == 0) /* Else server 0 writes the run directory. */
-        arguments_add(&arguments, "out", "%s", launcher->out);
-    arguments_add_options(&arguments, launcher->options, OPTION_WORKER);
-    enum status status = start_child(launcher, "worker", index, &arguments, error);
-    arguments_free(&arguments);
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < launcher->options->workers && status == STATUS_OK; i++)
+        if (may_go_on(launcher))
+            status = start_worker(launcher, i, error);
     return status;
 }
 
-static enum status start_workers(struct launcher *launcher, struct error *error)
+/* --- starting again ----------------------------------------------------------------------------
+ */
+
+static void restart(struct launcher *launcher, size_t slot)
 {
-    char *hosts = join_hosts(launcher, launcher->options->ps, NULL);
-    if (hosts == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < launcher->options->workers && may_go_on(launcher); i++) {
-        status = start_worker(launcher, i, hosts, error);
-        if (status != STATUS_OK)
-            break;
-    }
-    free(hosts);
-    return status;
+    uint32_t servers = launcher->options->ps;
+    struct child *child = &launcher->children[slot];
+    enum status status =
+        slot < servers ? start_server(launcher, (uint32_t)slot, &launcher->start_error)
+                       : start_worker(launcher, (uint32_t)(slot - servers), &launcher->start_error);
+    if (status == STATUS_OK)
+        return;
+    launcher->failed = true;
+    child->restart_at = INFINITY;
+    launcher->terminate_at = 0;
+}
+
+static void restart_due(struct launcher *launcher, double now)
+{
+    for (size_t i = 0; i < launcher->child_count; i++)
+        if (launcher->children[i].restart_at <= now)
+            restart(launcher, i);
 }
 
 /* --- ending ---------------------------------------------------------------------------------- */
@@ -527,7 +634,7 @@ static enum status start_workers(struct launcher *launcher, struct error *error)
 /* Until every child has ended. A killed process that the kernel does not give back is given up. */
 static void watch_to_the_end(struct launcher *launcher)
 {
-    while (running_count(launcher) > 0) {
+    while (any_alive(launcher)) {
         turn(launcher, TICK_SECONDS);
         if (clock_now_seconds() > launcher->killed_at + KILLED_SECONDS)
             return;
@@ -568,6 +675,11 @@ static int blame(const struct launcher *launcher, const struct child *child, str
         error_set(error, STATUS_LOST, "%.400s (%.90s/logs has more)", text, launcher->out);
     else
         error_set(error, STATUS_LOST, "%s", text);
+    if (child->restarts > 0) {
+        size_t used = strlen(error->text);
+        snprintf(error->text + used, sizeof error->text - used, " (after %u %s)", child->restarts,
+                 child->restarts == 1 ? "restart" : "restarts");
+    }
     bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
                 code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     return ours ? code : EXIT_CLUSTER_LOST;
@@ -599,6 +711,27 @@ static bool coordinator_stopped(const struct launcher *launcher)
     return launcher->child_count == 0 || child_stopped(&launcher->children[0]);
 }
 
+/* Whether the job itself says that it is complete, in a run.json written since we began. */
+static bool run_is_done(const struct launcher *launcher)
+{
+    char path[PATH_MAX];
+    struct json *run = NULL;
+    snprintf(path, sizeof path, "%s/run.json", launcher->out);
+    if (!claimed(launcher) ||
+        json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &run, NULL) != STATUS_OK)
+        return false;
+    const char *state = json_text(run, "state");
+    bool done = state != NULL && strcmp(state, "done") == 0;
+    json_release(&run);
+    return done;
+}
+
+/* Nothing comes of a death after the end but a missing farewell. */
+static bool died_after_the_end(const struct launcher *launcher, const struct child *child)
+{
+    return restart_may_help(child, child == launcher->children) && run_is_done(launcher);
+}
+
 /* The exit code of the whole, from how the children ended. */
 static int judge(const struct launcher *launcher, struct error *error)
 {
@@ -606,6 +739,12 @@ static int judge(const struct launcher *launcher, struct error *error)
     bool stop = launcher->stop_signal != 0;
     if (stop && (launcher->at_once || coordinator_stopped(launcher)))
         return stopped(launcher, error);
+    if (launcher->start_error.text[0] != '\0') {
+        *error = launcher->start_error;
+        return EXIT_CANNOT_OPEN;
+    }
+    if (culprit != NULL && died_after_the_end(launcher, culprit))
+        return EXIT_DONE;
     if (culprit != NULL)
         return blame(launcher, culprit, error);
     for (size_t i = 0; i < launcher->child_count; i++) {
@@ -638,8 +777,16 @@ static int exit_code_of_start(enum status status)
     return status == STATUS_TIMEOUT ? EXIT_START_TIMEOUT : EXIT_CANNOT_OPEN;
 }
 
+static uint32_t count_restarts(const struct launcher *launcher)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < launcher->child_count; i++)
+        count += launcher->children[i].restarts;
+    return count;
+}
+
 int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
-               struct error *error)
+               uint32_t *restarts, struct error *error)
 {
     struct launcher launcher = {
         .options = options,
@@ -657,14 +804,20 @@ int launch_job(const struct options *options, const char *out, const struct laun
         status = start_workers(&launcher, error);
 
     int code = exit_code_of_start(status);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        launcher.failed = true;
         launcher.terminate_at = 0;
+        drop_restarts(&launcher);
+    }
     if (launcher.signals >= 0)
         watch_to_the_end(&launcher);
     if (status == STATUS_OK) {
         code = judge(&launcher, error);
-        say_tail(&launcher);
+        if (code != EXIT_DONE)
+            say_tail(&launcher);
     }
+    if (restarts != NULL)
+        *restarts = count_restarts(&launcher);
     clean_up(&launcher);
     return code;
 }

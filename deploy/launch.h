@@ -2,9 +2,12 @@
  *
  * Server 0 is started first on a free port (it writes its address to a port file), then the other
  * servers, then the workers. Every child gets PR_SET_PDEATHSIG, so nothing survives the launcher.
- * When a child fails, the others are told to stop, given a deadline, then killed; the first failing
- * child's exit code and last line explain it. SIGINT and SIGTERM are passed on once as a request to
- * stop cleanly; a second one ends the job at once.
+ *
+ * A child that ends unexpectedly is started again after a moment, as the same task and on the same
+ * address, and one line says so (restart.h has the rule). When a child fails for good, the others
+ * are told to stop, given a deadline, then killed; the first failing child's exit code and last
+ * line explain it. But a run whose run.json says done is done, whoever died on the way out. SIGINT
+ * and SIGTERM are passed on once as a request to stop cleanly; a second one ends the job at once.
  *
  * With --ps 0 there is one process, a worker that trains alone.
  *
@@ -29,8 +32,9 @@ struct launch_watch {
 };
 
 /* Run the job that options describe in directory `out`, to its end. Returns an enum exit_code; when
- * it is not EXIT_DONE, error holds one line. */
+ * it is not EXIT_DONE, error holds one line. *restarts: processes that were started again; may be
+ * NULL. */
 int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
-               struct error *error);
+               uint32_t *restarts, struct error *error);
 
 #endif

@@ -242,6 +242,21 @@ static void on_waiting(struct progress *progress, const struct json *event)
     event_text(event, "text", progress->state.waiting, sizeof progress->state.waiting);
 }
 
+/* A lost server took updates with it: what was told beyond this step is told again. */
+static void on_generation(struct progress *progress, const struct json *event)
+{
+    struct progress_state *state = &progress->state;
+    char text[PROGRESS_LINE_MAX] = "", number[32];
+    state->waiting[0] = '\0';
+    state->step = json_u64(event, "step", 0);
+    if (state->steps_per_epoch > 0)
+        state->epoch = (double)state->step / (double)state->steps_per_epoch;
+    append(text, "a lost server is back; going on after update %s",
+           command_count(state->step, number));
+    if (!progress->style.quiet)
+        print_line(progress, text, 0);
+}
+
 static void on_end(struct progress *progress, const struct json *event)
 {
     (void)event;
@@ -252,8 +267,8 @@ static const struct {
     const char *name;
     void (*take)(struct progress *progress, const struct json *event);
 } event_table[] = {
-    {"start", on_start},     {"progress", on_progress}, {"evaluation", on_evaluation},
-    {"waiting", on_waiting}, {"end", on_end},
+    {"start", on_start},     {"progress", on_progress},     {"evaluation", on_evaluation},
+    {"waiting", on_waiting}, {"generation", on_generation}, {"end", on_end},
 };
 
 bool progress_take_event(struct progress *progress, const char *line)

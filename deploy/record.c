@@ -78,6 +78,20 @@ static void take_summary(struct record *record, const struct json *root)
     record->rejected = count_of(root, "verdicts.rejected");
 }
 
+static void take_faults(struct record *record, const struct json *root)
+{
+    record->faults = (struct record_faults){
+        .generation = count_of(root, "faults.generation"),
+        .workers_lost = count_of(root, "faults.workers_lost"),
+        .servers_lost = count_of(root, "faults.servers_lost"),
+        .recomputed = count_of(root, "faults.recomputed"),
+        .fenced = count_of(root, "faults.fenced"),
+        .bad_gradients = count_of(root, "faults.bad_gradients"),
+        .checkpoints_skipped = count_of(root, "faults.checkpoints_skipped"),
+        .checkpoints_failed = count_of(root, "faults.checkpoints_failed"),
+    };
+}
+
 static void take_histogram(struct record *record, const struct json *root)
 {
     const struct json *buckets = json_at(root, "staleness.histogram");
@@ -122,6 +136,7 @@ static enum status read_run(struct record *record, struct error *error)
     if (json_is_a_record(root)) {
         take_configuration(record, root);
         take_summary(record, root);
+        take_faults(record, root);
         take_histogram(record, root);
         status = take_workers(record, root, error);
     } else {
@@ -155,17 +170,22 @@ static int reserve(void **items, size_t count, size_t *capacity, size_t item_byt
     return 1;
 }
 
-/* A session begins. Times go on where the kept ones end; what an earlier session did beyond the
- * step from which this one starts is done again, and is told again. */
-static void take_start(struct reading *reading, const struct json *event)
+/* Training goes on after an earlier step: what was done beyond it is done again, and told again. */
+static void go_back(struct record *record, const struct json *event)
 {
-    struct record *record = reading->record;
     double step = json_number(event, "step");
     while (record->point_count > 0 && record->points[record->point_count - 1].step > step)
         record->point_count--;
     while (record->evaluation_count > 0 &&
            record->evaluations[record->evaluation_count - 1].step > step)
         record->evaluation_count--;
+}
+
+/* A session begins. Times go on where the kept ones end. */
+static void take_start(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    go_back(record, event);
     reading->last_time = record->point_count ? record->points[record->point_count - 1].time : 0;
     reading->offset = reading->last_time - count_of(event, "time");
 }
@@ -219,6 +239,8 @@ static enum status take_event(struct reading *reading, const struct json *event,
         return STATUS_OK; /* Somebody else's line: none of our business. */
     if (strcmp(name, "start") == 0)
         take_start(reading, event);
+    else if (strcmp(name, "generation") == 0)
+        go_back(reading->record, event);
     else if (strcmp(name, "progress") == 0)
         room = take_progress(reading, event);
     else if (strcmp(name, "evaluation") == 0)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -59,6 +60,31 @@ static void print_gradients(FILE *out, const struct record *record)
                 count_text(record->duplicate, text[2]), count_text(record->rejected, text[3]));
 }
 
+/* ", 3 of something" when there were any. */
+static void print_count(FILE *out, double count, const char *what, bool *first)
+{
+    char text[32];
+    if (!(count > 0))
+        return;
+    fprintf(out, "%s%s %s", *first ? "  made good      " : ", ", count_text(count, text), what);
+    *first = false;
+}
+
+static void print_faults(FILE *out, const struct record_faults *faults)
+{
+    bool first = true;
+    print_count(out, faults->workers_lost, "workers lost", &first);
+    print_count(out, faults->servers_lost, "servers lost", &first);
+    print_count(out, faults->generation, "times back to a checkpoint", &first);
+    print_count(out, faults->recomputed, "updates made again", &first);
+    print_count(out, faults->fenced, "messages of strangers dropped", &first);
+    print_count(out, faults->bad_gradients, "gradients not finite", &first);
+    print_count(out, faults->checkpoints_skipped, "checkpoints skipped", &first);
+    print_count(out, faults->checkpoints_failed, "checkpoints failed", &first);
+    if (!first)
+        fprintf(out, "\n");
+}
+
 static void print_workers(FILE *out, const struct record *record)
 {
     for (size_t i = 0; i < record->worker_count; i++) {
@@ -101,15 +127,19 @@ static void print_files(FILE *out, const struct record *record)
         fprintf(out, "  model file     sha256 %s\n", record->model_sha256);
 }
 
-void summary_print(FILE *out, const struct record *record)
+void summary_print(FILE *out, const struct record *record, uint32_t restarts)
 {
-    fprintf(out, "%s, %u %s, %u %s: %s%s%s\n", record->mode, record->servers,
+    fprintf(out, "%s, %u %s, %u %s: %s%s%s", record->mode, record->servers,
             record->servers == 1 ? "server" : "servers", record->workers,
             record->workers == 1 ? "worker" : "workers", record->state,
             record->reason[0] != '\0' ? ", " : "", record->reason);
+    if (restarts > 0)
+        fprintf(out, ", %u %s", restarts, restarts == 1 ? "restart" : "restarts");
+    fprintf(out, "\n");
     print_work(out, record);
     print_scores(out, record);
     print_gradients(out, record);
+    print_faults(out, &record->faults);
     print_workers(out, record);
     print_apart(out, record);
     print_files(out, record);

@@ -5,10 +5,12 @@
 #ifndef DEPLOY_SUMMARY_H
 #define DEPLOY_SUMMARY_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "deploy/record.h"
 
-void summary_print(FILE *out, const struct record *record);
+/* restarts: processes that the launcher started again; 0 when nobody knows. */
+void summary_print(FILE *out, const struct record *record, uint32_t restarts);
 
 #endif

@@ -140,7 +140,7 @@ progressed() { grep -qs '"event": "progress"' "$work/$1/events.jsonl"; }
 launch()
 {
     start "$1" syncopate run --out "$work/$1" --ps 2 --workers 2 "${small[@]}" --steps 100000000 \
-        --worker-timeout "$silence"
+        --worker-timeout "$silence" "${@:2}"
     within 20 progressed "$1" || fail "$1 makes no progress"
 }
 
@@ -159,7 +159,7 @@ murder killed
 nothing_runs
 ok "nothing survives a launcher that is killed"
 
-launch worker-killed
+launch worker-killed --max-restarts 0
 for pid in $(survivors); do
     if [ "$(cat "/proc/$pid/comm")" = syncopate-worke ]; then break; fi
 done
@@ -167,4 +167,4 @@ kill -KILL "$pid"
 ends worker-killed 195 30
 one_line worker-killed
 nothing_runs
-ok "a worker killed under the launcher ends the job with 195"
+ok "a worker killed under a launcher that may not start it again ends the job with 195"

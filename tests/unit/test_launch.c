@@ -20,14 +20,25 @@
 /* A child that never ends by itself, and one that stops when asked, with this exit code. */
 #define SLEEPS     "exec sleep 60\n"
 #define STOPS(how) "trap 'exit " how "' INT TERM\nwhile :; do sleep 0.05; done\n"
+/* The body of a script that dies at its first start. */
+#define DIES_ONCE  "[ -e $0-$index.again ] || { touch $0-$index.again; kill -9 $$; }\n"
 #define SAYS_ERROR "echo \"12:01:07.412 worker/$index error: no such layer\" >&2\n"
 
 /* Of one test; check runs each in a process of its own. */
 struct scene {
     char folder[64], out[80], temporary[80];
     struct options options;
+    uint32_t restarts;
+    char said[4096]; /* Lines for the person. */
     struct error error;
 };
+
+static void note(void *context, const char *line)
+{
+    struct scene *scene = context;
+    size_t used = strlen(scene->said);
+    snprintf(scene->said + used, sizeof scene->said - used, "%s\n", line);
+}
 
 static void path_in(char path[256], const struct scene *scene, const char *name)
 {
@@ -88,7 +99,8 @@ static void scene_init(struct scene *scene, uint32_t ps, uint32_t workers, const
 
 static int launch(struct scene *scene)
 {
-    return launch_job(&scene->options, scene->out, NULL, &scene->error);
+    struct launch_watch watch = {.context = scene, .say = note};
+    return launch_job(&scene->options, scene->out, &watch, &scene->restarts, &scene->error);
 }
 
 /* The file's text, in a buffer of the caller's; "" when it is not there. */
@@ -195,9 +207,9 @@ START_TEST(every_process_learns_its_place)
     char text[8192];
     scene_init(&scene, 2, 2, "exit 0\n", "exit 0\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--ps-hosts=127.0.0.1:0 "));
+    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--ps-hosts=127.0.0.1:"));
     ck_assert_ptr_nonnull(
-        strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:0 "));
+        strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:"));
     ck_assert_ptr_nonnull(strstr(text, "--task-index=1"));
     ck_assert_ptr_nonnull(strstr(text, "--out="));
     ck_assert_ptr_nonnull(strstr(text_of(&scene, "worker-1.words", text),
@@ -256,7 +268,9 @@ START_TEST(a_child_killed_by_a_signal_is_a_lost_cluster)
 {
     struct scene scene;
     scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
+    scene.options.max_restarts = 0;
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene.restarts, 0);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
     scene_end(&scene);
 }
@@ -393,6 +407,171 @@ START_TEST(a_folder_that_the_job_does_not_claim_stays_as_it_is)
 }
 END_TEST
 
+START_TEST(a_worker_that_dies_is_started_again_as_the_same_task)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 1, 2, "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+               "[ $index = 0 ] && exit 0\n" DIES_ONCE "touch ${0%/*}/ready\nexit 0\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_str_eq(scene.said, "worker/1 was killed by signal 9 (Killed); it is started again in "
+                                 "0.4 s (restart 1 of 5)\n");
+    ck_assert_ptr_nonnull(
+        strstr(text_of(&scene, "worker-1.words", text), "--ps-hosts=127.0.0.1:7000 "));
+    ck_assert_ptr_nonnull(strstr(text, "--task-index=1 "));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_server_that_dies_is_started_again_on_its_address)
+{
+    struct scene scene;
+    char text[8192];
+    /* It dies once all are started; the workers end when it is back. */
+    scene_init(&scene, 2, 2,
+               "[ $index = 1 ] && while [ ! -e $0-1.again ] && [ ! -e ${0%/*}/worker-1.id ]; do "
+               "sleep 0.05; done\n"
+               "[ $index = 1 ] && { " DIES_ONCE " touch ${0%/*}/ready; exit 0; }\n"
+               "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+               "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_ptr_nonnull(
+        strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:7001 "));
+    ck_assert_ptr_null(strstr(text, "--port-file"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_server_that_dies_before_it_listens_is_started_again)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 1, 1,
+               "#\n" DIES_ONCE "echo 127.0.0.1:7000 > $port_file.tmp\n"
+               "mv $port_file.tmp $port_file\n",
+               "exit 0\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--port-file="));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(whoever_keeps_dying_ends_the_job)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
+    scene.options.max_restarts = 2;
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene.restarts, 2);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "(after 2 restarts)"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(whoever_lost_the_cluster_is_started_again_but_not_server_0)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, "sleep 3\nexit 195\n",
+               "[ $index = 0 ] && exec sleep 60\n"
+               "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n" SAYS_ERROR "exit 195\n");
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_str_eq(scene.said, "worker/1 ended with exit code 195: no such layer; it is started "
+                                 "again in 1.0 s (restart 1 of 5)\n");
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0 ended with exit code 195"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(verdicts_are_not_tried_again)
+{
+    for (int code = EXIT_TRAINING_FAILED; code <= EXIT_UNAUTHENTICATED; code++) {
+        struct scene scene;
+        char body[64];
+        snprintf(body, sizeof body, "exit %d\n", code);
+        scene_init(&scene, 1, 1, STOPS("143"), body);
+        ck_assert_int_eq(launch(&scene), code);
+        ck_assert_uint_eq(scene.restarts, 0);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
+START_TEST(where_a_lost_worker_is_to_end_the_job_it_does)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1, STOPS("143"), "kill -9 $$\n");
+    scene.options.on_worker_loss = "fail";
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene.restarts, 0);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(nobody_is_started_again_after_ctrl_c)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, "trap 'sleep 1; exit 130' INT\nwhile :; do sleep 0.05; done\n",
+               "touch ${0%/*}/worker-$index.up\nwhile :; do sleep 0.05; done\n");
+    signal_later(&scene, SIGINT, 1);
+    if (fork() == 0) { /* Kill a worker between the Ctrl-C and the end. */
+        char text[8192];
+        for (int i = 0; i < 1000 && !child_runs(&scene, "worker-1.id"); i++)
+            usleep(10000);
+        usleep(700000);
+        kill((pid_t)strtol(text_of(&scene, "worker-1.id", text), NULL, 10), SIGKILL);
+        _exit(0);
+    }
+    ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
+    ck_assert_uint_eq(scene.restarts, 0);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_run_that_says_done_is_done_whoever_died_on_the_way_out)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1,
+               "echo '{\"state\": \"done\"}' > $out/run.json\ntouch ${0%/*}/ready\nexit 0\n",
+               "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\nsleep 0.3\nkill -9 $$\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_uint_eq(scene.restarts, 0);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_run_that_said_done_before_is_not_done_by_this_job)
+{
+    struct scene scene;
+    char path[256];
+    scene_init(&scene, 1, 1, "exit 0\n", "sleep 0.3\nkill -9 $$\n");
+    path_in(path, &scene, "out/run.json");
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("{\"state\": \"done\"}", file);
+    fclose(file);
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_log_goes_on_where_the_dead_left_it)
+{
+    struct scene scene;
+    char text[8192];
+    scene_init(&scene, 1, 1,
+               "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+               "echo life >&2\n" DIES_ONCE "sleep 0.5\ntouch ${0%/*}/ready\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_str_eq(text_of(&scene, "out/logs/worker-0.log", text), "life\nlife\n");
+    scene_end(&scene);
+}
+END_TEST
+
 /* Options as a worker reads them from the line that the launcher wrote. */
 static struct options round_trip(int argc, char **argv)
 {
@@ -475,6 +654,17 @@ static void add(TCase *t)
     tcase_add_test(t, a_server_that_never_tells_its_port_is_waited_for_with_a_deadline);
     tcase_add_test(t, a_folder_that_the_job_claims_gets_the_logs);
     tcase_add_test(t, a_folder_that_the_job_does_not_claim_stays_as_it_is);
+    tcase_add_test(t, a_worker_that_dies_is_started_again_as_the_same_task);
+    tcase_add_test(t, a_server_that_dies_is_started_again_on_its_address);
+    tcase_add_test(t, a_server_that_dies_before_it_listens_is_started_again);
+    tcase_add_test(t, whoever_keeps_dying_ends_the_job);
+    tcase_add_test(t, whoever_lost_the_cluster_is_started_again_but_not_server_0);
+    tcase_add_test(t, verdicts_are_not_tried_again);
+    tcase_add_test(t, where_a_lost_worker_is_to_end_the_job_it_does);
+    tcase_add_test(t, nobody_is_started_again_after_ctrl_c);
+    tcase_add_test(t, a_run_that_says_done_is_done_whoever_died_on_the_way_out);
+    tcase_add_test(t, a_run_that_said_done_before_is_not_done_by_this_job);
+    tcase_add_test(t, a_log_goes_on_where_the_dead_left_it);
     tcase_add_test(t, options_survive_the_way_through_a_command_line);
     tcase_add_test(t, options_that_were_not_given_stay_so);
 }

@@ -63,9 +63,13 @@ START_TEST(defaults_are_the_reference_job)
     ck_assert_uint_eq(options.chunk_bytes, 0);
     ck_assert_int_eq(options.owner_threads, -1);
     ck_assert_double_eq(options.start_timeout, 60);
-    ck_assert_double_eq(options.worker_timeout, 10);
+    ck_assert_double_eq(options.worker_timeout, 5);
+    ck_assert_double_eq(options.recovery_timeout, 60);
     ck_assert_double_eq(options.progress_timeout, 300);
     ck_assert_double_eq(options.stop_timeout, 30);
+    ck_assert_str_eq(options.on_worker_loss, "continue");
+    ck_assert_uint_eq(options.max_bad_gradients, 10);
+    ck_assert_uint_eq(options.max_restarts, 5);
     ck_assert_str_eq(options.restore, "auto");
     ck_assert_ptr_null(options.out);
 
@@ -236,6 +240,28 @@ START_TEST(an_option_without_use_is_an_error)
     expect_run(&options, OPTION_RUN, "--use-locking --mode async");
     expect_run(&options, OPTION_RUN, "--momentum 0.9 --optimizer rmsprop");
     expect_run(&options, OPTION_COMPARE, "--use-locking");
+}
+END_TEST
+
+START_TEST(what_to_do_about_losses_is_told_to_who_must_do_it)
+{
+    struct options options;
+    expect_run(&options, OPTION_PS, "--bind a:1 --on-worker-loss wait --max-bad-gradients 0");
+    ck_assert_str_eq(options.on_worker_loss, "wait");
+    ck_assert_uint_eq(options.max_bad_gradients, 0);
+    expect_run(&options, OPTION_RUN, "--on-worker-loss fail --max-restarts=0");
+    ck_assert_uint_eq(options.max_restarts, 0);
+    expect_run(&options, OPTION_COMPARE, "--max-bad-gradients 3");
+    expect_run(&options, OPTION_WORKER, "--ps-hosts a:1 --workers 1 --recovery-timeout 2.5");
+    ck_assert_double_eq(options.recovery_timeout, 2.5);
+    expect_bad(OPTION_RUN, "--on-worker-loss stop",
+               "syncopate run: --on-worker-loss=stop: needs one of continue, wait, fail");
+    expect_bad(OPTION_RUN, "--max-bad-gradients 3",
+               "syncopate run: --max-bad-gradients=3: only used with --mode=async, but the mode "
+               "is sync");
+    expect_bad(OPTION_PS, "--bind a:1 --max-restarts 1",
+               "syncopate-ps: --max-restarts is not an option of this program (of syncopate run, "
+               "syncopate compare)");
 }
 END_TEST
 
@@ -497,6 +523,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, surplus_and_missing_words_are_errors);
     tcase_add_test(tcase, a_flag_wins_over_the_environment_and_it_over_the_default);
     tcase_add_test(tcase, an_option_without_use_is_an_error);
+    tcase_add_test(tcase, what_to_do_about_losses_is_told_to_who_must_do_it);
     tcase_add_test(tcase, roles_check_their_hosts);
     tcase_add_test(tcase, host_lists_are_cut_at_commas);
     tcase_add_test(tcase, lists_of_compare_are_read);

@@ -273,6 +273,23 @@ START_TEST(waiting_says_for_whom)
 }
 END_TEST
 
+START_TEST(a_new_generation_goes_back)
+{
+    char text[PROGRESS_LINE_MAX];
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, START PROGRESS
+           "{\"time\": 12, \"event\": \"generation\", \"generation\": 2, \"step\": 938}\n");
+    progress_tick(&scene.progress, 1);
+    ck_assert_ptr_nonnull(
+        strstr(shown(&scene), "a lost server is back; going on after update 938\n"));
+    progress_describe(&scene.progress.state, 0, text);
+    ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
+    scene_end(&scene);
+}
+END_TEST
+
 START_TEST(async_progress_tells_staleness)
 {
     char text[PROGRESS_LINE_MAX];
@@ -327,6 +344,7 @@ static void add(TCase *t)
     tcase_add_test(t, lines_that_are_no_events_do_no_harm);
     tcase_add_test(t, members_that_are_missing_or_absurd_are_left_out);
     tcase_add_test(t, waiting_says_for_whom);
+    tcase_add_test(t, a_new_generation_goes_back);
     tcase_add_test(t, async_progress_tells_staleness);
     tcase_add_test(t, durations_read_well);
     tcase_add_test(t, a_file_is_no_terminal);

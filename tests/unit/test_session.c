@@ -146,7 +146,7 @@ static void start(struct fixture *f, uint64_t step)
 {
     join(f);
     struct message message = {.kind = MESSAGE_START};
-    message.start = (struct message_start){step, 1, 2, 1, 6};
+    message.start = (struct message_start){step, 1, 2, 1, 6, 0};
     give(f, 0, message);
 }
 
@@ -481,7 +481,7 @@ START_TEST(a_start_that_overtakes_its_welcome_is_taken)
     open_fixture(&f, MODE_SYNC);
     tick(&f, 0);
     struct message message = {.kind = MESSAGE_START, .run_id = RUN};
-    message.start = (struct message_start){0, 1, 2, 1, 6};
+    message.start = (struct message_start){0, 1, 2, 1, 6, 0};
     give(&f, 0, message);
     ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->run_id, RUN);
     ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);

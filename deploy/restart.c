@@ -1,0 +1,32 @@
+#include "deploy/restart.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DELAY_SECONDS     0.2
+#define DELAY_MAX_SECONDS 5.0
+#define EARLY_SECONDS     5.0 /* Whoever lived longer than this did not die of its start. */
+/* Who says 195 has heard of the job's end, maybe: server 0 will say so within this time. */
+#define LOST_SECONDS 1.0
+
+bool restart_may_help(const struct child *child, bool coordinates)
+{
+    int code = child_exit_code(child);
+    return code < 0 || (code == EXIT_CLUSTER_LOST && !coordinates);
+}
+
+bool restart_allowed(const struct child *child, const struct options *options, bool worker)
+{
+    if (worker && options->ps > 0 && strcmp(options->on_worker_loss, "fail") == 0)
+        return false;
+    return child->restarts < options->max_restarts;
+}
+
+double restart_delay(struct child *child)
+{
+    child->early_ends = child->ended - child->started < EARLY_SECONDS ? child->early_ends + 1 : 0;
+    double delay = ldexp(DELAY_SECONDS, child->early_ends < 10 ? (int)child->early_ends : 10);
+    if (child_exit_code(child) == EXIT_CLUSTER_LOST)
+        delay = fmax(delay, LOST_SECONDS);
+    return fmin(delay, DELAY_MAX_SECONDS);
+}
