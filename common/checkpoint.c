@@ -89,14 +89,14 @@ static void measure_part(struct checkpoint_part *part, const struct disk_piece *
 }
 
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
-                                  uint32_t server, uint32_t server_count,
+                                  uint64_t generation, uint32_t server, uint32_t server_count,
                                   const struct optimizer *optimizer,
                                   const struct checkpoint_chunk *chunks, uint32_t chunk_count,
                                   struct checkpoint_part *part, struct error *error)
 {
     char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     checkpoint_path(directory, out, step);
-    checkpoint_part_name(part->name, server, server_count);
+    checkpoint_part_name(part->name, server, server_count, generation);
     if (!join(path, directory, part->name))
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
     enum status status = disk->make_directory(disk->context, directory, error);
@@ -115,6 +115,63 @@ enum status checkpoint_write_part(const struct disk *disk, const char *out, uint
     return status;
 }
 
+/* A manifest vouches for its parts, so they must be there before it. A server may have written its
+ * own to a directory of the same name on another host. */
+static enum status check_parts(const struct disk *disk, const char *directory,
+                               const struct manifest *manifest, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        const struct checkpoint_part *part = &manifest->parts[i];
+        uint64_t bytes;
+        if (!checkpoint_is_part_name(part->name, i, manifest->part_count))
+            return error_set(error, STATUS_INVALID, "\"%.64s\" is not the name of part %" PRIu32,
+                             part->name, i);
+        if (!join(path, directory, part->name))
+            return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
+        if (disk->file_bytes(disk->context, path, &bytes, error) != STATUS_OK)
+            return STATUS_INVALID;
+        if (bytes != part->bytes)
+            return error_set(error, STATUS_INVALID,
+                             "%.300s: has %" PRIu64 " bytes, but its writer says %" PRIu64, path,
+                             bytes, part->bytes);
+    }
+    return STATUS_OK;
+}
+
+/* A name that a manifest does not account for. */
+struct tidying {
+    const struct disk *disk;
+    const char *directory;
+    const struct manifest *manifest;
+};
+
+/* Not what is being written aside under a part's own name: the last cut of a run may be made twice
+ * at the same step, and the second part, which has the same bytes, be under way. */
+static void tidy_entry(void *argument, const char *name)
+{
+    const struct tidying *tidying = argument;
+    const struct manifest *manifest = tidying->manifest;
+    char path[DISK_PATH_MAX];
+    if (strcmp(name, MANIFEST_NAME) == 0)
+        return;
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        size_t length = strlen(manifest->parts[i].name);
+        if (strncmp(name, manifest->parts[i].name, length) == 0 &&
+            (name[length] == '\0' || strcmp(name + length, DISK_ASIDE) == 0))
+            return;
+    }
+    if (join(path, tidying->directory, name))
+        tidying->disk->remove_tree(tidying->disk->context, path, NULL);
+}
+
+/* What is left over does no harm but to take room, so neither does failing to remove it. */
+static void tidy(const struct disk *disk, const char *directory, const struct manifest *manifest)
+{
+    struct tidying tidying = {disk, directory, manifest};
+    disk->list_directory(disk->context, directory, tidy_entry, &tidying, NULL);
+}
+
 enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
                                       const struct manifest *manifest, struct error *error)
 {
@@ -122,9 +179,11 @@ enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
     checkpoint_path(directory, out, manifest->step);
     if (!join(path, directory, MANIFEST_NAME))
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
-    enum status status = disk->make_directory(disk->context, directory, error);
+    enum status status = check_parts(disk, directory, manifest, error);
     if (status == STATUS_OK)
         status = manifest_write(disk, path, manifest, error);
+    if (status == STATUS_OK)
+        tidy(disk, directory, manifest);
     return status;
 }
 
@@ -132,7 +191,7 @@ enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
 
 struct listing_entry {
     uint64_t step;
-    bool has_manifest;
+    bool has_manifest; /* Or cannot be looked into: nothing in it is to be thrown away for that. */
 };
 
 struct listing {
@@ -188,7 +247,9 @@ static enum status list_all(struct listing *listing, const struct disk *disk, co
     for (size_t i = 0; i < listing->count; i++) {
         struct listing_entry *entry = &listing->entries[i];
         checkpoint_path(path, out, entry->step);
-        disk->list_directory(disk->context, path, note_manifest, &entry->has_manifest, NULL);
+        status =
+            disk->list_directory(disk->context, path, note_manifest, &entry->has_manifest, NULL);
+        entry->has_manifest |= status != STATUS_OK && status != STATUS_NOT_FOUND;
     }
     if (listing->count > 0)
         qsort(listing->entries, listing->count, sizeof *listing->entries, newest_first);
@@ -221,25 +282,102 @@ static enum status remove_checkpoint(const struct disk *disk, const char *out,
     /* Without its manifest it is no checkpoint any more, whatever is interrupted after that. */
     if (entry.has_manifest && join(manifest, directory, MANIFEST_NAME))
         status = disk->remove_tree(disk->context, manifest, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK || status == STATUS_NOT_FOUND)
         status = disk->remove_tree(disk->context, directory, error);
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* --- keeping ------------------------------------------------------------------------------- */
+
+static bool is_on_shelf(const struct checkpoint_shelf *shelf, uint64_t step)
+{
+    for (uint32_t i = 0; i < shelf->count; i++)
+        if (shelf->steps[i] == step)
+            return true;
+    return false;
+}
+
+void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step)
+{
+    uint32_t oldest = 0;
+    shelf->newest = step;
+    if (is_on_shelf(shelf, step))
+        return;
+    if (shelf->count < CHECKPOINTS_KEPT) {
+        shelf->steps[shelf->count++] = step;
+        return;
+    }
+    for (uint32_t i = 1; i < shelf->count; i++)
+        if (shelf->steps[i] < shelf->steps[oldest])
+            oldest = i;
+    shelf->steps[oldest] = step;
+}
+
+/* Whether a checkpoint is whole, at the price of reading it when nobody here has before. */
+static enum status inspect(const struct disk *disk, const char *out, uint64_t step,
+                           const struct checkpoint_shelf *shelf, struct error *error)
+{
+    char directory[DISK_PATH_MAX];
+    struct manifest manifest;
+    if (is_on_shelf(shelf, step))
+        return STATUS_OK;
+    checkpoint_path(directory, out, step);
+    enum status status = checkpoint_verify(disk, directory, &manifest, error);
+    if (status == STATUS_OK) {
+        tidy(disk, directory, &manifest);
+        manifest_free(&manifest);
+    }
     return status;
 }
 
-enum status checkpoint_prune(const struct disk *disk, const char *out, struct error *error)
+/* Move what is older than enough whole ones to the front of listing; *superfluous counts it. */
+static enum status choose_superfluous(struct listing *listing, const struct disk *disk,
+                                      const char *out, struct checkpoint_shelf *shelf,
+                                      size_t *superfluous, struct error *error)
+{
+    struct checkpoint_shelf whole = {.newest = shelf->newest};
+    *superfluous = 0;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct listing_entry entry = listing->entries[i];
+        bool wanted = shelf->count > 0 && entry.step == shelf->newest;
+        if (whole.count == CHECKPOINTS_KEPT && !wanted)
+            listing->entries[(*superfluous)++] = entry;
+        if (whole.count == CHECKPOINTS_KEPT || !entry.has_manifest)
+            continue;
+        enum status status = inspect(disk, out, entry.step, shelf, error);
+        if (status == STATUS_MEMORY)
+            return status; /* Says nothing about the checkpoint. */
+        if (status == STATUS_OK)
+            whole.steps[whole.count++] = entry.step;
+    }
+    *shelf = whole;
+    return STATUS_OK;
+}
+
+enum status checkpoint_prune(const struct disk *disk, const char *out,
+                             struct checkpoint_shelf *shelf, struct error *error)
+{
+    struct listing listing;
+    size_t superfluous = 0;
+    enum status status = list_all(&listing, disk, out, error);
+    if (status == STATUS_OK)
+        status = choose_superfluous(&listing, disk, out, shelf, &superfluous, error);
+    while (status == STATUS_OK && superfluous > 0)
+        status = remove_checkpoint(disk, out, listing.entries[--superfluous], error);
+    free(listing.entries);
+    return status;
+}
+
+enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t before,
+                             struct error *error)
 {
     struct listing listing;
     enum status status = list_all(&listing, disk, out, error);
-    size_t kept = 0, superfluous = 0;
-    for (size_t i = 0; status == STATUS_OK && i < listing.count; i++) {
+    for (size_t i = 0; i < listing.count && status == STATUS_OK; i++) {
         struct listing_entry entry = listing.entries[i];
-        bool keep = entry.has_manifest ? kept < CHECKPOINTS_KEPT : kept == 0;
-        kept += entry.has_manifest;
-        if (!keep)
-            listing.entries[superfluous++] = entry;
+        if (!entry.has_manifest && entry.step < before)
+            status = remove_checkpoint(disk, out, entry, error);
     }
-    while (status == STATUS_OK && superfluous > 0)
-        status = remove_checkpoint(disk, out, listing.entries[--superfluous], error);
     free(listing.entries);
     return status;
 }
@@ -455,47 +593,83 @@ static enum status measure_space(const struct opening *opening)
     return STATUS_OK;
 }
 
+static enum status make_parts(struct opening *opening)
+{
+    opening->parts = calloc(opening->reader->manifest.part_count, sizeof *opening->parts);
+    return opening->parts != NULL ? STATUS_OK
+                                  : error_set(opening->error, STATUS_MEMORY,
+                                              "no memory to read %.300s", opening->path);
+}
+
+static void free_parts(struct opening *opening)
+{
+    for (uint32_t i = 0; opening->parts != NULL && i < opening->reader->manifest.part_count; i++)
+        unload_part(&opening->parts[i]);
+    free(opening->parts);
+}
+
 static enum status read_parts(struct opening *opening)
 {
-    uint32_t part_count = opening->reader->manifest.part_count;
-    opening->parts = calloc(part_count, sizeof *opening->parts);
-    if (opening->parts == NULL)
-        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < part_count && status == STATUS_OK; i++)
+    enum status status = make_parts(opening);
+    for (uint32_t i = 0; status == STATUS_OK && i < opening->reader->manifest.part_count; i++)
         status = load_part(opening, i);
     if (status == STATUS_OK)
         status = check_placements(opening);
     if (status == STATUS_OK)
         status = gather(opening);
-    for (uint32_t i = 0; i < part_count; i++)
-        unload_part(&opening->parts[i]);
-    free(opening->parts);
+    free_parts(opening);
     return status;
+}
+
+static enum status read_manifest(struct manifest *manifest, const struct disk *disk,
+                                 const char *path, struct error *error)
+{
+    char manifest_path[DISK_PATH_MAX];
+    if (!join(manifest_path, path, MANIFEST_NAME))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    return manifest_read(manifest, disk, manifest_path, error);
 }
 
 enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
                             const char *path, struct error *error)
 {
     memset(reader, 0, sizeof *reader);
-    char manifest_path[DISK_PATH_MAX];
-    if (!join(manifest_path, path, MANIFEST_NAME))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
-    enum status status = manifest_read(&reader->manifest, disk, manifest_path, error);
+    enum status status = read_manifest(&reader->manifest, disk, path, error);
     if (status != STATUS_OK)
         return status;
 
     struct opening opening = {reader, disk, path, NULL, NULL, error};
     opening.optimizer = optimizer_find(reader->manifest.job.optimizer.name);
     if (opening.optimizer == NULL)
-        status = error_set(error, STATUS_INVALID, "%.300s: there is no optimizer %.16s",
-                           manifest_path, reader->manifest.job.optimizer.name);
+        status = error_set(error, STATUS_INVALID, "%.300s: there is no optimizer %.16s", path,
+                           reader->manifest.job.optimizer.name);
     if (status == STATUS_OK)
         status = measure_space(&opening);
     if (status == STATUS_OK)
         status = read_parts(&opening);
     if (status != STATUS_OK)
         checkpoint_close(reader);
+    return status;
+}
+
+enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
+                              struct error *error)
+{
+    struct checkpoint_reader reader = {0};
+    struct opening opening = {.reader = &reader, .disk = disk, .path = path, .error = error};
+    enum status status = read_manifest(&reader.manifest, disk, path, error);
+    if (status != STATUS_OK)
+        return status;
+    status = make_parts(&opening);
+    for (uint32_t i = 0; status == STATUS_OK && i < reader.manifest.part_count; i++) {
+        status = load_part(&opening, i);
+        unload_part(&opening.parts[i]);
+    }
+    free_parts(&opening);
+    if (status == STATUS_OK && manifest != NULL)
+        *manifest = reader.manifest;
+    else
+        manifest_free(&reader.manifest);
     return status;
 }
 
@@ -539,6 +713,43 @@ enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struc
         status = open_first_whole(reader, disk, out, &listing, damaged, argument, error);
     free(listing.entries);
     return status;
+}
+
+/* A damaged checkpoint, as a line for people. */
+struct damage {
+    void (*say)(void *argument, const char *line);
+    void *argument;
+};
+
+static void say_damaged(void *argument, const char *reason)
+{
+    const struct damage *damage = argument;
+    struct error line;
+    error_set(&line, STATUS_OK, "checkpoint damaged, looking for an older one: %.440s", reason);
+    damage->say(damage->argument, line.text);
+}
+
+enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
+                              const char *out, const char *restore,
+                              void (*say)(void *argument, const char *line), void *argument,
+                              struct error *error)
+{
+    struct damage damage = {say, argument};
+    struct error line;
+    bool named = strcmp(restore, "auto") != 0 && strcmp(restore, "never") != 0;
+    enum status status = checkpoint_open_newest(reader, disk, out, say_damaged, &damage, error);
+    if (status == STATUS_OK && named) {
+        error_set(&line, STATUS_OK,
+                  "%.150s has begun already and goes on from its own checkpoint at step %" PRIu64
+                  ", not from %.150s",
+                  out, reader->manifest.step, restore);
+        say(argument, line.text);
+    }
+    if (!named || (status != STATUS_NOT_FOUND && status != STATUS_INVALID))
+        return status;
+    status = checkpoint_open(reader, disk, restore, error);
+    /* One that was named by hand and is not there is an error of another kind. */
+    return status == STATUS_NOT_FOUND ? STATUS_IO : status;
 }
 
 void checkpoint_close(struct checkpoint_reader *reader)

@@ -1,8 +1,8 @@
 /* checkpoint.h - checkpoints on disk: parts, manifests, and what can be read from them.
  *
- *     OUT/checkpoints/step-000000000938/part-0-of-2.safetensors   server 0's chunks
- *                                       part-1-of-2.safetensors   server 1's chunks
- *                                       manifest.json             written last, by server 0
+ *     OUT/checkpoints/step-000000000938/part-0-of-2.g3.safetensors   server 0's chunks
+ *                                       part-1-of-2.g3.safetensors   server 1's chunks
+ *                                       manifest.json                written last, by server 0
  *
  * A part is a valid safetensors file of flat F32 tensors "chunk-<first element>/values" and
  * "chunk-<first element>/<slot name>" whose metadata holds what kind of file it is and the step.
@@ -12,6 +12,10 @@
  * A checkpoint is a cut at a step: every chunk has had exactly `step` updates (in async mode
  * server 0 lets the batches under way finish before it cuts). So it can be read by element range,
  * whatever servers and chunks wrote it.
+ *
+ * Whatever is interrupted at whatever point, by a kill, a full disk or a torn write, the
+ * checkpoints that were whole before are whole after it: a part is written under a name of its own,
+ * a manifest names only parts that are there, and what is removed loses its manifest first.
  *
  * Threads: a reader belongs to one thread. Errors: STATUS_INVALID for bytes that break a rule,
  * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: design.md section 7. */
@@ -42,18 +46,39 @@ struct checkpoint_chunk {
 /* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */
 void checkpoint_path(char *path, const char *out, uint64_t step);
 
+/* One server's part of the cut at `step`, in the name of a generation; *part describes it. */
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
-                                  uint32_t server, uint32_t server_count,
+                                  uint64_t generation, uint32_t server, uint32_t server_count,
                                   const struct optimizer *optimizer,
                                   const struct checkpoint_chunk *chunks, uint32_t chunk_count,
                                   struct checkpoint_part *part, struct error *error);
 
+/* Make a checkpoint of the manifest's parts. STATUS_INVALID when one of them is not where this
+ * process would read it, in full length. Then what else is in the checkpoint's directory (parts of
+ * earlier generations, what killed writers left) is removed, as well as that can be done. */
 enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
                                       const struct manifest *manifest, struct error *error);
 
-/* Remove checkpoints beyond the newest CHECKPOINTS_KEPT that have a manifest, oldest first
- * (manifest before parts), and directories older than the newest one that never got a manifest. */
-enum status checkpoint_prune(const struct disk *disk, const char *out, struct error *error);
+/* --- keeping ------------------------------------------------------------------------------- */
+
+/* Checkpoints that this process knows to be whole, since it has written or read them; so each is
+ * read at most once to find out. Zeroed is ready. */
+struct checkpoint_shelf {
+    uint64_t steps[CHECKPOINTS_KEPT]; /* [count] */
+    uint32_t count;
+    uint64_t newest; /* Last put on the shelf; never removed. */
+};
+void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step);
+
+/* Remove what is older than the newest CHECKPOINTS_KEPT whole checkpoints, oldest first (manifest
+ * before parts). One that turns out damaged does not count, and stays until enough are newer. */
+enum status checkpoint_prune(const struct disk *disk, const char *out,
+                             struct checkpoint_shelf *shelf, struct error *error);
+
+/* Remove directories of steps before `before` that have no manifest: nobody is going to finish
+ * them. */
+enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t before,
+                             struct error *error);
 
 /* Steps of the checkpoints of a run that have a manifest, newest first; returns how many there are
  * and writes at most `max`. A missing directory has none. */
@@ -69,6 +94,10 @@ struct checkpoint_reader {
 /* Read and verify a whole checkpoint: path is a step-... directory. */
 enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
                             const char *path, struct error *error);
+/* The same without its values: STATUS_OK when checkpoint_open would find it whole. *manifest, which
+ * may be NULL, is the caller's to free after STATUS_OK. Takes the memory of one part. */
+enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
+                              struct error *error);
 /* The newest one under out that is whole. Each damaged newer one is reported through
  * `damaged(argument, line)`. STATUS_NOT_FOUND when there is no manifest at all, STATUS_INVALID when
  * there are checkpoints but none is whole. */
@@ -76,6 +105,14 @@ enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struc
                                    const char *out,
                                    void (*damaged)(void *argument, const char *line),
                                    void *argument, struct error *error);
+/* What a run goes on from: the newest whole one under out, or when there is none the directory
+ * named by `restore`; "auto" and "never" name none, and then it is STATUS_NOT_FOUND. So a run that
+ * has begun goes on from its own checkpoints, however it is started again. Lines for people go to
+ * say(argument, line). */
+enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
+                              const char *out, const char *restore,
+                              void (*say)(void *argument, const char *line), void *argument,
+                              struct error *error);
 void checkpoint_close(struct checkpoint_reader *reader);
 
 #endif

@@ -35,6 +35,32 @@ static enum status report(struct error *error, const char *verb, const char *pat
                      strerror(number));
 }
 
+/* --- system calls that a signal may interrupt ----------------------------------------------- */
+
+static int open_file(const char *path, int flags)
+{
+    int file;
+    do
+        file = open(path, flags | O_CLOEXEC, 0600);
+    while (file < 0 && errno == EINTR);
+    return file;
+}
+
+static bool flush_file(int file)
+{
+    int result;
+    do
+        result = fsync(file);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* On Linux the file is closed whatever close says, so it is not to be closed again. */
+static bool close_file(int file)
+{
+    return close(file) == 0 || errno == EINTR;
+}
+
 /* --- writing ------------------------------------------------------------------------------- */
 
 /* Take `written` bytes off the front of pieces; *done counts the pieces that are wholly written. */
@@ -61,6 +87,10 @@ static bool write_vector(int file, struct iovec *vector, int count)
             return false;
         int done;
         advance(vector, count, (size_t)written, &done);
+        if (written == 0 && done == 0) { /* Nothing moves and nobody says why. */
+            errno = EIO;
+            return false;
+        }
         vector += done;
         count -= done;
     }
@@ -90,13 +120,13 @@ static bool flush_directory_of(const char *path)
     const char *slash = strrchr(path, '/');
     int length = slash == NULL ? 0 : slash == path ? 1 : (int)(slash - path);
     snprintf(directory, sizeof directory, "%.*s", length ? length : 1, length ? path : ".");
-    int file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int file = open_file(directory, O_RDONLY | O_DIRECTORY);
     if (file < 0)
         return false;
     /* Some file systems cannot flush directories and say EINVAL: then there is nothing to do. */
-    bool flushed = fsync(file) == 0 || errno == EINVAL;
+    bool flushed = flush_file(file) || errno == EINVAL;
     int number = errno;
-    close(file);
+    close_file(file);
     errno = number;
     return flushed;
 }
@@ -104,9 +134,9 @@ static bool flush_directory_of(const char *path)
 /* Write, flush and close; on false errno tells why and the file is closed. */
 static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_count)
 {
-    bool filled = write_pieces(file, pieces, piece_count) && fsync(file) == 0;
+    bool filled = write_pieces(file, pieces, piece_count) && flush_file(file);
     int number = errno;
-    bool closed = close(file) == 0;
+    bool closed = close_file(file);
     if (!filled)
         errno = number;
     return filled && closed;
@@ -118,10 +148,10 @@ static enum status posix_write_file(void *context, const char *path,
 {
     (void)context;
     char aside[DISK_PATH_MAX + 8];
-    if (strlen(path) >= DISK_PATH_MAX)
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
-    snprintf(aside, sizeof aside, "%s.tmp", path);
-    int file = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (path[0] == '\0' || strlen(path) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
+    snprintf(aside, sizeof aside, "%s" DISK_ASIDE, path);
+    int file = open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0)
         return report(error, "write", aside);
     if (!fill_file(file, pieces, piece_count) || rename(aside, path) != 0) {
@@ -186,12 +216,26 @@ static enum status posix_read_file(void *context, const char *path, size_t max_b
     *data = NULL;
     *bytes = 0;
     /* Not blocking, so that a pipe put in a file's place cannot hang the program. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = open_file(path, O_RDONLY | O_NONBLOCK);
     if (file < 0)
         return report(error, "read", path);
     enum status status = read_open_file(file, path, max_bytes, data, bytes, error);
-    close(file);
+    close_file(file);
     return status;
+}
+
+static enum status posix_file_bytes(void *context, const char *path, uint64_t *bytes,
+                                    struct error *error)
+{
+    (void)context;
+    struct stat about;
+    *bytes = 0;
+    if (stat(path, &about) != 0)
+        return report(error, "look at", path);
+    if (!S_ISREG(about.st_mode))
+        return error_set(error, STATUS_IO, "cannot look at %.300s: not a regular file", path);
+    *bytes = (uint64_t)about.st_size;
+    return STATUS_OK;
 }
 
 /* --- directories --------------------------------------------------------------------------- */
@@ -202,13 +246,16 @@ static bool is_directory(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* One level; its parent is there. */
+/* One level; its parent is there. What could not be made durable is taken back, so that the next
+ * try does not find it and take it for durable. */
 static enum status make_one(const char *path, struct error *error)
 {
     if (mkdir(path, 0700) == 0) {
-        if (!flush_directory_of(path))
-            return report(error, "flush the directory of", path);
-        return STATUS_OK;
+        if (flush_directory_of(path))
+            return STATUS_OK;
+        enum status status = report(error, "flush the directory of", path);
+        rmdir(path);
+        return status;
     }
     if (errno == EEXIST && is_directory(path))
         return STATUS_OK;
@@ -226,8 +273,12 @@ static enum status posix_make_directory(void *context, const char *path, struct 
         return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
     memcpy(prefix, path, length);
     prefix[length] = '\0';
-    if (is_directory(prefix))
+    if (is_directory(prefix)) {
+        /* Whoever made it may have been killed before it was durable. Where its parent may not be
+         * looked into, that was somebody else's care. */
+        flush_directory_of(prefix);
         return STATUS_OK;
+    }
     for (size_t i = 1; i < length; i++) {
         if (prefix[i] != '/' || prefix[i - 1] == '/')
             continue;
@@ -273,11 +324,11 @@ static void remove_entry(void *argument, const char *name)
 /* The files in a directory, and it. A directory inside it is in nobody's plan: that fails. */
 static enum status remove_directory(const char *path, struct error *error)
 {
-    struct removal removal = {.directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    struct removal removal = {.directory = open_file(path, O_RDONLY | O_DIRECTORY)};
     if (removal.directory < 0)
         return report(error, "remove", path);
     enum status status = posix_list_directory(NULL, path, remove_entry, &removal, error);
-    close(removal.directory);
+    close_file(removal.directory);
     if (status != STATUS_OK)
         return status;
     errno = removal.failed;
@@ -307,6 +358,7 @@ static enum status posix_remove_tree(void *context, const char *path, struct err
 const struct disk disk_posix = {
     .write_file = posix_write_file,
     .read_file = posix_read_file,
+    .file_bytes = posix_file_bytes,
     .make_directory = posix_make_directory,
     .list_directory = posix_list_directory,
     .remove_tree = posix_remove_tree,

@@ -1,12 +1,15 @@
 /* disk.h - the file system as a small table of functions, so that the cores can run on a simulated
  * one that tears writes.
  *
- * A file is written aside (path + ".tmp"), flushed, renamed, and its directory flushed: after
- * write_file returns STATUS_OK the whole file is durable under its name, and before that the name
- * holds what it held. Files are private to the owner (mode 0600, directories 0700).
+ * A file is written aside (path + DISK_ASIDE), flushed, renamed, and its directory flushed: after
+ * write_file returns STATUS_OK the whole file is durable under its name; until then, and after a
+ * failure or a crash, the name holds the old file or the new one, whole (the new one only when the
+ * directory could not be flushed). A writer that was killed may leave the file aside behind, torn;
+ * the next write to the same path starts it anew. Files are private to the owner (mode 0600,
+ * directories 0700).
  *
  * Threads: any. Errors: STATUS_IO, STATUS_NOT_FOUND, STATUS_EXISTS, STATUS_MEMORY, with a line
- * naming the path and the system's reason. */
+ * naming the path and, behind its last ": ", the system's reason. */
 
 #ifndef COMMON_DISK_H
 #define COMMON_DISK_H
@@ -17,6 +20,7 @@
 #include "common/status.h"
 
 #define DISK_PATH_MAX 1024
+#define DISK_ASIDE    ".tmp"
 
 struct disk_piece {
     const void *data;
@@ -30,7 +34,10 @@ struct disk {
     /* The whole file in *data (malloc'd, the caller's) with *bytes; at most max_bytes. */
     enum status (*read_file)(void *context, const char *path, size_t max_bytes, void **data,
                              size_t *bytes, struct error *error);
-    /* Create a directory and its parents; not an error when it is there. */
+    /* How long a file is. */
+    enum status (*file_bytes)(void *context, const char *path, uint64_t *bytes,
+                              struct error *error);
+    /* Create a directory and its parents, durably; not an error when it is there. */
     enum status (*make_directory)(void *context, const char *path, struct error *error);
     /* Call each(name) for every entry of a directory but "." and "..". */
     enum status (*list_directory)(void *context, const char *path,

@@ -25,10 +25,22 @@ void manifest_free(struct manifest *manifest)
 }
 
 void checkpoint_part_name(char name[CHECKPOINT_PART_NAME_MAX], uint32_t server,
-                          uint32_t server_count)
+                          uint32_t server_count, uint64_t generation)
 {
-    snprintf(name, CHECKPOINT_PART_NAME_MAX, "part-%" PRIu32 "-of-%" PRIu32 ".safetensors", server,
-             server_count);
+    char suffix[32] = "";
+    if (generation > 0)
+        snprintf(suffix, sizeof suffix, ".g%" PRIu64, generation);
+    snprintf(name, CHECKPOINT_PART_NAME_MAX, "part-%" PRIu32 "-of-%" PRIu32 "%s.safetensors",
+             server, server_count, suffix);
+}
+
+bool checkpoint_is_part_name(const char *name, uint32_t server, uint32_t server_count)
+{
+    char expected[CHECKPOINT_PART_NAME_MAX];
+    const char *suffix = strstr(name, ".g");
+    uint64_t generation = suffix == NULL ? 0 : strtoull(suffix + 2, NULL, 10);
+    checkpoint_part_name(expected, server, server_count, generation);
+    return strcmp(name, expected) == 0;
 }
 
 static void digest_of(const char *text, size_t bytes, uint8_t digest[HASH_BYTES])
@@ -109,12 +121,10 @@ static enum status read_part(struct checkpoint_part *part, uint32_t index, uint3
                              const struct json *object, const char *path, struct error *error)
 {
     struct json_fields fields;
-    char name[CHECKPOINT_PART_NAME_MAX];
-    checkpoint_part_name(name, index, count);
     json_fields_init(&fields, object, path, error);
     json_fields_copy(&fields, "file", part->name, sizeof part->name);
     /* A name of our own making cannot lead out of the directory. */
-    if (strcmp(part->name, name) != 0)
+    if (!checkpoint_is_part_name(part->name, index, count))
         json_fields_refuse(&fields, "file", "is not the name of this part");
     part->bytes = json_fields_u64(&fields, "bytes", INT64_MAX);
     json_fields_hex(&fields, "blake2b", part->digest, DIGEST_BYTES);

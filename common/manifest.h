@@ -18,6 +18,7 @@
 #ifndef COMMON_MANIFEST_H
 #define COMMON_MANIFEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/disk.h"
@@ -43,9 +44,14 @@ struct manifest {
 
 void manifest_free(struct manifest *manifest);
 
-/* The name of part number `server` of server_count. */
+/* The name of part number `server` of server_count, as a server of this generation writes it:
+ * "part-0-of-2.g3.safetensors", or without ".g3" in generation 0. So whoever was left behind by a
+ * later generation cannot write over that one's parts. */
 void checkpoint_part_name(char name[CHECKPOINT_PART_NAME_MAX], uint32_t server,
-                          uint32_t server_count);
+                          uint32_t server_count, uint64_t generation);
+
+/* Whether it is the name of part number `server` of server_count of any generation. */
+bool checkpoint_is_part_name(const char *name, uint32_t server, uint32_t server_count);
 
 enum status manifest_write(const struct disk *disk, const char *path,
                            const struct manifest *manifest, struct error *error);

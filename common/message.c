@@ -13,6 +13,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Enough for any header of ours; a header crafted to blow up in memory fails to decode instead. */
 #define ARENA_BYTES (32u << 10)
 
+/* What a variable of a declaration takes of the arena besides its bytes: its structure, its shape,
+ * its place among the variables, and what protobuf-c notes of every field. */
+#define JOB_ARENA_VARIABLE 256u
+
 /* --- a bump allocator for protobuf-c ------------------------------------------------------- */
 
 struct arena {
@@ -934,18 +938,26 @@ static enum status take_job(const Syncopate__Job *wire, struct job *job)
     return STATUS_OK;
 }
 
+/* More than any honest declaration of so many bytes takes to decode: its texts once more, and its
+ * variables, of which there are at most so many and none has fewer than eight bytes. One that is
+ * crafted to take more is refused when the arena is full. */
+static size_t job_arena_bytes(uint32_t count)
+{
+    size_t variables = count / 8 < VARIABLE_COUNT_MAX ? count / 8 : VARIABLE_COUNT_MAX;
+    size_t size = ARENA_BYTES + 2 * (size_t)count + variables * JOB_ARENA_VARIABLE;
+    return (size + 15) / 16 * 16;
+}
+
 enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, struct error *error)
 {
     memset(job, 0, sizeof *job);
     if (count > JOB_BYTES_MAX)
         return error_set(error, STATUS_INVALID, "declaration of %u bytes", count);
-    /* A declaration is decoded once a process and may be large, so its arena is on the heap; 64
-     * times its bytes is more than any honest one needs. */
-    struct arena arena = {0, ARENA_BYTES + (size_t)count * 64, NULL};
-    arena.bytes = aligned_alloc(16, arena.size & ~(size_t)15);
+    /* A declaration is decoded once a process and may be large, so its arena is on the heap. */
+    struct arena arena = {0, job_arena_bytes(count), NULL};
+    arena.bytes = aligned_alloc(16, arena.size);
     if (arena.bytes == NULL)
         return error_set(error, STATUS_MEMORY, "no memory for a declaration");
-    arena.size &= ~(size_t)15;
 
     ProtobufCAllocator allocator = {arena_alloc, arena_free, &arena};
     Syncopate__Job *wire = syncopate__job__unpack(&allocator, count, bytes);

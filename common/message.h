@@ -20,6 +20,7 @@
 #include "common/checkpoint.h"
 #include "common/frame.h"
 #include "common/job.h"
+#include "common/key.h"
 #include "common/run_directory.h"
 #include "common/status.h"
 #include "common/tree.h"
@@ -30,6 +31,7 @@
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
 #define JOB_BYTES_MAX        (8u << 20)
+#define WINDOW_BYTES         (16u << 20) /* Gradients under way from one worker to one server. */
 
 enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
 
@@ -323,7 +325,8 @@ struct message {
 
 /* A message under way: where it comes from or goes to, and its payload. */
 struct packet {
-    uint64_t peer; /* A transport's name for the other end. */
+    uint64_t peer;          /* A transport's name for the other end. */
+    uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
     struct message message;
     struct frame *payload; /* One reference, the packet's; NULL for none. */
     uint64_t place;        /* Of the payload in the server's shard, bytes; for the transport. */

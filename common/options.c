@@ -165,7 +165,7 @@ static void set_defaults(struct options *options, enum option_user user)
         }
     }
     /* The row without a default of its own must not keep another program's. */
-    if (user == OPTION_WORKER)
+    if (user == OPTION_WORKER || user == OPTION_KEYGEN)
         options->workers = 0;
 }
 
@@ -280,7 +280,8 @@ static enum status refuse_unknown(const struct parser *parser, const char *argum
 
 static bool takes_path(enum option_user user)
 {
-    return user == OPTION_EVALUATE || user == OPTION_EXPORT || user == OPTION_INSPECT;
+    return user == OPTION_EVALUATE || user == OPTION_EXPORT || user == OPTION_INSPECT ||
+           user == OPTION_KEYGEN;
 }
 
 static enum status take_positional(struct parser *parser, const char *argument)
@@ -451,6 +452,28 @@ static enum status check_worker(const struct parser *parser)
     return STATUS_OK;
 }
 
+static enum status check_keys(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (parser->user == OPTION_KEYGEN && options->workers > 0 &&
+        (options->role != NULL || options->index >= 0))
+        return refuse(parser, "--workers makes a whole job's keys; --role and --index are for one");
+    if (options->index >= 0 && options->role == NULL)
+        return refuse(parser, "--index=%" PRId32 " needs --role", options->index);
+    if (options->certificate != NULL && options->keys == NULL)
+        return refuse(parser, "--certificate needs --keys, for the others' keys");
+    if (options->keys == NULL)
+        return STATUS_OK;
+    if (options->insecure)
+        return refuse(parser, "--insecure and --keys exclude each other");
+    if (options->transport != NULL && strcmp(options->transport, "shm") == 0)
+        return refuse(parser, "--transport=shm and --keys exclude each other: shared memory would "
+                              "bypass the keys");
+    if (options->ps == 0)
+        return refuse(parser, "--keys: without servers (--ps=0) there is nobody to talk to");
+    return STATUS_OK;
+}
+
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -461,6 +484,8 @@ static enum status check_whole(const struct parser *parser)
     enum status status = check_used(parser);
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))
         status = check_role(parser);
+    if (status == STATUS_OK)
+        status = check_keys(parser);
     if (status == STATUS_OK && parser->user == OPTION_PS && !options->ps_hosts && !options->bind)
         status = refuse(parser, "needs --ps-hosts with --task-index, or --bind");
     if (status == STATUS_OK && parser->user == OPTION_WORKER)

@@ -31,6 +31,7 @@ enum option_user {
     OPTION_EXPORT = 32,
     OPTION_INSPECT = 64,
     OPTION_SIMULATE = 128,
+    OPTION_KEYGEN = 256,
 };
 
 struct options {
@@ -55,10 +56,12 @@ struct options {
     const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
     const char *job_name;                /* "ps" or "worker" */
     uint32_t task_index;
-    const char *bind;      /* ps: address to listen on, when not the advertised one. */
-    const char *port_file; /* ps: where to write the address once bound. */
-    bool insecure;         /* ps: listen beyond loopback without keys. */
-    bool allow_mixed;      /* Let processes join whose arithmetic differs. */
+    const char *bind;        /* ps: address to listen on, when not the advertised one. */
+    const char *port_file;   /* ps: where to write the address once bound. */
+    bool insecure;           /* ps: listen beyond loopback without keys. */
+    const char *keys;        /* Folder of certificates; NULL: none are used. */
+    const char *certificate; /* In place of the one that this process has in there. */
+    bool allow_mixed;        /* Let processes join whose arithmetic differs. */
     uint64_t chunk_bytes;
     const char *transport; /* "auto", "tcp" or "shm". */
     int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
@@ -79,7 +82,11 @@ struct options {
     uint32_t seeds;
     const char *slow; /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
 
-    /* evaluate, export, inspect: the positional argument. */
+    /* keygen: what the key may be. */
+    const char *role;
+    int32_t index; /* -1: any of that role. */
+
+    /* evaluate, export, inspect, keygen: the positional argument. */
     const char *path;
 
     bool quiet, verbose;

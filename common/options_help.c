@@ -46,6 +46,12 @@ static const struct program_text program_texts[] = {
      "Say what is in a checkpoint, a model or a run directory, or what a running job (host:port "
      "of server 0) is doing.",
      "  syncopate inspect runs/async4/checkpoints/step-000000000938"},
+    {OPTION_KEYGEN, "PATH [options]",
+     "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "
+     "PATH.key_secret, which stays with whoever it is for and is readable by its owner only. With "
+     "--workers N, all that a job needs: servers, observer, and worker-0 to worker-(N-1) in the "
+     "folder PATH. Files are as czmq's, and never overwritten.",
+     "  syncopate keygen keys --workers 4"},
     {OPTION_SIMULATE, "[options]",
      "Run whole clusters in this one process, in virtual time: the real servers' and workers' "
      "logic with a made-up model, late, reordered and repeated messages, clean stops. Each history "
@@ -74,7 +80,7 @@ static const struct {
     {EXIT_MISMATCH, TRAINS, "the configurations of two processes disagree"},
     {EXIT_START_TIMEOUT, TRAINS, "not everybody had joined before --start-timeout"},
     {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
-    {EXIT_UNAUTHENTICATED, TRAINS, "refused by authentication"},
+    {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT, "refused by authentication"},
     {EXIT_INTERRUPTED, TRAINS, "interrupted (SIGINT), after a clean checkpoint"},
     {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM), after a clean checkpoint"},
     {EXIT_CLUSTER_LOST, TRAINS, "lost the cluster; worth a retry"},

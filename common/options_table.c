@@ -4,6 +4,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "common/identity.h"
 #include "common/partition.h"
 
 /* --- choices ------------------------------------------------------------------------------- */
@@ -62,6 +63,17 @@ static bool accepts_transport(const char *value)
     return strcmp(value, "auto") == 0 || strcmp(value, "tcp") == 0 || strcmp(value, "shm") == 0;
 }
 
+static bool accepts_role(const char *value)
+{
+    uint32_t role;
+    return identity_role_parse(value, &role);
+}
+
+static const char *expected_role(void)
+{
+    return "ps, worker, observer";
+}
+
 static const char *expected_transport(void)
 {
     return "one of auto, tcp, shm";
@@ -89,6 +101,7 @@ static const struct option_choice choice_job_name = {accepts_job_name, expected_
 static const struct option_choice choice_modes = {accepts_modes, expected_modes};
 static const struct option_choice choice_counts = {accepts_counts, expected_counts};
 static const struct option_choice choice_transport = {accepts_transport, expected_transport};
+static const struct option_choice choice_role = {accepts_role, expected_role};
 static const struct option_choice choice_loss = {accepts_loss, expected_loss};
 static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
 
@@ -101,7 +114,8 @@ static const struct option_choice choice_slow = {option_slow_valid, expected_slo
 #define ROLES    (OPTION_PS | OPTION_WORKER)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
-#define EVERYONE (RUNS | OPTION_EVALUATE | OPTION_EXPORT | OPTION_INSPECT | OPTION_SIMULATE)
+#define EVERYONE                                                                                   \
+    (RUNS | OPTION_EVALUATE | OPTION_EXPORT | OPTION_INSPECT | OPTION_SIMULATE | OPTION_KEYGEN)
 
 /* clang-format off */
 const struct option_row option_rows[] = {
@@ -207,6 +221,23 @@ const struct option_row option_rows[] = {
      0, 0, NULL, NULL, "Write the address to FILE once the server listens."},
     {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_PS, NULL, NULL, 0,
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
+    {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT, "DIR",
+     NULL, 0, 0, NULL, NULL,
+     "Encrypt everything, and let in only whoever has a certificate (*.key) in the servers' DIR. "
+     "In DIR are servers.key and what this process needs of servers.key_secret, "
+     "worker-I.key_secret and observer.key_secret (syncopate keygen). Memory is then not shared "
+     "between processes."},
+    {"certificate", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(certificate),
+     ROLES | OPTION_INSPECT, "FILE", NULL, 0, 0, NULL, NULL,
+     "Secret certificate of this process, when it is not the one named above in --keys."},
+    {"role", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(role), OPTION_KEYGEN, "ROLE", NULL, 0, 0,
+     &choice_role, NULL,
+     "Let the key be this and nothing else: ps, worker or observer. Default: anything."},
+    {"index", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(index), OPTION_KEYGEN, "I", "-1", -1,
+     JOB_WORKERS_MAX - 1, NULL, NULL, "And only the task of this number; -1: any."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_KEYGEN, "N", NULL, 1,
+     JOB_WORKERS_MAX, NULL, NULL,
+     "Make all that a job with N workers needs, in the folder PATH; what is there stays."},
     {"allow-mixed", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(allow_mixed),
      OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
@@ -216,7 +247,8 @@ const struct option_row option_rows[] = {
     {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), RUNS, "WAY", "auto", 0,
      0, &choice_transport, NULL,
      "tcp: ZeroMQ for all; auto: shared memory between processes of one user on one host, ZeroMQ "
-     "for the rest; shm: the same, and it is an error when a server is elsewhere."},
+     "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
+     "is tcp and shm an error: shared memory would bypass the keys."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
@@ -334,6 +366,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate inspect";
     case OPTION_SIMULATE:
         return "syncopate simulate";
+    case OPTION_KEYGEN:
+        return "syncopate keygen";
     }
     return "syncopate";
 }

@@ -10,7 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG      64
+#include "common/job.h"
+
+#define BACKLOG                                                                                    \
+    JOB_WORKERS_MAX     /* All may come at the same time; who finds no room never returns. */
 #define STRANGERS    64 /* Turned away in one call at most, so that they cannot keep us here. */
 #define SOCKET_FLAGS (SOCK_NONBLOCK | SOCK_CLOEXEC)
 

@@ -5,13 +5,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file_lock.h"
 #include "common/job_json.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
@@ -109,6 +110,21 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_end(writer);
 }
 
+static void write_faults(struct json_writer *writer, const struct run_faults *faults)
+{
+    json_writer_object(writer, "faults");
+    json_writer_u64(writer, "generation", faults->generation);
+    json_writer_u64(writer, "workers_lost", faults->workers_lost);
+    json_writer_u64(writer, "servers_lost", faults->servers_lost);
+    json_writer_u64(writer, "recomputed", faults->recomputed);
+    json_writer_u64(writer, "fenced", faults->fenced);
+    json_writer_u64(writer, "bad_gradients", faults->bad_gradients);
+    json_writer_u64(writer, "checkpoints_skipped", faults->checkpoints_skipped);
+    json_writer_u64(writer, "checkpoints_failed", faults->checkpoints_failed);
+    json_writer_u64(writer, "events_lost", faults->events_lost);
+    json_writer_end(writer);
+}
+
 static void write_worker(struct json_writer *writer, const struct worker_summary *worker)
 {
     json_writer_object(writer, NULL);
@@ -132,6 +148,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     json_writer_u64(writer, "step", summary->step);
     write_configuration(writer, job);
     write_results(writer, summary);
+    write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)
         write_worker(writer, &summary->workers[i]);
@@ -178,11 +195,16 @@ static void note_entry(void *argument, const char *name)
         finding->has_others = true;
 }
 
+static void events_path(char path[DISK_PATH_MAX], const char *directory)
+{
+    snprintf(path, DISK_PATH_MAX, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory);
+}
+
 static bool has_events(const char *directory)
 {
     char path[DISK_PATH_MAX];
     struct stat about;
-    snprintf(path, sizeof path, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory);
+    events_path(path, directory);
     return stat(path, &about) == 0 && about.st_size > 0;
 }
 
@@ -262,6 +284,25 @@ static enum status examine_run(const char *directory, const struct job *job,
     return status;
 }
 
+bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state)
+{
+    char file[DISK_PATH_MAX], digits[20];
+    struct json *root;
+    snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
+    snprintf(digits, sizeof digits, "%016" PRIx64, run_id);
+    if (json_read_file(&disk_posix, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
+        return false;
+    const char *name = json_text(root, "state");
+    const char *id = json_text(root, "run_id");
+    bool ended = false;
+    for (*state = RUN_STOPPED; name != NULL && !ended && *state <= RUN_FAILED; ++*state)
+        ended = strcmp(name, state_names[*state]) == 0;
+    *state -= ended;
+    ended = ended && id != NULL && strcmp(id, digits) == 0;
+    json_release(&root);
+    return ended;
+}
+
 static enum status examine(const char *directory, const struct job *job, struct finding *finding,
                            struct error *error)
 {
@@ -286,24 +327,17 @@ static enum status examine(const char *directory, const struct job *job, struct 
 
 /* --- looking only -------------------------------------------------------------------------- */
 
-/* Whether somebody holds the lock on a directory's events. */
-static bool in_use(const char *directory)
+/* STATUS_OK unless somebody holds the lock on a directory's events. */
+static enum status check_unused(const char *directory, struct error *error)
 {
     char path[DISK_PATH_MAX];
-    snprintf(path, sizeof path, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory);
+    events_path(path, directory);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
-        return false;
-    bool used = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(file); /* Which unlocks it. */
-    return used;
-}
-
-static enum status refuse_used(const char *directory, struct error *error)
-{
-    return error_set(error, STATUS_EXISTS,
-                     "another run is using %.300s; choose another --out or wait for its end",
-                     directory);
+        return STATUS_OK;
+    enum status status = file_lock_look(file, directory, error);
+    close(file);
+    return status;
 }
 
 /* Whether a directory, or the nearest one above it that there is, can be written to. */
@@ -328,12 +362,15 @@ static enum status check_writable(const char *directory, struct error *error)
     return STATUS_OK;
 }
 
-enum status run_directory_check(const char *path, const struct job *job, struct error *error)
+enum status run_directory_check(const char *path, const struct job *job, bool *resuming,
+                                struct error *error)
 {
     struct finding finding;
     enum status status = examine(path, job, &finding, error);
-    if (status == STATUS_OK && finding.exists && in_use(path))
-        status = refuse_used(path, error);
+    if (resuming != NULL)
+        *resuming = status == STATUS_OK && finding.has_run;
+    if (status == STATUS_OK && finding.exists)
+        status = check_unused(path, error);
     if (status == STATUS_OK)
         status = check_writable(path, error);
     return status;
@@ -342,7 +379,7 @@ enum status run_directory_check(const char *path, const struct job *job, struct 
 /* --- claiming ------------------------------------------------------------------------------ */
 
 /* A crash may have cut the last line off: drop what is left of it, so that every line is JSON. */
-static bool drop_partial_line(int file)
+static bool drop_partial_line(int file, off_t *whole)
 {
     struct stat about;
     if (fstat(file, &about) != 0)
@@ -356,6 +393,7 @@ static bool drop_partial_line(int file)
             break;
         size--;
     }
+    *whole = size;
     return size == about.st_size || ftruncate(file, size) == 0;
 }
 
@@ -363,24 +401,30 @@ static bool drop_partial_line(int file)
 static enum status open_events(struct run_directory *directory, struct error *error)
 {
     char path[DISK_PATH_MAX];
-    snprintf(path, sizeof path, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory->path);
-    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    events_path(path, directory->path);
+    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     if (file < 0)
         return error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
-    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        bool used = errno == EWOULDBLOCK;
-        enum status status =
-            used ? refuse_used(directory->path, error)
-                 : error_set(error, STATUS_IO, "cannot lock %.300s: %s", path, strerror(errno));
+    enum status status = file_lock(file, directory->path, error);
+    if (status == STATUS_OK && !drop_partial_line(file, &directory->events_bytes))
+        status = error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
+    if (status == STATUS_OK)
+        directory->events = file;
+    else
         close(file);
-        return status;
+    return status;
+}
+
+/* What writers that were killed left half-written. Nobody else writes here: we hold the lock. */
+static void remove_left_overs(const char *directory)
+{
+    static const char *const names[] = {"run.json", "generation", "model.safetensors"};
+    char path[DISK_PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%.*s/%s" DISK_ASIDE, DISK_PATH_MAX - NAME_ROOM, directory,
+                 names[i]);
+        unlink(path);
     }
-    directory->events = drop_partial_line(file) ? fdopen(file, "a") : NULL;
-    if (directory->events == NULL) {
-        close(file);
-        return error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
 }
 
 /* The directory is locked: look again, because somebody may have been faster, and claim it. */
@@ -392,6 +436,7 @@ static enum status claim(struct run_directory *directory, const struct job *job,
     if (status != STATUS_OK)
         return status;
     *resuming = finding.has_run;
+    remove_left_overs(directory->path);
     directory->earlier_seconds = finding.earlier.seconds;
     directory->started = clock_now_seconds();
     return write_run_json(directory->path, job, run_id, &finding.earlier, error);
@@ -401,7 +446,7 @@ enum status run_directory_open(struct run_directory *directory, const char *path
                                const struct job *job, uint64_t run_id, bool *resuming,
                                struct error *error)
 {
-    memset(directory, 0, sizeof *directory);
+    *directory = (struct run_directory){.events = -1};
     *resuming = false;
     /* Look before anything is created: a folder that is not ours stays as it is. */
     struct finding finding;
@@ -421,31 +466,80 @@ enum status run_directory_open(struct run_directory *directory, const char *path
 
 void run_directory_close(struct run_directory *directory)
 {
-    if (directory->events)
-        fclose(directory->events);
-    memset(directory, 0, sizeof *directory);
+    if (directory->events >= 0)
+        close(directory->events);
+    *directory = (struct run_directory){.events = -1};
 }
 
 /* --- while it runs ------------------------------------------------------------------------- */
 
+/* Take back what was written of a line that did not fit. */
+static bool mend(struct run_directory *directory)
+{
+    if (directory->events_torn && ftruncate(directory->events, directory->events_bytes) == 0)
+        directory->events_torn = false;
+    return !directory->events_torn;
+}
+
+/* The whole line, or nothing of it. */
+static bool append(struct run_directory *directory, const char *line, size_t bytes)
+{
+    ssize_t written = -1;
+    if (mend(directory)) {
+        do
+            written = write(directory->events, line, bytes);
+        while (written < 0 && errno == EINTR);
+    }
+    if (written == (ssize_t)bytes) {
+        directory->events_bytes += written;
+        return true;
+    }
+    int number = written < 0 ? errno : ENOSPC;
+    error_set(&directory->events_error, STATUS_IO, "cannot write %.300s/events.jsonl: %s",
+              directory->path, strerror(number));
+    directory->events_torn |= written > 0;
+    mend(directory);
+    return false;
+}
+
+/* After lines that were lost: how many. */
+static bool append_gap(struct run_directory *directory, double time)
+{
+    char line[128];
+    if (directory->events_missing == 0)
+        return true;
+    int bytes = snprintf(line, sizeof line,
+                         "{\"time\": %.6f, \"event\": \"events_lost\", \"count\": %" PRIu64 "}\n",
+                         time, directory->events_missing);
+    if (!append(directory, line, (size_t)bytes))
+        return false;
+    directory->events_missing = 0;
+    return true;
+}
+
 void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
 {
-    /* After a failure a line may be cut off; more would not mend it. run_directory_summary tells.
-     */
-    if (directory->events == NULL || ferror(directory->events))
-        return;
-    char *members = NULL;
-    if (format) {
+    char *members = NULL, *line = NULL;
+    double time = clock_now_seconds() - directory->started;
+    if (format != NULL) {
         va_list arguments;
         va_start(arguments, format);
         if (vasprintf(&members, format, arguments) < 0)
             members = NULL;
         va_end(arguments);
     }
-    bool any = members && members[0];
-    fprintf(directory->events, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n",
-            clock_now_seconds() - directory->started, name, any ? ", " : "", any ? members : "");
-    fflush(directory->events);
+    bool any = members != NULL && members[0] != '\0';
+    int bytes = asprintf(&line, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n", time, name,
+                         any ? ", " : "", any ? members : "");
+    if (bytes < 0) {
+        line = NULL;
+        error_set(&directory->events_error, STATUS_MEMORY, "no memory for an event");
+    }
+    if (line == NULL || !append_gap(directory, time) || !append(directory, line, (size_t)bytes)) {
+        directory->events_lost++;
+        directory->events_missing++;
+    }
+    free(line);
     free(members);
 }
 
@@ -453,9 +547,7 @@ enum status run_directory_summary(struct run_directory *directory, const struct 
                                   uint64_t run_id, const struct run_summary *summary,
                                   struct error *error)
 {
-    enum status status = write_run_json(directory->path, job, run_id, summary, error);
-    if (status == STATUS_OK && directory->events && ferror(directory->events))
-        status = error_set(error, STATUS_IO, "%.300s/events.jsonl could not be written any further",
-                           directory->path);
-    return status;
+    struct run_summary complete = *summary;
+    complete.faults.events_lost = directory->events_lost;
+    return write_run_json(directory->path, job, run_id, &complete, error);
 }

@@ -2,13 +2,18 @@
  *
  *     OUT/run.json            configuration and summary; fields documented in README.md, stable
  *     OUT/events.jsonl        what happened, one JSON object a line
+ *     OUT/generation          see generation.h
  *     OUT/checkpoints/        see checkpoint.h
  *     OUT/model.safetensors   the trained model
  *
  * A new folder is claimed by creating run.json with "state": "running". A folder that holds an
  * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME); any
  * other earlier run, or a folder with anything else in it, is refused and never overwritten.
- * While it is open, events.jsonl is locked (flock), so that no two runs share a folder.
+ * While it is open, events.jsonl is locked (file_lock.h), so that no two runs share a folder; the
+ * lock of a process that was killed is gone with it.
+ *
+ * A disk that is full costs events, never the run: a line is there whole or not at all, those that
+ * were lost are counted, and when there is room again a line says how many.
  *
  * run.json has "state" ("running", "stopped", "done", "failed"), the configuration, the results,
  * and under "job" the whole declaration; numbers that are not known are null. A histogram ends at
@@ -21,7 +26,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <sys/types.h>
 
 #include "common/checkpoint.h"
 #include "common/job.h"
@@ -58,6 +63,18 @@ static inline void verdict_counts_add(struct verdict_counts *to, const struct ve
     to->rejected += from->rejected;
 }
 
+/* What went wrong and was survived; "faults" in run.json. */
+struct run_faults {
+    uint64_t generation; /* How often the run went back to a checkpoint. */
+    uint64_t workers_lost, servers_lost;
+    uint64_t recomputed;          /* Updates made again since a server was lost. */
+    uint64_t fenced;              /* Messages of older generations and replaced processes. */
+    uint64_t bad_gradients;       /* Async: not finite, and left out. */
+    uint64_t checkpoints_skipped; /* Fell due while another was being written. */
+    uint64_t checkpoints_failed;  /* Could not be written. */
+    uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
+};
+
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
 struct run_summary {
@@ -71,6 +88,8 @@ struct run_summary {
     double test_loss, test_accuracy;   /* Last evaluation; NaN when there was none. */
     struct staleness staleness;
     struct verdict_counts verdicts;
+    struct run_faults faults;
+    uint32_t exit_code; /* That server 0 ends with. */
     uint32_t worker_count;
     const struct worker_summary *workers;         /* [worker_count], borrowed. */
     char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
@@ -78,9 +97,14 @@ struct run_summary {
 
 struct run_directory {
     char path[DISK_PATH_MAX];
-    FILE *events;
-    double started;         /* Monotonic seconds at open; event times count from here. */
-    double earlier_seconds; /* Training seconds of earlier sessions. */
+    int events;                /* File descriptor; -1: closed. */
+    off_t events_bytes;        /* Of whole lines. */
+    bool events_torn;          /* What was written of a lost line could not be taken back yet. */
+    uint64_t events_lost;      /* In all ... */
+    uint64_t events_missing;   /* ... since the last that could be written; if any ... */
+    struct error events_error; /* ... why. */
+    double started;            /* Monotonic seconds at open; event times count from here. */
+    double earlier_seconds;    /* Training seconds of earlier sessions. */
 };
 
 /* Claim or resume. *resuming tells which; then run.json keeps the earlier step and results until
@@ -92,18 +116,22 @@ enum status run_directory_open(struct run_directory *directory, const char *path
                                struct error *error);
 void run_directory_close(struct run_directory *directory);
 
-/* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. For the launcher, so
- * that a refusal comes before any process is started. job may be NULL (then only checks that the
- * place is free, or holds an unfinished run). */
-enum status run_directory_check(const char *path, const struct job *job, struct error *error);
+/* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. So a refusal can come
+ * before any process is started, or anything is claimed. job may be NULL (then only checks that the
+ * place is free, or holds an unfinished run), and so may resuming. */
+enum status run_directory_check(const char *path, const struct job *job, bool *resuming,
+                                struct error *error);
+
+/* Whether the run.json of a directory says that this run has ended, and how. */
+bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state);
 
 /* Append one event: {"time": t, "event": "name", ...}. `format` gives the remaining members as JSON
- * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Flushed line
- * by line. A failure shows in the next run_directory_summary. */
+ * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Written line
+ * by line. A line that cannot be written is lost: see events_lost and its companions. */
 void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Rewrite run.json. STATUS_IO also when events could not be written. */
+/* Rewrite run.json. */
 enum status run_directory_summary(struct run_directory *directory, const struct job *job,
                                   uint64_t run_id, const struct run_summary *summary,
                                   struct error *error);

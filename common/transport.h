@@ -5,7 +5,8 @@
  * at most HEADER_BYTES_MAX bytes and at most one payload frame. Sending never blocks: what cannot
  * be queued is STATUS_AGAIN, a peer that has gone is STATUS_UNREACHABLE. Messages between two
  * endpoints arrive in order or not at all; an accepted message may still be lost with the
- * connection.
+ * connection. No peer can make a listening endpoint hold more than a bounded amount, or keep it
+ * from the others.
  *
  * Three transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h),
  * transport_shm (shared memory between peers on one host, another transport to all others) and
@@ -24,6 +25,7 @@
 #include <stdint.h>
 
 #include "common/frame.h"
+#include "common/identity.h"
 #include "common/job.h"
 #include "common/status.h"
 
@@ -33,6 +35,7 @@ struct endpoint;
 
 struct received {
     uint64_t peer;
+    struct identity sender; /* Listening with keys: who may speak there. Else zeros. */
     size_t header_bytes;
     uint8_t header[4096];
     struct frame *payload; /* NULL for none. */
@@ -52,6 +55,14 @@ struct share {
     uint32_t peers_max;
 };
 
+/* What honest peers of a listening endpoint have under way, at most. */
+struct traffic {
+    uint64_t payload_bytes; /* The largest payload. */
+    uint64_t window_bytes;  /* Payloads of one peer to the endpoint; two of the largest if more. */
+    uint32_t messages;      /* From the endpoint to one peer. */
+    uint32_t peers;
+};
+
 struct transport_operations {
     /* address: "host:port", port 0 picks one; the address to tell others comes back in `bound`.
      * Payloads above max_payload bytes close the connection they come from. */
@@ -69,10 +80,19 @@ struct transport_operations {
      * that become readable) or timeout_ms passes. */
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                  const int *doorbells, size_t doorbell_count, int timeout_ms);
+    /* Listening: from now on a peer that does not keep to this has to wait, misses what is said to
+     * it, or loses its connection; nobody else notices. NULL in transports without bounds. */
+    void (*expect)(struct endpoint *endpoint, const struct traffic *traffic);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);
     /* All endpoints must be closed. */
     void (*destroy)(struct transport **transport);
+
+    /* Connecting: STATUS_REFUSED when the other side will not have this process, however long one
+     * waits, because of its key or for want of one; text[size] says why. STATUS_OK when nothing
+     * speaks against it. May take a second to find out, seldom. Listening: STATUS_OK. NULL in
+     * transports without keys. */
+    enum status (*refusal)(struct endpoint *endpoint, char *text, size_t size);
 
     /* The rest is for peers on one host that share memory; NULL in transports that never do. */
 
@@ -98,6 +118,19 @@ enum status transport_shm_create(struct transport **transport, struct transport 
 
 /* ZeroMQ, and shared memory too where peers are on this host. */
 enum status transport_create(struct transport **transport, bool share, struct error *error);
+
+/* ZeroMQ with CURVE: all is encrypted, the other side of a connecting endpoint must be the servers'
+ * certificate's owner, and of a listening one on the list of the folder of keys, or it is refused,
+ * counted and named once in the log. `listens`: listening endpoints will be made; a thread then
+ * checks keys. keys outlives the transport. Never shares memory, which would bypass the keys. */
+struct keys;
+enum status transport_curve_create(struct transport **transport, const struct keys *keys,
+                                   bool listens, struct error *error);
+
+/* A new CURVE key pair, and the public key of a secret one. STATUS_IO when libzmq cannot. */
+enum status transport_keypair(uint8_t public_key[KEY_BYTES], uint8_t secret_key[KEY_BYTES]);
+enum status transport_public_key(const uint8_t secret_key[KEY_BYTES],
+                                 uint8_t public_key[KEY_BYTES]);
 
 /* Why nobody answers at an address, for the person who waits: "connection refused", "host name does
  * not resolve", "resolves to loopback", "no answer", or "accepts connections but does not answer".

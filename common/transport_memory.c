@@ -138,6 +138,7 @@ static enum status memory_send(struct endpoint *endpoint, uint64_t peer, const v
         return STATUS_MEMORY;
     }
     letter->next = NULL;
+    letter->received.sender = (struct identity){0};
     letter->received.header_bytes = header_bytes;
     memcpy(letter->received.header, header, header_bytes);
     letter->received.payload = payload;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/rendezvous.h"
 #include "common/window.h"
 
@@ -28,6 +29,8 @@
 #define LOOK_ON_US     400 /* Longer than most answers take, far shorter than a TICK. */
 #define WATCH_BELL     0   /* Waking up is all it is for. */
 #define WATCH_VISITORS 1
+#define CLOSED_US      1000000u /* The door, when there are no descriptors left. */
+#define DEAF_A_LINE    100
 
 struct guest {
     uint64_t name; /* The peer's number. */
@@ -41,7 +44,9 @@ struct endpoint {
     bool listening;
     int epoll;
 
-    int visitors; /* Listening: the rendezvous, -1 before share. */
+    int visitors;             /* Listening: the rendezvous, -1 before share. */
+    uint64_t closed_until_us; /* Visitors wait until then; 0: they are let in. */
+    uint64_t deaf;            /* Guests that did not read what was said to them. */
     struct share share;
     struct shared_memory *published;
     uint64_t guests_made;
@@ -215,8 +220,20 @@ static void welcome(struct endpoint *endpoint)
         watch(endpoint, connection, EPOLLIN | EPOLLRDHUP, guest->name);
         watch(endpoint, guest->window.mine, EPOLLIN | EPOLLET, WATCH_BELL);
     }
-    if (status != STATUS_AGAIN) /* No descriptors left: it would wake us without end. */
-        (void)epoll_ctl(endpoint->epoll, EPOLL_CTL_DEL, endpoint->visitors, NULL);
+    if (status == STATUS_AGAIN)
+        return;
+    /* No descriptors left: it would wake us without end. Visitors wait, and use the inner transport
+     * meanwhile. */
+    (void)epoll_ctl(endpoint->epoll, EPOLL_CTL_DEL, endpoint->visitors, NULL);
+    endpoint->closed_until_us = clock_now_us() + CLOSED_US;
+}
+
+static void reopen_when_due(struct endpoint *endpoint)
+{
+    if (endpoint->closed_until_us == 0 || clock_now_us() < endpoint->closed_until_us)
+        return;
+    endpoint->closed_until_us = 0;
+    watch(endpoint, endpoint->visitors, EPOLLIN, WATCH_VISITORS);
 }
 
 /* The server's answer to attach, or its end. */
@@ -274,7 +291,16 @@ static enum status send_to_guest(struct endpoint *endpoint, uint64_t peer, const
     enum status status = window_send(&guest->window, header, header_bytes, payload, place);
     if (status == STATUS_INVALID)
         guest->gone = true;
-    return status;
+    if (status != STATUS_AGAIN || !endpoint->listening)
+        return status;
+    /* The ring has room for all that an honest guest has asked for. Nobody would send this again
+     * while the guest relies on memory to lose nothing, so it loses the memory: it then asks again
+     * over the inner transport. */
+    if (endpoint->deaf++ % DEAF_A_LINE == 0)
+        log_warning("shared memory taken from workers that do not read count=%llu",
+                    (unsigned long long)endpoint->deaf);
+    guest_drop(endpoint, (uint32_t)(guest - endpoint->guests));
+    return STATUS_UNREACHABLE;
 }
 
 static enum status shm_send(struct endpoint *endpoint, uint64_t peer, const void *header,
@@ -384,6 +410,7 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
     if (doorbell_count > 0) /* doorbells may be NULL. */
         memcpy(bells, doorbells, doorbell_count * sizeof *bells);
     for (size_t i = 0; i < count; i++) {
+        reopen_when_due(endpoints[i]);
         inner[i] = endpoints[i]->inner;
         bells[doorbell_count + i] = endpoints[i]->epoll;
     }
@@ -399,6 +426,12 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
     }
 }
 
+static void shm_expect(struct endpoint *endpoint, const struct traffic *traffic)
+{
+    if (endpoint->operations->expect != NULL)
+        endpoint->operations->expect(endpoint->inner, traffic);
+}
+
 static void shm_destroy(struct transport **transport)
 {
     struct shm_transport *t = (struct shm_transport *)*transport;
@@ -409,14 +442,24 @@ static void shm_destroy(struct transport **transport)
     *transport = NULL;
 }
 
+static enum status shm_refusal(struct endpoint *endpoint, char *text, size_t size)
+{
+    text[0] = '\0';
+    return endpoint->operations->refusal != NULL
+               ? endpoint->operations->refusal(endpoint->inner, text, size)
+               : STATUS_OK;
+}
+
 static const struct transport_operations operations = {
     .listen = shm_listen,
     .connect = shm_connect,
     .send = shm_send,
     .receive = shm_receive,
     .wait = shm_wait,
+    .expect = shm_expect,
     .close = shm_close,
     .destroy = shm_destroy,
+    .refusal = shm_refusal,
     .share = shm_share,
     .attach = shm_attach,
     .attached = shm_attached,

@@ -1,4 +1,6 @@
-/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of the ZeroMQ notes. */
+/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of the ZeroMQ notes. What
+ * keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c (who was not);
+ * what a peer can make this process hold is bounded in transport_zmq_limits.c. */
 
 #include "common/transport.h"
 
@@ -6,11 +8,19 @@
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
+
+#include "common/clock.h"
+#include "common/greeting.h"
+#include "common/log.h"
+#include "common/transport_zmq_guard.h"
+#include "common/transport_zmq_limits.h"
+#include "common/transport_zmq_monitor.h"
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
 
@@ -24,14 +34,30 @@
 #define KEPT_BYTES       (256 << 20)
 #define SPARE_BYTES      (16 << 20) /* Of addresses; a heap that is emptied would go without. */
 
+#define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
+#define LOOK_US         100000 /* Between looks at what became of handshakes. */
+#define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
+#define GREETING_MS     1000
+#define FAILURES_A_LINE 1000
+
 struct zmq_transport {
     struct transport base;
     void *context;
+    const struct keys *keys; /* NULL: none. */
+    struct guard *guard;     /* Of transports with keys that may listen. */
+    atomic_uint monitors;    /* Made so far. */
 };
 
 struct endpoint {
     void *socket;
     bool listening;
+    const struct keys *keys;
+    char address[ADDRESS_MAX]; /* Connecting: the other side's. */
+    struct monitor monitor;    /* Not of listening endpoints without keys. */
+    struct handshakes known;   /* As of the last look, or question. */
+    enum greeting greeting;    /* Connecting: what it was last asked for. */
+    uint64_t looked_us;
+    struct limits limits;
 };
 
 static enum status set_int(void *socket, int option, int value)
@@ -45,19 +71,17 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     int64_t max_message = (int64_t)max_payload;
     if (max_message < 4096)
         max_message = 4096;
-    enum status status = STATUS_OK;
+    if (endpoint->keys != NULL)
+        max_message += CURVE_BYTES;
+    enum status status = limits_set(&endpoint->limits, endpoint->socket, endpoint->listening);
     if (zmq_setsockopt(endpoint->socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0)
         status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
     const int options[][2] = {
         {ZMQ_LINGER, 0},
-        /* What may be under way is bounded by the protocol (one step's gradients a worker), so the
-         * queues are not bounded a second time by counting messages (Z1). */
-        {ZMQ_SNDHWM, 0},
-        {ZMQ_RCVHWM, 0},
         {ZMQ_HEARTBEAT_IVL, 1000}, /* Z9 */
         {ZMQ_HEARTBEAT_TIMEOUT, 5000},
         {ZMQ_HEARTBEAT_TTL, 5000},
-        {ZMQ_HANDSHAKE_IVL, 5000},
+        {ZMQ_HANDSHAKE_IVL, MONITOR_HANDSHAKE_MS},
         {ZMQ_RECONNECT_IVL, 100},
         {ZMQ_RECONNECT_IVL_MAX, 2000}, /* Z10 */
         {ZMQ_IPV6, 1},
@@ -69,8 +93,8 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     /* libzmq 4.3 still speaks ZMTP 1 and 2 to whoever opens with them, and there a connection that
      * ends at the wrong moment fails an assertion of its own (zmtp_engine.cpp, routing ids): any
      * stranger's bytes could end this process. It refuses both as soon as an authentication domain
-     * is named. Nobody answers for the domain before there are keys, and until then that is no
-     * reason to refuse ZMTP 3. */
+     * is named. Nobody answers for the domain without keys, where that is no reason to refuse
+     * ZMTP 3. */
     static const char domain[] = "syncopate";
     if (endpoint->listening &&
         zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1) != 0)
@@ -82,6 +106,16 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     return set_int(endpoint->socket, ZMQ_IMMEDIATE, 1) == STATUS_OK ? status : STATUS_IO;
 }
 
+static void endpoint_free(struct endpoint *endpoint)
+{
+    if (endpoint->monitor.socket != NULL)
+        monitor_close(&endpoint->monitor, endpoint->socket);
+    if (endpoint->socket != NULL)
+        zmq_close(endpoint->socket);
+    limits_free(&endpoint->limits);
+    free(endpoint);
+}
+
 static enum status endpoint_open(struct zmq_transport *transport, int type, size_t max_payload,
                                  struct endpoint **endpoint)
 {
@@ -89,15 +123,19 @@ static enum status endpoint_open(struct zmq_transport *transport, int type, size
     if (e == NULL)
         return STATUS_MEMORY;
     e->listening = type == ZMQ_ROUTER;
+    e->keys = transport->keys;
     e->socket = zmq_socket(transport->context, type);
-    if (e->socket == NULL || configure(e, max_payload) != STATUS_OK) {
-        if (e->socket != NULL)
-            zmq_close(e->socket);
-        free(e);
-        return STATUS_IO;
-    }
-    *endpoint = e;
-    return STATUS_OK;
+    enum status status = e->socket != NULL ? configure(e, max_payload) : STATUS_IO;
+    if (status == STATUS_OK && e->keys != NULL)
+        status = guard_arm(e->socket, e->listening, e->keys);
+    if (status == STATUS_OK && (!e->listening || e->keys != NULL))
+        status = monitor_open(&e->monitor, transport->context, e->socket,
+                              atomic_fetch_add(&transport->monitors, 1));
+    if (status == STATUS_OK)
+        *endpoint = e;
+    else
+        endpoint_free(e);
+    return status;
 }
 
 /* Without asking anybody what a name stands for, which can take long. */
@@ -118,8 +156,7 @@ static void zmq_endpoint_close(struct endpoint **endpoint, int linger_ms)
     if (*endpoint == NULL)
         return;
     set_int((*endpoint)->socket, ZMQ_LINGER, linger_ms);
-    zmq_close((*endpoint)->socket);
-    free(*endpoint);
+    endpoint_free(*endpoint);
     *endpoint = NULL;
 }
 
@@ -151,6 +188,7 @@ static enum status zmq_listen(struct transport *transport, const char *address, 
     if (port == NULL || host_end == NULL)
         port = host_end = "";
     snprintf(bound, ADDRESS_MAX, "%.*s%s", (int)(host_end - address), address, port);
+    limits_start(&(*endpoint)->limits, (uint16_t)strtoul(port + (*port != '\0'), NULL, 10));
     return STATUS_OK;
 }
 
@@ -164,6 +202,7 @@ static enum status zmq_connect_to(struct transport *transport, const char *addre
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
     suit_connections(*endpoint, address);
+    snprintf((*endpoint)->address, ADDRESS_MAX, "%s", address);
     snprintf(url, sizeof url, "tcp://%s", address);
     if (zmq_connect((*endpoint)->socket, url) == 0)
         return STATUS_OK;
@@ -254,6 +293,16 @@ static struct frame *frame_from_part(zmq_msg_t *part)
     return frame;
 }
 
+/* Whom the guard let in on this connection. Without a guard a peer could say so itself: the
+ * properties of a ZMTP handshake are among those that zmq_msg_gets finds. */
+static bool take_sender(const struct endpoint *endpoint, zmq_msg_t *part, struct identity *sender)
+{
+    if (!endpoint->listening || endpoint->keys == NULL)
+        return true;
+    const char *user = zmq_msg_gets(part, "User-Id");
+    return user != NULL && identity_parse(user, sender);
+}
+
 /* Read the parts of one message; only a well-formed one is given on. Whatever else a peer sends is
  * read to its end and dropped, here as malformed (header_bytes 0). */
 static enum status receive_parts(struct endpoint *endpoint, struct received *received)
@@ -271,12 +320,15 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         more = zmq_msg_more(&part);
         size_t bytes = zmq_msg_size(&part);
         const uint8_t *data = zmq_msg_data(&part);
+        if (index == 1 && endpoint->listening && !bad)
+            limits_heard(&endpoint->limits, received->peer, &part);
         if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
             for (int i = 0; i < 4; i++)
                 received->peer |= (uint64_t)data[1 + i] << (8 * i);
         } else if (index == 1 && bytes > 0 && bytes <= sizeof received->header) {
             memcpy(received->header, data, bytes);
             received->header_bytes = bytes;
+            bad = bad || !take_sender(endpoint, &part, &received->sender);
         } else if (index == 2) {
             received->payload = frame_from_part(&part);
             bad = bad || received->payload == NULL;
@@ -298,8 +350,97 @@ static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct receiv
     received->peer = 0;
     received->header_bytes = 0;
     received->payload = NULL;
+    received->sender = (struct identity){0};
     return receive_parts(endpoint, received);
 }
+
+/* --- handshakes that came to nothing ------------------------------------------------------- */
+
+/* One line when it first happens, and one a thousand after that. */
+static void say_failures(uint64_t before, uint64_t now, const char *what)
+{
+    if (now > 0 && (before == 0 || before / FAILURES_A_LINE != now / FAILURES_A_LINE))
+        log_warning("refused connections count=%llu: %s", (unsigned long long)now, what);
+}
+
+/* The guard names those whose key is not on its list; of all others no more is known than this. */
+static void look(struct endpoint *endpoint)
+{
+    const struct handshakes *before = &endpoint->known, *now = &endpoint->monitor.counts;
+    endpoint->looked_us = clock_now_us();
+    monitor_look(&endpoint->monitor, endpoint->looked_us);
+    if (!endpoint->listening)
+        return;
+    say_failures(before->mismatched, now->mismatched, "a peer without keys");
+    say_failures(before->garbled, now->garbled,
+                 "a peer that does not know this server's key, or speaks another protocol");
+    say_failures(before->foreign, now->foreign, "a peer that does not speak ZeroMQ");
+    say_failures(before->unguarded, now->unguarded, "nobody is there to check keys");
+    endpoint->known = *now;
+}
+
+static void look_when_due(struct endpoint *endpoint, uint64_t now_us)
+{
+    if (endpoint->monitor.socket == NULL || now_us - endpoint->looked_us < LOOK_US)
+        return;
+    look(endpoint);
+}
+
+static enum status explain_mismatch(const struct endpoint *endpoint, char *text, size_t size)
+{
+    snprintf(text, size, "%s",
+             endpoint->keys != NULL ? "it has no keys (--keys), and this process has"
+                                    : "it wants keys, and this process has none (--keys)");
+    return STATUS_REFUSED;
+}
+
+static enum status explain_unauthorized(const struct endpoint *endpoint, char *text, size_t size)
+{
+    char key[KEY_TEXT];
+    key_format(endpoint->keys->own.public_key, key);
+    snprintf(text, size, "not authorised: it has no certificate with this process's key, %s", key);
+    return STATUS_REFUSED;
+}
+
+/* A server that does not have the key it is taken for hangs up without a word, and so may one with
+ * keys when we have none, or the other way round: its greeting tells them from others that hang up.
+ */
+static enum status explain_cuts(struct endpoint *endpoint, char *text, size_t size)
+{
+    const struct handshakes *now = &endpoint->monitor.counts;
+    if (now->cut_in_a_row > endpoint->known.cut_in_a_row && now->cut_in_a_row >= CUTS_SUSPICIOUS)
+        endpoint->greeting = greeting_ask(endpoint->address, GREETING_MS);
+    endpoint->known = *now;
+    bool keys = endpoint->keys != NULL;
+    if (now->cut_in_a_row < CUTS_SUSPICIOUS || endpoint->greeting == GREETING_NONE)
+        return STATUS_OK;
+    if (keys != (endpoint->greeting == GREETING_CURVE))
+        return explain_mismatch(endpoint, text, size);
+    if (!keys)
+        return STATUS_OK;
+    if (key_equal(endpoint->keys->server, endpoint->keys->own.public_key))
+        snprintf(text, size, "wrong key: it does not have the one that all servers share");
+    else
+        snprintf(text, size, "wrong key: it is not the server of %.200s/servers.key",
+                 endpoint->keys->directory);
+    return STATUS_REFUSED;
+}
+
+static enum status zmq_refusal(struct endpoint *endpoint, char *text, size_t size)
+{
+    const struct handshakes *counts = &endpoint->monitor.counts;
+    text[0] = '\0';
+    look(endpoint);
+    if (endpoint->listening)
+        return STATUS_OK;
+    if (counts->mismatched > 0)
+        return explain_mismatch(endpoint, text, size);
+    if (endpoint->keys != NULL && counts->unauthorized > 0)
+        return explain_unauthorized(endpoint, text, size);
+    return explain_cuts(endpoint, text, size);
+}
+
+/* --- waiting and the end ------------------------------------------------------------------- */
 
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
@@ -307,11 +448,20 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
     (void)transport;
     zmq_pollitem_t items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
     assert(count + doorbell_count <= sizeof items / sizeof *items);
-    for (size_t i = 0; i < count; i++)
+    uint64_t now_us = clock_now_us();
+    for (size_t i = 0; i < count; i++) {
+        look_when_due(endpoints[i], now_us);
+        limits_look(&endpoints[i]->limits, endpoints[i]->socket, now_us);
         items[i] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+    }
     for (size_t i = 0; i < doorbell_count; i++)
         items[count + i] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
     zmq_poll(items, (int)(count + doorbell_count), timeout_ms);
+}
+
+static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)
+{
+    limits_expect(&endpoint->limits, endpoint->socket, traffic);
 }
 
 static void zmq_destroy(struct transport **transport)
@@ -319,6 +469,7 @@ static void zmq_destroy(struct transport **transport)
     struct zmq_transport *t = (struct zmq_transport *)*transport;
     if (t == NULL)
         return;
+    guard_stop(&t->guard);
     zmq_ctx_term(t->context);
     free(t);
     *transport = NULL;
@@ -330,8 +481,10 @@ static const struct transport_operations operations = {
     .send = zmq_endpoint_send,
     .receive = zmq_endpoint_receive,
     .wait = zmq_wait,
+    .expect = zmq_expect,
     .close = zmq_endpoint_close,
     .destroy = zmq_destroy,
+    .refusal = zmq_refusal,
 };
 
 /* libzmq allocates every payload it receives. By default glibc gives such memory back as soon as it
@@ -344,21 +497,83 @@ static void keep_freed_memory(void)
     mallopt(M_TOP_PAD, SPARE_BYTES);
 }
 
-enum status transport_zmq_create(struct transport **transport, struct error *error)
+static enum status check_library(bool curve, struct error *error)
 {
     int major, minor, patch;
     zmq_version(&major, &minor, &patch);
     if (major * 10000 + minor * 100 + patch < 40303) /* Z16: older ones have known holes. */
         return error_set(error, STATUS_INVALID, "libzmq %d.%d.%d is too old; 4.3.3 is needed",
                          major, minor, patch);
+    if (curve && !zmq_has("curve"))
+        return error_set(error, STATUS_INVALID,
+                         "this libzmq was built without CURVE, which keys need");
+    return STATUS_OK;
+}
+
+enum status transport_zmq_create(struct transport **transport, struct error *error)
+{
+    enum status status = check_library(false, error);
+    if (status != STATUS_OK)
+        return status;
     keep_freed_memory();
     struct zmq_transport *t = calloc(1, sizeof *t);
     if (t == NULL || (t->context = zmq_ctx_new()) == NULL) {
         free(t);
         return error_set(error, STATUS_MEMORY, "no memory for a ZeroMQ context");
     }
-    zmq_ctx_set(t->context, ZMQ_MAX_SOCKETS, JOB_SERVERS_MAX + 16);
+    /* A socket, and the two of its monitor. */
+    zmq_ctx_set(t->context, ZMQ_MAX_SOCKETS, 3 * (JOB_SERVERS_MAX + 16));
     t->base.operations = &operations;
     *transport = &t->base;
     return STATUS_OK;
+}
+
+static bool is_pair(const struct certificate *certificate)
+{
+    uint8_t public_key[KEY_BYTES];
+    return transport_public_key(certificate->secret_key, public_key) == STATUS_OK &&
+           key_equal(public_key, certificate->public_key);
+}
+
+enum status transport_curve_create(struct transport **transport, const struct keys *keys,
+                                   bool listens, struct error *error)
+{
+    enum status status = check_library(true, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!is_pair(&keys->own))
+        return error_set(error, STATUS_INVALID,
+                         "the public-key of this process's certificate does not belong to its "
+                         "secret-key");
+    status = transport_zmq_create(transport, error);
+    if (status != STATUS_OK)
+        return status;
+    struct zmq_transport *t = (struct zmq_transport *)*transport;
+    t->keys = keys;
+    if (listens) /* Before there is any socket that it guards. */
+        status = guard_start(&t->guard, t->context, keys, error);
+    if (status != STATUS_OK)
+        zmq_destroy(transport);
+    return status;
+}
+
+/* --- key pairs ----------------------------------------------------------------------------- */
+
+enum status transport_keypair(uint8_t public_key[KEY_BYTES], uint8_t secret_key[KEY_BYTES])
+{
+    char public_text[KEY_TEXT], secret_text[KEY_TEXT];
+    bool made = zmq_curve_keypair(public_text, secret_text) == 0 &&
+                key_parse(public_text, public_key) && key_parse(secret_text, secret_key);
+    explicit_bzero(secret_text, sizeof secret_text);
+    return made ? STATUS_OK : STATUS_IO;
+}
+
+enum status transport_public_key(const uint8_t secret_key[KEY_BYTES], uint8_t public_key[KEY_BYTES])
+{
+    char public_text[KEY_TEXT], secret_text[KEY_TEXT];
+    key_format(secret_key, secret_text);
+    bool found =
+        zmq_curve_public(public_text, secret_text) == 0 && key_parse(public_text, public_key);
+    explicit_bzero(secret_text, sizeof secret_text);
+    return found ? STATUS_OK : STATUS_IO;
 }

@@ -300,6 +300,7 @@ enum status window_receive(struct window *window, struct received *received)
     struct note note;
     size_t bytes;
     received->payload = NULL;
+    received->sender = (struct identity){0}; /* Where there are keys, memory is not shared. */
     enum status status = ring_take(&window->in, record, sizeof record, &bytes);
     if (status != STATUS_OK)
         return status;

@@ -21,6 +21,7 @@ int command_exit_code(enum status status)
     case STATUS_NOT_FOUND:
     case STATUS_EXISTS:
     case STATUS_IO:
+    case STATUS_REFUSED: /* A file that others may use. */
     case STATUS_UNREACHABLE:
         return EXIT_CANNOT_OPEN;
     default:

@@ -22,6 +22,7 @@ int command_evaluate(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_simulate(int argc, char **argv);
+int command_keygen(int argc, char **argv);
 
 /* --- shared ---------------------------------------------------------------------------------- */
 

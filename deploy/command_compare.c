@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/disk.h"
+#include "common/keys.h"
 #include "common/options.h"
 #include "deploy/command.h"
 #include "deploy/comparison.h"
@@ -138,6 +139,14 @@ static enum status check_jobs(const struct plan *plan, struct error *error)
             return status;
     }
     return STATUS_OK;
+}
+
+static enum status check_keys(const struct plan *plan, struct error *error)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < plan->workers_count; i++)
+        most = plan->workers[i] > most ? plan->workers[i] : most;
+    return plan->options.keys != NULL ? keys_check(plan->options.keys, most, error) : STATUS_OK;
 }
 
 static enum status read_plan(struct plan *plan, struct error *error)
@@ -374,7 +383,9 @@ int command_compare(int argc, char **argv)
     }
     if (read_plan(&plan, &error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_USAGE, &error);
-    enum status status = make_out(&plan, &error);
+    enum status status = check_keys(&plan, &error);
+    if (status == STATUS_OK)
+        status = make_out(&plan, &error);
     if (status != STATUS_OK)
         return command_fail(PROGRAM, command_exit_code(status), &error);
     int code = compare(&plan, argc, argv);

@@ -10,6 +10,8 @@
 
 #include "common/checkpoint.h"
 #include "common/hash.h"
+#include "common/keys.h"
+#include "common/message.h"
 #include "common/options.h"
 #include "deploy/command.h"
 #include "deploy/inspect_address.h"
@@ -273,6 +275,20 @@ static enum status inspect_path(const char *path, struct error *error)
                      path);
 }
 
+static int inspect_job(const struct options *options, struct error *error)
+{
+    struct keys keys;
+    if (options->keys == NULL)
+        return inspect_address(options->path, NULL, ADDRESS_SECONDS, error);
+    enum status status =
+        keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
+    if (status != STATUS_OK)
+        return command_exit_code(status);
+    int code = inspect_address(options->path, &keys, ADDRESS_SECONDS, error);
+    keys_close(&keys);
+    return code;
+}
+
 int command_inspect(int argc, char **argv)
 {
     struct options options;
@@ -289,7 +305,7 @@ int command_inspect(int argc, char **argv)
     }
     int code;
     if (is_address(options.path) && stat(options.path, &there) != 0)
-        code = inspect_address(options.path, ADDRESS_SECONDS, &error);
+        code = inspect_job(&options, &error);
     else
         code = command_exit_code(inspect_path(options.path, &error));
     return code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : code;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/keys.h"
 #include "common/options.h"
 #include "common/partition.h"
 #include "common/run_directory.h"
@@ -161,7 +162,7 @@ static enum status check_out(struct plan *plan, struct error *error)
     if (strlen(out) >= sizeof plan->out)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     snprintf(plan->out, sizeof plan->out, "%s", out);
-    return run_directory_check(plan->out, NULL, error);
+    return run_directory_check(plan->out, NULL, NULL, error);
 }
 
 /* An exit code; what comes first is what a person most likely got wrong. */
@@ -172,6 +173,8 @@ static int check(struct plan *plan, int argc, char **argv, struct error *error)
         check_model(plan, error) != STATUS_OK)
         return EXIT_USAGE;
     enum status status = check_paths(plan, error);
+    if (status == STATUS_OK && plan->options.keys != NULL)
+        status = keys_check(plan->options.keys, plan->options.workers, error);
     if (status == STATUS_OK)
         status = check_out(plan, error);
     return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);
@@ -279,6 +282,8 @@ static void print_plan(const struct plan *plan)
     }
     print_work(plan);
     print_learning_rate(plan);
+    if (options->keys != NULL)
+        printf("  keys       %s: encrypted, and only for whoever has one of them\n", options->keys);
     printf("  out        %s\n", plan->out);
     print_remarks(plan);
     fflush(stdout);

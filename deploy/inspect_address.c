@@ -37,7 +37,9 @@ static bool take_answer(struct transport *transport, struct endpoint *endpoint)
     return false;
 }
 
-static bool ask(struct transport *transport, struct endpoint *endpoint, double timeout)
+/* EXIT_DONE, EXIT_UNAUTHENTICATED with the reason in why[size], or EXIT_CANNOT_OPEN: no answer. */
+static int ask(struct transport *transport, struct endpoint *endpoint, double timeout, char *why,
+               size_t size)
 {
     uint8_t header[HEADER_BYTES_MAX];
     struct message message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER};
@@ -50,24 +52,31 @@ static bool ask(struct transport *transport, struct endpoint *endpoint, double t
             asked_us = clock_now_us();
         transport->operations->wait(transport, &endpoint, 1, NULL, 0, WAIT_MS);
         if (take_answer(transport, endpoint))
-            return true;
+            return EXIT_DONE;
+        if (transport->operations->refusal(endpoint, why, size) == STATUS_REFUSED)
+            return EXIT_UNAUTHENTICATED;
     }
-    return false;
+    return EXIT_CANNOT_OPEN;
 }
 
-int inspect_address(const char *address, double timeout, struct error *error)
+int inspect_address(const char *address, const struct keys *keys, double timeout,
+                    struct error *error)
 {
-    char why[128];
+    char why[400];
     struct transport *transport;
     struct endpoint *endpoint;
-    if (transport_zmq_create(&transport, error) != STATUS_OK)
+    enum status made = keys != NULL ? transport_curve_create(&transport, keys, false, error)
+                                    : transport_zmq_create(&transport, error);
+    if (made != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     int exit_code = EXIT_CANNOT_OPEN;
     if (transport->operations->connect(transport, address, HEADER_BYTES_MAX, &endpoint, error) ==
         STATUS_OK) {
-        exit_code = ask(transport, endpoint, timeout) ? EXIT_DONE : EXIT_CANNOT_OPEN;
+        exit_code = ask(transport, endpoint, timeout, why, sizeof why);
         transport->operations->close(&endpoint, 0);
-        if (exit_code != EXIT_DONE) {
+        if (exit_code == EXIT_UNAUTHENTICATED) {
+            error_set(error, STATUS_REFUSED, "%.200s: %.250s", address, why);
+        } else if (exit_code != EXIT_DONE) {
             transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
             error_set(error, STATUS_TIMEOUT, "%s: no server 0 answers within %.0f s (%s)", address,
                       timeout, why);

@@ -7,9 +7,12 @@
 
 #include "common/status.h"
 
+struct keys;
+
 /* Ask the server at "host:port" for its status, print it to standard output, and return an enum
  * exit_code; error holds one line when it is not EXIT_DONE. Waits for an answer for `timeout`
- * seconds at most. */
-int inspect_address(const char *address, double timeout, struct error *error);
+ * seconds at most. keys: NULL for none. */
+int inspect_address(const char *address, const struct keys *keys, double timeout,
+                    struct error *error);
 
 #endif

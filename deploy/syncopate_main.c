@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"inspect", command_inspect, "what is in a checkpoint, or what a running job is doing"},
     {"simulate", command_simulate,
      "clusters in virtual time with mishaps, and whether they keep their promises"},
+    {"keygen", command_keygen, "keys for servers and workers that encrypt and know each other"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -1,13 +1,18 @@
 #include "ps/keeper.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/complaint.h"
+#include "common/generation.h"
 #include "common/manifest.h"
 #include "common/model_file.h"
 #include "ps/plan.h"
+
+#define EXIT_CODE_MAX 255
 
 /* One server's chunks of one cut, while they come in. */
 struct part {
@@ -20,14 +25,23 @@ struct part {
 struct keeper {
     struct keeper_options options;
     const struct plan *plan;
-    bool shared;        /* This server writes its own parts. */
-    struct part *parts; /* [server_count] */
-    struct run_directory directory;
-    bool directory_open;
-    struct job job;                  /* Server 0: the declaration. */
+    uint64_t generation; /* What comes from an older one is dropped. */
+    bool shared;         /* This server writes its own parts. */
+    struct part *parts;  /* [part_count], one for each server. */
+    uint32_t part_count;
     struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
     bool reader_open;
-    bool asked[JOB_SERVERS_MAX]; /* Server 0: who wanted chunks before the plan was there. */
+
+    /* Server 0. */
+    struct run_directory directory;
+    bool directory_open;
+    struct generation claim;     /* As we have left it in the run directory. */
+    struct job job;              /* The declaration. */
+    bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
+    struct checkpoint_shelf shelf;
+    uint64_t cut_step; /* The newest cut of which something was written ... */
+    bool cut_failed;   /* ... and is of no use unless its manifest comes. */
+    struct complaint keeping, journal;
 };
 
 enum status keeper_create(struct keeper **keeper, const struct keeper_options *options)
@@ -61,7 +75,7 @@ void keeper_destroy(struct keeper **keeper)
     struct keeper *k = *keeper;
     if (k == NULL)
         return;
-    for (uint32_t i = 0; k->parts != NULL && i < k->plan->job.server_count; i++)
+    for (uint32_t i = 0; i < k->part_count; i++)
         part_clear(&k->parts[i]);
     free(k->parts);
     reader_close(k);
@@ -72,78 +86,227 @@ void keeper_destroy(struct keeper **keeper)
     *keeper = NULL;
 }
 
+/* A message of the generation it belongs to. */
+static struct packet *say(struct keeper *keeper, enum destination to, enum message_kind kind,
+                          struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, to, kind);
+    packet->message.generation = keeper->generation;
+    return packet;
+}
+
+/* --- generations --------------------------------------------------------------------------- */
+
+/* Whether the run is still ours: nobody has raised its generation since we did. */
+static enum status check_claim(const struct keeper *keeper, struct error *error)
+{
+    struct generation found;
+    enum status status = generation_read(&found, keeper->options.disk, keeper->options.out, error);
+    if (status == STATUS_OK && !generation_equal(&found, &keeper->claim))
+        return error_set(error, STATUS_EXISTS, "another server 0 has taken over this run");
+    return status;
+}
+
+static enum status claim(struct keeper *keeper, const struct generation *next, struct error *error)
+{
+    enum status status = generation_write(next, keeper->options.disk, keeper->options.out, error);
+    if (status == STATUS_OK)
+        keeper->claim = *next;
+    return status;
+}
+
+/* Cuts of earlier generations are over. */
+static void begin_generation(struct keeper *keeper, uint64_t number)
+{
+    keeper->generation = number;
+    for (uint32_t i = 0; i < keeper->part_count; i++) {
+        part_clear(&keeper->parts[i]);
+        keeper->parts[i].step = 0;
+    }
+}
+
 /* --- opening ------------------------------------------------------------------------------- */
 
-/* A file only servers that see this directory can see. */
-static void token_path(char *path, size_t size, const char *out, uint64_t run_id)
+static void pass_on(void *argument, const char *line)
 {
-    snprintf(path, size, "%s/.run-%016llx", out, (unsigned long long)run_id);
+    outbox_warn(argument, "%s", line);
 }
 
-static void report_damage(void *argument, const char *line)
-{
-    outbox_warn(argument, "checkpoint damaged, looking for an older one: %s", line);
-}
-
-/* Find what to go on from; STATUS_NOT_FOUND when that is nothing. */
-static enum status find_checkpoint(struct keeper *keeper, bool resuming, struct outbox *outbox,
+/* Find what to go on from; STATUS_OK also when that is nothing. */
+static enum status find_checkpoint(struct keeper *keeper, struct outbox *outbox,
                                    struct error *error)
 {
-    const char *restore = keeper->options.restore;
-    enum status status;
-    if (strcmp(restore, "never") == 0)
-        return resuming ? error_set(error, STATUS_EXISTS,
-                                    "%s holds an unfinished run and --restore never was given",
-                                    keeper->options.out)
-                        : STATUS_NOT_FOUND;
-    if (strcmp(restore, "auto") == 0)
-        status = checkpoint_open_newest(&keeper->reader, keeper->options.disk, keeper->options.out,
-                                        report_damage, outbox, error);
-    else
-        status = checkpoint_open(&keeper->reader, keeper->options.disk, restore, error);
+    const struct keeper_options *options = &keeper->options;
+    reader_close(keeper);
+    enum status status = checkpoint_resume(&keeper->reader, options->disk, options->out,
+                                           options->restore, pass_on, outbox, error);
     if (status != STATUS_OK)
-        /* A checkpoint named by hand that is not there is an error of another kind. */
-        return status == STATUS_NOT_FOUND && strcmp(restore, "auto") != 0 ? STATUS_IO : status;
+        return status == STATUS_NOT_FOUND ? STATUS_OK : status;
     keeper->reader_open = true;
     return job_compare(&keeper->reader.manifest.job, "the checkpoint", &keeper->job, "this job",
                        JOB_SCOPE_RESUME, error);
 }
 
-static enum status open_run(struct keeper *keeper, const struct packet *packet,
-                            struct outbox *outbox, struct error *error)
+/* What the run directory says of the run that is to go on in it. */
+struct record {
+    bool found;
+    struct generation generation; /* When found. */
+};
+
+static enum status read_record(struct record *record, const struct keeper *keeper,
+                               struct error *error)
 {
+    enum status status =
+        generation_read(&record->generation, keeper->options.disk, keeper->options.out, error);
+    struct generation *generation = &record->generation;
+    enum run_state state;
+    record->found = status == STATUS_OK;
+    /* Killed between the last two things a run writes. */
+    if (record->found && !generation->ended && keeper->options.journal &&
+        run_directory_has_ended(keeper->options.out, generation->run_id, &state)) {
+        generation->ended = true;
+        generation->exit_code = state == RUN_DONE      ? EXIT_DONE
+                                : state == RUN_STOPPED ? EXIT_INTERRUPTED
+                                                       : EXIT_CLUSTER_LOST;
+    }
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* Look at everything, change nothing: a run that cannot begin leaves the place as it was. */
+static enum status look(struct keeper *keeper, const struct record *record, struct outbox *outbox,
+                        struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
     bool resuming = false;
+    bool killed = record->found && !record->generation.ended;
+    enum status status = options->journal
+                             ? run_directory_check(options->out, &keeper->job, &resuming, error)
+                             : STATUS_OK;
+    if (status == STATUS_OK && resuming && !killed && strcmp(options->restore, "never") == 0)
+        status =
+            error_set(error, STATUS_EXISTS,
+                      "%s holds an unfinished run and --restore never was given", options->out);
+    return status == STATUS_OK ? find_checkpoint(keeper, outbox, error) : status;
+}
+
+/* The run directory is ours from here on. The record is read again when it is locked: another
+ * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
+ * no harm: ours is older, and as good to go on from.) */
+static enum status take_place(struct keeper *keeper, const struct record *record,
+                              const struct generation *next, struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    struct record again;
+    bool resuming;
+    enum status status;
+    if (options->journal) {
+        status = run_directory_open(&keeper->directory, options->out, &keeper->job, next->run_id,
+                                    &resuming, error);
+        keeper->directory_open = status == STATUS_OK;
+    } else {
+        status = options->disk->make_directory(options->disk->context, options->out, error);
+    }
+    if (status == STATUS_OK)
+        status = read_record(&again, keeper, error);
+    if (status == STATUS_OK &&
+        (again.found != record->found ||
+         (again.found && !generation_equal(&again.generation, &record->generation))))
+        status = error_set(error, STATUS_EXISTS, "another server 0 was faster to take over %.300s",
+                           options->out);
+    return status == STATUS_OK ? claim(keeper, next, error) : status;
+}
+
+static enum status open_run(struct keeper *keeper, const struct packet *packet,
+                            struct message_run_opened *answer, struct outbox *outbox,
+                            struct error *error)
+{
+    struct record record;
+    uint64_t known_run_id = packet->message.open_run.known_run_id;
     enum status status =
         job_decode(packet->payload->data, (uint32_t)packet->payload->bytes, &keeper->job, error);
+    if (status == STATUS_OK)
+        status = read_record(&record, keeper, error);
     if (status != STATUS_OK)
         return status;
-    if (keeper->options.journal) {
-        status = run_directory_open(&keeper->directory, keeper->options.out, &keeper->job,
-                                    packet->message.run_id, &resuming, error);
-        if (status != STATUS_OK)
-            return status;
-        keeper->directory_open = true;
+    const struct generation *last = &record.generation;
+    if (record.found && last->ended && known_run_id != 0 && known_run_id == last->run_id) {
+        *answer = (struct message_run_opened){.run_id = last->run_id,
+                                              .generation = last->number,
+                                              .ended = true,
+                                              .exit_code = last->exit_code};
+        return STATUS_OK;
     }
-    char path[DISK_PATH_MAX];
-    token_path(path, sizeof path, keeper->options.out, packet->message.run_id);
-    status = keeper->options.disk->write_file(keeper->options.disk->context, path, NULL, 0, error);
-    if (status != STATUS_OK)
-        return status;
-    status = find_checkpoint(keeper, resuming, outbox, error);
-    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    bool killed = record.found && !last->ended;
+    const struct generation next = {
+        .run_id = killed ? last->run_id : packet->message.run_id,
+        .number = record.found ? last->number + 1 : 0,
+    };
+    status = look(keeper, &record, outbox, error);
+    if (status == STATUS_OK)
+        status = take_place(keeper, &record, &next, error);
+    return status;
+}
+
+/* Parts of cuts that nobody finishes any more. They take room that the next cut may need. */
+static void sweep(struct keeper *keeper, uint64_t before, struct outbox *outbox)
+{
+    struct error error;
+    if (checkpoint_sweep(keeper->options.disk, keeper->options.out, before, &error) != STATUS_OK &&
+        complaint_add(&keeper->keeping, error.text))
+        outbox_warn(outbox, "left-overs of checkpoints stay: %s", error.text);
+}
+
+/* Of the run as claimed, or why it is not. */
+static void answer_opened(struct keeper *keeper, struct message_run_opened opened,
+                          enum status status, const struct error *error, struct outbox *outbox)
+{
+    opened.status = status;
+    if (status != STATUS_OK) {
+        snprintf(opened.text, sizeof opened.text, "%s", error->text);
+        reader_close(keeper);
+    } else if (!opened.ended) {
+        opened.run_id = keeper->claim.run_id;
+        opened.generation = keeper->claim.number;
+        opened.restore = keeper->reader_open;
+        opened.restore_step = keeper->reader_open ? keeper->reader.manifest.step : 0;
+    }
+    struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_RUN_OPENED);
+    answer->message.generation = opened.generation;
+    answer->message.run_opened = opened;
 }
 
 static void handle_open_run(struct keeper *keeper, const struct packet *packet,
                             struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
-    enum status status = open_run(keeper, packet, outbox, &error);
-    struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_RUN_OPENED);
-    answer->message.run_opened.status = status;
-    snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
-    answer->message.run_opened.restore = keeper->reader_open;
-    if (keeper->reader_open)
-        answer->message.run_opened.restore_step = keeper->reader.manifest.step;
+    struct message_run_opened opened = {0};
+    enum status status = open_run(keeper, packet, &opened, outbox, &error);
+    if (status == STATUS_OK && !opened.ended)
+        sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+    answer_opened(keeper, opened, status, &error, outbox);
+}
+
+/* The job goes back to a checkpoint, under a new number. */
+static enum status go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox,
+                           struct error *error)
+{
+    const struct generation next = {.run_id = keeper->claim.run_id, .number = number};
+    assert(number > keeper->claim.number);
+    enum status status = check_claim(keeper, error);
+    if (status == STATUS_OK)
+        status = claim(keeper, &next, error);
+    if (status != STATUS_OK)
+        return status;
+    begin_generation(keeper, number);
+    memset(keeper->asked, 0, sizeof keeper->asked);
+    return find_checkpoint(keeper, outbox, error);
+}
+
+static void handle_go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    enum status status = go_back(keeper, number, outbox, &error);
+    answer_opened(keeper, (struct message_run_opened){0}, status, &error, outbox);
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
@@ -158,7 +321,7 @@ static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, en
         return; /* The start deadline ends the job. */
     }
     memcpy(frame->data, keeper->reader.arrays[array] + range->first, frame->bytes);
-    struct packet *packet = outbox_add(outbox, to, MESSAGE_CHUNK_STATE);
+    struct packet *packet = say(keeper, to, MESSAGE_CHUNK_STATE, outbox);
     packet->payload = frame;
     packet->message.chunk_state = (struct message_chunk_state){
         .step = keeper->reader.manifest.step,
@@ -180,40 +343,65 @@ static void send_chunks(struct keeper *keeper, uint32_t server, enum destination
             send_array(keeper, i, array, to, outbox);
 }
 
-static bool sees(struct keeper *keeper, const char *out, uint64_t run_id)
+/* Whether this server sees server 0's run directory: what is written here as `out` is of this very
+ * generation of the run. */
+static bool sees(const struct keeper *keeper, const char *out, uint64_t run_id)
 {
-    char path[DISK_PATH_MAX];
-    void *data = NULL;
-    size_t bytes;
-    const struct disk *disk = keeper->options.disk;
-    token_path(path, sizeof path, out, run_id);
-    bool there = disk->read_file(disk->context, path, 16, &data, &bytes, NULL) == STATUS_OK;
-    free(data);
-    return there;
+    struct generation found;
+    return generation_read(&found, keeper->options.disk, out, NULL) == STATUS_OK &&
+           found.run_id == run_id && found.number == keeper->generation && !found.ended;
+}
+
+static enum status make_parts(struct keeper *keeper, uint32_t count, struct error *error)
+{
+    if (keeper->part_count == count)
+        return STATUS_OK;
+    assert(keeper->parts == NULL); /* A job's servers stay as they are. */
+    keeper->parts = calloc(count, sizeof *keeper->parts);
+    if (keeper->parts == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for checkpoints");
+    keeper->part_count = count;
+    return STATUS_OK;
+}
+
+static enum status load(struct keeper *keeper, const struct packet *packet, struct error *error)
+{
+    const struct message_load *load = &packet->message.load;
+    bool first = keeper->options.server == 0;
+    begin_generation(keeper, packet->message.generation);
+    keeper->plan = load->plan;
+    enum status status = make_parts(keeper, load->plan->job.server_count, error);
+    if (status != STATUS_OK)
+        return status;
+    keeper->shared = first || sees(keeper, load->out, packet->message.run_id);
+    if (!first)
+        snprintf(keeper->options.out, sizeof keeper->options.out, "%s", load->out);
+    if (first && load->restore && !keeper->reader_open)
+        return error_set(error, STATUS_NOT_FOUND, "the checkpoint to load is not open any more");
+    return STATUS_OK;
 }
 
 static void handle_load(struct keeper *keeper, const struct packet *packet, struct outbox *outbox)
 {
-    const struct message_load *load = &packet->message.load;
-    struct packet *answer = outbox_add(outbox, TO_ROUTER, MESSAGE_LOADED);
-    answer->message.index = UINT32_MAX; /* Not an owner. */
-    keeper->plan = load->plan;
-    keeper->parts = calloc(keeper->plan->job.server_count, sizeof *keeper->parts);
-    if (keeper->parts == NULL) {
-        answer->message.loaded.status = STATUS_MEMORY;
-        snprintf(answer->message.loaded.text, MESSAGE_TEXT_MAX, "no memory for checkpoints");
+    struct error error = {STATUS_OK, ""};
+    bool first = keeper->options.server == 0;
+    if (packet->message.generation < keeper->generation)
         return;
-    }
-    keeper->shared = keeper->options.server == 0 || sees(keeper, load->out, packet->message.run_id);
-    if (keeper->options.server != 0)
-        snprintf(keeper->options.out, sizeof keeper->options.out, "%s", load->out);
-    answer->message.loaded.shared = keeper->shared;
-    answer->message.loaded.needs_chunks = load->restore && keeper->options.server != 0;
-    if (load->restore && keeper->options.server == 0)
+    enum status status = load(keeper, packet, &error);
+    struct message *answer = &say(keeper, TO_ROUTER, MESSAGE_LOADED, outbox)->message;
+    answer->index = UINT32_MAX; /* Not an owner. */
+    answer->loaded.status = status;
+    answer->loaded.shared = keeper->shared;
+    answer->loaded.needs_chunks = packet->message.load.restore && !first;
+    snprintf(answer->loaded.text, MESSAGE_TEXT_MAX, "%s", error.text);
+    if (status != STATUS_OK)
+        return;
+    if (packet->message.load.restore && first)
         send_chunks(keeper, 0, TO_ROUTER, outbox);
-    for (uint32_t i = 0; i < keeper->plan->job.server_count; i++)
+    for (uint32_t i = 0; i < keeper->part_count; i++)
         if (keeper->asked[i] && keeper->reader_open)
             send_chunks(keeper, i, TO_COORDINATOR, outbox);
+    memset(keeper->asked, 0, sizeof keeper->asked);
 }
 
 /* Another server may have its plan before this one has its own: then it waits for ours. */
@@ -269,16 +457,20 @@ static int by_first(const void *a, const void *b)
 static void write_part(struct keeper *keeper, uint32_t server, struct outbox *outbox)
 {
     struct part *part = &keeper->parts[server];
+    if (keeper->options.server == 0 && keeper->cut_failed && keeper->cut_step < part->step)
+        sweep(keeper, part->step, outbox);
+    keeper->cut_step = part->step;
+    keeper->cut_failed = true; /* Until the manifest is written. */
     qsort(part->chunks, part->chunk_count, sizeof *part->chunks, by_first);
     struct error error = {STATUS_OK, ""};
-    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
+    struct packet *packet = say(keeper, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
     struct message_part_written *written = &packet->message.part_written;
     written->step = part->step;
     written->server = server;
-    enum status status =
-        checkpoint_write_part(keeper->options.disk, keeper->options.out, part->step, server,
-                              keeper->plan->job.server_count, keeper->plan->optimizer, part->chunks,
-                              part->chunk_count, &written->part, &error);
+    enum status status = checkpoint_write_part(
+        keeper->options.disk, keeper->options.out, part->step, keeper->generation, server,
+        keeper->part_count, keeper->plan->optimizer, part->chunks, part->chunk_count,
+        &written->part, &error);
     written->written = status == STATUS_OK;
     snprintf(written->text, sizeof written->text, "%s", error.text);
     part_clear(part);
@@ -290,8 +482,7 @@ static bool state_fits(const struct keeper *keeper, const struct packet *packet)
     const struct message_chunk_state *state = &packet->message.chunk_state;
     if (keeper->plan == NULL || packet->payload == NULL ||
         packet->payload->bytes != state->count * sizeof(float) ||
-        state->server >= keeper->plan->job.server_count ||
-        state->array > keeper->plan->optimizer->slot_count)
+        state->server >= keeper->part_count || state->array > keeper->plan->optimizer->slot_count)
         return false;
     for (uint32_t i = 0; i < keeper->plan->partition.chunk_count; i++) {
         const struct chunk_range *range = &keeper->plan->partition.chunks[i];
@@ -304,8 +495,10 @@ static bool state_fits(const struct keeper *keeper, const struct packet *packet)
 static void handle_chunk_state(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
-    if (!state_fits(keeper, packet))
+    if (!state_fits(keeper, packet) || packet->message.generation < keeper->generation)
         return;
+    if (packet->message.generation > keeper->generation) /* Taken over without loading: async. */
+        begin_generation(keeper, packet->message.generation);
     if (!keeper->shared) { /* Server 0 keeps it for us. */
         *outbox_add(outbox, TO_COORDINATOR, MESSAGE_CHUNK_STATE) = *packet;
         packet->payload = NULL;
@@ -332,38 +525,99 @@ static void handle_chunk_state(struct keeper *keeper, struct packet *packet, str
         write_part(keeper, state->server, outbox);
 }
 
+static enum status write_manifest(struct keeper *keeper, const struct packet *packet,
+                                  struct error *error)
+{
+    struct manifest manifest = {
+        .job = keeper->job,
+        .run_id = keeper->claim.run_id,
+        .step = packet->message.cut.step,
+        .part_count = keeper->part_count,
+        .parts = packet->payload->data,
+    };
+    enum status status = check_claim(keeper, error);
+    if (status == STATUS_OK)
+        status =
+            checkpoint_write_manifest(keeper->options.disk, keeper->options.out, &manifest, error);
+    return status;
+}
+
+/* Make room, now that there is one more checkpoint. */
+static void prune(struct keeper *keeper, uint64_t step, struct outbox *outbox)
+{
+    struct error error;
+    checkpoint_shelf_add(&keeper->shelf, step);
+    if (checkpoint_prune(keeper->options.disk, keeper->options.out, &keeper->shelf, &error) !=
+        STATUS_OK) {
+        if (complaint_add(&keeper->keeping, error.text))
+            outbox_warn(outbox, "old checkpoints stay: %s", error.text);
+        return;
+    }
+    sweep(keeper, step, outbox);
+}
+
 static void handle_manifest(struct keeper *keeper, const struct packet *packet,
                             struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
-    struct manifest manifest = {
-        .job = keeper->job,
-        .run_id = packet->message.run_id,
-        .step = packet->message.cut.step,
-        .part_count = keeper->plan->job.server_count,
-        .parts = packet->payload->data,
-    };
-    enum status status =
-        checkpoint_write_manifest(keeper->options.disk, keeper->options.out, &manifest, &error);
-    if (status == STATUS_OK &&
-        checkpoint_prune(keeper->options.disk, keeper->options.out, &error) != STATUS_OK)
-        outbox_warn(outbox, "old checkpoints stay: %s", error.text);
-    struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN);
+    uint64_t step = packet->message.cut.step;
+    if (keeper->plan == NULL || packet->message.generation < keeper->generation)
+        return;
+    enum status status = write_manifest(keeper, packet, &error);
+    if (status == STATUS_OK) {
+        keeper->cut_failed = keeper->cut_failed && keeper->cut_step > step;
+        prune(keeper, step, outbox);
+    }
+    struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN, outbox);
     answer->message.run_opened.status = status;
-    answer->message.run_opened.restore_step = manifest.step;
+    answer->message.run_opened.restore_step = step;
     snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
 }
 
 /* --- the run directory --------------------------------------------------------------------- */
 
+/* One line. A journal that cannot be written is a pity, not a reason to stop. */
+static void handle_event(struct keeper *keeper, const struct message_event *event,
+                         struct outbox *outbox)
+{
+    struct run_directory *directory = &keeper->directory;
+    uint64_t lost;
+    if (!keeper->directory_open)
+        return;
+    run_directory_event(directory, event->name, "%s", event->members);
+    if (directory->events_missing > 0) {
+        if (complaint_add(&keeper->journal, directory->events_error.text))
+            outbox_warn(outbox, "events are lost: %s", directory->events_error.text);
+    } else if ((lost = complaint_end(&keeper->journal)) > 0) {
+        outbox_log(outbox, "events are written again; %" PRIu64 " were lost", lost);
+    }
+}
+
+/* The checkpoint at this step: our own, or the one that the run began with and never left. */
+static enum status open_last(struct keeper *keeper, uint64_t step, struct checkpoint_reader *reader,
+                             struct outbox *outbox, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    const struct keeper_options *options = &keeper->options;
+    checkpoint_path(path, options->out, step);
+    enum status status = checkpoint_open(reader, options->disk, path, error);
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    status = checkpoint_resume(reader, options->disk, options->out, options->restore, pass_on,
+                               outbox, error);
+    if (status != STATUS_OK || reader->manifest.step == step)
+        return status;
+    checkpoint_close(reader);
+    return error_set(error, STATUS_NOT_FOUND, "%.300s is missing", path);
+}
+
 /* The model out of the checkpoint just written: reading it back also proves that it can be. */
 static enum status export_model(struct keeper *keeper, struct run_summary *summary,
-                                struct error *error)
+                                struct outbox *outbox, struct error *error)
 {
     char path[DISK_PATH_MAX];
     struct checkpoint_reader reader;
-    checkpoint_path(path, keeper->options.out, summary->step);
-    enum status status = checkpoint_open(&reader, keeper->options.disk, path, error);
+    enum status status = open_last(keeper, summary->step, &reader, outbox, error);
     if (status != STATUS_OK)
         return status;
     const struct job *job = &keeper->job;
@@ -377,6 +631,43 @@ static enum status export_model(struct keeper *keeper, struct run_summary *summa
     return status;
 }
 
+/* Whoever comes from this run later is told how it ended. When this cannot be written, or is not
+ * any more, run.json has said so already: see read_record. */
+static void close_generation(struct keeper *keeper, uint32_t exit_code)
+{
+    struct generation ended = keeper->claim;
+    ended.ended = true;
+    ended.exit_code = exit_code <= EXIT_CODE_MAX ? exit_code : EXIT_TRAINING_FAILED;
+    claim(keeper, &ended, NULL);
+}
+
+static enum status write_summary(struct keeper *keeper, struct run_summary *summary,
+                                 struct outbox *outbox, struct error *error)
+{
+    enum status status = check_claim(keeper, error);
+    if (status != STATUS_OK)
+        return status;
+    if (summary->state == RUN_DONE || summary->state == RUN_STOPPED) {
+        status = export_model(keeper, summary, outbox, error);
+        if (status != STATUS_OK) {
+            summary->state = RUN_FAILED;
+            summary->exit_code = EXIT_CANNOT_OPEN;
+            snprintf(summary->reason, sizeof summary->reason, "%s", error->text);
+        }
+    }
+    struct error writing;
+    enum status wrote = STATUS_OK;
+    if (keeper->directory_open)
+        wrote = run_directory_summary(&keeper->directory, &keeper->job, keeper->claim.run_id,
+                                      summary, &writing);
+    if (wrote == STATUS_OK)
+        close_generation(keeper, summary->exit_code);
+    if (wrote == STATUS_OK || status != STATUS_OK)
+        return status;
+    *error = writing;
+    return wrote;
+}
+
 /* The payload is a struct run_summary and its workers behind it. */
 static void handle_summary(struct keeper *keeper, const struct packet *packet,
                            struct outbox *outbox)
@@ -387,27 +678,8 @@ static void handle_summary(struct keeper *keeper, const struct packet *packet,
     summary.workers =
         (const struct worker_summary *)(const void *)((const char *)packet->payload->data +
                                                       sizeof summary);
-    enum status status = STATUS_OK;
-    if (summary.state == RUN_DONE || summary.state == RUN_STOPPED) {
-        status = export_model(keeper, &summary, &error);
-        if (status != STATUS_OK) {
-            summary.state = RUN_FAILED;
-            snprintf(summary.reason, sizeof summary.reason, "%s", error.text);
-        }
-    }
-    if (keeper->directory_open) {
-        struct error writing;
-        enum status wrote = run_directory_summary(&keeper->directory, &keeper->job,
-                                                  packet->message.run_id, &summary, &writing);
-        if (wrote != STATUS_OK && status == STATUS_OK) {
-            status = wrote;
-            error = writing;
-        }
-        char path[DISK_PATH_MAX];
-        token_path(path, sizeof path, keeper->options.out, packet->message.run_id);
-        keeper->options.disk->remove_tree(keeper->options.disk->context, path, NULL);
-    }
-    struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN);
+    enum status status = write_summary(keeper, &summary, outbox, &error);
+    struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN, outbox);
     answer->message.run_opened.status = status;
     snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
 }
@@ -418,6 +690,9 @@ void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *
     switch (message->kind) {
     case MESSAGE_OPEN_RUN:
         handle_open_run(keeper, packet, outbox);
+        break;
+    case MESSAGE_GO_BACK:
+        handle_go_back(keeper, message->generation, outbox);
         break;
     case MESSAGE_LOAD:
         handle_load(keeper, packet, outbox);
@@ -432,9 +707,7 @@ void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *
         handle_manifest(keeper, packet, outbox);
         break;
     case MESSAGE_EVENT:
-        if (keeper->directory_open)
-            run_directory_event(&keeper->directory, message->event.name, "%s",
-                                message->event.members);
+        handle_event(keeper, &message->event, outbox);
         break;
     case MESSAGE_SUMMARY:
         handle_summary(keeper, packet, outbox);

@@ -9,6 +9,7 @@
 
 #include "common/disk.h"
 #include "common/kernels.h"
+#include "common/keys.h"
 #include "common/log.h"
 #include "common/message.h"
 #include "common/options.h"
@@ -28,17 +29,17 @@ static int complain(int exit_code, const struct error *error)
 }
 
 /* Without keys only this host may be spoken to, unless a person says that the network is trusted.
- */
+ * With them, whoever has none of them is turned away. */
 static bool may_listen(const struct options *options, const char *listen, struct error *error)
 {
-    if (options->insecure || transport_is_loopback(listen))
+    if (options->keys != NULL || options->insecure || transport_is_loopback(listen))
         return true;
     char numeric[ADDRESS_MAX];
     if (transport_resolve(listen, numeric, error) != STATUS_OK)
         return false;
     error_set(error, STATUS_REFUSED,
-              "will not listen on %s without keys, since anyone who reaches it could join; where "
-              "the network is trusted add --insecure",
+              "will not listen on %s without keys, since anyone who reaches it could join; make "
+              "some (syncopate keygen, --keys), or, where the network is trusted, add --insecure",
               listen);
     return false;
 }
@@ -102,7 +103,8 @@ static int serve(const struct options *options, const struct addresses *addresse
         return error->status == STATUS_REFUSED ? EXIT_USAGE : EXIT_CANNOT_OPEN;
     if (server_create(&server, &server_options, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    log_info("listening on %s", server_address(server));
+    log_info("listening on %s%s", server_address(server),
+             options->keys != NULL ? " encrypted, for those who have keys" : "");
     if (options->insecure)
         log_warning("--insecure: whoever reaches %s can join", server_address(server));
 
@@ -115,6 +117,17 @@ static int serve(const struct options *options, const struct addresses *addresse
     signals_stop(&signals);
     server_destroy(&server);
     return exit_code;
+}
+
+/* keys: filled when they are to be used; they must outlive the transport. */
+static enum status make_transport(const struct options *options, struct keys *keys,
+                                  struct transport **transport, struct error *error)
+{
+    if (options->keys == NULL)
+        return transport_create(transport, strcmp(options->transport, "tcp") != 0, error);
+    enum status status =
+        keys_open(keys, options->keys, options->certificate, ROLE_PS, options->task_index, error);
+    return status == STATUS_OK ? transport_curve_create(transport, keys, true, error) : status;
 }
 
 static void raise_file_limit(void)
@@ -132,6 +145,7 @@ int main(int argc, char **argv)
     struct error error = {STATUS_OK, ""};
     struct transport *transport;
     struct addresses addresses = {0};
+    struct keys keys;
     switch (options_parse(&options, OPTION_PS, "syncopate-ps", argc, argv, &error)) {
     case OPTIONS_HELP:
         return EXIT_DONE;
@@ -159,10 +173,11 @@ int main(int argc, char **argv)
                   options.task_index);
         return complain(EXIT_USAGE, &error);
     }
-    if (transport_create(&transport, strcmp(options.transport, "tcp") != 0, &error) != STATUS_OK)
+    if (make_transport(&options, &keys, &transport, &error) != STATUS_OK)
         return complain(EXIT_CANNOT_OPEN, &error);
     int exit_code = serve(&options, &addresses, transport, &error);
     transport->operations->destroy(&transport);
+    keys_close(&keys);
     free(addresses.hosts);
     if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
         log_info("done exit=%d", exit_code);

@@ -15,6 +15,7 @@
 struct session {
     uint64_t incarnation; /* 0: nobody yet. */
     uint64_t peer;
+    uint8_t key[KEY_BYTES]; /* Its. */
 };
 
 struct router {
@@ -156,8 +157,14 @@ static bool check_sender(struct router *router, const struct packet *packet, str
         return false;
     }
     struct session *session = &router->sessions[message->index];
-    if (session->incarnation == 0)
+    if (session->incarnation == 0) {
         session->incarnation = message->incarnation;
+        memcpy(session->key, packet->key, KEY_BYTES);
+    }
+    if (!key_equal(session->key, packet->key)) {
+        refuse(router, packet, REFUSAL_KEY, "this worker has another key", outbox);
+        return false;
+    }
     if (session->incarnation != message->incarnation) {
         refuse(router, packet, REFUSAL_MEMBER, "another process is this worker", outbox);
         return false;
@@ -377,7 +384,10 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
         handle_stop(router, outbox);
         break;
     case MESSAGE_REFUSED:
-        finish(router, message->refused.reason == REFUSAL_RUN ? EXIT_CLUSTER_LOST : EXIT_MISMATCH,
+        finish(router,
+               message->refused.reason == REFUSAL_RUN   ? EXIT_CLUSTER_LOST
+               : message->refused.reason == REFUSAL_KEY ? EXIT_UNAUTHENTICATED
+                                                        : EXIT_MISMATCH,
                message->refused.text);
         break;
     case MESSAGE_FINISHED:

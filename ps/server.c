@@ -27,7 +27,9 @@
 #define LAST_WORDS_MS    2000 /* For what has been said to leave. */
 #define OWNERS_MAX       16
 #define DIAGNOSE_MS      1000
+#define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
+#define ARRAYS_MAX       (1 + OPTIMIZER_SLOTS_MAX)
 
 struct actor {
     struct server *server;
@@ -53,8 +55,8 @@ struct server {
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
     bool stop_sent;
     bool unanswered; /* Server 0 has never been heard. */
-    uint64_t said_us;
-    uint64_t malformed;
+    uint64_t said_us, heeded_us;
+    uint64_t malformed, impostors, unheard;
     uint64_t incarnation;
 };
 
@@ -280,9 +282,29 @@ static bool share_memory(struct server *server)
     return false;
 }
 
+/* Whoever goes beyond this has to wait, or misses something. */
+static void expect_traffic(struct server *server)
+{
+    const struct plan *plan = router_plan(server->cores.router);
+    const struct transport_operations *transport = server->options.transport->operations;
+    /* A worker is sent a result and a receipt for each of its gradients; another server the arrays
+     * of its chunks, of which none has more than one chunk more than this one. */
+    uint32_t slots = pushes_max(&plan->job);
+    uint32_t each = 2 * slots > ARRAYS_MAX ? 2 * slots : ARRAYS_MAX;
+    struct traffic traffic = {.window_bytes = WINDOW_BYTES,
+                              .messages = each * (plan->chunk_count + 1),
+                              .peers = plan->job.worker_count + plan->job.server_count};
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
+        if (plan->partition.chunks[i].count * sizeof(float) > traffic.payload_bytes)
+            traffic.payload_bytes = plan->partition.chunks[i].count * sizeof(float);
+    if (transport->expect != NULL)
+        transport->expect(server->listening, &traffic);
+}
+
 static enum status start_owners(struct server *server)
 {
     struct chunk_memory memory = {lend, server};
+    expect_traffic(server);
     bool shares = share_memory(server);
     enum status status = cores_make_owners(&server->cores, shares ? &memory : NULL);
     for (uint32_t i = 0; i < server->owner_threads && status == STATUS_OK; i++)
@@ -300,6 +322,10 @@ static void send_wire(struct server *server, struct outgoing *item)
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
         item->packet.payload, item->packet.place);
+    /* It does not read what it has asked for. What is lost it will ask for again. */
+    if (status == STATUS_AGAIN && !up && server->unheard++ % 1000 == 0)
+        log_warning("messages that a peer did not read count=%llu",
+                    (unsigned long long)server->unheard);
     if (status != STATUS_OK)
         log_debug("not sent kind=%s status=%s", message_kind_name(item->packet.message.kind),
                   status_name(status));
@@ -350,6 +376,26 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
     snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%.200s", fault);
 }
 
+/* A peer's certificate limits who it may be: whoever says to be somebody else is not heard. */
+static void refuse_impostor(struct server *server, struct packet *packet,
+                            const struct identity *sender)
+{
+    char may[IDENTITY_TEXT];
+    const struct message *message = &packet->message;
+    identity_describe(sender, may, sizeof may);
+    struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
+    answer->peer = packet->peer;
+    answer->message.request = message->request;
+    answer->message.refused.reason = REFUSAL_KEY;
+    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX,
+             "this key is for %s, and speaks as %s/%u", may, role_name(message->role),
+             message->index);
+    if (server->impostors++ % 1000 == 0)
+        log_warning("refused an impostor count=%llu: %s", (unsigned long long)server->impostors,
+                    answer->message.refused.text);
+    frame_release(packet->payload);
+}
+
 static void receive(struct server *server, struct endpoint *endpoint)
 {
     struct received received;
@@ -359,13 +405,17 @@ static void receive(struct server *server, struct endpoint *endpoint)
         if (transport->receive(endpoint, &received) != STATUS_OK)
             return;
         struct packet packet = {.peer = received.peer, .payload = received.payload};
+        memcpy(packet.key, received.sender.key, KEY_BYTES);
         enum status status =
             message_decode(received.header, received.header_bytes, &packet.message, &error);
         if (status == STATUS_OK && packet.payload != NULL &&
             !message_may_have_payload(packet.message.kind))
             status = error_set(&error, STATUS_INVALID, "%s with a payload",
                                message_kind_name(packet.message.kind));
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK &&
+            !identity_may_be(&received.sender, packet.message.role, packet.message.index)) {
+            refuse_impostor(server, &packet, &received.sender);
+        } else if (status == STATUS_OK) {
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
         } else {
@@ -396,6 +446,27 @@ static void pass_on_stop(struct server *server)
     packet->message.stop.exit_code = (uint32_t)code;
     snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to",
              server->options.index);
+    flush(server);
+}
+
+/* The same for a server 0 that does not take this server's key and so says nothing: the router
+ * hears it as a refusal. */
+static void heed_refusal(struct server *server)
+{
+    const struct transport_operations *transport = server->options.transport->operations;
+    uint64_t now_us = clock_now_us();
+    char why[MESSAGE_TEXT_MAX - ADDRESS_MAX / 2];
+    if (server->upstream == NULL || transport->refusal == NULL ||
+        now_us - server->heeded_us < HEED_US)
+        return;
+    server->heeded_us = now_us;
+    if (transport->refusal(server->upstream, why, sizeof why) != STATUS_REFUSED)
+        return;
+    struct packet packet = {.message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}};
+    packet.message.refused.reason = REFUSAL_KEY;
+    snprintf(packet.message.refused.text, MESSAGE_TEXT_MAX, "ps/0 at %.100s: %s",
+             server->options.coordinator, why);
+    cores_receive(&server->cores, &packet, true, now_us, &server->outbox);
     flush(server);
 }
 
@@ -450,6 +521,7 @@ int server_run(struct server *server, struct error *reason)
             receive(server, endpoints[i]);
         take_inbox(server);
         pass_on_stop(server);
+        heed_refusal(server);
         say_why_waiting(server);
         cores_tick(&server->cores, clock_now_us(), &server->outbox);
         flush(server);

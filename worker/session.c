@@ -407,6 +407,8 @@ static int refusal_exit_code(enum refusal reason)
         return EXIT_CLUSTER_LOST;
     case REFUSAL_MALFORMED:
         return EXIT_TRAINING_FAILED;
+    case REFUSAL_KEY:
+        return EXIT_UNAUTHENTICATED;
     default:
         return EXIT_MISMATCH;
     }

@@ -9,6 +9,7 @@
 
 #include "common/checkpoint.h"
 #include "common/clock.h"
+#include "common/complaint.h"
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/run_directory.h"
@@ -23,6 +24,8 @@ struct state {
     float *gradient;                      /* [elements] */
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements]: values, then slots. */
     struct run_directory directory;
+    struct checkpoint_shelf shelf;
+    struct complaint complaint; /* Of checkpoints that cannot be written. */
     struct run_summary summary;
     struct worker_summary worker;
     struct score window, epoch;        /* Since the last progress event; since the epoch began. */
@@ -63,26 +66,22 @@ static void initialize(struct state *s)
     }
 }
 
-static void report_damage(void *argument, const char *line)
+static void say(void *argument, const char *line)
 {
     (void)argument;
-    log_warning("checkpoint damaged, looking for an older one: %s", line);
+    log_warning("%s", line);
 }
 
 static enum status restore(struct state *s, bool resuming, struct error *error)
 {
     struct checkpoint_reader reader;
     const char *from = s->solo->restore;
-    enum status status = STATUS_NOT_FOUND;
     if (strcmp(from, "never") == 0 && resuming)
         return error_set(error, STATUS_EXISTS,
                          "%s holds an unfinished run and --restore never was given", s->solo->out);
-    if (strcmp(from, "auto") == 0)
-        status =
-            checkpoint_open_newest(&reader, &disk_posix, s->solo->out, report_damage, NULL, error);
-    else if (strcmp(from, "never") != 0)
-        status = checkpoint_open(&reader, &disk_posix, from, error);
-    if (status == STATUS_NOT_FOUND && (strcmp(from, "auto") == 0 || strcmp(from, "never") == 0))
+    enum status status =
+        checkpoint_resume(&reader, &disk_posix, s->solo->out, from, say, NULL, error);
+    if (status == STATUS_NOT_FOUND)
         return STATUS_OK; /* Nothing to go on from. */
     if (status != STATUS_OK)
         return status;
@@ -201,7 +200,7 @@ static enum status write_checkpoint(struct state *s, struct error *error)
     double began = clock_now_seconds();
     for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
         chunk.arrays[i] = s->arrays[i];
-    enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 1,
+    enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 0, 1,
                                                s->optimizer, &chunk, 1, &part, error);
     if (status != STATUS_OK)
         return status;
@@ -210,7 +209,9 @@ static enum status write_checkpoint(struct state *s, struct error *error)
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
     if (status != STATUS_OK)
         return status;
-    if (checkpoint_prune(&disk_posix, s->solo->out, error) != STATUS_OK)
+    checkpoint_shelf_add(&s->shelf, s->step);
+    if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||
+        checkpoint_sweep(&disk_posix, s->solo->out, s->step, error) != STATUS_OK)
         log_warning("old checkpoints stay: %s", error->text);
     s->last_cut = s->step;
     double took = clock_now_seconds() - began;
@@ -251,6 +252,20 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
+/* One on the way. The line about what keeps it from being written is said once. */
+static void try_checkpoint(struct state *s)
+{
+    struct error error;
+    uint64_t failed;
+    if (write_checkpoint(s, &error) != STATUS_OK) {
+        s->summary.faults.checkpoints_failed++;
+        if (complaint_add(&s->complaint, error.text))
+            log_warning("checkpoint at step %" PRIu64 " not written: %s", s->step, error.text);
+    } else if ((failed = complaint_end(&s->complaint)) > 0) {
+        log_info("checkpoints are written again; %" PRIu64 " were not", failed);
+    }
+}
+
 /* --- the run ------------------------------------------------------------------------------- */
 
 static enum status train(struct state *s, struct error *error)
@@ -269,8 +284,8 @@ static enum status train(struct state *s, struct error *error)
         progress(s);
         evaluate(s);
         bool due = s->job->checkpoint_every > 0 && s->step % s->job->checkpoint_every == 0;
-        if (due && s->step < s->job->steps && write_checkpoint(s, error) != STATUS_OK)
-            log_warning("checkpoint at step %" PRIu64 " not written: %s", s->step, error->text);
+        if (due && s->step < s->job->steps)
+            try_checkpoint(s);
     }
     return s->last_cut == s->step ? STATUS_OK : write_checkpoint(s, error);
 }
@@ -331,16 +346,22 @@ int solo_run(struct solo *solo, struct error *error)
 
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)
-        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, &resuming, error);
-    if (status != STATUS_OK) {
-        exit_code = exit_code_of(status);
-        goto out;
+        status = run_directory_check(solo->out, s.job, &resuming, error);
+    if (status == STATUS_OK) {
+        initialize(&s);
+        status = restore(&s, resuming, error);
     }
-    initialize(&s);
-    status = restore(&s, resuming, error);
-    exit_code = status == STATUS_OK ? run(&s, error) : exit_code_of(status);
-    run_directory_close(&s.directory);
-out:
+    if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
+        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, &resuming, error);
+    if (status == STATUS_OK) {
+        exit_code = run(&s, error);
+        if (s.directory.events_lost > 0)
+            log_warning("%" PRIu64 " events were lost: %s", s.directory.events_lost,
+                        s.directory.events_error.text);
+        run_directory_close(&s.directory);
+    } else {
+        exit_code = exit_code_of(status);
+    }
     free(s.gradient);
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
         free(s.arrays[i]);

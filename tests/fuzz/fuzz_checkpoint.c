@@ -66,7 +66,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     simulated_disk_init(&disk, 1, 1);
     for (uint32_t i = 0; i < manifest.part_count; i++) {
         bool last = i + 1 == manifest.part_count;
-        checkpoint_part_name(parts[i].name, i, manifest.part_count);
+        checkpoint_part_name(parts[i].name, i, manifest.part_count, 0);
         put_part(&disk, &parts[i], &input, last ? SIZE_MAX : fuzz_take(&input, 2));
     }
     fuzz_must(checkpoint_write_manifest(&disk.disk, OUT, &manifest, &error) == STATUS_OK,

@@ -9,9 +9,9 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 
-/* The arena of 64 times the bytes, the variables themselves, and the chunks of a partition. */
+/* The arena, the variables themselves, twice, and the chunks of a partition. */
 const struct fuzz_bounds fuzz_bounds = {
-    2 * PARTITION_CHUNKS_MAX * sizeof(struct chunk_range) + (256u << 10), 512};
+    2 * PARTITION_CHUNKS_MAX * sizeof(struct chunk_range) + (256u << 10), 128};
 
 static struct job sample;
 

@@ -22,9 +22,9 @@ static void check_again(struct manifest *manifest, struct simulated_disk *disk)
     struct manifest again;
     struct error error;
     for (uint32_t i = 0; i < manifest->part_count; i++) {
-        char name[CHECKPOINT_PART_NAME_MAX];
-        checkpoint_part_name(name, i, manifest->part_count);
-        fuzz_must(strcmp(manifest->parts[i].name, name) == 0, "parts have the names we give them");
+        bool ours = checkpoint_is_part_name(manifest->parts[i].name, i, manifest->part_count);
+        fuzz_must(ours && strchr(manifest->parts[i].name, '/') == NULL,
+                  "parts have the names we give them");
     }
     fuzz_must(manifest_write(&disk->disk, "b", manifest, &error) == STATUS_OK,
               "what was read can be written");

@@ -83,7 +83,7 @@ static void fill(struct message *message)
         break;
     case MESSAGE_PART_WRITTEN:
         message->part_written.written = true;
-        checkpoint_part_name(message->part_written.part.name, 0, 2);
+        checkpoint_part_name(message->part_written.part.name, 0, 2, 3);
         break;
     case MESSAGE_WAITING:
     case MESSAGE_STATUS_ANSWER:
@@ -161,7 +161,7 @@ static void make_manifest(const char *name, const struct job *job)
     struct simulated_disk disk;
     simulated_disk_init(&disk, 1, 1);
     for (uint32_t i = 0; i < 2; i++)
-        checkpoint_part_name(parts[i].name, i, 2);
+        checkpoint_part_name(parts[i].name, i, 2, 3);
     fuzz_must(manifest_write(&disk.disk, "a", &manifest, NULL) == STATUS_OK,
               "a manifest can be written");
     const struct simulated_file *file = simulated_disk_find(&disk, "a");
@@ -225,8 +225,9 @@ static void make_checkpoint(const char *name, const struct job *job, uint32_t pa
     pieces[count++] = (struct disk_piece){&settings, 1};
     for (uint32_t i = 0; i < part_count; i++) {
         struct checkpoint_part part;
-        fuzz_must(checkpoint_write_part(&disk.disk, "out", 10, i, part_count, optimizer, chunks + i,
-                                        part_count == 1 ? 2 : 1, &part, NULL) == STATUS_OK,
+        fuzz_must(checkpoint_write_part(&disk.disk, "out", 10, 0, i, part_count, optimizer,
+                                        chunks + i, part_count == 1 ? 2 : 1, &part,
+                                        NULL) == STATUS_OK,
                   "a part can be written");
     }
     for (uint32_t i = 0; i < part_count; i++) {
@@ -326,7 +327,33 @@ static void make_command_lines(void)
     make_options("compare", 3, "--modes\nsync,async\n--workers=1,2,4\n--seeds=2\n");
     make_options("evaluate", 4, "--quiet\n--\nruns/a\n");
     make_options("help", 6, "--help\n");
+    make_options("keygen", 8, "keys/worker-3\n--role=worker\n--index\n3\n");
+    make_options("keys", 0, "--ps-hosts=alpha:2222\n--keys\nkeys\n--certificate=a.key_secret\n");
     make_options("unknown", 7, "--histori=3\n-x\n");
+}
+
+static void make_certificates(void)
+{
+    static const char key[] = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
+    static const char secret[] = "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs";
+    char text[1024];
+    write_text("certificate", "identity", key);
+    snprintf(text, sizeof text, "%s worker/3", key);
+    write_text("certificate", "identity-worker", text);
+    snprintf(text, sizeof text, "curve\n    public-key = \"%s\"\n", key);
+    write_text("certificate", "bare", text);
+    snprintf(text, sizeof text,
+             "#   ZeroMQ CURVE Public Certificate\nmetadata\n    role = \"worker\"\n"
+             "    index = \"3\"\ncurve\n    public-key = \"%s\"\n",
+             key);
+    write_text("certificate", "worker", text);
+    snprintf(text, sizeof text,
+             "#   ****  Generated on 2026-11-20 17:02:31 by CZMQ  ****\n"
+             "#   ZeroMQ CURVE **Secret** Certificate\n    \n"
+             "metadata\n    name = 'says \"hello\"'\n    mail = ada@example.org\n"
+             "curve\n    public-key = \"%s\"\n    secret-key = \"%s\"\n",
+             key, secret);
+    write_text("certificate", "czmq", text);
 }
 
 /* --- shared memory ------------------------------------------------------------------------- */
@@ -400,6 +427,10 @@ int main(int argc, char **argv)
     make_manifest("sgd", &sgd);
     make_manifest("adam", &adam);
     make_runs(&adam);
+    write_text("generation", "open",
+               "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate open\n");
+    write_text("generation", "ended",
+               "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 12\nstate ended 195\n");
     make_checkpoint("whole", &sgd, 1);
     make_checkpoint("parts", &sgd, 2);
     make_checkpoint("adam", &adam, 2);
@@ -407,6 +438,7 @@ int main(int argc, char **argv)
     make_idx();
     make_models();
     make_command_lines();
+    make_certificates();
     make_rings();
     make_server("sync", false);
     make_server("async", true);

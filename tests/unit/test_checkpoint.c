@@ -45,7 +45,7 @@ static void write_part(const char *out, uint64_t step, uint32_t server, uint32_t
         count++;
     }
     struct error error;
-    enum status status = checkpoint_write_part(disk, out, step, server, servers,
+    enum status status = checkpoint_write_part(disk, out, step, 0, server, servers,
                                                optimizer_find("adam"), chunks, count, part, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
 }
@@ -197,17 +197,19 @@ END_TEST
 static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t count,
                                uint64_t part_step, struct error *error)
 {
-    char out[DISK_PATH_MAX], from[DISK_PATH_MAX], to[DISK_PATH_MAX];
+    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX], from[DISK_PATH_MAX], to[DISK_PATH_MAX];
     struct checkpoint_part part;
     struct checkpoint_reader reader;
     scratch_path(out, "run");
-    ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 1, optimizer_find("adam"),
+    ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 0, 1, optimizer_find("adam"),
                                            chunks, count, &part, NULL),
                      STATUS_OK);
-    write_manifest(out, 9, &part, 1);
     file_path(from, out, part_step, part.name);
     file_path(to, out, 9, part.name);
+    checkpoint_path(directory, out, 9);
+    ck_assert_int_eq(disk->make_directory(NULL, directory, NULL), STATUS_OK);
     ck_assert_int_eq(rename(from, to), 0);
+    write_manifest(out, 9, &part, 1);
     enum status status = open_step(&reader, out, 9, error);
     checkpoint_close(&reader);
     return status;
@@ -273,18 +275,171 @@ START_TEST(a_manifest_beyond_its_job_is_refused)
 }
 END_TEST
 
+/* A manifest around the checks of checkpoint_write_manifest. */
+static void force_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
+                           uint32_t servers)
+{
+    char path[DISK_PATH_MAX];
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = step, .part_count = servers, .parts = parts};
+    file_path(path, out, step, "manifest.json");
+    ck_assert_int_eq(manifest_write(disk, path, &manifest, NULL), STATUS_OK);
+    job_free(&manifest.job);
+}
+
+static enum status try_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
+                                uint32_t servers, struct error *error)
+{
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = step, .part_count = servers, .parts = parts};
+    enum status status = checkpoint_write_manifest(disk, out, &manifest, error);
+    job_free(&manifest.job);
+    return status;
+}
+
 START_TEST(a_part_cannot_lead_out_of_its_directory)
 {
-    char out[DISK_PATH_MAX];
-    struct checkpoint_part part;
+    static const char *const names[] = {
+        "../step-000000000005/part-0-of-1.safetensors",
+        "part-0-of-1.g1/../x.safetensors",
+        "part-0-of-1.g01.safetensors",
+        "part-0-of-1.g0.safetensors",
+        "part-0-of-1.g-1.safetensors",
+        "part-0-of-1.g18446744073709551616.safetensors",
+        "part-0-of-2.safetensors",
+        "part-1-of-1.safetensors",
+        "part-0-of-1.safetensors.tmp",
+        "part-0-of-1.g1x.safetensors",
+        "manifest.json",
+        "",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char out[DISK_PATH_MAX];
+        struct checkpoint_part part;
+        struct checkpoint_reader reader;
+        struct error error;
+        scratch_path(out, "run");
+        write_part(out, 5, 0, 1, &part);
+        snprintf(part.name, sizeof part.name, "%s", names[i]);
+        ck_assert_int_eq(try_manifest(out, 5, &part, 1, &error), STATUS_INVALID);
+        force_manifest(out, 5, &part, 1);
+        ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
+        ck_assert_msg(strstr(error.text, "file"), "%s", error.text);
+    }
+}
+END_TEST
+
+START_TEST(a_manifest_is_not_written_before_its_parts)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part parts[2];
+    struct error error;
+    uint64_t steps[1];
+    scratch_path(out, "run");
+    for (uint32_t i = 0; i < 2; i++)
+        write_part(out, 5, i, 2, &parts[i]);
+    file_path(path, out, 5, parts[1].name);
+    size_t bytes;
+    char *data = scratch_read(path, &bytes);
+    scratch_write(path, data, bytes - 1);
+    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, parts[1].name));
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "No such file"));
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 0);
+    scratch_write(path, data, bytes);
+    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_OK);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 1);
+    free(data);
+}
+END_TEST
+
+/* The first part of the sample's only server, in the name of a generation. */
+static void write_part_of(const char *out, uint64_t step, uint64_t generation,
+                          struct checkpoint_part *part)
+{
+    static float space[ARRAYS][ELEMENTS];
+    struct checkpoint_chunk chunk = {.first = 0, .count = ELEMENTS};
+    fill(space);
+    for (uint32_t array = 0; array < ARRAYS; array++)
+        chunk.arrays[array] = space[array];
+    ck_assert_int_eq(checkpoint_write_part(disk, out, step, generation, 0, 1,
+                                           optimizer_find("adam"), &chunk, 1, part, NULL),
+                     STATUS_OK);
+}
+
+START_TEST(a_later_generation_writes_beside_an_earlier_one)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part old, new;
     struct checkpoint_reader reader;
     struct error error;
     scratch_path(out, "run");
-    write_part(out, 5, 0, 1, &part);
-    snprintf(part.name, sizeof part.name, "../step-000000000005/part-0-of-1.safetensors");
+    write_part_of(out, 5, 0, &old);
+    ck_assert_str_eq(old.name, "part-0-of-1.safetensors");
+    write_part_of(out, 5, 12, &new);
+    ck_assert_str_eq(new.name, "part-0-of-1.g12.safetensors");
+    write_manifest(out, 5, &new, 1);
+    file_path(path, out, 5, old.name);
+    ck_assert(!scratch_has(path));  /* Of no use any more. */
+    write_part_of(out, 5, 0, &old); /* Whoever was left behind goes on. */
+    ck_assert_msg(open_step(&reader, out, 5, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_str_eq(reader.manifest.parts[0].name, new.name);
+    checkpoint_close(&reader);
+}
+END_TEST
+
+START_TEST(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
+{
+    static const char *const names[] = {
+        "part-0-of-1.g1.safetensors", "manifest.json.tmp", "part-0-of-1.g1.safetensors.tmp",
+        "part-0-of-1.g2.safetensors.tmp", "part-1-of-2.safetensors"};
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    scratch_path(out, "run");
+    write_part_of(out, 5, 2, &part);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_path(path, out, 5, names[i]);
+        scratch_write(path, "x", 1);
+    }
     write_manifest(out, 5, &part, 1);
-    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "file"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_path(path, out, 5, names[i]);
+        ck_assert_msg(scratch_has(path) == (i == 3), "%s", names[i]);
+    }
+    struct checkpoint_reader reader;
+    ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
+    checkpoint_close(&reader);
+}
+END_TEST
+
+START_TEST(verifying_finds_what_opening_finds)
+{
+    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct manifest manifest;
+    struct error error;
+    scratch_path(out, "run");
+    checkpoint_path(directory, out, 5);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_NOT_FOUND);
+    write_checkpoint(out, 5, 2);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, &manifest, &error), STATUS_OK);
+    ck_assert_uint_eq(manifest.part_count, 2);
+    manifest_free(&manifest);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes;
+        file_path(path, out, 5, file_names[i]);
+        char *data = scratch_read(path, &bytes);
+        data[bytes / 2] ^= 1;
+        scratch_write(path, data, bytes);
+        ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_INVALID);
+        ck_assert_ptr_nonnull(strstr(error.text, file_names[i]));
+        data[bytes / 2] ^= 1;
+        scratch_write(path, data, bytes);
+        free(data);
+    }
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
 }
 END_TEST
 
@@ -311,32 +466,6 @@ START_TEST(checkpoints_are_listed_from_the_newest)
 }
 END_TEST
 
-START_TEST(pruning_keeps_three_and_what_is_being_written)
-{
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    uint64_t steps[8];
-    struct checkpoint_part part;
-    scratch_path(out, "run");
-    ck_assert_int_eq(checkpoint_prune(disk, out, NULL), STATUS_OK);
-    for (uint64_t step = 10; step <= 50; step += 10)
-        write_checkpoint(out, step, 2);
-    write_part(out, 5, 0, 1, &part);  /* Never finished, and older. */
-    write_part(out, 45, 0, 1, &part); /* Never finished, between. */
-    write_part(out, 60, 0, 1, &part); /* Being written. */
-    ck_assert_int_eq(checkpoint_prune(disk, out, NULL), STATUS_OK);
-    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), 3);
-    ck_assert_uint_eq(steps[0], 50);
-    ck_assert_uint_eq(steps[2], 30);
-    static const uint64_t gone[] = {5, 10, 20, 45};
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-        checkpoint_path(path, out, gone[i]);
-        ck_assert(!scratch_has(path));
-    }
-    checkpoint_path(path, out, 60);
-    ck_assert(scratch_has(path));
-}
-END_TEST
-
 struct reports {
     int count;
     char last[512];
@@ -348,6 +477,141 @@ static void report(void *argument, const char *line)
     reports->count++;
     snprintf(reports->last, sizeof reports->last, "%s", line);
 }
+
+static enum status prune(const char *out, struct checkpoint_shelf *shelf)
+{
+    struct error error;
+    enum status status = checkpoint_prune(disk, out, shelf, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    return status;
+}
+
+static void expect_steps(const char *out, const uint64_t *expected, size_t count)
+{
+    uint64_t steps[8];
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(steps[i], expected[i]);
+}
+
+static void damage(const char *out, uint64_t step, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    file_path(path, out, step, name);
+    scratch_write(path, "x", 1);
+}
+
+START_TEST(pruning_keeps_three)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_shelf shelf = {0};
+    scratch_path(out, "run");
+    prune(out, &shelf);
+    for (uint64_t step = 10; step <= 50; step += 10) {
+        write_checkpoint(out, step, 2);
+        checkpoint_shelf_add(&shelf, step);
+        prune(out, &shelf);
+    }
+    expect_steps(out, (uint64_t[]){50, 40, 30}, 3);
+}
+END_TEST
+
+START_TEST(damaged_checkpoints_do_not_count_when_pruning)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_shelf shelf = {0};
+    scratch_path(out, "run");
+    for (uint64_t step = 10; step <= 60; step += 10)
+        write_checkpoint(out, step, 2);
+    damage(out, 60, "part-1-of-2.safetensors");
+    damage(out, 40, "manifest.json");
+    damage(out, 30, "part-0-of-2.safetensors");
+    prune(out, &shelf); /* 50, 20 and 10 are whole. */
+    expect_steps(out, (uint64_t[]){60, 50, 40, 30, 20, 10}, 6);
+    for (uint64_t step = 70; step <= 80; step += 10) {
+        write_checkpoint(out, step, 2);
+        checkpoint_shelf_add(&shelf, step);
+        prune(out, &shelf);
+    }
+    expect_steps(out, (uint64_t[]){80, 70, 60, 50}, 4);
+}
+END_TEST
+
+START_TEST(what_was_just_written_is_never_pruned)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_shelf shelf = {0};
+    scratch_path(out, "run");
+    for (uint64_t step = 10; step <= 50; step += 10)
+        write_checkpoint(out, step, 1);
+    write_checkpoint(out, 5, 1); /* Gone back further than three. */
+    checkpoint_shelf_add(&shelf, 5);
+    prune(out, &shelf);
+    expect_steps(out, (uint64_t[]){50, 40, 30, 5}, 4);
+    prune(out, &shelf);
+    expect_steps(out, (uint64_t[]){50, 40, 30, 5}, 4);
+}
+END_TEST
+
+START_TEST(only_what_nobody_finishes_is_swept)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    static const uint64_t unfinished[] = {5, 45, 60};
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_sweep(disk, out, UINT64_MAX, NULL), STATUS_OK);
+    write_checkpoint(out, 40, 2);
+    damage(out, 40, "manifest.json");
+    write_checkpoint(out, 50, 2);
+    for (size_t i = 0; i < 3; i++)
+        write_part(out, unfinished[i], 0, 2, &part);
+    ck_assert_int_eq(checkpoint_sweep(disk, out, 60, NULL), STATUS_OK);
+    for (size_t i = 0; i < 3; i++) {
+        checkpoint_path(path, out, unfinished[i]);
+        ck_assert(scratch_has(path) == (i == 2));
+    }
+    expect_steps(out, (uint64_t[]){50, 40}, 2);
+}
+END_TEST
+
+START_TEST(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
+{
+    char out[DISK_PATH_MAX], elsewhere[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    struct reports reports = {0};
+    scratch_path(out, "run");
+    scratch_path(elsewhere, "elsewhere");
+    write_checkpoint(elsewhere, 7, 1);
+    checkpoint_path(path, elsewhere, 7);
+    static const char *const nothing[] = {"auto", "never"};
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(
+            checkpoint_resume(&reader, disk, out, nothing[i], report, &reports, &error),
+            STATUS_NOT_FOUND);
+    ck_assert_int_eq(checkpoint_resume(&reader, disk, out, path, report, &reports, &error),
+                     STATUS_OK);
+    ck_assert_uint_eq(reader.manifest.step, 7);
+    ck_assert_int_eq(reports.count, 0);
+    checkpoint_close(&reader);
+    write_checkpoint(out, 20, 1);
+    ck_assert_int_eq(checkpoint_resume(&reader, disk, out, path, report, &reports, &error),
+                     STATUS_OK);
+    ck_assert_uint_eq(reader.manifest.step, 20);
+    ck_assert_int_eq(reports.count, 1);
+    ck_assert_ptr_nonnull(strstr(reports.last, "own checkpoint at step 20"));
+    checkpoint_close(&reader);
+    damage(out, 20, "part-0-of-1.safetensors"); /* With nothing whole it begins again. */
+    ck_assert_int_eq(checkpoint_resume(&reader, disk, out, "auto", report, &reports, &error),
+                     STATUS_INVALID);
+    ck_assert_int_eq(checkpoint_resume(&reader, disk, out, path, report, &reports, &error),
+                     STATUS_OK);
+    ck_assert_uint_eq(reader.manifest.step, 7);
+    checkpoint_close(&reader);
+    ck_assert_int_eq(checkpoint_resume(&reader, disk, out, "/nowhere", report, &reports, &error),
+                     STATUS_IO);
+}
+END_TEST
 
 START_TEST(the_newest_whole_checkpoint_is_opened)
 {
@@ -521,7 +785,15 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_manifest_beyond_its_job_is_refused);
     tcase_add_test(tcase, a_part_cannot_lead_out_of_its_directory);
     tcase_add_test(tcase, checkpoints_are_listed_from_the_newest);
-    tcase_add_test(tcase, pruning_keeps_three_and_what_is_being_written);
+    tcase_add_test(tcase, a_manifest_is_not_written_before_its_parts);
+    tcase_add_test(tcase, a_later_generation_writes_beside_an_earlier_one);
+    tcase_add_test(tcase, left_overs_beside_a_manifest_go_but_not_what_is_being_written_again);
+    tcase_add_test(tcase, verifying_finds_what_opening_finds);
+    tcase_add_test(tcase, pruning_keeps_three);
+    tcase_add_test(tcase, damaged_checkpoints_do_not_count_when_pruning);
+    tcase_add_test(tcase, what_was_just_written_is_never_pruned);
+    tcase_add_test(tcase, only_what_nobody_finishes_is_swept);
+    tcase_add_test(tcase, a_run_that_has_begun_goes_on_from_its_own_checkpoints);
     tcase_add_test(tcase, the_newest_whole_checkpoint_is_opened);
     tcase_add_test(tcase, a_model_file_reads_back_with_zeros_in_the_gaps);
     tcase_add_test(tcase, a_checkpoint_and_a_run_open_as_a_model);

@@ -727,6 +727,47 @@ START_TEST(too_many_of_anything_is_refused)
 }
 END_TEST
 
+/* As many variables as there may be, all with the shortest or the longest of everything. */
+START_TEST(the_largest_declarations_come_back)
+{
+    struct job job = small_job(MODE_SYNC, JOB_WORKERS_MAX, JOB_SERVERS_MAX);
+    free(job.variables);
+    job.variable_count = VARIABLE_COUNT_MAX;
+    job.variables = calloc(job.variable_count, sizeof *job.variables);
+    ck_assert_ptr_nonnull(job.variables);
+    for (uint32_t i = 0; i < job.variable_count; i++) {
+        struct variable *variable = &job.variables[i];
+        int width = _i == 0 ? 1 : VARIABLE_NAME_MAX - 1;
+        snprintf(variable->name, sizeof variable->name, "%0*x", width, i);
+        variable->rank = _i == 0 ? 1 : VARIABLE_RANK_MAX;
+        for (uint32_t axis = 0; axis < variable->rank; axis++)
+            variable->shape[axis] = 1;
+    }
+    check_round_trip(&job);
+    job_free(&job);
+}
+END_TEST
+
+/* Two bytes that make a decoder take dozens: so many of them that memory is refused, not taken. */
+START_TEST(declarations_made_to_use_up_memory_do_not_decode)
+{
+    static const uint8_t pairs[][2] = {
+        {5 << 3 | 2, 0},     /* A variable without anything. */
+        {28 << 3 & 0x7f, 0}, /* Field 12, with a varint where a float belongs: unknown. */
+        {15 << 3, 1},        /* The same number again and again. */
+    };
+    struct job job;
+    struct error error;
+    uint8_t *bytes = malloc(JOB_BYTES_MAX);
+    ck_assert_ptr_nonnull(bytes);
+    for (uint32_t i = 0; i < JOB_BYTES_MAX; i++)
+        bytes[i] = pairs[_i][i % 2];
+    ck_assert(job_decode(bytes, JOB_BYTES_MAX, &job, &error) == STATUS_INVALID);
+    ck_assert_str_eq(error.text, "declaration does not decode"); /* Nothing in it was looked at. */
+    free(bytes);
+}
+END_TEST
+
 START_TEST(a_declaration_too_large_for_its_limit_is_refused_unread)
 {
     struct job job;
@@ -790,6 +831,8 @@ static void add(TCase *t)
     tcase_add_test(t, a_declaration_of_many_variables_comes_back);
     tcase_add_test(t, hostile_declarations_are_refused);
     tcase_add_test(t, too_many_of_anything_is_refused);
+    tcase_add_loop_test(t, the_largest_declarations_come_back, 0, 2);
+    tcase_add_loop_test(t, declarations_made_to_use_up_memory_do_not_decode, 0, 3);
     tcase_add_test(t, a_declaration_too_large_for_its_limit_is_refused_unread);
     tcase_add_test(t, declarations_with_bytes_changed_never_hurt);
 }

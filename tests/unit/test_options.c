@@ -465,7 +465,7 @@ END_TEST
 
 START_TEST(help_names_every_option_and_fits_a_terminal)
 {
-    for (unsigned user = OPTION_PS; user <= OPTION_SIMULATE; user <<= 1) {
+    for (unsigned user = OPTION_PS; user <= OPTION_KEYGEN; user <<= 1) {
         char *text = NULL;
         size_t bytes;
         FILE *out = open_memstream(&text, &bytes);

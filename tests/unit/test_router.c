@@ -395,6 +395,28 @@ START_TEST(the_first_incarnation_of_an_index_is_the_worker)
 }
 END_TEST
 
+START_TEST(the_first_key_of_an_index_is_the_workers)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    serve(&f);
+    struct packet first = good_exchange(&f), other = good_exchange(&f);
+    first.key[0] = 1;
+    other.key[0] = 2;
+    from_peer(&f, first);
+    ck_assert_ptr_nonnull(owner_got(&f, 0));
+    post_clear(&f.post);
+    from_peer(&f, other);
+    ck_assert_ptr_null(owner_got(&f, 0));
+    struct packet *answer = post_find(&f.post, TO_PEER, MESSAGE_REFUSED);
+    ck_assert_ptr_nonnull(answer);
+    ck_assert(answer->message.refused.reason == REFUSAL_KEY);
+    post_clear(&f.post);
+    ck_assert_uint_eq(rejected(&f), 1);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(nothing_is_taken_before_serving_or_after_the_end)
 {
     struct fixture f;
@@ -536,14 +558,16 @@ END_TEST
 
 START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
 {
-    for (int i = 0; i < 2; i++) {
+    static const enum refusal reasons[] = {REFUSAL_RUN, REFUSAL_PROBE, REFUSAL_KEY};
+    static const int codes[] = {EXIT_CLUSTER_LOST, EXIT_MISMATCH, EXIT_UNAUTHENTICATED};
+    for (int i = 0; i < 3; i++) {
         struct fixture f;
         open_fixture(&f, MODE_SYNC);
         struct message refused = {.kind = MESSAGE_REFUSED};
-        refused.refused.reason = i == 0 ? REFUSAL_RUN : REFUSAL_PROBE;
+        refused.refused.reason = reasons[i];
         from_coordinator(&f, &refused);
         ck_assert(router_state(f.router) == ROUTER_OVER);
-        ck_assert_int_eq(router_exit_code(f.router), i == 0 ? EXIT_CLUSTER_LOST : EXIT_MISMATCH);
+        ck_assert_int_eq(router_exit_code(f.router), codes[i]);
         close_fixture(&f);
     }
 }
@@ -611,6 +635,7 @@ static void add(TCase *t)
     tcase_add_test(t, every_kind_of_bad_exchange_is_refused_and_counted);
     tcase_add_test(t, async_batches_come_whole);
     tcase_add_test(t, the_first_incarnation_of_an_index_is_the_worker);
+    tcase_add_test(t, the_first_key_of_an_index_is_the_workers);
     tcase_add_test(t, nothing_is_taken_before_serving_or_after_the_end);
     tcase_add_test(t, only_exchanges_are_for_a_server);
     tcase_add_test(t,

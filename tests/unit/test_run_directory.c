@@ -1,7 +1,9 @@
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,7 +73,7 @@ START_TEST(a_new_directory_is_made_and_claimed)
     bool resuming = true;
     struct error error;
     scratch_path(path, "runs/deep/first");
-    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
     ck_assert(!scratch_has(path));
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
     ck_assert(!resuming);
@@ -103,8 +105,8 @@ START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
         scratch_path(path, name);
         leave_run(path, states[i]);
         job.worker_count++; /* How the work is spread may differ. */
-        ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_OK);
-        ck_assert_int_eq(run_directory_check(path, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
         ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
         ck_assert(resuming);
         ck_assert_double_eq(directory.earlier_seconds, 12.5);
@@ -128,7 +130,7 @@ START_TEST(an_unfinished_run_of_another_job_is_refused)
     scratch_path(path, "run");
     leave_run(path, RUN_STOPPED);
     job.seed = 3;
-    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_MISMATCH);
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_MISMATCH);
     ck_assert_ptr_nonnull(strstr(error.text, "seed"));
     ck_assert_ptr_nonnull(strstr(error.text, path));
@@ -148,10 +150,10 @@ START_TEST(a_finished_run_is_never_touched)
     struct error error;
     scratch_path(path, "run");
     leave_run(path, RUN_DONE);
-    ck_assert_int_eq(run_directory_check(path, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_EXISTS);
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(error.text, "holds a finished run; choose another --out"));
-    ck_assert_ptr_null(directory.events);
+    ck_assert_int_eq(directory.events, -1);
     struct json *root = read_run(path);
     ck_assert_str_eq(json_text(root, "state"), "done");
     json_release(&root);
@@ -171,7 +173,7 @@ START_TEST(a_folder_with_other_things_stays_as_it_is)
     scratch_path(events, "home/events.jsonl");
     ck_assert_int_eq(mkdir(path, 0700), 0);
     scratch_write(file, "x", 1);
-    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_EXISTS);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
     ck_assert(!scratch_has(events));
     ck_assert_int_eq(open_run(&directory, file, &job, &resuming, &error), STATUS_IO);
@@ -210,7 +212,7 @@ START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
     struct error error;
     scratch_path(path, "run");
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
     scratch_path(file, "run/events.jsonl");
     scratch_write(file, "", 0);
     scratch_path(file, "run/run.json.tmp");
@@ -231,7 +233,7 @@ START_TEST(two_live_runs_cannot_share_a_folder)
     struct error error;
     scratch_path(path, "run");
     ck_assert_int_eq(open_run(&first, path, &job, &resuming, &error), STATUS_OK);
-    ck_assert_int_eq(run_directory_check(path, &job, &error), STATUS_EXISTS);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
     ck_assert_int_eq(open_run(&second, path, &job, &resuming, &error), STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(error.text, "another run is using"));
     run_directory_close(&first);
@@ -246,14 +248,14 @@ START_TEST(a_place_that_cannot_be_written_is_refused)
 {
     struct error error;
     char path[DISK_PATH_MAX], long_path[2 * DISK_PATH_MAX];
-    ck_assert_int_eq(run_directory_check("", NULL, &error), STATUS_INVALID);
+    ck_assert_int_eq(run_directory_check("", NULL, NULL, &error), STATUS_INVALID);
     memset(long_path, 'x', sizeof long_path);
     long_path[sizeof long_path - 1] = '\0';
-    ck_assert_int_eq(run_directory_check(long_path, NULL, &error), STATUS_INVALID);
+    ck_assert_int_eq(run_directory_check(long_path, NULL, NULL, &error), STATUS_INVALID);
     scratch_path(path, "file");
     scratch_write(path, "x", 1);
     scratch_path(path, "file/run");
-    ck_assert_int_eq(run_directory_check(path, NULL, &error), STATUS_IO);
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_IO);
 }
 END_TEST
 
@@ -313,6 +315,7 @@ START_TEST(a_summary_has_its_documented_fields)
         .train_loss = 0.1,
         .test_accuracy = NAN,
         .verdicts = {4, 3, 2, 1},
+        .faults = {.generation = 2, .servers_lost = 3, .checkpoints_failed = 4, .fenced = 5},
         .worker_count = 2,
         .workers = workers,
         .parameters_sha256 = "abc",
@@ -346,6 +349,11 @@ START_TEST(a_summary_has_its_documented_fields)
         {"verdicts.stale", 3},
         {"verdicts.duplicate", 2},
         {"verdicts.rejected", 1},
+        {"faults.generation", 2},
+        {"faults.servers_lost", 3},
+        {"faults.checkpoints_failed", 4},
+        {"faults.fenced", 5},
+        {"faults.events_lost", 0},
         {"evaluation_seconds", 0},
         {"checkpoint_seconds", 0},
     };
@@ -373,24 +381,110 @@ START_TEST(a_summary_has_its_documented_fields)
 }
 END_TEST
 
-START_TEST(events_that_cannot_be_written_show_in_the_summary)
+/* The file's lines, which must be JSON; in names the events, separated by spaces. */
+static void read_events(const char *file, char *names, size_t size)
 {
-    char path[DISK_PATH_MAX];
+    size_t bytes, used = 0;
+    char *text = scratch_read(file, &bytes);
+    struct error error;
+    for (char *line = text; *line != '\0';) {
+        char *end = strchr(line, '\n');
+        struct json *event;
+        ck_assert_ptr_nonnull(end);
+        ck_assert_msg(json_parse(line, (size_t)(end - line), "event", &event, &error) == STATUS_OK,
+                      "%s", error.text);
+        used += (size_t)snprintf(names + used, size - used, "%s%s", used ? " " : "",
+                                 json_text(event, "event"));
+        if (strcmp(json_text(event, "event"), "events_lost") == 0)
+            used += (size_t)snprintf(names + used, size - used, "=%g", json_number(event, "count"));
+        json_release(&event);
+        line = end + 1;
+    }
+    free(text);
+}
+
+START_TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], names[200];
     struct job job = sample_job();
     struct run_directory directory;
     bool resuming;
     struct run_summary summary = {0};
     struct error error;
     scratch_path(path, "run");
+    scratch_path(file, "run/events.jsonl");
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
-    fclose(directory.events);
-    directory.events = fopen("/dev/full", "w");
-    run_directory_event(&directory, "start", NULL);
-    run_directory_event(&directory, "next", NULL);
-    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, &error), STATUS_IO);
-    ck_assert_ptr_nonnull(strstr(error.text, "events.jsonl"));
+    run_directory_event(&directory, "before", NULL);
+
+    /* A limit on the size of files cuts the line off, as a full disk does. */
+    struct rlimit limit = {(rlim_t)directory.events_bytes + 10, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    run_directory_event(&directory, "lost", NULL);
+    run_directory_event(&directory, "lost", NULL);
+    ck_assert_uint_eq(directory.events_missing, 2);
+    ck_assert_ptr_nonnull(strstr(directory.events_error.text, file));
+    read_events(file, names, sizeof names);
+    ck_assert_str_eq(names, "before");
+
+    limit.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    run_directory_event(&directory, "after", NULL);
+    ck_assert_uint_eq(directory.events_missing, 0);
+    read_events(file, names, sizeof names);
+    ck_assert_str_eq(names, "before events_lost=2 after");
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, &error), STATUS_OK);
+    struct json *root = read_run(path);
+    ck_assert_double_eq(json_number(root, "faults.events_lost"), 2);
+    json_release(&root);
     run_directory_close(&directory);
     job_free(&job);
+}
+END_TEST
+
+START_TEST(left_overs_of_killed_writers_are_removed)
+{
+    static const char *const names[] = {"run.json.tmp", "generation.tmp", "model.safetensors.tmp"};
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], name[64];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    scratch_path(path, "run");
+    leave_run(path, RUN_RUNNING);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "run/%s", names[i]);
+        scratch_path(file, name);
+        scratch_write(file, "x", 1);
+    }
+    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
+    ck_assert(resuming);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "run/%s", names[i]);
+        scratch_path(file, name);
+        ck_assert(!scratch_has(file));
+    }
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(run_json_says_whether_a_run_has_ended)
+{
+    static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED};
+    enum run_state state;
+    char path[DISK_PATH_MAX], name[32], file[DISK_PATH_MAX];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(path, name);
+        ck_assert(!run_directory_has_ended(path, 7, &state));
+        leave_run(path, states[i]);
+        ck_assert(run_directory_has_ended(path, 7, &state) == (states[i] != RUN_RUNNING));
+        ck_assert(states[i] == RUN_RUNNING || state == states[i]);
+        ck_assert(!run_directory_has_ended(path, 8, &state));
+    }
+    snprintf(file, sizeof file, "%.1000s/run.json", path);
+    scratch_write(file, "{}", 2);
+    ck_assert(!run_directory_has_ended(path, 7, &state));
 }
 END_TEST
 
@@ -409,7 +503,9 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_place_that_cannot_be_written_is_refused);
     tcase_add_test(tcase, events_are_lines_of_json_and_a_torn_one_is_dropped);
     tcase_add_test(tcase, a_summary_has_its_documented_fields);
-    tcase_add_test(tcase, events_that_cannot_be_written_show_in_the_summary);
+    tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
+    tcase_add_test(tcase, left_overs_of_killed_writers_are_removed);
+    tcase_add_test(tcase, run_json_says_whether_a_run_has_ended);
 }
 
 int main(void)

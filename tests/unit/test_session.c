@@ -524,6 +524,7 @@ START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
         {REFUSAL_VERSION, EXIT_MISMATCH}, {REFUSAL_JOB, EXIT_MISMATCH},
         {REFUSAL_MEMBER, EXIT_MISMATCH},  {REFUSAL_PROBE, EXIT_MISMATCH},
         {REFUSAL_RUN, EXIT_CLUSTER_LOST}, {REFUSAL_MALFORMED, EXIT_TRAINING_FAILED},
+        {REFUSAL_KEY, EXIT_UNAUTHENTICATED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (uint32_t server = 0; server < 2; server++) {

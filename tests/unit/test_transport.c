@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -1137,21 +1138,86 @@ START_TEST(who_breaks_the_rules_is_dropped_and_nobody_else)
     ck_assert_int_eq(send(raw, garbage, sizeof garbage, MSG_NOSIGNAL), sizeof garbage);
     stranger_is_dropped(server, &window);
     check_answered(server, good, "c");
-    stranger_comes(server, &window, &raw); /* It never reads. */
+    stranger_comes(server, &window, &raw); /* It says that it has read the future. */
     ck_assert_int_eq(window_send(&window, "hello", 5, NULL, 0), STATUS_OK);
     struct received received = receive(server);
+    memset((char *)window.in.shared, 0xff, 8);
     enum status status = STATUS_OK;
     for (int i = 0; status == STATUS_OK && i < 100000; i++)
         status = t->send(server, received.peer, garbage, sizeof garbage, NULL, 0);
-    ck_assert_int_eq(status, STATUS_AGAIN);
-    memset((char *)window.in.shared, 0xff, 8); /* And then says that it has read the future. */
-    ck_assert_int_eq(t->send(server, received.peer, "x", 1, NULL, 0), STATUS_INVALID);
+    ck_assert_int_eq(status, STATUS_INVALID);
     ck_assert_int_eq(t->send(server, received.peer, "x", 1, NULL, 0), STATUS_UNREACHABLE);
     struct received nothing;
     ck_assert_int_eq(t->receive(server, &nothing), STATUS_AGAIN);
     window_close(&window);
     check_answered(server, good, "d");
     t->close(&good, 0);
+    t->close(&server, 0);
+    close_transport();
+}
+END_TEST
+
+/* Nothing that was said is lost without its hearer's knowing: it is told by its connection's end,
+ * and goes on the way it came. */
+START_TEST(a_worker_that_does_not_read_loses_the_memory)
+{
+    char bound[ADDRESS_MAX], text[100] = "text";
+    open_transport(SHM_OVER_MEMORY + _i);
+    struct endpoint *server = small_listener(bound), *good = connector(bound),
+                    *deaf = connector(bound);
+    send_text(deaf, 0, "hello", NULL);
+    uint64_t peer = receive(server).peer;
+    enum status status = STATUS_OK;
+    uint32_t said = 0, heard = 0;
+    for (; status == STATUS_OK && said < 100000; said++)
+        status = t->send(server, peer, text, sizeof text, NULL, 0);
+    ck_assert_int_eq(status, STATUS_UNREACHABLE);
+    check_answered(server, good, "good");
+    struct received received;
+    uint64_t began_us = clock_now_us();
+    while (t->attached(deaf) && clock_now_us() - began_us < PATIENCE_US) {
+        t->wait(transport, &deaf, 1, NULL, 0, 20);
+        heard += t->receive(deaf, &received) == STATUS_OK;
+    }
+    ck_assert(!t->attached(deaf));
+    ck_assert_uint_eq(heard, said - 1); /* But the one that had no room. */
+    check_answered(server, deaf, "no longer deaf");
+    ck_assert(try_attach(deaf)); /* It may come again. */
+    check_answered(server, deaf, "shares again");
+    t->close(&good, 0);
+    t->close(&deaf, 0);
+    t->close(&server, 0);
+    close_transport();
+}
+END_TEST
+
+/* For a while: then the door is open again. */
+START_TEST(visitors_wait_while_there_are_no_descriptors)
+{
+    char bound[ADDRESS_MAX];
+    struct rlimit was, few;
+    int raw;
+    open_transport(SHM_OVER_MEMORY);
+    struct endpoint *server = small_listener(bound), *first = plain_connector(bound);
+    ck_assert_int_eq(rendezvous_connect(sharing_name, &raw), STATUS_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    few = (struct rlimit){(rlim_t)raw + 1, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    uint64_t began_us = clock_now_us();
+    for (int i = 0; i < 10; i++)
+        t->wait(transport, &server, 1, NULL, 0, 20);
+    /* It sleeps, rather than being woken by somebody whom it cannot let in. */
+    ck_assert_uint_ge(clock_now_us() - began_us, 100000);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+    ck_assert_int_eq(t->attach(first, sharing_name), STATUS_OK);
+    while (!t->attached(first) && clock_now_us() - began_us < PATIENCE_US) {
+        t->wait(transport, &server, 1, NULL, 0, 1);
+        t->wait(transport, &first, 1, NULL, 0, 20);
+    }
+    ck_assert(t->attached(first));
+    check_answered(server, first, "in");
+    close(raw);
+    t->close(&first, 0);
     t->close(&server, 0);
     close_transport();
 }
@@ -1220,6 +1286,8 @@ static void add(TCase *tcase)
     tcase_add_loop_test(tcase, a_wait_ends_for_whatever_there_is_to_wait_for, 0, 2);
     tcase_add_test(tcase, no_descriptor_stays_open_whoever_goes_first);
     tcase_add_loop_test(tcase, who_breaks_the_rules_is_dropped_and_nobody_else, 0, 2);
+    tcase_add_loop_test(tcase, a_worker_that_does_not_read_loses_the_memory, 0, 2);
+    tcase_add_test(tcase, visitors_wait_while_there_are_no_descriptors);
     tcase_add_loop_test(tcase, an_offer_that_makes_no_sense_leaves_the_old_way, 0, 2);
 }
 

@@ -1,0 +1,36 @@
+/* complaint.h - says what goes wrong once, counts how often, and says when it is over.
+ *
+ *     if (complaint_add(&complaint, error.text))
+ *         log_warning("checkpoint not written: %s", error.text);
+ *     ...
+ *     if ((count = complaint_end(&complaint)) > 0)
+ *         log_info("checkpoints are written again; %llu were not", count);
+ *
+ * A full disk fails every checkpoint of a long run for one reason. The kind of a line is what
+ * stands behind its last ": ", where disk.h puts the system's reason: the paths before it differ
+ * each time.
+ *
+ * Threads: one owner. */
+
+#ifndef COMMON_COMPLAINT_H
+#define COMMON_COMPLAINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COMPLAINT_KINDS 4 /* Said at most, until it is over: reasons may take turns. */
+
+/* Zeroed is ready. */
+struct complaint {
+    char kinds[COMPLAINT_KINDS][96]; /* [kind_count] that were said ... */
+    uint32_t kind_count;
+    uint64_t count; /* ... and how often it went wrong, since the last complaint_end. */
+};
+
+/* Count one. Whether to say it: there was none of its kind yet. */
+bool complaint_add(struct complaint *complaint, const char *line);
+
+/* It works (again): how many there were since it last did. */
+uint64_t complaint_end(struct complaint *complaint);
+
+#endif

@@ -1,0 +1,22 @@
+/* greeting.h - what kind of ZeroMQ answers at an address: its ZMTP greeting names its mechanism.
+ *
+ * libzmq says that a handshake came to nothing, but not how far it came. A peer that does not have
+ * our key for its own just hangs up, like one that never spoke ZeroMQ; its greeting tells them
+ * apart.
+ *
+ * Threads: any; no shared state. */
+
+#ifndef COMMON_GREETING_H
+#define COMMON_GREETING_H
+
+enum greeting {
+    GREETING_NONE,  /* Nobody, or somebody who says nothing, or something else than ZMTP 3. */
+    GREETING_PLAIN, /* ZMTP 3 without keys. */
+    GREETING_CURVE, /* With. */
+};
+
+/* Connect to "host:port" and read the greeting, within timeout_ms at most (and what it takes to
+ * resolve the name). */
+enum greeting greeting_ask(const char *address, int timeout_ms);
+
+#endif

@@ -1,0 +1,149 @@
+#include "tests/lib/stranger.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define HANDSHAKE_MS 5000
+#define GREETING     64
+
+bool stranger_connect(struct stranger *stranger, const char *address)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    const char *port = strrchr(address, ':');
+    to.sin_port = htons((uint16_t)atoi(port != NULL ? port + 1 : address));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    stranger->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (stranger->fd < 0)
+        return false;
+    int on = 1;
+    setsockopt(stranger->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(stranger->fd, (struct sockaddr *)(void *)&to, sizeof to) == 0 &&
+        fcntl(stranger->fd, F_SETFL, O_NONBLOCK) == 0)
+        return true;
+    stranger_close(stranger);
+    return false;
+}
+
+void stranger_close(struct stranger *stranger)
+{
+    if (stranger->fd >= 0)
+        close(stranger->fd);
+    stranger->fd = -1;
+}
+
+static bool wait_for(const struct stranger *stranger, short events, uint64_t until_us)
+{
+    uint64_t now_us = clock_now_us();
+    struct pollfd fd = {stranger->fd, events, 0};
+    return now_us < until_us && poll(&fd, 1, (int)((until_us - now_us) / 1000 + 1)) > 0;
+}
+
+size_t stranger_write(struct stranger *stranger, const void *bytes, size_t count, int timeout_ms)
+{
+    uint64_t until_us = clock_now_us() + (uint64_t)timeout_ms * 1000;
+    size_t done = 0;
+    while (done < count) {
+        ssize_t sent = send(stranger->fd, (const char *)bytes + done, count - done, MSG_NOSIGNAL);
+        if (sent > 0)
+            done += (size_t)sent;
+        else if (sent < 0 && errno != EAGAIN && errno != EINTR)
+            break;
+        else if (!wait_for(stranger, POLLOUT, until_us))
+            break;
+    }
+    return done;
+}
+
+static bool read_all(struct stranger *stranger, void *bytes, size_t count)
+{
+    uint64_t until_us = clock_now_us() + HANDSHAKE_MS * 1000;
+    size_t done = 0;
+    while (done < count) {
+        ssize_t got = recv(stranger->fd, (char *)bytes + done, count - done, 0);
+        if (got > 0)
+            done += (size_t)got;
+        else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+            return false;
+        else if (!wait_for(stranger, POLLIN, until_us))
+            return false;
+    }
+    return true;
+}
+
+/* ZMTP 3.1, section "Greeting", and READY of the NULL mechanism. */
+bool stranger_open(struct stranger *stranger, const char *address)
+{
+    uint8_t greeting[GREETING] = {0xff, [9] = 0x7f, [10] = 3}, theirs[GREETING], ready[257];
+    static const char hello[] = "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
+                                "DEALER";
+    memcpy(greeting + 12, "NULL", 4);
+    if (!stranger_connect(stranger, address))
+        return false;
+    bool open =
+        stranger_write(stranger, greeting, sizeof greeting, HANDSHAKE_MS) == GREETING &&
+        read_all(stranger, theirs, sizeof theirs) &&
+        stranger_write(stranger, hello, sizeof hello - 1, HANDSHAKE_MS) == sizeof hello - 1 &&
+        read_all(stranger, ready, 2) && read_all(stranger, ready + 2, ready[1]);
+    if (!open)
+        stranger_close(stranger);
+    return open;
+}
+
+bool stranger_frame(struct stranger *stranger, unsigned flags, uint64_t bytes)
+{
+    uint8_t head[9] = {(uint8_t)(flags | FRAME_LONG)};
+    for (int i = 0; i < 8; i++)
+        head[1 + i] = (uint8_t)(bytes >> (8 * (7 - i)));
+    return stranger_write(stranger, head, sizeof head, HANDSHAKE_MS) == sizeof head;
+}
+
+bool stranger_say(struct stranger *stranger, const void *header, size_t header_bytes,
+                  size_t payload_bytes, uint8_t payload, int timeout_ms)
+{
+    unsigned more = payload_bytes > 0 ? FRAME_MORE : 0;
+    if (!stranger_frame(stranger, more, header_bytes) ||
+        stranger_write(stranger, header, header_bytes, timeout_ms) != header_bytes)
+        return false;
+    if (payload_bytes == 0)
+        return true;
+    uint8_t piece[4096];
+    memset(piece, payload, sizeof piece);
+    if (!stranger_frame(stranger, 0, payload_bytes))
+        return false;
+    for (size_t left = payload_bytes; left > 0;) {
+        size_t count = left < sizeof piece ? left : sizeof piece;
+        if (stranger_write(stranger, piece, count, timeout_ms) != count)
+            return false;
+        left -= count;
+    }
+    return true;
+}
+
+bool stranger_listen(struct stranger *stranger)
+{
+    char bytes[65536];
+    ssize_t got;
+    do
+        got = recv(stranger->fd, bytes, sizeof bytes, 0);
+    while (got > 0 || (got < 0 && errno == EINTR));
+    return got < 0 && errno == EAGAIN;
+}
+
+bool stranger_is_left(struct stranger *stranger, int timeout_ms)
+{
+    uint64_t until_us = clock_now_us() + (uint64_t)timeout_ms * 1000;
+    while (stranger_listen(stranger))
+        if (!wait_for(stranger, POLLIN, until_us))
+            return false;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* stranger.h - a peer that speaks ZMTP 3 by hand, so that it can break every rule that libzmq
+ * keeps: a handshake and no more, frames without an end, sizes that never come, half a message.
+ *
+ * Threads: one. Errors: connecting fails with false, since that may be what a server does to
+ *   strangers. Writing tells how much was taken. */
+
+#ifndef TESTS_LIB_STRANGER_H
+#define TESTS_LIB_STRANGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct stranger {
+    int fd; /* Non-blocking; -1: none. */
+};
+
+enum frame_flags {
+    FRAME_MORE = 1, /* Another one of this message follows. */
+    FRAME_LONG = 2, /* Eight bytes of size and not one. */
+    FRAME_COMMAND = 4,
+};
+
+/* A TCP connection to "127.0.0.1:port" and not a byte sent. */
+bool stranger_connect(struct stranger *stranger, const char *address);
+
+/* And the handshake without keys, as a DEALER; waits for the other side's. */
+bool stranger_open(struct stranger *stranger, const char *address);
+
+void stranger_close(struct stranger *stranger);
+
+/* As many bytes as are taken within timeout_ms; less than all when the other side does not read, or
+ * has hung up. */
+size_t stranger_write(struct stranger *stranger, const void *bytes, size_t count, int timeout_ms);
+
+/* The beginning of a frame of so many bytes. */
+bool stranger_frame(struct stranger *stranger, unsigned flags, uint64_t bytes);
+
+/* A whole message: a header and (payload_bytes > 0) a payload of one repeated byte. False when it
+ * is not taken within timeout_ms. */
+bool stranger_say(struct stranger *stranger, const void *header, size_t header_bytes,
+                  size_t payload_bytes, uint8_t payload, int timeout_ms);
+
+/* Read and forget what has come. False when the other side has hung up. */
+bool stranger_listen(struct stranger *stranger);
+
+/* Whether the other side hangs up within timeout_ms. */
+bool stranger_is_left(struct stranger *stranger, int timeout_ms);
+
+#endif

@@ -1,0 +1,268 @@
+/* What one peer can make a listening endpoint hold, with real sockets. */
+
+#include "common/transport_zmq_limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "common/clock.h"
+#include "tests/lib/stranger.h"
+#include "tests/lib/suite.h"
+
+enum { MIB = 1 << 20, PAYLOAD_MAX = 256 << 20, PATIENCE_US = 10000000, PATIENCE_MS = 10000 };
+
+static struct transport *transport;
+static const struct transport_operations *t;
+
+static struct endpoint *open_server(char bound[ADDRESS_MAX])
+{
+    struct endpoint *server;
+    struct error error;
+    ck_assert_int_eq(transport_zmq_create(&transport, &error), STATUS_OK);
+    t = transport->operations;
+    ck_assert_int_eq(t->listen(transport, "127.0.0.1:0", PAYLOAD_MAX, bound, &server, &error),
+                     STATUS_OK);
+    return server;
+}
+
+static struct endpoint *connect_to(const char *address)
+{
+    struct endpoint *client;
+    struct error error;
+    ck_assert_int_eq(t->connect(transport, address, PAYLOAD_MAX, &client, &error), STATUS_OK);
+    return client;
+}
+
+static void close_all(struct endpoint *server, struct endpoint *client)
+{
+    t->close(&client, 0);
+    t->close(&server, 0);
+    t->destroy(&transport);
+}
+
+static void say(struct endpoint *client, const char *text)
+{
+    uint64_t began_us = clock_now_us();
+    while (t->send(client, 0, text, strlen(text), NULL, 0) != STATUS_OK) {
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+        usleep(2000);
+    }
+}
+
+/* Receive until somebody says this, a message at most `others` times from others before; who. */
+static uint64_t hear(struct endpoint *server, const char *text, unsigned others)
+{
+    struct received received;
+    uint64_t began_us = clock_now_us();
+    for (unsigned before = 0;;) {
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+        t->wait(transport, &server, 1, NULL, 0, 20);
+        if (t->receive(server, &received) != STATUS_OK)
+            continue;
+        frame_release(received.payload);
+        if (received.header_bytes == strlen(text) &&
+            memcmp(received.header, text, strlen(text)) == 0)
+            return received.peer;
+        ck_assert_uint_le(++before, others);
+    }
+}
+
+/* A question and its answer, whatever others do. */
+static void check_served(struct endpoint *server, struct endpoint *client, unsigned others)
+{
+    struct received answer;
+    uint64_t began_us = clock_now_us();
+    say(client, "question");
+    uint64_t peer = hear(server, "question", others);
+    ck_assert_int_eq(t->send(server, peer, "answer", 6, NULL, 0), STATUS_OK);
+    while (t->receive(client, &answer) != STATUS_OK) {
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+        t->wait(transport, &client, 1, NULL, 0, 20);
+    }
+}
+
+/* While nobody receives, how many messages of a MiB a peer gets rid of; at most `most`. */
+static unsigned flood(struct stranger *stranger, unsigned most)
+{
+    unsigned count = 0;
+    while (count < most && stranger_say(stranger, "flood", 5, MIB, 1, 500))
+        count++;
+    return count;
+}
+
+/* Four messages and some in the queue, and what the kernel has room for; before the connection was
+ * first heard, and after. */
+START_TEST(who_sends_without_end_has_to_wait)
+{
+    char bound[ADDRESS_MAX];
+    struct stranger early, late;
+    struct endpoint *server = open_server(bound), *good = connect_to(bound);
+    const struct traffic traffic = {
+        .payload_bytes = MIB, .window_bytes = 4 * MIB, .messages = 100, .peers = 3};
+    ck_assert(stranger_open(&early, bound));
+    ck_assert(stranger_say(&early, "early", 5, 0, 0, PATIENCE_MS));
+    hear(server, "early", 0);
+    t->expect(server, &traffic);
+    ck_assert(stranger_open(&late, bound));
+    ck_assert(stranger_say(&late, "late", 4, 0, 0, PATIENCE_MS));
+    hear(server, "late", 0);
+    say(good, "here");
+    hear(server, "here", 0);
+    usleep(150000);
+    t->wait(transport, &server, 1, NULL, 0, 1); /* The one who came late is noticed. */
+    struct stranger *stranger = _i == 0 ? &early : &late;
+    ck_assert_uint_lt(flood(stranger, 200), 100);
+    check_served(server, good, 50);
+    stranger_close(&early);
+    stranger_close(&late);
+    close_all(server, good);
+}
+END_TEST
+
+START_TEST(who_never_reads_is_told_only_so_much)
+{
+    char bound[ADDRESS_MAX];
+    struct stranger deaf;
+    struct endpoint *server = open_server(bound), *good = connect_to(bound);
+    ck_assert(stranger_open(&deaf, bound));
+    ck_assert(stranger_say(&deaf, "deaf", 4, 0, 0, PATIENCE_MS));
+    uint64_t peer = hear(server, "deaf", 0);
+    struct frame *payload = frame_create(4096);
+    memset(payload->data, 0, 4096);
+    enum status status = STATUS_OK;
+    unsigned count = 0;
+    for (; status == STATUS_OK && count < 200000; count++)
+        status = t->send(server, peer, "x", 1, frame_retain(payload), 0);
+    ck_assert_int_eq(status, STATUS_AGAIN);
+    check_served(server, good, 0);
+    ck_assert_int_eq(t->send(server, peer, "x", 1, NULL, 0), STATUS_AGAIN);
+    stranger_close(&deaf);
+    close_all(server, good);
+    ck_assert(frame_is_unique(payload)); /* Nobody keeps it for whoever has gone. */
+    frame_release(payload);
+}
+END_TEST
+
+/* With room for a whole declaration, and for more when more is expected. */
+START_TEST(what_is_expected_has_room)
+{
+    char bound[ADDRESS_MAX];
+    struct stranger slow;
+    struct endpoint *server = open_server(bound);
+    const struct traffic traffic = {.payload_bytes = 64, .messages = 60000, .peers = 1};
+    if (_i == 1)
+        t->expect(server, &traffic);
+    ck_assert(stranger_open(&slow, bound));
+    ck_assert(stranger_say(&slow, "slow", 4, 0, 0, PATIENCE_MS));
+    uint64_t peer = hear(server, "slow", 0);
+    usleep(150000);
+    t->wait(transport, &server, 1, NULL, 0, 1);
+    static char page[1100];
+    for (unsigned i = 0; i < (_i == 1 ? 60000u : 8192u); i++)
+        ck_assert_int_eq(t->send(server, peer, page, sizeof page, NULL, 0), STATUS_OK);
+    stranger_close(&slow);
+    t->close(&server, 0);
+    t->destroy(&transport);
+}
+END_TEST
+
+/* Parts without an end, which are no message yet. */
+START_TEST(a_message_that_never_ends_costs_its_connection)
+{
+    enum { PART = 64 << 10 };
+    static char part[PART];
+    char bound[ADDRESS_MAX];
+    struct stranger stranger;
+    struct received received;
+    struct endpoint *server = open_server(bound), *good = connect_to(bound);
+    uint64_t sent = 0, began_us = clock_now_us();
+    ck_assert(stranger_open(&stranger, bound));
+    while (stranger_frame(&stranger, FRAME_MORE, PART) &&
+           stranger_write(&stranger, part, PART, PATIENCE_MS) == PART) {
+        sent += PART;
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+        t->wait(transport, &server, 1, NULL, 0, 0);
+        ck_assert_int_eq(t->receive(server, &received), STATUS_AGAIN);
+        usleep(500); /* A hundred MB a second. */
+    }
+    ck_assert_uint_gt(sent, 32 * MIB);
+    check_served(server, good, 0);
+    stranger_close(&stranger);
+    close_all(server, good);
+}
+END_TEST
+
+/* Beyond what a silent peer may send, and far beyond. */
+START_TEST(whoever_is_heard_may_send_as_much_as_it_likes)
+{
+    char bound[ADDRESS_MAX];
+    struct stranger busy;
+    struct endpoint *server = open_server(bound);
+    uint64_t began_us = clock_now_us();
+    ck_assert(stranger_open(&busy, bound));
+    for (unsigned i = 0; i < 100 || clock_now_us() - began_us < 2500000; i++) {
+        ck_assert(stranger_say(&busy, "busy", 4, MIB, 1, PATIENCE_MS));
+        hear(server, "busy", 0);
+        ck_assert(stranger_listen(&busy));
+        usleep(5000);
+    }
+    stranger_close(&busy);
+    t->close(&server, 0);
+    t->destroy(&transport);
+}
+END_TEST
+
+/* Pages of this process that lie in memory. */
+static uint64_t resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*u %lu", &pages), 1);
+    fclose(file);
+    return pages * 4096ull;
+}
+
+/* libzmq allocates what is declared; it is no memory before it is written to. */
+START_TEST(a_size_that_is_only_declared_takes_no_memory)
+{
+    enum { STRANGERS = 40 };
+    char bound[ADDRESS_MAX], few[1000] = {0};
+    struct stranger strangers[STRANGERS];
+    struct endpoint *server = open_server(bound), *good = connect_to(bound);
+    uint64_t before = resident_bytes();
+    for (int i = 0; i < STRANGERS; i++) {
+        ck_assert(stranger_open(&strangers[i], bound));
+        ck_assert(stranger_frame(&strangers[i], 0, PAYLOAD_MAX));
+        ck_assert_uint_eq(stranger_write(&strangers[i], few, sizeof few, PATIENCE_MS), sizeof few);
+    }
+    check_served(server, good, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    ck_assert_uint_lt(resident_bytes() - before, STRANGERS * (uint64_t)(256 << 10));
+#else
+    (void)before;
+#endif
+    for (int i = 0; i < STRANGERS; i++)
+        stranger_close(&strangers[i]);
+    close_all(server, good);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, who_sends_without_end_has_to_wait, 0, 2);
+    tcase_add_test(tcase, who_never_reads_is_told_only_so_much);
+    tcase_add_loop_test(tcase, what_is_expected_has_room, 0, 2);
+    tcase_add_test(tcase, a_message_that_never_ends_costs_its_connection);
+    tcase_add_test(tcase, whoever_is_heard_may_send_as_much_as_it_likes);
+    tcase_add_test(tcase, a_size_that_is_only_declared_takes_no_memory);
+}
+
+int main(void)
+{
+    return suite_run("limits", add);
+}
