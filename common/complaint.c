@@ -14,12 +14,16 @@ static const char *kind_of(const char *line)
 
 bool complaint_add(struct complaint *complaint, const char *line)
 {
-    char kind[sizeof complaint->kind];
+    char kind[sizeof *complaint->kinds];
     snprintf(kind, sizeof kind, "%s", kind_of(line));
-    bool new = complaint->count == 0 || strcmp(kind, complaint->kind) != 0;
-    memcpy(complaint->kind, kind, sizeof kind);
     complaint->count++;
-    return new;
+    for (uint32_t i = 0; i < complaint->kind_count; i++)
+        if (strcmp(complaint->kinds[i], kind) == 0)
+            return false;
+    if (complaint->kind_count == COMPLAINT_KINDS)
+        return false;
+    memcpy(complaint->kinds[complaint->kind_count++], kind, sizeof kind);
+    return true;
 }
 
 uint64_t complaint_end(struct complaint *complaint)

@@ -18,13 +18,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define COMPLAINT_KINDS 4 /* Said at most, until it is over: reasons may take turns. */
+
 /* Zeroed is ready. */
 struct complaint {
-    char kind[96];  /* Of the last line that was said; empty when there is nothing to complain. */
-    uint64_t count; /* Since the last complaint_end. */
+    char kinds[COMPLAINT_KINDS][96]; /* [kind_count] that were said ... */
+    uint32_t kind_count;
+    uint64_t count; /* ... and how often it went wrong, since the last complaint_end. */
 };
 
-/* Count one. Whether to say it: it is of another kind than the last. */
+/* Count one. Whether to say it: there was none of its kind yet. */
 bool complaint_add(struct complaint *complaint, const char *line);
 
 /* It works (again): how many there were since it last did. */

@@ -148,8 +148,8 @@ static enum status posix_write_file(void *context, const char *path,
 {
     (void)context;
     char aside[DISK_PATH_MAX + 8];
-    if (strlen(path) >= DISK_PATH_MAX)
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    if (path[0] == '\0' || strlen(path) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
     snprintf(aside, sizeof aside, "%s" DISK_ASIDE, path);
     int file = open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0)

@@ -101,10 +101,7 @@ static const struct option_choice choice_job_name = {accepts_job_name, expected_
 static const struct option_choice choice_modes = {accepts_modes, expected_modes};
 static const struct option_choice choice_counts = {accepts_counts, expected_counts};
 static const struct option_choice choice_transport = {accepts_transport, expected_transport};
-<<<<<<< HEAD
 static const struct option_choice choice_role = {accepts_role, expected_role};
-=======
->>>>>>> a1de2d2
 static const struct option_choice choice_loss = {accepts_loss, expected_loss};
 static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
 

@@ -418,8 +418,11 @@ static enum status explain_cuts(struct endpoint *endpoint, char *text, size_t si
         return explain_mismatch(endpoint, text, size);
     if (!keys)
         return STATUS_OK;
-    snprintf(text, size, "wrong key: it is not the server of %.200s/servers.key",
-             endpoint->keys->directory);
+    if (key_equal(endpoint->keys->server, endpoint->keys->own.public_key))
+        snprintf(text, size, "wrong key: it does not have the one that all servers share");
+    else
+        snprintf(text, size, "wrong key: it is not the server of %.200s/servers.key",
+                 endpoint->keys->directory);
     return STATUS_REFUSED;
 }
 

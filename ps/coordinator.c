@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/complaint.h"
 #include "common/pages.h"
 #include "ps/leases.h"
 #include "ps/ledger.h"
@@ -50,6 +51,7 @@ struct coordinator {
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
     uint64_t last_due; /* The same, counting those that were given up. */
     uint64_t cuts_skipped;
+    struct complaint complaint; /* Of checkpoints that cannot be written. */
     struct scoreboard scoreboard;
     struct run_summary summary;
     uint64_t training_us; /* When training started. */
@@ -537,7 +539,9 @@ static void abandon_cut(struct coordinator *c, const char *why, uint64_t now_us,
                         struct outbox *outbox)
 {
     bool final = c->cut.final;
-    outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
+    c->summary.faults.checkpoints_failed++;
+    if (complaint_add(&c->complaint, why))
+        outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
     c->cut.under_way = false;
     c->cuts_skipped++;
     if (final) {
@@ -613,6 +617,9 @@ static void handle_manifest_written(struct coordinator *c, const struct message_
     }
     c->cut.under_way = false;
     c->last_cut = c->last_due = c->cut.step;
+    uint64_t failed = complaint_end(&c->complaint);
+    if (failed > 0)
+        outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < c->job.server_count; i++)
         bytes += c->membership.servers[i].part.bytes;
@@ -920,6 +927,8 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
         handle_job_page(c, packet, now_us, outbox);
     else if (kind == MESSAGE_STOP && c->state < GATHERING && is_server_that_waits(c, packet))
         handle_stop(c, packet, now_us, outbox);
+    else if (member != NULL && !membership_has_key(member, packet))
+        refuse(packet, REFUSAL_KEY, outbox, "the one it speaks for has another key");
     else if (member != NULL)
         handle_member(c, member, packet, now_us, outbox);
     else if (kind != MESSAGE_BYE)

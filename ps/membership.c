@@ -47,6 +47,11 @@ struct member *membership_find(const struct membership *membership, const struct
     return member->present && member->incarnation == message->incarnation ? member : NULL;
 }
 
+bool membership_has_key(const struct member *member, const struct packet *packet)
+{
+    return key_equal(member->key, packet->key);
+}
+
 static bool same_arithmetic(const struct member *members, uint32_t count,
                             const struct message_join *join)
 {
@@ -69,6 +74,11 @@ enum refusal membership_admit(struct membership *membership, const struct packet
         return REFUSAL_MEMBER;
     }
     struct member *member = &members[message->index];
+    if (member->present && !membership_has_key(member, join)) {
+        snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by a process with another key (on %s)",
+                 role, message->index, member->host);
+        return REFUSAL_KEY;
+    }
     if (member->present && member->incarnation != message->incarnation) {
         snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s)", role,
                  message->index, member->host);
@@ -84,6 +94,7 @@ enum refusal membership_admit(struct membership *membership, const struct packet
     member->present = true;
     member->incarnation = message->incarnation;
     member->peer = join->peer;
+    memcpy(member->key, join->key, KEY_BYTES);
     member->heard_us = now_us;
     snprintf(member->host, sizeof member->host, "%s", message->join.host);
     memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);

@@ -1,7 +1,8 @@
 /* membership.h - who belongs to the job: one place for every server and worker it declares.
  *
  * A place is taken by the first incarnation that joins for it and given to no other; silence longer
- * than a deadline makes its process count as lost.
+ * than a deadline makes its process count as lost. It is bound to the key that came with the JOIN:
+ * whoever speaks in its name must have that key.
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
@@ -22,6 +23,7 @@ struct member {
     bool done;    /* Workers: has finished training. */
     bool bye;     /* Knows that the job has ended. */
     uint64_t incarnation, peer, heard_us;
+    uint8_t key[KEY_BYTES]; /* That its JOIN came with; none without keys. */
     char host[64];
     uint8_t probe_digest[DIGEST_BYTES];
     /* Servers: of the cut under way. */
@@ -42,6 +44,9 @@ void membership_free(struct membership *membership);
 
 /* The member that sent this message, or NULL when it is none of ours. */
 struct member *membership_find(const struct membership *membership, const struct message *message);
+
+/* Whether the key is the member's: knowing its incarnation does not make another peer it. */
+bool membership_has_key(const struct member *member, const struct packet *packet);
 
 /* Take in the sender of a JOIN. `exact`: its arithmetic must be that of the others of its role.
  * REFUSAL_NONE, or why not, with a line in text[MESSAGE_TEXT_MAX]. */

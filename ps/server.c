@@ -456,6 +456,27 @@ static void heed_refusal(struct server *server)
     flush(server);
 }
 
+/* The same for a server 0 that does not take this server's key and so says nothing: the router
+ * hears it as a refusal. */
+static void heed_refusal(struct server *server)
+{
+    const struct transport_operations *transport = server->options.transport->operations;
+    uint64_t now_us = clock_now_us();
+    char why[MESSAGE_TEXT_MAX - ADDRESS_MAX / 2];
+    if (server->upstream == NULL || transport->refusal == NULL ||
+        now_us - server->heeded_us < HEED_US)
+        return;
+    server->heeded_us = now_us;
+    if (transport->refusal(server->upstream, why, sizeof why) != STATUS_REFUSED)
+        return;
+    struct packet packet = {.message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}};
+    packet.message.refused.reason = REFUSAL_KEY;
+    snprintf(packet.message.refused.text, MESSAGE_TEXT_MAX, "ps/0 at %.100s: %s",
+             server->options.coordinator, why);
+    cores_receive(&server->cores, &packet, true, now_us, &server->outbox);
+    flush(server);
+}
+
 /* Server 0 says for whom it waits by itself; any other server waits for server 0. */
 static void say_why_waiting(struct server *server)
 {

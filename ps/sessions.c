@@ -27,6 +27,16 @@ void sessions_forget(struct sessions *sessions)
     memset(sessions->all, 0, JOB_WORKERS_MAX * sizeof *sessions->all);
 }
 
+bool sessions_have_key(struct sessions *sessions, const struct packet *packet)
+{
+    assert(packet->message.index < JOB_WORKERS_MAX);
+    struct session *session = &sessions->all[packet->message.index];
+    if (!session->has_key)
+        memcpy(session->key, packet->key, KEY_BYTES);
+    session->has_key = true;
+    return key_equal(session->key, packet->key);
+}
+
 bool sessions_know(struct sessions *sessions, const struct message *message)
 {
     assert(message->index < JOB_WORKERS_MAX);

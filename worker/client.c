@@ -53,7 +53,7 @@ struct client {
     bool stop_sent, leave_sent;
     bool unanswered;  /* Server 0 has never been heard. */
     uint64_t over_us; /* When the session was over; 0: it is not. */
-    uint64_t said_us;
+    uint64_t said_us, heeded_us;
 
     pthread_t thread; /* Drives while the trainer computes. */
     bool started;
@@ -232,6 +232,28 @@ static void receive(struct client *client, uint32_t server)
     }
 }
 
+/* A server that does not take this process's key will never say so itself: the session hears it as
+ * a refusal of its own. Looked for now and then: it is news of connections, which are few. */
+static void heed_refusals(struct client *client)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    uint64_t now_us = clock_now_us();
+    if (operations->refusal == NULL || now_us - client->heeded_us < TICK_MS * 1000u)
+        return;
+    client->heeded_us = now_us;
+    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
+        struct packet packet = {.message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS, .index = i}};
+        char why[MESSAGE_TEXT_MAX - ADDRESS_MAX / 2];
+        if (operations->refusal(client->servers[i], why, sizeof why) != STATUS_REFUSED)
+            continue;
+        packet.message.refused.reason = REFUSAL_KEY;
+        snprintf(packet.message.refused.text, MESSAGE_TEXT_MAX, "ps/%u at %.100s: %s", i,
+                 client->options.job->servers[i], why);
+        session_handle_server(client->session, i, &packet, now_us, &client->outbox);
+    }
+    flush(client);
+}
+
 static void say_why_waiting(struct client *client)
 {
     char why[128];
@@ -281,6 +303,7 @@ static void drive(struct client *client)
     send_pending(client);
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);
+    heed_refusals(client);
     pass_on_stop(client);
     pass_on_leave(client);
     session_tick(client->session, clock_now_us(), &client->outbox);

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "common/kernels.h"
+#include "common/keys.h"
 #include "common/log.h"
+#include "common/message.h"
 #include "common/options.h"
 #include "common/signals.h"
 #include "common/transport.h"
@@ -133,10 +135,22 @@ static int train_alone(struct workload *workload, const struct options *options,
     return exit_code;
 }
 
+/* keys: filled when they are to be used; they must outlive the transport. */
+static enum status make_transport(const struct options *options, struct keys *keys,
+                                  struct transport **transport, struct error *error)
+{
+    if (options->keys == NULL)
+        return transport_create(transport, strcmp(options->transport, "tcp") != 0, error);
+    enum status status = keys_open(keys, options->keys, options->certificate, ROLE_WORKER,
+                                   options->task_index, error);
+    return status == STATUS_OK ? transport_curve_create(transport, keys, false, error) : status;
+}
+
 static int train_with_servers(struct workload *workload, const struct options *options,
                               struct error *error)
 {
     struct signals signals;
+    struct keys keys;
     struct transport *transport;
     struct client *client;
     struct client_options client_options = {
@@ -151,7 +165,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
-    if (transport_create(&transport, strcmp(options->transport, "tcp") != 0, error) != STATUS_OK)
+    if (make_transport(options, &keys, &transport, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     client_options.transport = transport;
     int exit_code = EXIT_CANNOT_OPEN;
@@ -171,6 +185,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
         client_close(&client);
     }
     transport->operations->destroy(&transport);
+    keys_close(&keys);
     return exit_code;
 }
 

@@ -427,6 +427,10 @@ int main(int argc, char **argv)
     make_manifest("sgd", &sgd);
     make_manifest("adam", &adam);
     make_runs(&adam);
+    write_text("generation", "open",
+               "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate open\n");
+    write_text("generation", "ended",
+               "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 12\nstate ended 195\n");
     make_checkpoint("whole", &sgd, 1);
     make_checkpoint("parts", &sgd, 2);
     make_checkpoint("adam", &adam, 2);

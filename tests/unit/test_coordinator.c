@@ -422,6 +422,28 @@ START_TEST(a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_decla
 }
 END_TEST
 
+START_TEST(nobody_speaks_for_a_member_with_another_key)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f);
+    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
+        if (kind == MESSAGE_STATUS)
+            continue;
+        struct packet thief = packet_of(&f, ROLE_WORKER, 0, kind);
+        thief.peer = 90;
+        thief.key[0] = 1;
+        check_refused(&f, thief, REFUSAL_KEY, "has another key");
+        thief = packet_of(&f, ROLE_PS, 0, kind);
+        thief.peer = 90;
+        thief.key[0] = 1;
+        check_refused(&f, thief, REFUSAL_KEY, "has another key");
+    }
+    ck_assert_ptr_null(told(&f, 11, MESSAGE_FINISHED));
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(members_are_answered_where_they_last_spoke_from)
 {
     struct fixture f;
@@ -957,6 +979,7 @@ static void add(TCase *t)
     tcase_add_test(t, arithmetic_may_differ_where_bits_are_not_promised);
     tcase_add_test(t, a_process_of_another_run_is_refused);
     tcase_add_test(t, a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared);
+    tcase_add_test(t, nobody_speaks_for_a_member_with_another_key);
     tcase_add_test(t, members_are_answered_where_they_last_spoke_from);
     tcase_add_test(t, a_job_that_nobody_declares_times_out);
     tcase_add_test(t, a_run_directory_that_does_not_open_times_out);

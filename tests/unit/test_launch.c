@@ -66,7 +66,7 @@ static void script(const struct scene *scene, const char *role, const char *body
             "echo $$ > %s/%s-$index.id\n",
             scene->folder, role, scene->folder, role, scene->folder, role);
     if (strcmp(role, "ps") == 0 && strncmp(body, "#", 1) != 0)
-        fprintf(file, "echo 127.0.0.1:700$index > $port_file.tmp\n"
+        fprintf(file, "[ -n \"$port_file\" ] && echo 127.0.0.1:700$index > $port_file.tmp &&\n"
                       "mv $port_file.tmp $port_file\n");
     fprintf(file, "%s", body);
     fclose(file);

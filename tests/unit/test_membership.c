@@ -47,6 +47,23 @@ START_TEST(a_place_belongs_to_the_first_who_takes_it)
 }
 END_TEST
 
+START_TEST(a_place_is_bound_to_the_key_that_came_for_it)
+{
+    struct membership m = opened();
+    struct packet first = join_of(ROLE_WORKER, 2, 5), other = join_of(ROLE_WORKER, 2, 5);
+    first.key[3] = 1;
+    other.key[3] = 2;
+    ck_assert(admit(&m, first) == REFUSAL_NONE);
+    ck_assert(admit(&m, other) == REFUSAL_KEY); /* Although it knows the incarnation. */
+    ck_assert(membership_has_key(&m.workers[2], &first));
+    ck_assert(!membership_has_key(&m.workers[2], &other));
+    other.message.index = 1;
+    ck_assert(admit(&m, other) == REFUSAL_NONE);
+    ck_assert(admit(&m, first) == REFUSAL_NONE);
+    membership_free(&m);
+}
+END_TEST
+
 START_TEST(only_servers_and_workers_that_the_job_has_are_admitted)
 {
     struct membership m = opened();
@@ -148,6 +165,7 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_test(t, a_place_belongs_to_the_first_who_takes_it);
+    tcase_add_test(t, a_place_is_bound_to_the_key_that_came_for_it);
     tcase_add_test(t, only_servers_and_workers_that_the_job_has_are_admitted);
     tcase_add_test(t, arithmetic_is_compared_within_a_role);
     tcase_add_test(t, who_is_missing_is_listed_and_when_nobody_is_it_is_gathered);

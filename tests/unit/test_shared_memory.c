@@ -306,11 +306,11 @@ END_TEST
 START_TEST(connecting_does_not_wait_for_a_listener_that_is_busy)
 {
     size_t before = open_descriptors();
-    int listener, connections[1000], count = 0;
+    int listener, connections[3000], count = 0;
     enum status status;
     ck_assert(rendezvous_listen(our_name(), &listener, NULL) == STATUS_OK);
     while ((status = rendezvous_connect(our_name(), &connections[count])) == STATUS_OK &&
-           count < 999)
+           count < 2999)
         count++;
     ck_assert(status == STATUS_AGAIN);
     ck_assert_int_gt(count, 0);
