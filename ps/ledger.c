@@ -1,20 +1,43 @@
 #include "ps/ledger.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOSS_UNIT 0x1p-24
+#define NO_STEP   UINT64_MAX
+
+static void clear_epochs(struct ledger_epochs *epochs)
+{
+    memset(epochs, 0, sizeof *epochs);
+    epochs->numbers[0] = epochs->numbers[1] = UINT64_MAX;
+}
+
+static void forget_open_steps(struct ledger *ledger)
+{
+    for (unsigned i = 0; i < LEDGER_OPEN_STEPS; i++) {
+        ledger->open[i].step = NO_STEP;
+        ledger->open[i].node_count = 0;
+    }
+}
 
 void ledger_init(struct ledger *ledger, const struct job *job, uint64_t first_step)
 {
     memset(ledger, 0, sizeof *ledger);
     ledger->job = job;
-    ledger->step = first_step;
+    ledger->first = ledger->step = first_step;
     batch_set_init(&ledger->batches, first_step);
+    forget_open_steps(ledger);
+    clear_epochs(&ledger->epochs);
+    for (unsigned i = 0; i < LEDGER_MARKS; i++)
+        ledger->marks[i].step = NO_STEP;
+}
+
+void ledger_free(struct ledger *ledger)
+{
     for (unsigned i = 0; i < LEDGER_OPEN_STEPS; i++)
-        ledger->open[i].step = UINT64_MAX;
-    for (unsigned i = 0; i < 2; i++)
-        ledger->epoch_numbers[i] = UINT64_MAX;
+        free(ledger->open[i].nodes);
+    memset(ledger, 0, sizeof *ledger);
 }
 
 static void tally_add(struct tally *to, const struct tally *from)
@@ -28,33 +51,91 @@ static void tally_add(struct tally *to, const struct tally *from)
 static void count_update(struct ledger *ledger, uint64_t step, const struct tally *tally)
 {
     uint64_t epoch = job_batch(ledger->job, step).epoch;
-    if (ledger->epoch_numbers[epoch % 2] != epoch) {
-        memset(&ledger->epochs[epoch % 2], 0, sizeof ledger->epochs[0]);
-        ledger->epoch_numbers[epoch % 2] = epoch;
+    struct ledger_epochs *epochs = &ledger->epochs;
+    if (epochs->numbers[epoch % 2] != epoch) {
+        memset(&epochs->tallies[epoch % 2], 0, sizeof epochs->tallies[0]);
+        epochs->numbers[epoch % 2] = epoch;
     }
-    tally_add(&ledger->epochs[epoch % 2], tally);
+    tally_add(&epochs->tallies[epoch % 2], tally);
     tally_add(&ledger->window, tally);
     ledger->updates++;
     if (step + 1 > ledger->step)
         ledger->step = step + 1;
+    for (unsigned i = 0; i < LEDGER_MARKS; i++) {
+        struct ledger_mark *mark = &ledger->marks[i];
+        if (mark->step == ledger->step && !mark->passed) {
+            mark->passed = true;
+            mark->epochs = *epochs;
+        }
+    }
+}
+
+static struct tally tally_of(const struct message_report *report, uint64_t updates)
+{
+    if (report->bad)
+        return (struct tally){.updates = updates};
+    return (struct tally){report->loss, report->correct, report->examples, updates};
 }
 
 static bool report_async(struct ledger *ledger, const struct message_report *report)
 {
-    struct tally tally = {report->loss, report->correct, report->examples, 1};
     if (!batch_set_can_add(&ledger->batches, report->step))
         return false;
     batch_set_add(&ledger->batches, report->step);
+    struct tally tally = tally_of(report, 1);
     count_update(ledger, report->step, &tally);
     return true;
 }
 
-static bool any_counted(const struct open_step *open, struct node node)
+/* --- sync: nodes of the open steps --------------------------------------------------------- */
+
+static bool is_here(const struct open_step *open, struct node node)
 {
-    for (uint32_t i = node.first_leaf; i < node.first_leaf + node.leaf_count; i++)
-        if (open->leaves[i / 64] >> (i % 64) & 1)
+    for (uint32_t i = 0; i < open->node_count; i++)
+        if (node_within(node, open->nodes[i].node))
             return true;
     return false;
+}
+
+static void drop_below(struct open_step *open, struct node node)
+{
+    for (uint32_t i = 0; i < open->node_count;) {
+        if (node_within(open->nodes[i].node, node))
+            open->nodes[i] = open->nodes[--open->node_count];
+        else
+            i++;
+    }
+}
+
+static bool reserve(struct open_step *open)
+{
+    if (open->node_count < open->node_capacity)
+        return true;
+    uint32_t capacity = open->node_capacity == 0 ? 16 : 2 * open->node_capacity;
+    struct ledger_node *nodes = realloc(open->nodes, capacity * sizeof *nodes);
+    if (nodes == NULL)
+        return false;
+    open->nodes = nodes;
+    open->node_capacity = capacity;
+    return true;
+}
+
+/* Add a node and join what can be joined; true when the root is complete. */
+static bool add_node(struct open_step *open, uint32_t leaf_count, struct ledger_node added)
+{
+    while (added.node.leaf_count < leaf_count) {
+        struct node sibling = tree_sibling(leaf_count, added.node);
+        uint32_t i = 0;
+        while (i < open->node_count && !node_equal(open->nodes[i].node, sibling))
+            i++;
+        if (i == open->node_count)
+            break;
+        tally_add(&added.tally, &open->nodes[i].tally);
+        open->nodes[i] = open->nodes[--open->node_count];
+        added.node = tree_parent(leaf_count, added.node);
+    }
+    open->nodes[open->node_count++] = added;
+    return added.node.leaf_count == leaf_count;
 }
 
 static bool report_sync(struct ledger *ledger, const struct message_report *report,
@@ -64,23 +145,18 @@ static bool report_sync(struct ledger *ledger, const struct message_report *repo
     if (report->step + LEDGER_OPEN_STEPS <= ledger->step || !tree_has(leaf_count, report->node))
         return false;
     if (open->step != report->step) {
-        if (open->step != UINT64_MAX && open->step > report->step)
+        if (open->step != NO_STEP && open->step > report->step)
             return false;
-        memset(open, 0, sizeof *open);
         open->step = report->step;
+        open->node_count = 0;
     }
-    if (any_counted(open, report->node))
+    if (is_here(open, report->node) || !reserve(open))
         return false;
-    for (uint32_t i = 0; i < report->node.leaf_count; i++) {
-        uint32_t leaf = report->node.first_leaf + i;
-        open->leaves[leaf / 64] |= (uint64_t)1 << (leaf % 64);
-    }
-    open->leaves_in += report->node.leaf_count;
-    struct tally tally = {report->loss, report->correct, report->examples, 0};
-    tally_add(&open->tally, &tally);
-    if (open->leaves_in == leaf_count) {
-        open->tally.updates = 1;
-        count_update(ledger, report->step, &open->tally);
+    drop_below(open, report->node);
+    if (add_node(open, leaf_count, (struct ledger_node){report->node, tally_of(report, 0)})) {
+        struct tally whole = open->nodes[0].tally;
+        whole.updates = 1;
+        count_update(ledger, report->step, &whole);
     }
     return true;
 }
@@ -96,6 +172,47 @@ bool ledger_report(struct ledger *ledger, const struct message_report *report)
                                           : report_async(ledger, report);
 }
 
+bool ledger_lacks(const struct ledger *ledger, struct node leaves)
+{
+    const struct open_step *open = &ledger->open[ledger->step % LEDGER_OPEN_STEPS];
+    for (uint32_t i = 0; i < leaves.leaf_count; i++)
+        if (open->step != ledger->step || !is_here(open, (struct node){leaves.first_leaf + i, 1}))
+            return true;
+    return false;
+}
+
+/* --- sync: going back ---------------------------------------------------------------------- */
+
+void ledger_mark(struct ledger *ledger, uint64_t step, uint64_t whole)
+{
+    unsigned place = ledger->marks[0].step == whole ? 1 : 0;
+    for (unsigned i = 0; i < LEDGER_MARKS; i++)
+        if (ledger->marks[i].step == step)
+            place = i;
+    if (ledger->marks[place].step != step)
+        ledger->marks[place] = (struct ledger_mark){.step = step};
+}
+
+void ledger_go_back(struct ledger *ledger, uint64_t step)
+{
+    clear_epochs(&ledger->epochs);
+    for (unsigned i = 0; i < LEDGER_MARKS; i++) {
+        struct ledger_mark *mark = &ledger->marks[i];
+        if (mark->step == step && mark->passed)
+            ledger->epochs = mark->epochs;
+        else
+            mark->step = NO_STEP;
+    }
+    forget_open_steps(ledger);
+    memset(&ledger->window, 0, sizeof ledger->window);
+    if (step < ledger->first) /* An older checkpoint, because the newest is damaged. */
+        ledger->first = step;
+    ledger->step = step;
+    ledger->updates = step - ledger->first;
+}
+
+/* --- looking ------------------------------------------------------------------------------- */
+
 struct tally ledger_take_window(struct ledger *ledger)
 {
     struct tally window = ledger->window;
@@ -105,10 +222,10 @@ struct tally ledger_take_window(struct ledger *ledger)
 
 struct tally ledger_last_epoch(const struct ledger *ledger)
 {
-    unsigned newest = ledger->epoch_numbers[1] != UINT64_MAX &&
-                      (ledger->epoch_numbers[0] == UINT64_MAX ||
-                       ledger->epoch_numbers[1] > ledger->epoch_numbers[0]);
-    return ledger->epochs[newest];
+    const uint64_t *numbers = ledger->epochs.numbers;
+    unsigned newest =
+        numbers[1] != UINT64_MAX && (numbers[0] == UINT64_MAX || numbers[1] > numbers[0]);
+    return ledger->epochs.tallies[newest];
 }
 
 double tally_loss(const struct tally *tally)

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MISSING_ROOM 48 /* More than one entry of the list takes. */
+#define MISSING_ROOM   48       /* More than one entry of the list takes. */
+#define SUITOR_GONE_US 1000000u /* A suitor asks much more often. */
 
 enum status membership_init(struct membership *membership, uint32_t server_count,
                             uint32_t worker_count)
 {
+    memset(membership, 0, sizeof *membership);
     membership->server_count = server_count;
-    membership->worker_count = worker_count;
+    membership->worker_count = membership->declared_count = worker_count;
     membership->servers = calloc(server_count, sizeof *membership->servers);
     membership->workers = calloc(worker_count, sizeof *membership->workers);
     if (membership->servers != NULL && membership->workers != NULL)
@@ -37,14 +39,20 @@ static struct member *places(const struct membership *membership, enum role role
     return role == ROLE_PS ? membership->servers : membership->workers;
 }
 
-struct member *membership_find(const struct membership *membership, const struct message *message)
+struct member *membership_place(const struct membership *membership, const struct message *message)
 {
     uint32_t count;
     struct member *members = places(membership, message->role, &count);
-    if (message->index >= count)
-        return NULL;
-    struct member *member = &members[message->index];
-    return member->present && member->incarnation == message->incarnation ? member : NULL;
+    return message->index < count ? &members[message->index] : NULL;
+}
+
+struct member *membership_find(const struct membership *membership, const struct message *message)
+{
+    struct member *member = membership_place(membership, message);
+    return member != NULL && member->present && member->incarnation == message->incarnation &&
+                   member->ticket == message->ticket
+               ? member
+               : NULL;
 }
 
 bool membership_has_key(const struct member *member, const struct packet *packet)
@@ -52,61 +60,162 @@ bool membership_has_key(const struct member *member, const struct packet *packet
     return key_equal(member->key, packet->key);
 }
 
-static bool same_arithmetic(const struct member *members, uint32_t count,
+/* --- joining ------------------------------------------------------------------------------- */
+
+static bool same_arithmetic(const struct member *members, uint32_t count, uint32_t index,
                             const struct message_join *join)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (members[i].present)
+        if (members[i].present && i != index)
             return memcmp(members[i].probe_digest, join->probe_digest, DIGEST_BYTES) == 0;
     return true;
 }
 
-enum refusal membership_admit(struct membership *membership, const struct packet *join, bool exact,
-                              uint64_t now_us, char *text)
+/* The most places there may be of this role: workers may be more than were declared. */
+static uint32_t places_max(const struct membership *membership, enum role role)
+{
+    if (role == ROLE_WORKER)
+        return JOB_WORKERS_MAX;
+    return role == ROLE_PS ? membership->server_count : 0;
+}
+
+/* Another process has the place. One suitor at a time is tried; others wait for their turn. */
+static enum admission judge_suitor(struct member *holder, const struct message *join,
+                                   uint64_t now_us, char *text)
+{
+    const char *role = role_name(join->role);
+    if (now_us - holder->heard_us >= SUSPECT_US && holder->peer != PEER_LOCAL)
+        return ADMISSION_REPLACE;
+    snprintf(text, MESSAGE_TEXT_MAX,
+             "%s/%u is held by another process (on %s); waiting to see whether it is alive", role,
+             join->index, holder->host);
+    if (holder->suitor != join->incarnation) {
+        if (holder->suitor != 0 && now_us - holder->suitor_last_us < SUITOR_GONE_US)
+            return ADMISSION_WAIT;
+        holder->suitor = join->incarnation;
+        holder->suitor_first_us = now_us;
+    }
+    holder->suitor_last_us = now_us;
+    if (holder->heard_us <= holder->suitor_first_us + ANSWERED_US && holder->peer != PEER_LOCAL)
+        return ADMISSION_WAIT;
+    holder->suitor = 0;
+    snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s), which is alive",
+             role, join->index, holder->host);
+    return ADMISSION_REFUSE;
+}
+
+enum admission membership_judge(struct membership *membership, const struct packet *join,
+                                bool exact, uint64_t now_us, enum refusal *refusal, char *text)
 {
     const struct message *message = &join->message;
     const char *role = role_name(message->role);
-    uint32_t count;
-    struct member *members = places(membership, message->role, &count);
-    if (message->index >= count) {
-        snprintf(text, MESSAGE_TEXT_MAX, "the job has %u %s tasks; there is no %s/%u", count, role,
+    uint32_t count, most = places_max(membership, message->role);
+    const struct member *members = places(membership, message->role, &count);
+    struct member *place = membership_place(membership, message);
+    *refusal = REFUSAL_MEMBER;
+    if (message->index >= most) {
+        snprintf(text, MESSAGE_TEXT_MAX, "the job has %u %s tasks; there is no %s/%u", most, role,
                  role, message->index);
-        return REFUSAL_MEMBER;
+        return ADMISSION_REFUSE;
     }
-    struct member *member = &members[message->index];
-    if (member->present && !membership_has_key(member, join)) {
+    if (message->role == ROLE_PS && message->index == 0 && join->peer != PEER_LOCAL) {
+        snprintf(text, MESSAGE_TEXT_MAX, "ps/0 is the process that you ask");
+        return ADMISSION_REFUSE;
+    }
+    if (place != NULL && place->present && !membership_has_key(place, join)) {
+        *refusal = REFUSAL_KEY;
         snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by a process with another key (on %s)",
-                 role, message->index, member->host);
-        return REFUSAL_KEY;
+                 role, message->index, place->host);
+        return ADMISSION_REFUSE;
     }
-    if (member->present && member->incarnation != message->incarnation) {
-        snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s)", role,
-                 message->index, member->host);
-        return REFUSAL_MEMBER;
-    }
-    if (exact && !member->present && !same_arithmetic(members, count, &message->join)) {
+    if (place != NULL && place->present && place->incarnation == message->incarnation &&
+        membership_has_key(place, join))
+        return ADMISSION_REPEAT;
+    if (exact && !same_arithmetic(members, count, message->index, &message->join)) {
+        *refusal = REFUSAL_PROBE;
         snprintf(text, MESSAGE_TEXT_MAX,
                  "arithmetic on %s (%s) does not give the same bits as the others'; servers "
                  "started with --allow-mixed let it join",
                  message->join.host, message->join.arithmetic);
-        return REFUSAL_PROBE;
+        return ADMISSION_REFUSE;
     }
-    member->present = true;
-    member->incarnation = message->incarnation;
-    member->peer = join->peer;
-    memcpy(member->key, join->key, KEY_BYTES);
-    member->heard_us = now_us;
-    snprintf(member->host, sizeof member->host, "%s", message->join.host);
-    memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
-    return REFUSAL_NONE;
+    if (place == NULL || !place->present)
+        return ADMISSION_FREE;
+    return judge_suitor(place, message, now_us, text);
 }
 
-bool membership_is_gathered(const struct membership *membership)
+static bool grow(struct membership *membership, uint32_t count)
+{
+    struct member *workers = realloc(membership->workers, count * sizeof *workers);
+    if (workers == NULL)
+        return false;
+    memset(workers + membership->worker_count, 0,
+           (count - membership->worker_count) * sizeof *workers);
+    membership->workers = workers;
+    membership->worker_count = count;
+    return true;
+}
+
+struct member *membership_take(struct membership *membership, const struct packet *join,
+                               uint64_t now_us)
+{
+    const struct message *message = &join->message;
+    if (message->role == ROLE_WORKER && message->index >= membership->worker_count &&
+        !grow(membership, message->index + 1))
+        return NULL;
+    struct member *member = membership_place(membership, message);
+    const struct member before = *member;
+    *member = (struct member){
+        .present = true,
+        .ever = true,
+        .incarnation = message->incarnation,
+        .ticket = ++membership->tickets,
+        .peer = join->peer,
+        .heard_us = now_us,
+        .moved_us = now_us,
+        .departed = before.departed,
+        .departure = before.departure,
+        .earlier = before.earlier,
+        .summary = before.summary,
+    };
+    verdict_counts_add(&member->earlier, &before.verdicts);
+    snprintf(member->host, sizeof member->host, "%s", message->join.host);
+    memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
+    memcpy(member->key, join->key, KEY_BYTES);
+    return member;
+}
+
+void membership_free_place(struct member *member, enum departure departure)
+{
+    member->present = member->done = member->missed = member->owes = false;
+    member->suitor = 0;
+    if (departure == DEPARTURE_NONE)
+        return;
+    member->departed = member->incarnation;
+    member->departure = departure;
+}
+
+/* --- looking at all ------------------------------------------------------------------------ */
+
+bool membership_is_served(const struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->server_count; i++)
-        if (!membership->servers[i].ready)
+        if (!membership->servers[i].ready || membership->servers[i].lost)
             return false;
+    return true;
+}
+
+uint32_t membership_workers(const struct membership *membership)
+{
+    uint32_t count = 0;
     for (uint32_t i = 0; i < membership->worker_count; i++)
+        count += membership->workers[i].present;
+    return count;
+}
+
+bool membership_is_complete(const struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->declared_count; i++)
         if (!membership->workers[i].present)
             return false;
     return true;
@@ -115,7 +224,7 @@ bool membership_is_gathered(const struct membership *membership)
 static bool have_left(const struct member *members, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (members[i].present && !members[i].bye)
+        if (members[i].present && !members[i].lost && !members[i].bye)
             return false;
     return true;
 }
@@ -126,43 +235,74 @@ bool membership_has_left(const struct membership *membership)
            have_left(membership->workers, membership->worker_count);
 }
 
-void membership_list_missing(const struct membership *membership, char *text, size_t size)
+const struct member *membership_awaited(const struct membership *membership, enum role *role,
+                                        uint32_t *index)
+{
+    *role = ROLE_PS;
+    for (*index = 0; *index < membership->server_count; (*index)++)
+        if (membership->servers[*index].lost)
+            return &membership->servers[*index];
+    *role = ROLE_WORKER;
+    for (*index = 0; *index < membership->worker_count; (*index)++)
+        if (membership->workers[*index].missed)
+            return &membership->workers[*index];
+    return NULL;
+}
+
+/* NULL for a member that is not missing. */
+static const char *why_missing(const struct member *member, bool server, bool wanted)
+{
+    if (server ? member->lost : member->missed)
+        return "lost";
+    if (server && !member->ready)
+        return member->present ? "loading" : "never seen";
+    if (server || member->present || !wanted)
+        return NULL;
+    return member->ever ? "lost" : "never seen";
+}
+
+void membership_list_missing(const struct membership *membership, bool start, char *text,
+                             size_t size)
 {
     size_t used = 0;
+    uint32_t servers = membership->server_count;
     text[0] = '\0';
-    for (uint32_t i = 0; i < membership->server_count && used + MISSING_ROOM < size; i++)
-        if (!membership->servers[i].ready)
-            used += (size_t)snprintf(text + used, size - used, "%sps/%u (%s)", used ? ", " : "", i,
-                                     membership->servers[i].present ? "loading" : "never seen");
-    for (uint32_t i = 0; i < membership->worker_count && used + MISSING_ROOM < size; i++)
-        if (!membership->workers[i].present)
-            used += (size_t)snprintf(text + used, size - used, "%sworker/%u (never seen)",
-                                     used ? ", " : "", i);
+    for (uint32_t i = 0; i < servers + membership->worker_count && used + MISSING_ROOM < size;
+         i++) {
+        bool server = i < servers;
+        uint32_t index = server ? i : i - servers;
+        const char *why =
+            why_missing(server ? &membership->servers[index] : &membership->workers[index], server,
+                        start && index < membership->declared_count);
+        if (why != NULL)
+            used += (size_t)snprintf(text + used, size - used, "%s%s/%u (%s)", used ? ", " : "",
+                                     server ? "ps" : "worker", index, why);
+    }
     if (used + MISSING_ROOM >= size)
         snprintf(text + used, size - used, ", ...");
 }
 
-static bool find_silent(struct member *members, uint32_t count, enum role role, double seconds,
-                        uint64_t now_us, char *text, size_t size)
+static struct member *find_silent(struct member *members, uint32_t count, double seconds,
+                                  uint64_t now_us, uint32_t *index)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct member *member = &members[i];
+    for (*index = 0; *index < count; (*index)++) {
+        struct member *member = &members[*index];
         double silent = (double)(now_us - member->heard_us) * 1e-6;
-        if (!member->present || member->bye || member->peer == PEER_LOCAL || silent <= seconds)
-            continue;
-        snprintf(text, size, "lost %s/%u (on %s): nothing heard for %.1f s", role_name(role), i,
-                 member->host, silent);
-        member->bye = true;
-        return true;
+        if (member->present && !member->bye && !member->lost && member->peer != PEER_LOCAL &&
+            silent > seconds)
+            return member;
     }
-    return false;
+    return NULL;
 }
 
-bool membership_has_silent(struct membership *membership, double seconds, uint64_t now_us,
-                           char *text, size_t size)
+struct member *membership_silent(struct membership *membership, double seconds, uint64_t now_us,
+                                 enum role *role, uint32_t *index)
 {
-    return find_silent(membership->workers, membership->worker_count, ROLE_WORKER, seconds, now_us,
-                       text, size) ||
-           find_silent(membership->servers, membership->server_count, ROLE_PS, seconds, now_us,
-                       text, size);
+    *role = ROLE_WORKER;
+    struct member *member =
+        find_silent(membership->workers, membership->worker_count, seconds, now_us, index);
+    if (member != NULL)
+        return member;
+    *role = ROLE_PS;
+    return find_silent(membership->servers, membership->server_count, seconds, now_us, index);
 }

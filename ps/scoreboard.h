@@ -2,7 +2,9 @@
  *
  * Each worker scores its own share of the test set on the parameters it holds: in sync mode those
  * are the epoch's last version for everybody; in async mode each worker's are as uncoordinated as
- * any read. Sums are integers. A share is counted once, however often it comes.
+ * any read. Which share is whose follows from the assignment; when that changes before an epoch is
+ * complete its score starts anew, so that no example counts twice. Sums are integers. A share is
+ * counted once, however often it comes.
  *
  * Threads: the coordinator's. */
 
@@ -16,19 +18,29 @@
 #include "ps/ledger.h"
 
 struct scoring {
-    uint64_t epoch, step;
+    uint64_t epoch, step; /* From 1; 0 for none. */
+    uint32_t assignment;
     struct tally tally;
     uint64_t took_sum_us, took_max_us;
+    uint32_t share_count;
+    bool complete;                           /* As many examples as the test set has. */
     uint64_t reported[JOB_WORKERS_MAX / 64]; /* Bits: workers. */
 };
 
 struct scoreboard {
+    uint64_t test_examples;
+    uint64_t scored;          /* The latest epoch whose score is complete. */
     struct scoring epochs[2]; /* By epoch % 2: async workers may be one apart. */
 };
 
-/* Count a worker's share. NULL when it is a repeat, else its epoch; that is complete when its tally
- * has as many examples as the test set. */
+/* `scored` epochs have been scored in earlier sessions. */
+void scoreboard_init(struct scoreboard *scoreboard, uint64_t test_examples, uint64_t scored);
+
+/* Count a worker's share. NULL when it is a repeat or comes too late, else its epoch. */
 const struct scoring *scoreboard_add(struct scoreboard *scoreboard, uint32_t worker,
                                      const struct message_evaluation *share);
+
+/* Forget all epochs after this one. */
+void scoreboard_go_back(struct scoreboard *scoreboard, uint64_t epoch);
 
 #endif

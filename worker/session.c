@@ -395,6 +395,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
     s->rejoined = false;
     s->waiting_us = now_us;
     s->waiting[0] = '\0';
+    s->pinged_us = 0; /* Server 0 is to see at once that it is followed. */
     if (light)
         return;
     lease_book_forget(&s->leases);
@@ -469,13 +470,23 @@ static void handle_work(struct session *s, const struct message *message, uint64
     go_on(s, now_us, outbox);
 }
 
-static int refusal_exit_code(const struct session *s, enum refusal reason)
+static double seconds_since(uint64_t then_us, uint64_t now_us)
 {
+    return now_us > then_us ? (double)(now_us - then_us) * 1e-6 : 0;
+}
+
+static int refusal_exit_code(const struct session *s, enum refusal reason, uint64_t now_us)
+{
+    /* Whoever was dropped while it got nowhere was dropped because of that. */
+    bool stuck =
+        s->trainer == BUSY && seconds_since(s->busy_us, now_us) > s->options.progress_timeout / 2;
     switch (reason) {
     case REFUSAL_RUN:
         return EXIT_CLUSTER_LOST;
-    case REFUSAL_MEMBER: /* Never admitted, or replaced by another process. */
-        return s->sender.run_id == 0 ? EXIT_MISMATCH : EXIT_CLUSTER_LOST;
+    case REFUSAL_MEMBER: /* Never admitted; stuck; or replaced by another process. */
+        return s->sender.run_id == 0 ? EXIT_MISMATCH
+               : stuck               ? EXIT_TRAINING_FAILED
+                                     : EXIT_CLUSTER_LOST;
     case REFUSAL_MALFORMED:
         return EXIT_TRAINING_FAILED;
     case REFUSAL_KEY:
@@ -490,7 +501,7 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
 {
     enum refusal reason = message->refused.reason;
     const char *text = message->refused.text;
-    int exit_code = refusal_exit_code(s, reason);
+    int exit_code = refusal_exit_code(s, reason, now_us);
     if (server == 0 && reason == REFUSAL_REJOIN)
         join_again(s, message, now_us, outbox);
     else if (server == 0) /* It knows why it refused; what another refused it cannot know. */
@@ -746,11 +757,6 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
-
-static double seconds_since(uint64_t then_us, uint64_t now_us)
-{
-    return now_us > then_us ? (double)(now_us - then_us) * 1e-6 : 0;
-}
 
 /* Server 0 gives up first, and tells why; this is for when there is no server 0. */
 static void check_start(struct session *s, uint64_t now_us, struct outbox *outbox)

@@ -926,14 +926,40 @@ START_TEST(a_new_generation_loads_everything_again_in_sync)
         router_stamp(f.router, &stamped);
         ck_assert_uint_eq(stamped.generation, f.generation);
         ck_assert_uint_eq(stamped.ticket, 3 + f.generation);
+        for (uint32_t i = 0; i < 2 && f.generation == 2; i++)
+            loaded(&f, i - 1); /* One owner and the keeper. */
     }
     f.generation = 3;
     post_clear(&f.post);
-    all_loaded(&f);
+    for (uint32_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 0);
+        loaded(&f, i - 1);
+    }
     struct packet *ready = post_find(&f.post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert_uint_eq(ready->message.generation, 3);
     ck_assert_uint_eq(rejected(&f), 0); /* And the cut of before is no hindrance. */
     close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
+{
+    const uint32_t order[] = {0, 1, UINT32_MAX, 0, 1}; /* Owners and the keeper, from any. */
+    for (int first = 0; first < 3; first++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        send_pages(&f, UINT32_MAX);
+        for (f.generation = 0; f.generation < 2; f.generation++) {
+            send_welcome(&f, false);
+            for (int i = 0; i < 2; i++) /* Of the one before another one was missing. */
+                loaded(&f, order[first + i + (f.generation == 0)]);
+        }
+        f.generation = 1;
+        ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 0);
+        loaded(&f, order[first + 2]);
+        ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 1);
+        close_fixture(&f);
+    }
 }
 END_TEST
 
@@ -1276,6 +1302,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_repeated_cut_is_answered_with_what_was_said);
     tcase_add_test(t, a_final_cut_that_is_not_written_is_begun_anew);
     tcase_add_test(t, a_new_generation_loads_everything_again_in_sync);
+    tcase_add_test(t, what_one_generation_has_loaded_is_not_what_the_next_one_needs);
     tcase_add_test(t, a_new_generation_keeps_what_an_async_server_has);
     tcase_add_test(t, an_old_or_repeated_welcome_changes_nothing);
     tcase_add_test(t, what_was_under_way_inside_when_the_generation_changed_is_dropped);

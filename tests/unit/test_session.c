@@ -994,6 +994,17 @@ START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_dea
 }
 END_TEST
 
+START_TEST(who_is_dropped_because_it_is_stuck_has_failed)
+{
+    struct fixture f;
+    go_to(&f, COMPUTES);
+    tick_heard(&f, 200);
+    refuse(&f, 0, REFUSAL_MEMBER, "dropped as stuck");
+    check_over(&f, EXIT_TRAINING_FAILED, "dropped as stuck");
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(no_work_for_ever_has_a_deadline)
 {
     struct fixture f;
@@ -1834,6 +1845,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_server_0_that_comes_back_is_told_of_and_all_is_well);
     tcase_add_test(t, whoever_was_stopped_blames_nobody);
     tcase_add_test(t, at_a_barrier_it_waits_longer);
+    tcase_add_test(t, who_is_dropped_because_it_is_stuck_has_failed);
     tcase_add_test(t, no_work_for_ever_has_a_deadline);
     tcase_add_test(t, an_answer_that_does_not_come_ends_it_naming_the_server);
     tcase_add_test(t, a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines);

@@ -1,0 +1,1685 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/players.h"
+#include "tests/lib/suite.h"
+
+enum { RUN = PLAYERS_RUN, SECOND = PLAYERS_SECOND };
+
+/* --- what is checked again and again ------------------------------------------------------- */
+
+static void check_refused(struct players *p, uint64_t peer, enum refusal reason)
+{
+    const struct message *refused = players_told(p, peer, MESSAGE_REFUSED);
+    ck_assert_ptr_nonnull(refused);
+    ck_assert_msg(refused->refused.reason == reason, "%s", refused->refused.text);
+}
+
+static void check_start(struct players *p, uint32_t worker, uint32_t assignment, uint32_t members,
+                        uint32_t position)
+{
+    const struct message *start = players_told(p, 10 + worker, MESSAGE_START);
+    ck_assert_ptr_nonnull(start);
+    ck_assert_uint_eq(start->start.assignment, assignment);
+    ck_assert_uint_eq(start->start.members, members);
+    ck_assert_uint_eq(start->start.position, position);
+}
+
+static void check_finished(struct players *p, uint64_t peer, uint32_t code, const char *reason)
+{
+    const struct message *finished = players_told(p, peer, MESSAGE_FINISHED);
+    ck_assert_ptr_nonnull(finished);
+    ck_assert_uint_eq(finished->stop.exit_code, code);
+    ck_assert_msg(strstr(finished->stop.reason, reason) != NULL, "%s", finished->stop.reason);
+}
+
+static struct run_summary summary_of(struct players *p)
+{
+    struct run_summary summary;
+    const struct packet *packet = post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY);
+    ck_assert_ptr_nonnull(packet);
+    memcpy(&summary, packet->payload->data, sizeof summary);
+    return summary;
+}
+
+/* A server that has come back without its chunks is let in; the generation is asked for. */
+static void come_back(struct players *p, uint32_t server, uint64_t generation)
+{
+    players_restart(p, ROLE_PS, server);
+    players_wait(p, 0.7);
+    players_give(p, players_join_packet(p, ROLE_PS, server));
+    const struct packet *asked = post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK);
+    ck_assert_ptr_nonnull(asked);
+    ck_assert_uint_eq(asked->message.generation, generation);
+    post_clear(&p->post);
+}
+
+/* The keeper has found a checkpoint; all servers hear of it and are ready. */
+static void go_back(struct players *p, uint64_t generation, bool restore, uint64_t step)
+{
+    players_opened(p, generation, restore, step);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct message *welcome = players_told(p, players_peer(ROLE_PS, i), MESSAGE_WELCOME);
+        ck_assert_ptr_nonnull(welcome);
+        ck_assert_uint_eq(welcome->generation, generation);
+        ck_assert(welcome->welcome.restore == restore);
+        p->servers[i].alive = p->servers[i].ready = true;
+    }
+    players_follow(p);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
+        struct packet ready = players_packet(p, ROLE_PS, i, MESSAGE_READY);
+        ready.message.ready.reached = p->servers[i].reached;
+        players_give(p, ready);
+    }
+}
+
+/* Server 1 is killed in training and comes back. */
+static void lose_and_regain(struct players *p, uint64_t generation, bool restore, uint64_t step)
+{
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 1);
+    come_back(p, 1, generation);
+    go_back(p, generation, restore, step);
+}
+
+static void report_step(struct players *p, uint32_t worker, uint64_t step)
+{
+    players_report(p, worker, step, tree_root(job_batch(&p->job, step).leaves));
+}
+
+static void take_cut(struct players *p, uint64_t step)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct packet taken = players_packet(p, ROLE_PS, i, MESSAGE_CUT_TAKEN);
+        taken.message.cut_taken = (struct message_cut_taken){.step = step, .taken = true};
+        players_give(p, taken);
+    }
+}
+
+static void write_parts(struct players *p, uint64_t step)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct message part = {.kind = MESSAGE_PART_WRITTEN,
+                               .generation = p->servers[i].generation};
+        part.part_written.step = step;
+        part.part_written.written = true;
+        part.part_written.server = i;
+        players_keeper(p, part);
+    }
+}
+
+static void manifest_written(struct players *p, uint64_t step)
+{
+    struct message written = {.kind = MESSAGE_MANIFEST_WRITTEN,
+                              .generation = p->servers[0].generation};
+    ck_assert_ptr_nonnull(post_find(&p->post, TO_KEEPER, MESSAGE_MANIFEST));
+    written.run_opened.restore_step = step;
+    players_keeper(p, written);
+}
+
+static void checkpoint(struct players *p, uint64_t step)
+{
+    take_cut(p, step);
+    write_parts(p, step);
+    manifest_written(p, step);
+}
+
+static uint64_t batches_given(struct players *p, uint32_t worker, uint64_t batches[16])
+{
+    uint64_t count = 0;
+    post_find(&p->post, TO_PEER, MESSAGE_WORK);
+    for (size_t i = 0; i < p->post.taken_count; i++) {
+        const struct packet *packet = &p->post.taken[i].packet;
+        if (packet->message.kind == MESSAGE_WORK && packet->peer == 10 + worker &&
+            !packet->message.work.enough && !packet->message.work.none && count < 16)
+            batches[count++] = packet->message.work.batch;
+    }
+    return count;
+}
+
+/* --- identity ------------------------------------------------------------------------------ */
+
+START_TEST(run_and_generation_are_what_the_run_directory_says)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.run_id = 5; /* A proposal. */
+    players_create(&p);
+    players_join(&p, ROLE_WORKER, 0);
+    players_declare(&p, 0, &p.job);
+    ck_assert_uint_eq(post_find(&p.post, TO_KEEPER, MESSAGE_OPEN_RUN)->message.run_id, 5);
+    players_opened(&p, 3, true, 2);
+    players_join(&p, ROLE_PS, 1);
+    const struct message *welcome = players_told(&p, 21, MESSAGE_WELCOME);
+    ck_assert_uint_eq(welcome->run_id, RUN);
+    ck_assert_uint_eq(welcome->generation, 3);
+    ck_assert_uint_eq(welcome->welcome.restore_step, 2);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(the_keeper_is_told_which_run_the_declaring_worker_was_in)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    struct packet join = players_join_packet(&p, ROLE_WORKER, 0);
+    join.message.run_id = 1234;
+    players_give(&p, join);
+    players_declare(&p, 0, &p.job);
+    const struct packet *open = post_find(&p.post, TO_KEEPER, MESSAGE_OPEN_RUN);
+    ck_assert_uint_eq(open->message.open_run.known_run_id, 1234);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_run_that_had_ended_ends_again)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_join(&p, ROLE_WORKER, 0);
+    players_declare(&p, 0, &p.job);
+    struct message opened = {.kind = MESSAGE_RUN_OPENED};
+    opened.run_opened.run_id = RUN;
+    opened.run_opened.ended = true;
+    opened.run_opened.exit_code = EXIT_TERMINATED;
+    players_keeper(&p, opened);
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_PING);
+    check_finished(&p, 11, EXIT_TERMINATED, "");
+    struct packet other = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    other.message.run_id = RUN + 1;
+    players_give(&p, other);
+    check_refused(&p, 10, REFUSAL_RUN);
+    players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
+    players_wait(&p, 3);
+    ck_assert(coordinator_is_over(p.coordinator));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_join_repeated_is_one_admission_and_another_process_s_is_another)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_gather(&p);
+    players_join(&p, ROLE_WORKER, 0);
+    uint64_t ticket = p.workers[0].ticket;
+    ck_assert_uint_gt(ticket, 0);
+    for (int i = 0; i < 5; i++) {
+        players_join(&p, ROLE_WORKER, 0);
+        ck_assert_uint_eq(p.workers[0].ticket, ticket);
+    }
+    players_join(&p, ROLE_PS, 0);
+    ck_assert_uint_gt(p.servers[0].ticket, ticket);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(whoever_is_no_member_is_told_to_join_but_of_another_run_to_go)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    struct packet old = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    old.message.run_id = RUN + 1;
+    players_give(&p, old); /* Which run this will be is not known yet. */
+    check_refused(&p, 10, REFUSAL_REJOIN);
+    post_clear(&p.post);
+    players_start(&p);
+    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
+        if (kind == MESSAGE_STATUS || kind == MESSAGE_BYE || kind == MESSAGE_REPORT ||
+            kind == MESSAGE_LEAVE)
+            continue;
+        struct packet other = players_packet(&p, ROLE_WORKER, 0, kind);
+        other.message.run_id = RUN + 1;
+        players_give(&p, other);
+        check_refused(&p, 10, REFUSAL_RUN);
+        other = players_packet(&p, ROLE_WORKER, 0, kind);
+        other.message.incarnation++;
+        players_give(&p, other);
+        check_refused(&p, 10, REFUSAL_REJOIN);
+        post_clear(&p.post);
+    }
+    struct packet join = players_join_packet(&p, ROLE_WORKER, 0);
+    join.message.run_id = RUN + 1;
+    players_give(&p, join);
+    check_refused(&p, 10, REFUSAL_RUN);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(members_are_answered_where_they_last_spoke_from_but_reports_come_from_elsewhere)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    struct packet ping = players_packet(&p, ROLE_WORKER, 1, MESSAGE_PING);
+    ping.peer = 90; /* Its connection was made anew. */
+    players_give(&p, ping);
+    ck_assert_ptr_nonnull(players_told(&p, 90, MESSAGE_PONG));
+    struct packet report = players_packet(&p, ROLE_WORKER, 1, MESSAGE_REPORT);
+    report.peer = 91;
+    report.message.report.node = (struct node){2, 2};
+    players_give(&p, report);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
+    check_finished(&p, 90, EXIT_TRAINING_FAILED, "worker/0: no");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(messages_of_a_dropped_ticket_change_nothing)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    struct packet done = players_packet(&p, ROLE_WORKER, 1, MESSAGE_DONE);
+    done.message.done.step = 6;
+    players_join(&p, ROLE_WORKER, 1); /* The same process, admitted anew. */
+    players_pass(&p, 1);
+    players_done(&p, 0, 6);
+    players_give(&p, done); /* Late, of the admission before. */
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_done(&p, 1, 6);
+    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_CUT));
+    players_close(&p);
+}
+END_TEST
+
+/* --- two processes, one place -------------------------------------------------------------- */
+
+START_TEST(a_restarted_worker_is_back_in_little_more_than_a_second)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_restart(&p, ROLE_WORKER, 1);
+    post_clear(&p.post);
+    for (int i = 0; i < 11; i++) {
+        players_join(&p, ROLE_WORKER, 1);
+        ck_assert_ptr_nonnull(strstr(players_told(&p, 11, MESSAGE_WAITING)->waiting.text,
+                                     "worker/1 is held by another process (on host1)"));
+        ck_assert_ptr_null(players_told(&p, 11, MESSAGE_WELCOME));
+        players_wait(&p, 0.1);
+    }
+    players_wait(&p, 0.1);
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
+    players_wait(&p, 0);
+    check_start(&p, 0, 2, 2, 0); /* One for both: lost and back. */
+    check_start(&p, 1, 2, 2, 1);
+    ck_assert_ptr_nonnull(strstr(players_event(&p, "lost"), "\"why\": \"replaced\""));
+    ck_assert_ptr_nonnull(players_event(&p, "joined"));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
+{
+    for (int server = 0; server < 2; server++) {
+        struct players p;
+        enum role role = server ? ROLE_PS : ROLE_WORKER;
+        players_open(&p, MODE_SYNC);
+        players_start(&p);
+        struct packet second = players_join_packet(&p, role, 1);
+        second.message.incarnation = 999;
+        second.peer = 60;
+        players_give(&p, second);
+        ck_assert_ptr_nonnull(players_told(&p, 60, MESSAGE_WAITING));
+        players_pass(&p, 0.5); /* May have been on its way before. */
+        players_give(&p, second);
+        ck_assert_ptr_null(players_told(&p, 60, MESSAGE_REFUSED));
+        players_pass(&p, 0.5);
+        players_give(&p, second);
+        check_refused(&p, 60, REFUSAL_MEMBER);
+        ck_assert_ptr_null(players_told(&p, 60, MESSAGE_WELCOME));
+        players_say(&p, role, 1, MESSAGE_PING); /* The first one stays. */
+        ck_assert_ptr_nonnull(players_told(&p, players_peer(role, 1), MESSAGE_PONG));
+        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(two_that_want_one_place_in_turns_are_both_told_in_time)
+{
+    struct players p;
+    bool refused[2] = {false, false};
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    for (int i = 0; i < 40; i++) {
+        players_pass(&p, 0.1);
+        for (unsigned k = 0; k < 2; k++) {
+            struct packet suitor = players_join_packet(&p, ROLE_WORKER, 1);
+            suitor.message.incarnation = 900 + k;
+            suitor.peer = 60 + k;
+            if (refused[k])
+                continue;
+            players_give(&p, suitor);
+            ck_assert_ptr_null(players_told(&p, 60 + k, MESSAGE_WELCOME));
+            refused[k] = players_told(&p, 60 + k, MESSAGE_REFUSED) != NULL;
+        }
+    }
+    ck_assert(refused[0] && refused[1]);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_zombie_joins_again_unless_its_successor_lives)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    struct packet zombie = players_packet(&p, ROLE_WORKER, 1, MESSAGE_PING);
+    struct packet zombie_join = players_join_packet(&p, ROLE_WORKER, 1);
+    zombie_join.message.run_id = RUN;
+    players_give(&p, zombie);
+    check_refused(&p, 11, REFUSAL_REJOIN);
+    players_restart(&p, ROLE_WORKER, 1); /* But somebody was faster. */
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
+    zombie_join.peer = zombie.peer = 61;
+    players_give(&p, zombie_join);
+    players_pass(&p, 1);
+    players_give(&p, zombie_join);
+    check_refused(&p, 61, REFUSAL_MEMBER);
+    post_clear(&p.post);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    players_give(&p, zombie_join); /* Its successor is gone, too. */
+    ck_assert_uint_gt(players_told(&p, 61, MESSAGE_WELCOME)->welcome.ticket, p.workers[1].ticket);
+    players_close(&p);
+}
+END_TEST
+
+/* --- losing workers ------------------------------------------------------------------------ */
+
+START_TEST(the_work_of_a_lost_worker_is_dealt_to_the_others)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 5);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
+    players_pass(&p, 0.5);
+    check_start(&p, 1, 2, 1, 0);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+    ck_assert_str_eq(players_event(&p, "lost"),
+                     "\"role\": \"worker\", \"index\": 0, \"why\": \"silent\"");
+    ck_assert_str_eq(players_event(&p, "assignment"), "\"number\": 2, \"members\": 1");
+    ck_assert_ptr_nonnull(post_log(&p.post, "lost worker/0 (on host0): nothing heard for 5.5 s"));
+    players_restart(&p, ROLE_WORKER, 0);
+    players_join(&p, ROLE_WORKER, 0); /* The place is free. */
+    players_wait(&p, 0);
+    check_start(&p, 0, 3, 2, 0);
+    check_start(&p, 1, 3, 2, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(start_is_repeated_until_it_is_heard)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    p.workers[1].assignment = 0; /* It was lost. */
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_PING);
+    check_start(&p, 1, 1, 2, 1);
+    struct packet ping = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    ping.message.ping.assignment = 1;
+    players_give(&p, ping);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(when_nobody_is_left_somebody_is_waited_for_but_not_for_ever)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 20);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_FINISHED));
+    ck_assert_ptr_nonnull(post_log(&p.post, "for any worker"));
+    players_restart(&p, ROLE_WORKER, 1);
+    players_join(&p, ROLE_WORKER, 1);
+    players_wait(&p, 0);
+    check_start(&p, 1, 3, 1, 0);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 20);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_FINISHED));
+    players_pass(&p, 6);
+    check_finished(&p, 21, EXIT_CLUSTER_LOST, "no worker is left");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.on_worker_loss = LOSS_WAIT;
+    players_create(&p);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 12);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
+    ck_assert_ptr_nonnull(post_log(&p.post, "for worker/0 (lost)"));
+    ck_assert_ptr_nonnull(
+        strstr(players_told(&p, 11, MESSAGE_PONG)->waiting.text, "for worker/0 (lost)"));
+    players_done(&p, 1, 6); /* It is through; but the other was not. */
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_join(&p, ROLE_WORKER, 2); /* Whoever joins gets a share, but not of those missed. */
+    players_wait(&p, 0);
+    check_start(&p, 1, 2, 3, 1);
+    check_start(&p, 2, 2, 3, 2);
+    players_restart(&p, ROLE_WORKER, 0);
+    players_join(&p, ROLE_WORKER, 0);
+    players_wait(&p, 0);
+    check_start(&p, 0, 3, 3, 0);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 25.5);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_FINISHED));
+    players_pass(&p, 1);
+    check_finished(&p, 21, EXIT_CLUSTER_LOST, "lost worker/0 (on host0): not back within 20 s");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(told_to_fail_it_ends_with_the_first_loss)
+{
+    for (int restarted = 0; restarted < 2; restarted++) {
+        struct players p;
+        players_prepare(&p, MODE_SYNC);
+        p.options.on_worker_loss = LOSS_FAIL;
+        players_create(&p);
+        players_start(&p);
+        players_kill(&p, ROLE_WORKER, 0);
+        if (restarted) {
+            players_pass(&p, 1.5);
+            players_restart(&p, ROLE_WORKER, 0);
+            players_join(&p, ROLE_WORKER, 0);
+            check_finished(&p, 10, EXIT_CLUSTER_LOST, "lost worker/0");
+        } else {
+            players_pass(&p, 5.5);
+        }
+        check_finished(&p, 11, EXIT_CLUSTER_LOST, "lost worker/0 (on host0)");
+        ck_assert_uint_eq(summary_of(&p).faults.workers_lost, 1);
+        ck_assert_uint_eq(summary_of(&p).exit_code, EXIT_CLUSTER_LOST);
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_worker_lost_before_the_start_is_waited_for)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_gather(&p);
+    players_join(&p, ROLE_WORKER, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        players_join(&p, ROLE_PS, i);
+        p.servers[i].ready = true;
+        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+    }
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 6);
+    ck_assert_ptr_nonnull(post_log(&p.post, "lost worker/0"));
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
+    players_pass(&p, 1);
+    ck_assert_ptr_nonnull(
+        strstr(players_told(&p, 11, MESSAGE_PONG)->waiting.text, "for worker/0 (lost)"));
+    players_restart(&p, ROLE_WORKER, 0);
+    players_join(&p, ROLE_WORKER, 0);
+    check_start(&p, 1, 1, 2, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(workers_beyond_those_declared_may_join_while_the_job_runs)
+{
+    struct players p;
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_join(&p, ROLE_WORKER, 5);
+    players_wait(&p, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        check_start(&p, i, 2, 3, i);
+    check_start(&p, 5, 2, 3, 2);
+    players_follow(&p);
+    post_clear(&p.post);
+    players_lease(&p, 5, false, 0);
+    ck_assert(!players_told(&p, 15, MESSAGE_WORK)->work.none);
+    struct packet last = players_join_packet(&p, ROLE_WORKER, 7);
+    last.message.index = JOB_WORKERS_MAX - 1;
+    last.peer = 80;
+    players_give(&p, last);
+    ck_assert_ptr_nonnull(players_told(&p, 80, MESSAGE_WELCOME));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(the_first_start_waits_for_those_declared_and_no_others)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_gather(&p);
+    for (uint32_t i = 0; i < 2; i++) {
+        players_join(&p, ROLE_PS, i);
+        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+    }
+    players_join(&p, ROLE_WORKER, 1);
+    players_join(&p, ROLE_WORKER, 4);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
+    players_join(&p, ROLE_WORKER, 0);
+    check_start(&p, 4, 1, 3, 2);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_worker_that_leaves_is_missed_by_nobody)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.on_worker_loss = LOSS_FAIL; /* Leaving is no loss. */
+    players_create(&p);
+    players_start(&p);
+    players_say(&p, ROLE_WORKER, 0, MESSAGE_LEAVE);
+    check_finished(&p, 10, EXIT_DONE, "left the job");
+    players_wait(&p, 0);
+    check_start(&p, 1, 2, 1, 0);
+    ck_assert_ptr_nonnull(players_event(&p, "left"));
+    ck_assert_ptr_null(players_event(&p, "lost"));
+    post_clear(&p.post);
+    players_say(&p, ROLE_WORKER, 0, MESSAGE_LEAVE); /* Repeated, because the answer was lost. */
+    check_finished(&p, 10, EXIT_DONE, "left the job");
+    post_clear(&p.post);
+    players_say(&p, ROLE_WORKER, 0, MESSAGE_PING); /* What was still under way. */
+    check_finished(&p, 10, EXIT_DONE, "left the job");
+    players_join(&p, ROLE_WORKER, 0);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_WELCOME));
+    players_restart(&p, ROLE_WORKER, 0); /* Another one may come. */
+    players_join(&p, ROLE_WORKER, 0);
+    ck_assert_ptr_nonnull(players_told(&p, 10, MESSAGE_WELCOME));
+    players_close(&p);
+}
+END_TEST
+
+/* --- slow and stuck ------------------------------------------------------------------------ */
+
+START_TEST(a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    p.workers[1].computing = true;
+    players_report(&p, 0, 0, (struct node){0, 2});
+    players_pass(&p, 10);
+    ck_assert_ptr_null(post_log(&p.post, "waits for"));
+    players_pass(&p, 2);
+    ck_assert_ptr_nonnull(
+        post_log(&p.post, "step 0 waits for worker/1 on host1: alive, computing for 10 s"));
+    ck_assert_ptr_null(post_log(&p.post, "waits for worker/0"));
+    players_pass(&p, 7);
+    ck_assert_ptr_null(post_log(&p.post, "waits for"));
+    players_pass(&p, 2);
+    ck_assert_ptr_nonnull(post_log(&p.post, "for 20 s"));
+    players_pass(&p, 40);
+    players_pass(&p, 38);
+    ck_assert_ptr_null(post_log(&p.post, "stuck"));
+    players_pass(&p, 3);
+    ck_assert_ptr_nonnull(post_log(
+        &p.post, "worker/1 is stuck (on host1): alive, but no progress at step 0 for 100 s"));
+    check_start(&p, 0, 2, 1, 0);
+    check_refused(&p, 11, REFUSAL_MEMBER);
+    ck_assert_str_eq(players_told(&p, 11, MESSAGE_REFUSED)->refused.text, "dropped as stuck");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(whoever_makes_progress_or_owes_nothing_is_not_stuck)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    for (uint64_t step = 0; step < 3; step++) {
+        players_pass(&p, 60);
+        report_step(&p, 0, step);
+        players_pass(&p, 30);
+        p.workers[0].computing = !p.workers[0].computing;
+        p.workers[1].step++;
+        ck_assert_ptr_null(post_log(&p.post, "stuck"));
+    }
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(nobody_is_stuck_who_waits_for_a_server)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.recovery_timeout = 1000;
+    players_create(&p);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    for (int i = 0; i < 6; i++) {
+        players_pass(&p, 50);
+        ck_assert_ptr_null(post_log(&p.post, "stuck"));
+    }
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(who_never_says_that_it_is_done_is_stuck)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        struct players p;
+        players_open(&p, mode ? MODE_SYNC : MODE_ASYNC);
+        players_start(&p);
+        players_lease(&p, 0, false, 0);
+        for (uint64_t step = 0; step < 6; step++) {
+            report_step(&p, 0, step);
+            players_lease(&p, 0, true, step);
+        }
+        players_done(&p, 0, 6);
+        players_pass(&p, 99);
+        ck_assert_ptr_null(post_log(&p.post, "stuck"));
+        players_pass(&p, 2);
+        ck_assert_ptr_nonnull(post_log(&p.post, "worker/1 is stuck"));
+        players_pass(&p, 1);
+        players_done(&p, 0, 6); /* It was told of another assignment. */
+        ck_assert(players_told(&p, 21, MESSAGE_CUT)->cut.final);
+        players_close(&p);
+    }
+}
+END_TEST
+
+/* --- losing servers ------------------------------------------------------------------------ */
+
+START_TEST(a_server_that_was_only_away_has_lost_nothing)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 10);
+    ck_assert_ptr_nonnull(post_log(&p.post, "lost ps/1 (on host1): nothing heard for 5.5 s"));
+    ck_assert_ptr_nonnull(
+        strstr(players_told(&p, 10, MESSAGE_PONG)->waiting.text, "for ps/1 (lost)"));
+    p.servers[1].alive = true;
+    players_pass(&p, 1);
+    ck_assert_ptr_nonnull(post_log(&p.post, "ps/1 is back"));
+    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
+    ck_assert_str_eq(players_told(&p, 10, MESSAGE_PONG)->waiting.text, "");
+    players_pass(&p, 20);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_server_that_does_not_come_back_ends_the_job)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 25.5);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+    players_pass(&p, 1);
+    check_finished(&p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): not back within 20 s");
+    ck_assert_uint_eq(summary_of(&p).faults.servers_lost, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_restarted_server_raises_the_generation_and_all_start_again)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    for (uint64_t step = 0; step < 3; step++)
+        report_step(&p, 0, step);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 1);
+    come_back(&p, 1, 1);
+
+    players_pass(&p, 1); /* The keeper is slow. */
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_WELCOME));
+    ck_assert_uint_eq(post_count(&p.post, TO_KEEPER, MESSAGE_GO_BACK), 0);
+    players_give(&p, players_join_packet(&p, ROLE_PS, 1));
+    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_WAITING));
+
+    players_opened(&p, 1, false, 0);
+    ck_assert_str_eq(players_event(&p, "generation"), "\"generation\": 1, \"step\": 0");
+    const struct message *welcome = players_told(&p, 21, MESSAGE_WELCOME);
+    ck_assert_uint_eq(welcome->generation, 1);
+    ck_assert(!welcome->welcome.restore);
+    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_JOB_PAGE)); /* It is new. */
+    ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
+    ck_assert_ptr_null(players_told(&p, PEER_LOCAL, MESSAGE_JOB_PAGE));
+
+    struct packet old = players_packet(&p, ROLE_PS, 0, MESSAGE_READY); /* Of generation 0. */
+    players_give(&p, old);
+    p.servers[0].ready = p.servers[1].ready = p.servers[1].alive = true;
+    players_follow(&p);
+    players_say(&p, ROLE_PS, 1, MESSAGE_READY);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+    players_say(&p, ROLE_PS, 0, MESSAGE_READY);
+    for (uint32_t i = 0; i < 2; i++) {
+        check_start(&p, i, 2, 2, i);
+        ck_assert_uint_eq(players_told(&p, 10 + i, MESSAGE_START)->generation, 1);
+        ck_assert_uint_eq(players_told(&p, 10 + i, MESSAGE_START)->start.step, 0);
+    }
+    ck_assert_ptr_nonnull(post_find(&p.post, TO_KEEPER, MESSAGE_SEND_CHUNKS));
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(&p).faults.recomputed, 3);
+    ck_assert_uint_eq(summary_of(&p).faults.generation, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(messages_of_an_older_generation_are_fenced_but_show_who_is_alive)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    struct player before = p.workers[1];
+    lose_and_regain(&p, 1, false, 0);
+    players_follow(&p);
+    post_clear(&p.post);
+    struct player after = p.workers[1];
+    p.workers[1] = before;
+    players_report(&p, 1, 0, (struct node){0, 4});
+    players_done(&p, 1, 6);
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
+    ck_assert_uint_eq(post_count_all(&p.post), 0);
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_PING);
+    check_start(&p, 1, 2, 2, 1);
+    struct packet ahead = players_packet(&p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
+    ahead.message.generation = 9;
+    post_clear(&p.post);
+    players_give(&p, ahead);
+    ck_assert_uint_eq(post_count_all(&p.post), 0);
+    p.workers[1] = after;
+    players_stop(&p, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(&p).faults.fenced, 4);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_server_that_did_not_hear_of_the_generation_is_told_again)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 1);
+    come_back(&p, 1, 1);
+    players_opened(&p, 1, true, 3);
+    post_clear(&p.post); /* All WELCOMEs are lost. */
+    players_wait(&p, 1);
+    ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
+    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_JOB_PAGE));
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_WELCOME)->welcome.restore_step, 3);
+    post_clear(&p.post);
+    p.servers[0].ready = true;
+    players_say(&p, ROLE_PS, 0, MESSAGE_READY); /* Still of generation 0. */
+    ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(chunks_go_to_servers_that_ask_for_them_while_the_job_recovers)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 1);
+    come_back(&p, 1, 1);
+    players_opened(&p, 1, true, 3);
+    p.servers[1].alive = true;
+    players_follow(&p);
+    struct packet ready = players_packet(&p, ROLE_PS, 1, MESSAGE_READY);
+    ready.message.ready.needs_chunks = true;
+    players_give(&p, ready);
+    ck_assert_uint_eq(
+        post_find(&p.post, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server, 1);
+    struct message chunk = {.kind = MESSAGE_CHUNK_STATE, .generation = 0};
+    chunk.chunk_state.server = 1;
+    players_keeper(&p, chunk); /* Of before. */
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CHUNK_STATE));
+    chunk.generation = 1;
+    players_keeper(&p, chunk);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CHUNK_STATE)->generation, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(generations_follow_each_other)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    for (uint64_t generation = 1; generation < 5; generation++) {
+        lose_and_regain(&p, generation, generation > 2, 2);
+        check_start(&p, 0, (uint32_t)generation + 1, 2, 0);
+        ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, generation);
+        ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.step, generation > 2 ? 2 : 0);
+        players_pass(&p, 2);
+    }
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(another_server_lost_while_the_job_recovers_is_only_waited_for)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 1);
+    come_back(&p, 1, 1);
+    players_opened(&p, 1, false, 0);
+    p.servers[1].alive = p.servers[1].ready = true;
+    p.servers[0].ready = false; /* The other one is still loading. */
+    players_pass(&p, 1);
+    players_restart(&p, ROLE_PS, 1); /* It was ready; and now once more without its chunks. */
+    players_pass(&p, 1.5);
+    players_join(&p, ROLE_PS, 1);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_WELCOME)->generation, 1);
+    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
+    players_say(&p, ROLE_PS, 0, MESSAGE_READY);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+    players_say(&p, ROLE_PS, 1, MESSAGE_READY);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_recovery_that_does_not_end_ends_the_job)
+{
+    for (int keeper = 0; keeper < 2; keeper++) {
+        struct players p;
+        players_prepare(&p, MODE_SYNC);
+        p.options.start_timeout = 10;
+        players_create(&p);
+        players_start(&p);
+        players_kill(&p, ROLE_PS, 1);
+        players_pass(&p, 1);
+        come_back(&p, 1, 1);
+        if (keeper)
+            players_opened(&p, 1, false, 0);
+        p.servers[0].ready = p.servers[1].ready = false; /* They load and load. */
+        p.servers[1].alive = keeper;
+        players_pass(&p, keeper ? 20 : 5);
+        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+        players_pass(&p, 20);
+        check_finished(&p, 10, EXIT_CLUSTER_LOST,
+                       keeper ? "ps/0 (loading), ps/1 (loading)" : "the run directory does not");
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_generation_that_cannot_be_recorded_ends_the_job)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 1);
+    come_back(&p, 1, 1);
+    struct message opened = {.kind = MESSAGE_RUN_OPENED};
+    opened.run_opened.status = STATUS_IO;
+    strcpy(opened.run_opened.text, "Read-only file system");
+    players_keeper(&p, opened);
+    check_finished(&p, 10, EXIT_CANNOT_OPEN, "Read-only file system");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_worker_lost_while_the_job_recovers_is_not_waited_for)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 1);
+    come_back(&p, 1, 1);
+    players_pass(&p, 6);
+    go_back(&p, 1, false, 0);
+    check_start(&p, 1, 2, 1, 0);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+    players_close(&p);
+}
+END_TEST
+
+/* --- checkpoints and going back ------------------------------------------------------------ */
+
+START_TEST(a_cut_under_way_is_given_up_when_the_job_goes_back)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.job.checkpoint_every = 2;
+    players_create(&p);
+    players_start(&p);
+    report_step(&p, 0, 0);
+    report_step(&p, 0, 1);
+    take_cut(&p, 2);
+    lose_and_regain(&p, 1, false, 0);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 2); /* Named anew. */
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->generation, 1);
+    struct message part = {.kind = MESSAGE_PART_WRITTEN, .generation = 0};
+    part.part_written.step = 2;
+    part.part_written.written = true;
+    players_keeper(&p, part);
+    part.part_written.server = 1;
+    players_keeper(&p, part);
+    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_MANIFEST));
+    write_parts(&p, 2);
+    manifest_written(&p, 2);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(&p).faults.checkpoints_failed, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_server_that_has_not_answered_a_cut_is_told_again)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.job.checkpoint_every = 2;
+    players_create(&p);
+    players_start(&p);
+    take_cut(&p, 2);
+    struct message part = {.kind = MESSAGE_PART_WRITTEN};
+    part.part_written.step = 2;
+    part.part_written.written = true;
+    players_keeper(&p, part); /* Server 0's. */
+    players_pass(&p, 1.5);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 2);
+    ck_assert_ptr_null(players_told(&p, PEER_LOCAL, MESSAGE_CUT));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_cut_that_takes_too_long_is_given_up_and_counted)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.job.checkpoint_every = 2;
+    p.job.steps = 100;
+    players_create(&p);
+    players_start(&p);
+    players_pass(&p, 40); /* Nobody has come to that step yet: that is no failure. */
+    ck_assert_ptr_null(players_event(&p, "checkpoint_failed"));
+    report_step(&p, 0, 0);
+    report_step(&p, 0, 1);
+    players_pass(&p, 30);
+    ck_assert_ptr_null(players_event(&p, "checkpoint_failed"));
+    players_pass(&p, 1.5);
+    ck_assert_str_eq(players_event(&p, "checkpoint_failed"), "\"step\": 2");
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 4); /* The next one is named. */
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(&p).faults.checkpoints_failed, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_server_lost_in_the_last_checkpoint_opens_training_again)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.job.checkpoint_every = 3;
+    players_create(&p);
+    players_start(&p);
+    for (uint64_t step = 0; step < 3; step++)
+        report_step(&p, 0, step);
+    checkpoint(&p, 3);
+    for (uint64_t step = 3; step < 6; step++)
+        report_step(&p, 0, step);
+    players_done(&p, 0, 6);
+    players_done(&p, 1, 6);
+    ck_assert(players_told(&p, 21, MESSAGE_CUT)->cut.final);
+    post_clear(&p.post);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 10); /* Its absence has a deadline of its own. */
+    come_back(&p, 1, 1);
+    go_back(&p, 1, true, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        check_start(&p, i, 2, 2, i);
+        ck_assert_uint_eq(players_told(&p, 10 + i, MESSAGE_START)->start.step, 3);
+    }
+    players_follow(&p);
+    post_clear(&p.post);
+    for (uint64_t step = 3; step < 6; step++)
+        report_step(&p, 0, step);
+    players_done(&p, 0, 6);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_done(&p, 1, 6);
+    checkpoint(&p, 6);
+    struct run_summary summary = summary_of(&p);
+    ck_assert(summary.state == RUN_DONE);
+    ck_assert_uint_eq(summary.faults.recomputed, 3);
+    ck_assert_double_eq_tol(summary.train_loss, (1 << 20) * 0x1p-24 * 3 / 20, 1e-9);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_server_lost_after_the_last_checkpoint_does_not_matter)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_done(&p, 0, 6);
+    players_done(&p, 1, 6);
+    checkpoint(&p, 6);
+    players_restart(&p, ROLE_PS, 1);
+    players_pass(&p, 2);
+    players_join(&p, ROLE_PS, 1);
+    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_WAITING));
+    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
+    players_keeper(&p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    check_finished(&p, 10, EXIT_DONE, "");
+    players_say(&p, ROLE_WORKER, 0, MESSAGE_BYE);
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_BYE);
+    players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
+    players_wait(&p, 5.5);
+    ck_assert(coordinator_is_over(p.coordinator));
+    players_close(&p);
+}
+END_TEST
+
+/* --- async --------------------------------------------------------------------------------- */
+
+START_TEST(what_a_lost_worker_had_on_lease_goes_to_others_first)
+{
+    struct players p;
+    uint64_t batches[16];
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_lease(&p, 0, false, 0);
+    players_lease(&p, 1, false, 0);
+    players_lease(&p, 1, true, 2);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 5.5);
+    players_lease(&p, 1, true, 3);
+    players_lease(&p, 1, true, 4);
+    ck_assert_uint_eq(batches_given(&p, 1, batches), 2);
+    ck_assert_uint_eq(batches[0], 0);
+    ck_assert_uint_eq(batches[1], 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_lease_is_always_answered)
+{
+    struct players p;
+    uint64_t batches[16];
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_lease(&p, 0, false, 0);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_WORK)->request, p.request);
+    post_clear(&p.post);
+    players_lease(&p, 0, false, 0); /* What it was given was lost. */
+    ck_assert_uint_eq(batches_given(&p, 0, batches), 2);
+    ck_assert(batches[0] == 0 && batches[1] == 1);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_WORK)->request, p.request);
+    post_clear(&p.post);
+    players_lease(&p, 0, true, 9); /* Nothing changes. */
+    ck_assert(players_told(&p, 10, MESSAGE_WORK)->work.none);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_WORK)->request, p.request);
+    players_close(&p);
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_lease(&p, 0, false, 0);
+    ck_assert(players_told(&p, 10, MESSAGE_WORK)->work.none);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor)
+{
+    struct players p;
+    uint64_t batches[16];
+    players_prepare(&p, MODE_ASYNC);
+    p.job.checkpoint_every = 2;
+    p.job.steps = 100;
+    players_create(&p);
+    players_start(&p);
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_lease(&p, 0, false, 0);
+    players_lease(&p, 0, true, 0);
+    players_lease(&p, 0, true, 1);
+    checkpoint(&p, 2);
+    post_clear(&p.post);
+    players_lease(&p, 0, false, 0); /* 2 and 3. */
+    players_lease(&p, 0, true, 2);
+    players_lease(&p, 0, true, 3);
+    checkpoint(&p, 4);
+    post_clear(&p.post);
+    players_lease(&p, 0, false, 0); /* 4 and 5; and 4 gets done. */
+    players_lease(&p, 0, true, 4);
+    p.servers[0].reached = 6;
+    lose_and_regain(&p, 1, true, 4);
+    players_follow(&p);
+    post_clear(&p.post);
+
+    players_lease(&p, 0, false, 0);
+    ck_assert_uint_eq(batches_given(&p, 0, batches), 2);
+    ck_assert(batches[0] == 4 && batches[1] == 5);
+    players_lease(&p, 0, true, 4);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT)); /* 6 is the first that may be. */
+    players_lease(&p, 0, true, 5);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 6);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(&p).faults.recomputed, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_stop_after_going_back_still_makes_all_that_some_chunk_has_had)
+{
+    struct players p;
+    uint64_t batches[16];
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_lease(&p, 0, false, 0);
+    players_lease(&p, 1, false, 0); /* 0 to 3 are out. */
+    players_say(&p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+    players_kill(&p, ROLE_WORKER, 1);
+    lose_and_regain(&p, 1, false, 0);
+    players_follow(&p);
+    post_clear(&p.post);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
+    players_lease(&p, 0, true, 0);
+    players_lease(&p, 0, true, 1);
+    ck_assert_uint_eq(batches_given(&p, 0, batches), 4);
+    ck_assert_uint_eq(batches[3], 3);
+    players_lease(&p, 0, true, 2);
+    players_lease(&p, 0, true, 3);
+    ck_assert(players_told(&p, 10, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_WORK)->work.batch, 4);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(bad_gradients_are_left_out_until_they_are_too_many)
+{
+    struct players p;
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    for (uint64_t batch = 0; batch < 3; batch++) {
+        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+        struct packet report = players_packet(&p, ROLE_WORKER, 1, MESSAGE_REPORT);
+        report.message.report.step = batch;
+        report.message.report.bad = true;
+        players_give(&p, report);
+        players_give(&p, report); /* Once is enough. */
+    }
+    check_finished(&p, 10, EXIT_TRAINING_FAILED, "3 gradients were not finite");
+    ck_assert_uint_eq(summary_of(&p).faults.bad_gradients, 3);
+    players_close(&p);
+}
+END_TEST
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+START_TEST(a_loss_while_others_are_done_brings_them_back)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_done(&p, 0, 6);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 5);
+    struct packet early = players_packet(&p, ROLE_WORKER, 0, MESSAGE_DONE);
+    early.message.done.step = 6;
+    players_wait(&p, 0.5);
+    check_start(&p, 0, 2, 1, 0);
+    players_give(&p, early); /* Was on its way: of the assignment before. */
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_pass(&p, 0.5);
+    players_done(&p, 0, 6);
+    ck_assert(players_told(&p, 21, MESSAGE_CUT)->cut.final);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(async_training_does_not_end_before_every_batch_is_done)
+{
+    struct players p;
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_lease(&p, 1, false, 0); /* 0 and 1. */
+    players_lease(&p, 0, false, 0);
+    for (uint64_t batch = 2; batch < 6; batch++)
+        players_lease(&p, 0, true, batch);
+    players_done(&p, 0, 6);
+    players_done(&p, 1, 6); /* It lies. */
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    players_lease(&p, 0, false, 0);
+    players_lease(&p, 0, true, 0);
+    players_lease(&p, 0, true, 1);
+    players_done(&p, 0, 6);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 6);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_worker_that_joins_after_training_hears_that_it_is_over)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_done(&p, 0, 6);
+    players_done(&p, 1, 6);
+    players_join(&p, ROLE_WORKER, 3);
+    ck_assert_ptr_nonnull(strstr(players_told(&p, 13, MESSAGE_WAITING)->waiting.text, "over"));
+    checkpoint(&p, 6);
+    players_keeper(&p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    players_join(&p, ROLE_WORKER, 3);
+    check_finished(&p, 13, EXIT_DONE, "");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_worker_lost_after_training_does_not_matter)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.on_worker_loss = LOSS_FAIL;
+    players_create(&p);
+    players_start(&p);
+    players_done(&p, 0, 6);
+    players_done(&p, 1, 6);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_follow(&p);
+    players_wait(&p, 0);
+    players_pass(&p, 6);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
+    take_cut(&p, 6);
+    write_parts(&p, 6);
+    manifest_written(&p, 6);
+    ck_assert(summary_of(&p).state == RUN_DONE);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_stop_while_the_job_recovers_is_remembered)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        struct players p;
+        players_open(&p, mode ? MODE_SYNC : MODE_ASYNC);
+        players_start(&p);
+        players_kill(&p, ROLE_PS, 1);
+        players_pass(&p, 1);
+        come_back(&p, 1, 1);
+        players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+        ck_assert_ptr_null(players_told(&p, PEER_LOCAL, MESSAGE_STOP));
+        go_back(&p, 1, false, 0);
+        if (mode)
+            ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_STOP)->generation, 1);
+        else
+            ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.stop_step, 0);
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_while_a_job_cannot_recover_ends_in_time)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.recovery_timeout = 100;
+    players_create(&p);
+    players_start(&p);
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 6);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    players_pass(&p, 30);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+    players_pass(&p, 1);
+    check_finished(&p, 10, EXIT_TERMINATED, "stopping took longer than 30 s; there is no");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_stop_with_a_loss_in_it_ends_cleanly)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
+    struct packet at = players_packet(&p, ROLE_PS, 0, MESSAGE_STOP_AT);
+    at.message.stop_at.step = 2;
+    players_give(&p, at);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    check_start(&p, 0, 2, 1, 0);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.stop_step, 2);
+    players_done(&p, 0, 2);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 2);
+    players_close(&p);
+}
+END_TEST
+
+static void evaluate(struct players *p, uint32_t worker, uint32_t assignment, uint64_t examples)
+{
+    struct packet packet = players_packet(p, ROLE_WORKER, worker, MESSAGE_EVALUATION);
+    packet.message.evaluation = (struct message_evaluation){
+        .epoch = 1, .step = 3, .correct = 1, .examples = examples, .assignment = assignment};
+    players_give(p, packet);
+    ck_assert_uint_eq(players_told(p, 10 + worker, MESSAGE_PONG)->request, p->request);
+}
+
+START_TEST(an_epoch_is_scored_by_one_assignment_and_once)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    evaluate(&p, 0, 1, 5);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 0);
+    evaluate(&p, 0, 2, 10);
+    ck_assert_ptr_nonnull(strstr(players_event(&p, "evaluation"), "\"test_accuracy\": 0.1"));
+    post_clear(&p.post);
+    evaluate(&p, 0, 2, 10); /* Answered, and that is all. */
+    ck_assert_ptr_null(players_event(&p, "evaluation"));
+    players_join(&p, ROLE_WORKER, 3);
+    players_wait(&p, 0);
+    ck_assert_uint_eq(players_told(&p, 13, MESSAGE_START)->start.scored, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(reports_count_even_of_those_who_were_given_up)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    players_report(&p, 1, 0, (struct node){2, 2}); /* The router has let its gradient through. */
+    players_report(&p, 0, 0, (struct node){0, 2});
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_double_eq_tol(summary_of(&p).train_loss, 2 * (1 << 20) * 0x1p-24 / 8, 1e-9);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_REFUSED));
+    players_close(&p);
+}
+END_TEST
+
+/* --- server 0 itself ----------------------------------------------------------------------- */
+
+static void gather_after_kill(struct players *p)
+{
+    struct packet join = players_join_packet(p, ROLE_WORKER, 0);
+    join.message.run_id = RUN;
+    players_give(p, join);
+    players_declare(p, 0, &p->job);
+    players_opened(p, 4, true, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        players_join(p, ROLE_PS, i);
+        p->servers[i].ready = true;
+        players_say(p, ROLE_PS, i, MESSAGE_READY);
+    }
+}
+
+START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
+{
+    for (int wait = 0; wait < 2; wait++) {
+        struct players p;
+        players_prepare(&p, MODE_SYNC);
+        p.options.on_worker_loss = wait ? LOSS_WAIT : LOSS_CONTINUE;
+        players_create(&p);
+        gather_after_kill(&p);
+        players_pass(&p, 6);
+        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START)); /* Nobody is here at all. */
+        players_join(&p, ROLE_WORKER, 1);
+        if (wait) {
+            ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
+        } else {
+            check_start(&p, 1, 1, 1, 0);
+            ck_assert_uint_eq(players_told(&p, 11, MESSAGE_START)->start.step, 3);
+        }
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    gather_after_kill(&p); /* At step 3, where epoch 1 ends. */
+    players_join(&p, ROLE_WORKER, 0);
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 0);
+    players_close(&p);
+    players_open(&p, MODE_SYNC);
+    players_join(&p, ROLE_WORKER, 0);
+    players_declare(&p, 0, &p.job);
+    players_opened(&p, 4, true, 3); /* A run that is resumed: that session had ended. */
+    for (uint32_t i = 0; i < 2; i++) {
+        players_join(&p, ROLE_PS, i);
+        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+        players_join(&p, ROLE_WORKER, i);
+    }
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 1);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor)
+{
+    struct players p;
+    uint64_t batches[16];
+    players_prepare(&p, MODE_ASYNC);
+    p.job.checkpoint_every = 1;
+    players_create(&p);
+    struct packet join = players_join_packet(&p, ROLE_WORKER, 0);
+    players_give(&p, join);
+    players_declare(&p, 0, &p.job);
+    players_opened(&p, 2, true, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        players_join(&p, ROLE_PS, i);
+        players_join(&p, ROLE_WORKER, i);
+        struct packet ready = players_packet(&p, ROLE_PS, i, MESSAGE_READY);
+        ready.message.ready.reached = i == 1 ? 3 : 0;
+        players_give(&p, ready);
+    }
+    players_follow(&p);
+    players_lease(&p, 0, false, 0);
+    ck_assert_uint_eq(batches_given(&p, 0, batches), 2);
+    ck_assert(batches[0] == 1 && batches[1] == 2);
+    players_lease(&p, 0, true, 1);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_lease(&p, 0, true, 2);
+    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 3);
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(silence_that_nobody_watched_does_not_count)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    p.now_us += 600 * SECOND; /* Our process was stopped. */
+    coordinator_tick(p.coordinator, p.now_us, &p.post.outbox);
+    ck_assert_ptr_null(players_event(&p, "lost"));
+    p.now_us += 600 * SECOND; /* And when it goes on the first thing is a message. */
+    players_say(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    coordinator_tick(p.coordinator, p.now_us, &p.post.outbox);
+    ck_assert_ptr_null(players_event(&p, "lost"));
+    players_wait(&p, 5.5);
+    ck_assert_ptr_nonnull(players_event(&p, "lost"));
+    players_close(&p);
+}
+END_TEST
+
+/* --- nothing waits for ever ---------------------------------------------------------------- */
+
+enum situation {
+    DECLARING,
+    OPENING_RUN,
+    GATHERING_ALL,
+    TRAINING,
+    GOING_BACK,
+    LOADING,
+    LAST_CUT,
+    LAST_SUMMARY,
+    ENDING,
+    SITUATIONS
+};
+
+static void bring_to(struct players *p, enum situation situation)
+{
+    if (situation == DECLARING)
+        return;
+    if (situation == OPENING_RUN) {
+        players_join(p, ROLE_WORKER, 0);
+        players_declare(p, 0, &p->job);
+        return;
+    }
+    if (situation == GATHERING_ALL) {
+        players_gather(p);
+        return;
+    }
+    players_start(p);
+    if (situation == GOING_BACK || situation == LOADING) {
+        players_kill(p, ROLE_PS, 1);
+        players_pass(p, 1);
+        come_back(p, 1, 1);
+        if (situation == LOADING)
+            players_opened(p, 1, false, 0);
+    }
+    if (situation >= LAST_CUT) {
+        players_done(p, 0, 6);
+        players_done(p, 1, 6);
+    }
+    if (situation >= LAST_SUMMARY)
+        checkpoint(p, 6);
+    if (situation == ENDING)
+        players_keeper(p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+}
+
+START_TEST(every_state_ends_when_everybody_falls_silent)
+{
+    for (unsigned policy = LOSS_CONTINUE; policy <= LOSS_FAIL; policy++)
+        for (unsigned situation = 0; situation < SITUATIONS; situation++) {
+            struct players p;
+            players_prepare(&p, MODE_SYNC);
+            p.options.on_worker_loss = (enum worker_loss)policy;
+            players_create(&p);
+            bring_to(&p, (enum situation)situation);
+            for (int i = 0; i < 80; i++) {
+                post_clear(&p.post);
+                players_wait(&p, 1);
+            }
+            ck_assert_msg(coordinator_is_over(p.coordinator), "situation %u, policy %u", situation,
+                          policy);
+            players_close(&p);
+        }
+}
+END_TEST
+
+START_TEST(every_state_ends_when_everybody_is_alive_and_does_nothing)
+{
+    for (unsigned situation = 0; situation < SITUATIONS; situation++) {
+        struct players p;
+        players_open(&p, MODE_SYNC);
+        bring_to(&p, (enum situation)situation);
+        p.servers[0].ready = p.servers[1].ready = false;
+        for (int i = 0; i < 200 && !coordinator_is_over(p.coordinator); i++)
+            players_pass(&p, 1);
+        ck_assert_msg(coordinator_is_over(p.coordinator), "situation %u", situation);
+        players_close(&p);
+    }
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, run_and_generation_are_what_the_run_directory_says);
+    tcase_add_test(t, the_keeper_is_told_which_run_the_declaring_worker_was_in);
+    tcase_add_test(t, a_run_that_had_ended_ends_again);
+    tcase_add_test(t, a_join_repeated_is_one_admission_and_another_process_s_is_another);
+    tcase_add_test(t, whoever_is_no_member_is_told_to_join_but_of_another_run_to_go);
+    tcase_add_test(t,
+                   members_are_answered_where_they_last_spoke_from_but_reports_come_from_elsewhere);
+    tcase_add_test(t, messages_of_a_dropped_ticket_change_nothing);
+    tcase_add_test(t, a_restarted_worker_is_back_in_little_more_than_a_second);
+    tcase_add_test(t, a_second_process_is_refused_when_the_first_is_seen_to_be_alive);
+    tcase_add_test(t, two_that_want_one_place_in_turns_are_both_told_in_time);
+    tcase_add_test(t, a_zombie_joins_again_unless_its_successor_lives);
+    tcase_add_test(t, the_work_of_a_lost_worker_is_dealt_to_the_others);
+    tcase_add_test(t, start_is_repeated_until_it_is_heard);
+    tcase_add_test(t, when_nobody_is_left_somebody_is_waited_for_but_not_for_ever);
+    tcase_add_test(t, told_to_wait_it_deals_nothing_anew_until_that_worker_is_back);
+    tcase_add_test(t, told_to_fail_it_ends_with_the_first_loss);
+    tcase_add_test(t, a_worker_lost_before_the_start_is_waited_for);
+    tcase_add_test(t, workers_beyond_those_declared_may_join_while_the_job_runs);
+    tcase_add_test(t, the_first_start_waits_for_those_declared_and_no_others);
+    tcase_add_test(t, a_worker_that_leaves_is_missed_by_nobody);
+    tcase_add_test(t, a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped);
+    tcase_add_test(t, whoever_makes_progress_or_owes_nothing_is_not_stuck);
+    tcase_add_test(t, nobody_is_stuck_who_waits_for_a_server);
+    tcase_add_test(t, who_never_says_that_it_is_done_is_stuck);
+    tcase_add_test(t, a_server_that_was_only_away_has_lost_nothing);
+    tcase_add_test(t, a_server_that_does_not_come_back_ends_the_job);
+    tcase_add_test(t, a_restarted_server_raises_the_generation_and_all_start_again);
+    tcase_add_test(t, messages_of_an_older_generation_are_fenced_but_show_who_is_alive);
+    tcase_add_test(t, a_server_that_did_not_hear_of_the_generation_is_told_again);
+    tcase_add_test(t, chunks_go_to_servers_that_ask_for_them_while_the_job_recovers);
+    tcase_add_test(t, generations_follow_each_other);
+    tcase_add_test(t, another_server_lost_while_the_job_recovers_is_only_waited_for);
+    tcase_add_test(t, a_recovery_that_does_not_end_ends_the_job);
+    tcase_add_test(t, a_generation_that_cannot_be_recorded_ends_the_job);
+    tcase_add_test(t, a_worker_lost_while_the_job_recovers_is_not_waited_for);
+    tcase_add_test(t, a_cut_under_way_is_given_up_when_the_job_goes_back);
+    tcase_add_test(t, a_server_that_has_not_answered_a_cut_is_told_again);
+    tcase_add_test(t, a_cut_that_takes_too_long_is_given_up_and_counted);
+    tcase_add_test(t, a_server_lost_in_the_last_checkpoint_opens_training_again);
+    tcase_add_test(t, a_server_lost_after_the_last_checkpoint_does_not_matter);
+    tcase_add_test(t, what_a_lost_worker_had_on_lease_goes_to_others_first);
+    tcase_add_test(t, a_lease_is_always_answered);
+    tcase_add_test(t, going_back_leases_every_batch_again_and_cuts_only_behind_the_floor);
+    tcase_add_test(t, a_stop_after_going_back_still_makes_all_that_some_chunk_has_had);
+    tcase_add_test(t, bad_gradients_are_left_out_until_they_are_too_many);
+    tcase_add_test(t, a_loss_while_others_are_done_brings_them_back);
+    tcase_add_test(t, async_training_does_not_end_before_every_batch_is_done);
+    tcase_add_test(t, a_worker_that_joins_after_training_hears_that_it_is_over);
+    tcase_add_test(t, a_worker_lost_after_training_does_not_matter);
+    tcase_add_test(t, a_stop_while_the_job_recovers_is_remembered);
+    tcase_add_test(t, a_stop_while_a_job_cannot_recover_ends_in_time);
+    tcase_add_test(t, a_stop_with_a_loss_in_it_ends_cleanly);
+    tcase_add_test(t, an_epoch_is_scored_by_one_assignment_and_once);
+    tcase_add_test(t, reports_count_even_of_those_who_were_given_up);
+    tcase_add_test(t, after_a_restart_of_server_0_the_lost_are_not_waited_for_long);
+    tcase_add_test(t, a_score_that_may_have_been_lost_with_server_0_is_asked_for_again);
+    tcase_add_test(t, batches_that_servers_had_before_server_0_was_killed_are_below_the_floor);
+    tcase_add_test(t, silence_that_nobody_watched_does_not_count);
+    tcase_add_test(t, every_state_ends_when_everybody_falls_silent);
+    tcase_add_test(t, every_state_ends_when_everybody_is_alive_and_does_nothing);
+}
+
+int main(void)
+{
+    return suite_run("coordinator faults", add);
+}
