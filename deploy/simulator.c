@@ -48,7 +48,6 @@ static enum status make_server(struct simulator *s, uint32_t index, uint64_t run
     struct cores_options options = {
         .router = {.server = index,
                    .incarnation = draw_u64(s),
-                   .run_id = index == 0 ? run_id : 0,
                    .owner_count = s->options.owners_a_server,
                    .host = "simulated",
                    .arithmetic = "simulated",

@@ -71,6 +71,13 @@ static void absolute(char *out, size_t size)
     snprintf(out, size, "%.500s/%.500s", directory, copy);
 }
 
+static enum worker_loss find_worker_loss(const char *text)
+{
+    return strcmp(text, "fail") == 0   ? LOSS_FAIL
+           : strcmp(text, "wait") == 0 ? LOSS_WAIT
+                                       : LOSS_CONTINUE;
+}
+
 static int serve(const struct options *options, const struct addresses *addresses,
                  struct transport *transport, struct error *error)
 {
@@ -95,6 +102,10 @@ static int serve(const struct options *options, const struct addresses *addresse
         .owner_threads = options->owner_threads,
         .start_timeout = options->start_timeout,
         .worker_timeout = options->worker_timeout,
+        .recovery_timeout = options->recovery_timeout,
+        .progress_timeout = options->progress_timeout,
+        .on_worker_loss = find_worker_loss(options->on_worker_loss),
+        .max_bad_gradients = options->max_bad_gradients,
         .stop_timeout = options->stop_timeout,
         .allow_mixed = options->allow_mixed,
         .journal = true,

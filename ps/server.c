@@ -95,6 +95,10 @@ static enum status make_cores(struct server *server)
                         .start_timeout = from->start_timeout,
                         .worker_timeout = from->worker_timeout,
                         .stop_timeout = from->stop_timeout,
+                        .recovery_timeout = from->recovery_timeout,
+                        .progress_timeout = from->progress_timeout,
+                        .on_worker_loss = from->on_worker_loss,
+                        .max_bad_gradients = from->max_bad_gradients,
                         .allow_mixed = from->allow_mixed},
         .keeper = {.server = from->index, .disk = from->disk, .journal = from->journal},
     };
@@ -432,27 +436,6 @@ static void pass_on_stop(struct server *server)
         return;
     server->stop_sent = true;
     cores_stop(&server->cores, code, &server->outbox);
-    flush(server);
-}
-
-/* The same for a server 0 that does not take this server's key and so says nothing: the router
- * hears it as a refusal. */
-static void heed_refusal(struct server *server)
-{
-    const struct transport_operations *transport = server->options.transport->operations;
-    uint64_t now_us = clock_now_us();
-    char why[MESSAGE_TEXT_MAX - ADDRESS_MAX / 2];
-    if (server->upstream == NULL || transport->refusal == NULL ||
-        now_us - server->heeded_us < HEED_US)
-        return;
-    server->heeded_us = now_us;
-    if (transport->refusal(server->upstream, why, sizeof why) != STATUS_REFUSED)
-        return;
-    struct packet packet = {.message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}};
-    packet.message.refused.reason = REFUSAL_KEY;
-    snprintf(packet.message.refused.text, MESSAGE_TEXT_MAX, "ps/0 at %.100s: %s",
-             server->options.coordinator, why);
-    cores_receive(&server->cores, &packet, true, now_us, &server->outbox);
     flush(server);
 }
 

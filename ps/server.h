@@ -50,6 +50,7 @@
 #include "common/disk.h"
 #include "common/options.h"
 #include "common/transport.h"
+#include "ps/coordinator.h"
 
 struct server;
 
@@ -61,8 +62,11 @@ struct server_options {
     const char *coordinator; /* Server 0's address; unused on server 0. */
     const char *port_file;   /* Where to write the bound address, or NULL. */
     const char *out, *restore;
-    int32_t owner_threads;                                                /* -1: choose. */
-    double start_timeout, worker_timeout, stop_timeout, recovery_timeout; /* Seconds. */
+    int32_t owner_threads; /* -1: choose. */
+    /* Seconds. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    enum worker_loss on_worker_loss;
+    uint32_t max_bad_gradients;
     bool allow_mixed;
     bool journal;
 };

@@ -31,8 +31,8 @@ struct session {
     uint64_t incarnation, ticket;
     bool has_key;
     uint8_t key[KEY_BYTES]; /* Of whoever was this worker first in the generation. */
-    uint64_t under_way;    /* Bytes with the owners. */
-    struct gauge *answers; /* Values on their way to this process; NULL before the first. */
+    uint64_t under_way;     /* Bytes with the owners. */
+    struct gauge *answers;  /* Values on their way to this process; NULL before the first. */
 };
 
 struct sessions {
