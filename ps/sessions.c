@@ -27,27 +27,20 @@ void sessions_forget(struct sessions *sessions)
     memset(sessions->all, 0, JOB_WORKERS_MAX * sizeof *sessions->all);
 }
 
-bool sessions_have_key(struct sessions *sessions, const struct packet *packet)
+bool sessions_know(struct sessions *sessions, const struct packet *packet)
 {
-    assert(packet->message.index < JOB_WORKERS_MAX);
-    struct session *session = &sessions->all[packet->message.index];
-    if (!session->has_key)
-        memcpy(session->key, packet->key, KEY_BYTES);
-    session->has_key = true;
-    return key_equal(session->key, packet->key);
-}
-
-bool sessions_know(struct sessions *sessions, const struct message *message)
-{
+    const struct message *message = &packet->message;
     assert(message->index < JOB_WORKERS_MAX);
     struct session *session = &sessions->all[message->index];
     if (session->known && message->ticket <= session->ticket)
-        return message->ticket == session->ticket && message->incarnation == session->incarnation;
+        return message->ticket == session->ticket && message->incarnation == session->incarnation &&
+               key_equal(packet->key, session->key);
     /* What the one before has not read, which may never read again, does not count against it. */
     gauge_drop(&session->answers);
     session->known = true;
     session->incarnation = message->incarnation;
     session->ticket = message->ticket;
+    memcpy(session->key, packet->key, KEY_BYTES);
     return true;
 }
 

@@ -29,10 +29,9 @@
 struct session {
     bool known;
     uint64_t incarnation, ticket;
-    bool has_key;
-    uint8_t key[KEY_BYTES]; /* Of whoever was this worker first in the generation. */
-    uint64_t under_way;     /* Bytes with the owners. */
-    struct gauge *answers;  /* Values on their way to this process; NULL before the first. */
+    uint8_t key[KEY_BYTES];
+    uint64_t under_way;    /* Bytes with the owners. */
+    struct gauge *answers; /* Values on their way to this process; NULL before the first. */
 };
 
 struct sessions {
@@ -47,13 +46,9 @@ void sessions_free(struct sessions *sessions);
 /* A new generation: server 0 may count from the beginning, and nothing is under way. */
 void sessions_forget(struct sessions *sessions);
 
-/* Whether the packet came with this worker's key: the first one that it is known with, which its
- * successors must have too. Zeros are as good as any, and all there is without keys. */
-bool sessions_have_key(struct sessions *sessions, const struct packet *packet);
-
-/* Whether the message is from the process that is this worker, or from its successor, who is this
- * worker from here on. The index is below JOB_WORKERS_MAX. */
-bool sessions_know(struct sessions *sessions, const struct message *message);
+/* Whether the packet is from the process that is this worker (its key counts too), or from its
+ * successor, who is this worker from here on. The index is below JOB_WORKERS_MAX. */
+bool sessions_know(struct sessions *sessions, const struct packet *packet);
 
 /* Whether `weight` more bytes of this worker fit its window: then they are under way. One message
  * always fits when nothing is. */

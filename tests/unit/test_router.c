@@ -517,7 +517,7 @@ START_TEST(the_process_with_the_greatest_ticket_is_the_worker)
 }
 END_TEST
 
-START_TEST(the_first_key_of_an_index_is_the_workers)
+START_TEST(the_key_that_came_with_a_ticket_is_the_workers)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -532,7 +532,7 @@ START_TEST(the_first_key_of_an_index_is_the_workers)
     ck_assert_ptr_null(owner_got(&f, 0));
     struct packet *answer = post_find(&f.post, TO_PEER, MESSAGE_REFUSED);
     ck_assert_ptr_nonnull(answer);
-    ck_assert(answer->message.refused.reason == REFUSAL_KEY);
+    ck_assert(answer->message.refused.reason == REFUSAL_MEMBER);
     post_clear(&f.post);
     close_fixture(&f);
 }
@@ -1293,7 +1293,7 @@ static void add(TCase *t)
     tcase_add_test(t, what_is_asked_again_is_no_gradient_and_has_none);
     tcase_add_test(t, async_batches_come_whole_or_are_skipped);
     tcase_add_test(t, the_process_with_the_greatest_ticket_is_the_worker);
-    tcase_add_test(t, the_first_key_of_an_index_is_the_workers);
+    tcase_add_test(t, the_key_that_came_with_a_ticket_is_the_workers);
     tcase_add_test(t, what_comes_before_serving_or_for_another_generation_is_left_to_be_repeated);
     tcase_add_test(t, only_exchanges_are_for_a_server);
     tcase_add_test(t, the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_sender_s);

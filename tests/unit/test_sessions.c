@@ -8,7 +8,8 @@
 static bool know(struct sessions *sessions, uint32_t index, uint64_t ticket, uint64_t incarnation)
 {
     struct message message = {.index = index, .ticket = ticket, .incarnation = incarnation};
-    return sessions_know(sessions, &message);
+    struct packet packet = {.message = message};
+    return sessions_know(sessions, &packet);
 }
 
 START_TEST(the_header_s_picture_is_what_happens)
