@@ -122,7 +122,7 @@ enum admission membership_judge(struct membership *membership, const struct pack
         snprintf(text, MESSAGE_TEXT_MAX, "ps/0 is the process that you ask");
         return ADMISSION_REFUSE;
     }
-    if (place != NULL && place->present && !membership_has_key(place, join)) {
+    if (place != NULL && place->present && !place->lost && !membership_has_key(place, join)) {
         *refusal = REFUSAL_KEY;
         snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by a process with another key (on %s)",
                  role, message->index, place->host);
