@@ -13,9 +13,12 @@
 
 /* What all histories of a mode had in them, for the table. */
 struct totals {
-    uint64_t histories, failed, events, stopped;
+    uint64_t histories, failed, events, stopped, ended, processes;
     double virtual_seconds;
     struct witness_counts counts;
+    struct network_counts network;
+    uint64_t faults[FAULT_KIND_COUNT];
+    uint64_t healing_us;
 };
 
 static void add(struct totals *totals, const struct history_result *result)
@@ -30,6 +33,22 @@ static void add(struct totals *totals, const struct history_result *result)
     totals->counts.stale += counts->stale;
     totals->counts.duplicate += counts->duplicate;
     totals->counts.staleness_sum += counts->staleness_sum;
+    totals->counts.retries += counts->retries;
+    totals->counts.newest += counts->newest;
+    totals->counts.loads += counts->loads;
+    totals->network.sent += result->network.sent;
+    totals->network.lost += result->network.lost;
+    totals->network.broken += result->network.broken;
+    totals->network.partitioned += result->network.partitioned;
+    totals->network.held += result->network.held;
+    totals->network.repeated += result->network.repeated;
+    totals->network.overtaking += result->network.overtaking;
+    totals->ended += result->ended;
+    totals->processes += result->processes;
+    for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
+        totals->faults[i] += result->faults[i];
+    if (result->healing_us > totals->healing_us)
+        totals->healing_us = result->healing_us;
 }
 
 static enum status simulate(uint64_t seed, const struct options *options, struct totals *modes)
@@ -55,6 +74,43 @@ static enum status simulate(uint64_t seed, const struct options *options, struct
     return STATUS_OK;
 }
 
+/* What went wrong in all of them, and how long it took to get over it. */
+static void print_faults(const struct totals *modes)
+{
+    struct network_counts sum = {0};
+    uint64_t healing_us = 0, processes = 0, loads = 0, retries = 0;
+    printf("faults:");
+    for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        uint64_t count = 0;
+        for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+            count += modes[mode].faults[kind];
+        printf(" %s %" PRIu64 "%s", fault_name(kind), count,
+               kind + 1 < FAULT_KIND_COUNT ? "," : "\n");
+    }
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        const struct totals *it = &modes[mode];
+        sum.sent += it->network.sent;
+        sum.lost += it->network.lost;
+        sum.broken += it->network.broken;
+        sum.partitioned += it->network.partitioned;
+        sum.held += it->network.held;
+        sum.repeated += it->network.repeated;
+        sum.overtaking += it->network.overtaking;
+        processes += it->processes;
+        loads += it->counts.loads;
+        retries += it->counts.retries;
+        healing_us = it->healing_us > healing_us ? it->healing_us : healing_us;
+    }
+    printf("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
+           ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
+           ", overtaking %" PRIu64 "\n",
+           sum.sent, sum.lost, sum.broken, sum.partitioned, sum.held, sum.repeated,
+           sum.overtaking);
+    printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
+           ", at most %.1f s from the last fault to the end\n",
+           processes, loads, retries, (double)healing_us * 1e-6);
+}
+
 static void print_totals(const struct totals *modes, double seconds)
 {
     uint64_t histories = 0;
@@ -71,6 +127,7 @@ static void print_totals(const struct totals *modes, double seconds)
                counts->applied > 0 ? (double)counts->staleness_sum / (double)counts->applied : 0.0,
                it->virtual_seconds);
     }
+    print_faults(modes);
     printf("%" PRIu64 " histories in %.2f s, %.0f a second\n", histories, seconds,
            (double)histories / seconds);
 }

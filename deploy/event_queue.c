@@ -59,13 +59,18 @@ bool event_queue_take(struct event_queue *queue, struct event *event)
     return true;
 }
 
+void parcel_free(struct parcel *parcel)
+{
+    if (parcel != NULL)
+        frame_release(parcel->payload);
+    free(parcel);
+}
+
 void event_free(struct event *event)
 {
-    if (event->parcel != NULL)
-        frame_release(event->parcel->payload);
     if (event->item != NULL)
         frame_release(event->item->packet.payload);
-    free(event->parcel);
+    parcel_free(event->parcel);
     free(event->item);
     event->parcel = NULL;
     event->item = NULL;

@@ -17,16 +17,28 @@
 
 enum event_kind {
     EVENT_TICK,    /* A process looks at the clock. */
-    EVENT_WIRE,    /* A parcel arrives. */
+    EVENT_WIRE,    /* A parcel arrives; see simulated_network_arrive for where. */
     EVENT_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
     EVENT_ACTOR,   /* An item for a server's owner or keeper, or from a session to its trainer. */
     EVENT_COMPUTE, /* A trainer has computed a gradient. */
-    EVENT_STOP,    /* Somebody asks a process to stop. */
+    EVENT_DISK,    /* What a keeper wrote is durable. */
+    EVENT_STOP,    /* Somebody asks a host for a clean stop: `process`. */
+    EVENT_LEAVE,   /* Somebody asks a worker to leave. */
+    EVENT_START,   /* A process is started at a place: `process` is the host. */
+    EVENT_FAULT,   /* Fault number `number` of the plan strikes. */
+    EVENT_HEAL,    /* What it did is over. */
+    EVENT_CALM,    /* No more faults. */
 };
 
 /* A message on a wire, as bytes. */
 struct parcel {
+    struct parcel *next;    /* While it is held up. */
     uint32_t from;          /* Process. */
+    uint32_t wire;          /* See simulated_network.h. */
+    uint32_t connection;    /* That it was sent over. */
+    bool up;                /* To the server. */
+    bool again;             /* A repetition. */
+    uint64_t sequence;      /* Among those of its wire and way. */
     struct frame *payload;  /* One reference, or NULL. */
     uint64_t payload_check; /* Checksum of the payload when it was sent. */
     size_t header_bytes;
@@ -38,6 +50,7 @@ struct event {
     uint64_t order; /* Filled in by the queue. */
     enum event_kind kind;
     uint32_t process;
+    uint64_t number;
     struct parcel *parcel; /* EVENT_WIRE. */
     struct outgoing *item; /* EVENT_INBOX, EVENT_ACTOR. */
 };
@@ -54,5 +67,6 @@ bool event_queue_take(struct event_queue *queue, struct event *event);
 void event_queue_free(struct event_queue *queue);
 
 void event_free(struct event *event);
+void parcel_free(struct parcel *parcel);
 
 #endif

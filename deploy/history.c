@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_LIMIT_US 900000000u
-#define SUB_PLAN      16 /* Sub-streams of the seed: plan, disks, and a simulator for each phase. */
-#define SUB_DISK      32
+#define TIME_LIMIT_US  900000000u
+#define BETWEEN_US     100000000u /* From one phase to the next, for the disks. */
+#define SUB_PLAN       16 /* Sub-streams of the seed: plan, disks, faults. */
+#define SUB_DISK       32
+#define SUB_FAULTS     48
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
@@ -100,6 +102,7 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
     static const uint64_t delays_us[] = {200, 2000, 20000, 100000};
     static const uint64_t queues_us[] = {0, 100, 3000, 30000};
     static const uint64_t computes_us[] = {50, 1000, 20000};
+    static const uint64_t latencies_us[] = {0, 1000, 20000, 200000};
     uint64_t delay = delays_us[random_below(random, 4)];
     plan->faults = (struct network_faults){
         .delay_min_us = delay / 10,
@@ -114,6 +117,15 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
     plan->compute_us = computes_us[random_below(random, 3)];
     plan->start_within_us = one_in(random, 2) ? 300000 : 3000000;
     plan->time_limit_us = TIME_LIMIT_US;
+    plan->disk_latency_us = latencies_us[random_below(random, 4)];
+    plan->bad_one_in = one_in(random, 4) ? from_to(random, 2, 10) : 0;
+    plan->deadlines = (struct simulated_deadlines){
+        .start = 60,
+        .worker = one_in(random, 2) ? 5 : 2,
+        .recovery = 60,
+        .progress = 30,
+        .stop = 20,
+    };
 }
 
 static void draw_phase(struct history_plan *plan, struct history_phase *phase,
@@ -137,6 +149,17 @@ static void draw_phase(struct history_plan *plan, struct history_phase *phase,
     phase->stop_process = random_below(random, phase->servers + phase->workers);
 }
 
+/* In a sequence of their own, so that a history with faults is the quiet one with faults. */
+static void draw_phase_faults(struct history_plan *plan, struct history_phase *phase,
+                              struct random_sequence *random)
+{
+    phase->faulty = !one_in(random, 4);
+    fault_plan_draw(&phase->faults, random, phase->servers, phase->workers,
+                    plan->start_within_us +
+                        plan->job.steps * (2 * plan->compute_us + 3 * plan->faults.delay_max_us +
+                                           4 * plan->queue_delay_us));
+}
+
 enum status history_draw(struct history_plan *plan, uint64_t seed)
 {
     struct random_sequence random;
@@ -155,6 +178,9 @@ enum status history_draw(struct history_plan *plan, uint64_t seed)
     for (uint32_t i = 0; i < plan->phase_count; i++)
         draw_phase(plan, &plan->phases[i], &random, pieces);
     plan->phases[plan->phase_count - 1].stop_after_us = 0;
+    random_sequence_init(&random, seed, RANDOM_STREAM_SIMULATOR, SUB_FAULTS);
+    for (uint32_t i = 0; i < plan->phase_count; i++)
+        draw_phase_faults(plan, &plan->phases[i], &random);
     return STATUS_OK;
 }
 
@@ -177,6 +203,11 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, " %sps=%u workers=%u owners=%u%s",
                                  i > 0 ? "then " : "", phase->servers, phase->workers,
                                  phase->owners_a_server, phase->shared_disk ? "" : " own-disks");
+        if (!phase->faulty || used + 2 >= size)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, ": ");
+        fault_plan_describe(&phase->faults, phase->servers, text + used, size - used);
+        used += strlen(text + used);
     }
 }
 
@@ -214,10 +245,22 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
     return job->servers == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-static void add_counts(struct history_result *result, const struct simulator *s)
+static void add_network(struct network_counts *to, const struct network_counts *from)
 {
-    const struct witness_counts *from = &s->witness.counts;
-    struct witness_counts *to = &result->counts;
+    to->sent += from->sent;
+    to->delivered += from->delivered;
+    to->repeated += from->repeated;
+    to->lost += from->lost;
+    to->overtaking += from->overtaking;
+    to->broken += from->broken;
+    to->partitioned += from->partitioned;
+    to->held += from->held;
+    to->connections += from->connections;
+    to->cuts += from->cuts;
+}
+
+static void add_witness(struct witness_counts *to, const struct witness_counts *from)
+{
     to->gradients += from->gradients;
     to->applied += from->applied;
     to->stale += from->stale;
@@ -232,61 +275,98 @@ static void add_counts(struct history_result *result, const struct simulator *s)
     to->refused += from->refused;
     to->moved_on += from->moved_on;
     to->cuts += from->cuts;
+    to->loads += from->loads;
+    to->retries += from->retries;
+    to->receipts += from->receipts;
+    to->newest += from->newest;
+}
+
+static void add_counts(struct history_result *result, const struct simulator *s)
+{
+    add_witness(&result->counts, &s->witness.counts);
+    add_network(&result->network, &s->network.counts);
     result->events += s->events;
     result->virtual_us += s->now_us;
-    result->network = s->network.counts;
-    for (uint32_t i = 0; i < s->options.job->worker_count && i < HISTORY_WORKERS_MAX; i++)
-        result->worker_batches[i] = s->workers[i].batches;
+    result->trace = result->trace * 31 + s->trace;
+    result->processes += s->process_count;
+    for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
+        result->faults[i] += s->injector.counts[i];
+    if (s->options.plan != NULL && s->now_us > s->options.plan->calm_us + result->healing_us)
+        result->healing_us = s->now_us - s->options.plan->calm_us;
+    memset(result->worker_batches, 0, sizeof result->worker_batches);
+    for (uint32_t i = 0; i < s->process_count; i++)
+        if (!s->processes[i]->is_server && s->processes[i]->index < HISTORY_WORKERS_MAX)
+            result->worker_batches[s->processes[i]->index] += s->processes[i]->worker.batches;
 }
 
-/* Older checkpoints are whole, too. */
-static void check_older(struct running *r, const uint64_t *steps, size_t count)
+/* The model of a checkpoint on server 0's disk, which must be whole. The caller frees it. */
+static bool read_checkpoint(struct running *r, uint64_t step, struct model_state *model)
 {
     struct checkpoint_reader reader;
     struct error error;
-    char path[DISK_PATH_MAX];
-    for (size_t i = 1; i < count; i++) {
-        checkpoint_path(path, SIMULATED_OUT, steps[i]);
-        if (checkpoint_open(&reader, &r->disks[0].disk, path, &error) == STATUS_OK)
-            checkpoint_close(&reader);
-        else
-            fail(r, error.text);
-    }
-}
-
-/* The newest checkpoint of server 0's disk is at `step` and holds that model. */
-static void check_checkpoint(struct running *r, uint64_t step, const struct model_state *model)
-{
-    struct checkpoint_reader reader;
-    struct error error;
-    uint64_t steps[CHECKPOINTS_KEPT];
-    char path[DISK_PATH_MAX], text[400];
-    const struct disk *disk = &r->disks[0].disk;
-    r->result->checkpoints = checkpoint_list(disk, SIMULATED_OUT, steps, CHECKPOINTS_KEPT);
+    char path[DISK_PATH_MAX], text[600];
+    memset(model, 0, sizeof *model);
     checkpoint_path(path, SIMULATED_OUT, step);
-    if (checkpoint_open(&reader, disk, path, &error) != STATUS_OK) {
-        snprintf(text, sizeof text, "the checkpoint does not open: %s", error.text);
+    if (checkpoint_open(&reader, &r->disks[0].disk, path, &error) != STATUS_OK) {
+        snprintf(text, sizeof text, "a checkpoint does not open: %s", error.text);
         fail(r, text);
-        return;
+        return false;
     }
-    if (r->result->checkpoints == 0 || steps[0] != step ||
-        r->result->checkpoints > CHECKPOINTS_KEPT)
-        fail(r, "the newest checkpoint is not that of the end, or there are too many");
-    else
-        check_older(r, steps, r->result->checkpoints);
-    for (uint32_t array = 0; array < model->array_count; array++)
-        if (reader.array_count != model->array_count || reader.elements != model->elements ||
-            memcmp(reader.arrays[array], model->arrays[array], model->elements * sizeof(float)) !=
-                0) {
+    model->array_count = reader.array_count;
+    model->elements = reader.elements;
+    for (uint32_t array = 0; array < reader.array_count; array++) {
+        model->arrays[array] = reader.arrays[array];
+        reader.arrays[array] = NULL;
+    }
+    checkpoint_close(&reader);
+    return true;
+}
+
+/* The witness is told of every checkpoint that there is when a phase begins. */
+static void tell_checkpoints(struct running *r, struct witness *witness)
+{
+    uint64_t steps[2 * CHECKPOINTS_KEPT];
+    struct model_state model;
+    size_t count =
+        checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
+    for (size_t i = 0; i < count; i++) {
+        if (read_checkpoint(r, steps[i], &model) &&
+            witness_know(witness, steps[i], &model) != STATUS_OK)
+            fail(r, "out of memory");
+        model_state_free(&model);
+    }
+}
+
+/* The checkpoints on server 0's disk: all whole, and of models that there were; at `step` the
+ * newest, which becomes the model of this history. */
+static void check_checkpoints(struct running *r, uint64_t step, const struct witness *witness,
+                              bool faulty)
+{
+    uint64_t steps[2 * CHECKPOINTS_KEPT];
+    char text[200];
+    struct model_state model;
+    size_t count =
+        checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
+    r->result->checkpoints = count;
+    if (count == 0 || steps[0] != step)
+        fail(r, "the newest checkpoint is not that of the end");
+    /* Whoever was killed between writing one and removing another leaves one more. */
+    if (count > CHECKPOINTS_KEPT + (faulty ? 1u : 0u))
+        fail(r, "there are too many checkpoints");
+    for (size_t i = 0; i < count && !r->result->failed; i++) {
+        if (read_checkpoint(r, steps[i], &model) && !witness_knows(witness, steps[i], &model)) {
             snprintf(text, sizeof text,
-                     "array %u of the checkpoint at step %" PRIu64 " has other bits than it should",
-                     array, step);
+                     "the checkpoint at step %" PRIu64 " has other bits than it should", steps[i]);
             fail(r, text);
         }
-    checkpoint_close(&reader);
-    snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
-    if (simulated_disk_find(&r->disks[0], path) == NULL)
-        fail(r, "no model was exported");
+        if (i == 0) {
+            model_state_free(&r->model);
+            r->model = model;
+            r->step = step;
+        } else {
+            model_state_free(&model);
+        }
+    }
 }
 
 /* Where the phase has left the job. */
@@ -299,21 +379,27 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         step = r->plan->job.steps;
     else if (any)
         step = newest;
-    witness_finish(&s->witness, step);
+    /* A stop that something went wrong with leaves the last whole checkpoint. */
+    if (code == EXIT_DONE || s->options.plan == NULL)
+        witness_finish(&s->witness, step);
     if (s->witness.failed) {
         fail(r, s->witness.failure);
         return;
     }
-    struct model_state model;
-    if (witness_model(&s->witness, step, &model) != STATUS_OK) {
-        fail(r, "out of memory");
-        return;
-    }
-    model_state_free(&r->model);
-    r->model = model;
-    r->step = step;
     if (any || code == EXIT_DONE)
-        check_checkpoint(r, step, &r->model);
+        check_checkpoints(r, step, &s->witness, s->options.plan != NULL);
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
+    if ((code == EXIT_DONE || (any && s->options.plan == NULL)) &&
+        simulated_disk_find(&r->disks[0], path) == NULL)
+        fail(r, "no model was exported");
+}
+
+static void repair(struct simulated_disk *disk, uint64_t latency_us)
+{
+    disk->full = disk->read_only = false;
+    disk->failing = 0;
+    disk->latency_us = latency_us;
 }
 
 static int run_phase(struct running *r, const struct history_phase *phase, const struct job *job)
@@ -334,11 +420,15 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .compute_us = plan->compute_us,
         .slow = phase->slow,
         .disks = disks,
+        .disk_latency_us = plan->disk_latency_us,
+        .disks_us = r->result->virtual_us + r->result->phases * BETWEEN_US,
         .restore = "auto",
-        .first_step = r->step,
-        .model = &r->model,
+        .deadlines = plan->deadlines,
+        .on_worker_loss = plan->on_worker_loss,
+        .bad_one_in = plan->bad_one_in,
+        .plan = phase->faulty ? &phase->faults : NULL,
         .stop_after_us = phase->stop_after_us,
-        .stop_process = phase->stop_process,
+        .stop_host = phase->stop_process,
         .time_limit_us = plan->time_limit_us,
         .tamper = plan->tamper,
         .verbose = plan->verbose,
@@ -349,7 +439,8 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     if (simulator_init(&simulator, &options, &error) != STATUS_OK) {
         fail(r, error.text);
     } else {
-        code = simulator_run(&simulator);
+        tell_checkpoints(r, &simulator.witness);
+        code = r->result->failed ? -1 : simulator_run(&simulator);
         if (code == -1)
             fail(r, simulator.witness.failure);
         else
@@ -357,6 +448,8 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         add_counts(r->result, &simulator);
     }
     simulator_free(&simulator);
+    for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) /* Somebody has looked after them. */
+        repair(&r->disks[i], plan->disk_latency_us);
     return code;
 }
 
@@ -367,9 +460,12 @@ static void check_sums(struct running *r)
     struct simulated_work work;
     if (plan->kind == WORK_MIXED || simulated_work_init(&work, &plan->job, plan->kind) != STATUS_OK)
         return;
+    work.bad_one_in = plan->bad_one_in;
     for (uint64_t i = 0; i < work.elements && !r->result->failed; i++) {
         double sum = 0; /* Multiples of 1/8 far below 2^50: exact. */
         for (uint64_t step = 0; work.used[i] && step < plan->job.steps; step++) {
+            if (simulated_work_is_bad(&work, step))
+                continue;
             struct batch_range batch = job_batch(&plan->job, step);
             for (uint32_t leaf = 0; leaf < batch.leaves; leaf++)
                 sum += (double)simulated_work_integer(&work, step, leaf, i) / batch.examples;
@@ -380,28 +476,41 @@ static void check_sums(struct running *r)
     simulated_work_free(&work);
 }
 
+static int begin_phase(struct running *r, const struct history_phase *phase)
+{
+    struct job job;
+    int code = -1;
+    r->result->phases++;
+    if (phase_job(r->plan, phase, &job) != STATUS_OK)
+        fail(r, "out of memory");
+    else
+        code = run_phase(r, phase, &job);
+    r->result->stopped += code == EXIT_INTERRUPTED;
+    r->result->ended += code != EXIT_INTERRUPTED && code != EXIT_DONE && !r->result->failed;
+    job_free(&job);
+    return code;
+}
+
 void history_run(const struct history_plan *plan, struct history_result *result)
 {
     struct running r = {.plan = plan, .result = result};
     memset(result, 0, sizeof *result);
-    for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
+    for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) {
         simulated_disk_init(&r.disks[i], plan->seed, SUB_DISK + i);
+        repair(&r.disks[i], plan->disk_latency_us);
+    }
     if (model_state_init(&r.model, &plan->job) != STATUS_OK)
         fail(&r, "out of memory");
     int code = EXIT_INTERRUPTED;
-    for (uint32_t i = 0; i < plan->phase_count && code == EXIT_INTERRUPTED && !result->failed;
-         i++) {
-        struct job job;
-        result->phases++;
-        if (phase_job(plan, &plan->phases[i], &job) != STATUS_OK)
-            fail(&r, "out of memory");
-        else
-            code = run_phase(&r, &plan->phases[i], &job);
-        result->stopped += code == EXIT_INTERRUPTED;
-        job_free(&job);
+    for (uint32_t i = 0; i < plan->phase_count && code != EXIT_DONE && !result->failed; i++)
+        code = begin_phase(&r, &plan->phases[i]);
+    if (code != EXIT_DONE && !result->failed) { /* Once more, in peace. */
+        struct history_phase last = plan->phases[plan->phase_count - 1];
+        last.faulty = false;
+        code = begin_phase(&r, &last);
     }
     if (!result->failed && code != EXIT_DONE)
-        fail(&r, "the job was stopped by nobody");
+        fail(&r, "the job does not come to its end");
     if (!result->failed)
         check_sums(&r);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)

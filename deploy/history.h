@@ -33,14 +33,19 @@ struct history_phase {
     uint64_t stop_after_us; /* After the start; 0: never. */
     uint32_t stop_process;
     double slow[HISTORY_WORKERS_MAX];
+    bool faulty;
+    struct fault_plan faults;
 };
 
 struct history_plan {
     uint64_t seed;
     struct job job; /* Servers and workers are the phases'. */
     enum work_kind kind;
+    uint32_t bad_one_in; /* Batches without a finite gradient; 0: none. */
+    struct simulated_deadlines deadlines;
     struct network_faults faults;
-    uint64_t queue_delay_us, start_within_us, compute_us, time_limit_us;
+    uint64_t queue_delay_us, start_within_us, compute_us, disk_latency_us, time_limit_us;
+    enum worker_loss on_worker_loss;
     struct history_phase phases[HISTORY_PHASES_MAX];
     uint32_t phase_count;
     struct simulator_tamper tamper;
@@ -52,9 +57,13 @@ struct history_result {
     char failure[512];
     uint32_t phases;  /* Started. */
     uint32_t stopped; /* Ended by a clean stop. */
+    uint32_t ended;   /* Ended otherwise before the last step, as they may with such faults. */
     uint64_t events, virtual_us;
+    uint64_t trace;      /* Hash of everything that happened. */
+    uint64_t healing_us; /* Longest from the end of all faults to the end of all processes. */
+    uint64_t processes, faults[FAULT_KIND_COUNT]; /* That have struck. */
     struct witness_counts counts; /* Over all phases. */
-    struct network_counts network;
+    struct network_counts network; /* The same. */
     uint64_t worker_batches[HISTORY_WORKERS_MAX]; /* Of the last phase. */
     uint64_t checkpoints;                         /* There at the end. */
 };

@@ -47,6 +47,12 @@ static uint64_t number_of(const struct simulated_work *work, uint64_t step, uint
     return scramble(leaf_number + 0x9e3779b97f4a7c15u * element);
 }
 
+bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step)
+{
+    return work->bad_one_in > 0 && work->job->mode == MODE_ASYNC &&
+           scramble(work->job->seed * 31 + step) % work->bad_one_in == 0;
+}
+
 int simulated_work_integer(const struct simulated_work *work, uint64_t step, uint32_t leaf,
                            uint64_t element)
 {

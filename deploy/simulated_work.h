@@ -13,6 +13,7 @@
 #ifndef DEPLOY_SIMULATED_WORK_H
 #define DEPLOY_SIMULATED_WORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/checkpoint.h"
@@ -24,6 +25,7 @@ enum work_kind { WORK_EXACT, WORK_UNIFORM, WORK_MIXED, WORK_KIND_COUNT };
 struct simulated_work {
     const struct job *job;
     enum work_kind kind;
+    uint32_t bad_one_in; /* Async: one of so many batches has no finite gradient; 0: none. */
     uint64_t elements; /* Of the parameter space. */
     uint8_t *used;     /* [elements] 0 in the gaps between variables. */
 };
@@ -31,6 +33,9 @@ struct simulated_work {
 enum status simulated_work_init(struct simulated_work *work, const struct job *job,
                                 enum work_kind kind);
 void simulated_work_free(struct simulated_work *work);
+
+/* Whether a batch is one that cannot be computed; the same for whoever tries. */
+bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step);
 
 /* The sum over one leaf, from an integer for all kinds but WORK_MIXED. */
 int simulated_work_integer(const struct simulated_work *work, uint64_t step, uint32_t leaf,

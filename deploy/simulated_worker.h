@@ -1,7 +1,8 @@
 /* simulated_worker.h - a worker of a simulated cluster: the real session, and a trainer that
  * computes simulated work in as much virtual time as it is told to.
  *
- * The trainer follows worker/trainer.c and worker/client.c message by message.
+ * The trainer follows worker/trainer.c and worker/client.c message by message. In async mode some
+ * batches have gradients that are not finite; it skips those.
  *
  * Threads: one. Ownership: owns session, parameters and gradient buffers. */
 
@@ -14,12 +15,18 @@
 #include "common/tree.h"
 #include "deploy/simulated_work.h"
 #include "deploy/witness.h"
+#include "worker/score_duty.h"
 #include "worker/session.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
 
+/* Seconds. */
+struct simulated_deadlines {
+    double start, worker, recovery, progress, stop;
+};
+
 struct simulated_worker {
-    uint32_t index;
+    uint32_t index, process; /* As the witness counts them. */
     const struct simulated_work *work;
     struct witness *witness;
     struct session *session;
@@ -31,15 +38,18 @@ struct simulated_worker {
     uint64_t step; /* Being computed. */
     struct node nodes[TREE_COVER_MAX];
     uint32_t node_count, node_next;
-    uint64_t scored;  /* Epochs; UINT64_MAX until work has come. */
-    bool computing;   /* A gradient will be there later. */
+    struct score_duty duty;
+    bool computing;   /* A gradient will be there later, ... */
+    bool expected;    /* ... and somebody will say when. */
+    bool over;        /* FINISHED has come. */
     uint64_t batches; /* Steps or batches computed. */
 };
 
 enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index,
-                                  uint64_t incarnation, const struct simulated_work *work,
+                                  uint32_t process, uint64_t incarnation,
+                                  const struct simulated_work *work,
                                   const struct partition *partition, struct witness *witness,
-                                  double deadline, uint64_t now_us);
+                                  const struct simulated_deadlines *deadlines, uint64_t now_us);
 void simulated_worker_free(struct simulated_worker *worker);
 
 /* The trainer takes a message from its session. What it has to say goes to to_session; afterwards

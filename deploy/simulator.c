@@ -1,95 +1,31 @@
 #include "deploy/simulator.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 
-#define TICK_US         100000u
-#define DEADLINE_S      100000.0 /* No deadline of the protocol's may be what ends a history. */
-#define LEAVING_TIMEOUT 100000.0
-
-/* Queues within a server, by writer and reader; each keeps its order. */
-#define QUEUE_TO_OWNER(owner)   (owner)
-#define QUEUE_FROM_OWNER(owner) (s->options.owners_a_server + (owner))
-#define QUEUE_CUT(owner)        (2 * s->options.owners_a_server + (owner))
-#define QUEUE_TO_KEEPER         (3 * s->options.owners_a_server)
-#define QUEUE_FROM_KEEPER       (3 * s->options.owners_a_server + 1)
-#define QUEUE_COUNT             (3 * s->options.owners_a_server + 2)
-
-enum { TO_SESSION, TO_TRAINER_QUEUE };
-
-static uint32_t server_count(const struct simulator *s)
-{
-    return s->options.job->server_count;
-}
-
-static uint32_t worker_count(const struct simulator *s)
-{
-    return s->options.job->worker_count;
-}
-
-static uint64_t draw(struct simulator *s, uint64_t most)
-{
-    return random_below(&s->random, (uint32_t)most + 1);
-}
-
-static uint64_t draw_u64(struct simulator *s)
-{
-    return (uint64_t)random_next(&s->random) << 32 | random_next(&s->random) | 1;
-}
+/* Whoever has to do with what went wrong shortly before the end may not have heard of it. */
+#define HEARD_LATE_US 15000000u
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static enum status make_server(struct simulator *s, uint32_t index, uint64_t run_id)
+static uint32_t hosts_of(const struct simulator *s)
 {
-    struct simulated_server *server = &s->servers[index];
-    struct cores_options options = {
-        .router = {.server = index,
-                   .incarnation = draw_u64(s),
-                   .owner_count = s->options.owners_a_server,
-                   .host = "simulated",
-                   .arithmetic = "simulated",
-                   .start_timeout = DEADLINE_S,
-                   .worker_timeout = DEADLINE_S},
-        .coordinator = {.run_id = run_id,
-                        .out = SIMULATED_OUT,
-                        .start_timeout = DEADLINE_S,
-                        .worker_timeout = LEAVING_TIMEOUT,
-                        .stop_timeout = DEADLINE_S},
-        .keeper = {.server = index,
-                   .disk = &s->options.disks[index]->disk,
-                   .out = SIMULATED_OUT,
-                   .journal = false},
-    };
-    snprintf(options.keeper.restore, sizeof options.keeper.restore, "%s", s->options.restore);
-    server->queue_until_us = calloc(QUEUE_COUNT, sizeof *server->queue_until_us);
-    if (server->queue_until_us == NULL)
-        return STATUS_MEMORY;
-    return cores_init(&server->cores, &options, 0);
+    return simulator_servers(s) + simulator_workers(s);
 }
 
-static void add_event(struct simulator *s, uint64_t time_us, enum event_kind kind, uint32_t process)
+void simulator_later(struct simulator *simulator, uint64_t after_us, enum event_kind kind,
+                     uint32_t process, uint64_t number)
 {
-    struct event event = {.time_us = time_us, .kind = kind, .process = process};
-    event_queue_add(&s->queue, &event);
-}
-
-static enum status make_processes(struct simulator *s)
-{
-    enum status status = STATUS_OK;
-    uint64_t run_id = draw_u64(s);
-    uint32_t processes = server_count(s) + worker_count(s);
-    for (uint32_t i = 0; i < server_count(s) && status == STATUS_OK; i++)
-        status = make_server(s, i, run_id);
-    for (uint32_t i = 0; i < worker_count(s) && status == STATUS_OK; i++)
-        status = simulated_worker_init(&s->workers[i], i, draw_u64(s), &s->work, &s->partition,
-                                       &s->witness, DEADLINE_S, 0);
-    s->running = processes;
-    for (uint32_t i = 0; i < processes; i++)
-        add_event(s, 1 + draw(s, s->options.start_within_us), EVENT_TICK, i);
-    return status;
+    struct event event = {.time_us = simulator->now_us + after_us,
+                          .kind = kind,
+                          .process = process,
+                          .number = number};
+    simulator->starting += kind == EVENT_START;
+    event_queue_add(&simulator->queue, &event);
 }
 
 enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,
@@ -106,40 +42,31 @@ enum status simulator_init(struct simulator *simulator, const struct simulator_o
                                 job->server_count, job->chunk_bytes, job->use_locking, error);
     if (status != STATUS_OK)
         return status;
-    s->servers = calloc(job->server_count, sizeof *s->servers);
-    s->workers = calloc(job->worker_count, sizeof *s->workers);
-    s->worker_over = calloc(job->worker_count, sizeof *s->worker_over);
-    s->worker_until_us = calloc(job->worker_count, sizeof *s->worker_until_us);
-    if (s->servers == NULL || s->workers == NULL || s->worker_over == NULL ||
-        s->worker_until_us == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory for a cluster");
     status = simulated_work_init(&s->work, job, options->kind);
+    s->work.bad_one_in = options->bad_one_in;
     if (status == STATUS_OK)
-        status = witness_init(&s->witness, &s->work, &s->partition, options->owners_a_server,
-                              options->first_step, options->model);
+        status = witness_init(&s->witness, &s->work, &s->partition, options->owners_a_server);
+    s->witness.in_order = options->faults.overtake <= 0 && options->faults.repeat <= 0;
     if (status == STATUS_OK)
         status = simulated_network_init(&s->network, &s->options.faults, options->seed,
-                                        job->server_count + job->worker_count, &s->queue);
-    if (status == STATUS_OK)
-        status = make_processes(s);
-    return status == STATUS_OK ? status : error_set(error, status, "out of memory for a cluster");
+                                        job->server_count, &s->queue);
+    if (status != STATUS_OK)
+        return error_set(error, status, "out of memory for a cluster");
+    for (uint32_t i = 0; i < hosts_of(s); i++)
+        simulator_later(s, 1 + random_below(&s->random, (uint32_t)options->start_within_us + 1),
+                        EVENT_START, i, 0);
+    if (options->plan != NULL)
+        fault_injector_begin(s);
+    return STATUS_OK;
 }
 
 void simulator_free(struct simulator *simulator)
 {
     struct simulator *s = simulator;
     event_queue_free(&s->queue);
-    for (uint32_t i = 0; s->servers != NULL && i < server_count(s); i++) {
-        outbox_free(&s->servers[i].outbox);
-        cores_free(&s->servers[i].cores);
-        free(s->servers[i].queue_until_us);
-    }
-    for (uint32_t i = 0; s->workers != NULL && i < worker_count(s); i++)
-        simulated_worker_free(&s->workers[i]);
-    free(s->servers);
-    free(s->workers);
-    free(s->worker_over);
-    free(s->worker_until_us);
+    for (uint32_t i = 0; i < s->process_count; i++)
+        simulated_process_free(s->processes[i]);
+    free(s->processes);
     simulated_network_free(&s->network);
     witness_free(&s->witness);
     simulated_work_free(&s->work);
@@ -147,358 +74,382 @@ void simulator_free(struct simulator *simulator)
     memset(s, 0, sizeof *s);
 }
 
-/* --- queues within a process ----------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------------------------- */
 
-static bool is_let_through(struct simulator *s, enum simulated_place place, uint32_t process,
-                           struct outgoing *item)
+static void out_of_memory(void)
 {
-    const struct simulator_tamper *tamper = &s->options.tamper;
-    if (tamper->item == NULL || tamper->item(tamper->context, place, process, item))
-        return true;
-    frame_release(item->packet.payload);
-    return false;
+    log_error("out of memory for a simulated process");
+    exit(EXIT_TRAINING_FAILED);
 }
 
-static void enqueue(struct simulator *s, uint64_t *until_us, enum event_kind kind, uint32_t process,
-                    const struct outgoing *item)
+static void bind_server(struct simulator *s, const struct simulated_process *p)
 {
-    uint64_t time_us = s->now_us + draw(s, s->options.queue_delay_us);
-    if (time_us < *until_us)
-        time_us = *until_us;
-    *until_us = time_us;
-    struct event event = {.time_us = time_us, .kind = kind, .process = process};
-    event.item = malloc(sizeof *event.item);
-    if (event.item == NULL) {
-        log_error("out of memory for an item");
-        exit(EXIT_TRAINING_FAILED);
+    simulated_network_bind(&s->network, p->index, p->number);
+    witness_reached(&s->witness, p->number);
+}
+
+struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary)
+{
+    struct simulator *s = simulator;
+    if (s->process_count == s->process_capacity) {
+        s->process_capacity = 2 * s->process_capacity + 16;
+        s->processes = realloc(s->processes, s->process_capacity * sizeof(struct simulated_process *));
+        if (s->processes == NULL)
+            out_of_memory();
     }
-    *event.item = *item;
-    event_queue_add(&s->queue, &event);
+    struct simulated_process *p = simulated_process_start(s, host);
+    if (p == NULL)
+        out_of_memory();
+    s->processes[s->process_count++] = p;
+    simulated_network_add(&s->network, host, !p->is_server && !p->is_stranger);
+    if (!p->is_stranger && (primary || s->at[host] == NULL)) {
+        s->at[host] = p;
+        if (p->is_server)
+            bind_server(s, p);
+    }
+    s->running++;
+    simulator_later(s, 0, EVENT_TICK, p->number, 0);
+    return p;
 }
 
-static void send_wire(struct simulator *s, uint32_t from, uint32_t to, struct outgoing *item)
+/* Somebody else who is there takes over the host, and its address. */
+static void leave_host(struct simulator *s, const struct simulated_process *p)
 {
-    const struct message *message = &item->packet.message;
-    if (!is_let_through(s, ON_WIRE, from, item))
+    if (p->is_stranger || s->at[p->host] != p)
         return;
-    if (message->kind == MESSAGE_REFUSED) {
-        s->witness.counts.refused++;
-        witness_fail(&s->witness, "process %u refuses process %u: %s", from, to,
-                     message->refused.text);
+    s->at[p->host] = NULL;
+    for (uint32_t i = 0; i < s->process_count && !(s->left >> p->host & 1); i++) {
+        struct simulated_process *other = s->processes[i];
+        if (other->host != p->host || other->state > PROCESS_STOPPED)
+            continue;
+        s->at[p->host] = other;
+        if (other->is_server)
+            bind_server(s, other);
     }
-    simulated_network_send(&s->network, s->now_us, from, to, message, item->packet.payload);
 }
 
-static void say(struct simulator *s, uint32_t process, const struct outgoing *item)
+static void end_process(struct simulator *s, struct simulated_process *p, enum process_state state)
 {
-    bool server = process < server_count(s);
+    p->state = state;
+    p->ended_us = s->now_us;
+    s->running--;
+    simulated_network_end(&s->network, p->number, state == PROCESS_KILLED, s->now_us,
+                          100000 + random_below(&s->random, 2000000));
+    leave_host(s, p);
+}
+
+void simulator_over(struct simulator *simulator, struct simulated_process *process, int exit_code,
+                    const char *reason)
+{
+    struct simulator *s = simulator;
+    bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED;
+    if (told && !process->is_stranger)
+        s->left |= 1ull << process->host;
+    end_process(s, process, PROCESS_OVER);
+    if (exit_code != EXIT_DONE) /* What it still holds nobody will see. */
+        witness_ends(&s->witness, process->number);
+    process->exit_code = exit_code;
+    snprintf(process->reason, sizeof process->reason, "%s", reason);
     if (s->options.verbose)
-        printf("%12.6f %s/%u %s\n", (double)s->now_us * 1e-6, server ? "ps" : "worker",
-               server ? process : process - server_count(s), item->packet.message.waiting.text);
-}
-
-/* --- servers --------------------------------------------------------------------------------- */
-
-/* Give an owner an item while the witness looks on; what it puts out is left in outbox. */
-static void run_owner(struct simulator *s, uint32_t index, struct outgoing *item,
-                      struct outbox *outbox)
-{
-    struct outbox fresh = {0};
-    struct outgoing out;
-    if (!is_let_through(s, INTO_OWNER, index, item))
-        return;
-    witness_owner_takes(&s->witness, index, item->index, &item->packet);
-    cores_deliver(&s->servers[index].cores, item, s->now_us, &fresh);
-    while (outbox_take(&fresh, &out)) {
-        witness_owner_gave(&s->witness, index, &out);
-        if (is_let_through(s, OUT_OF_OWNER, index, &out))
-            *outbox_add_to(outbox, out.to, out.index, out.packet.message.kind) = out.packet;
-    }
-    witness_owner_done(&s->witness);
-    outbox_free(&fresh);
-}
-
-static void make_owners(struct simulator *s, struct simulated_server *server)
-{
-    if (server->cores.owners == NULL && cores_make_owners(&server->cores, NULL) != STATUS_OK)
-        witness_fail(&s->witness, "out of memory for owners");
-}
-
-/* One item of the router thread's outbox, as dispatch in ps/server.c. */
-static void dispatch(struct simulator *s, uint32_t index, struct outgoing *item)
-{
-    struct simulated_server *server = &s->servers[index];
-    if (item->to == TO_OWNER)
-        make_owners(s, server);
-    if (item->to == TO_OWNER && s->options.owners_inline)
-        run_owner(s, index, item, &server->outbox);
-    else if (item->to == TO_OWNER)
-        enqueue(s, &server->queue_until_us[QUEUE_TO_OWNER(item->index)], EVENT_ACTOR, index, item);
-    else if (item->to == TO_KEEPER)
-        enqueue(s, &server->queue_until_us[QUEUE_TO_KEEPER], EVENT_ACTOR, index, item);
-    else if (item->to == TO_LOG)
-        say(s, index, item);
-    else if (item->to == TO_SERVER)
-        send_wire(s, index, 0, item);
-    else if (cores_is_for_wire(item))
-        send_wire(s, index, (uint32_t)item->packet.peer - 1, item);
-    else
-        cores_deliver(&server->cores, item, s->now_us, &server->outbox);
-}
-
-static void flush_server(struct simulator *s, uint32_t index)
-{
-    struct simulated_server *server = &s->servers[index];
-    struct outgoing item;
-    while (outbox_take(&server->outbox, &item))
-        dispatch(s, index, &item);
-    if (!server->over && cores_are_over(&server->cores)) {
-        server->over = true;
-        s->running--;
+        printf("%12.6f %s/%u (%u) exits with %d: %s\n", (double)s->now_us * 1e-6,
+               process->is_server ? "ps" : "worker", process->index, process->number, exit_code,
+               reason);
+    if (told && !process->excused) {
+        s->finished_us = s->finished ? s->finished_us : s->now_us;
+        s->finished = true;
     }
 }
 
-/* An owner's or the keeper's turn. What they put out goes to the keeper or to the router thread. */
-static void actor_turn(struct simulator *s, uint32_t index, struct outgoing *item)
+/* Whoever is killed whenever: what has a manifest is whole. */
+static void check_disk(struct simulator *s)
 {
-    struct simulated_server *server = &s->servers[index];
-    struct outbox outbox = {0};
-    struct outgoing out;
-    bool owner = item->to == TO_OWNER;
-    uint32_t actor = item->index;
-    if (owner)
-        run_owner(s, index, item, &outbox);
-    else
-        cores_deliver(&server->cores, item, s->now_us, &outbox);
-    while (outbox_take(&outbox, &out)) {
-        if (out.to == TO_KEEPER)
-            enqueue(s, &server->queue_until_us[QUEUE_CUT(actor)], EVENT_ACTOR, index, &out);
+    struct checkpoint_reader reader;
+    struct error error;
+    uint64_t steps[2 * CHECKPOINTS_KEPT];
+    char path[DISK_PATH_MAX];
+    const struct disk *disk = &s->options.disks[0]->disk;
+    size_t count = checkpoint_list(disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
+    for (size_t i = 0; i < count; i++) {
+        checkpoint_path(path, SIMULATED_OUT, steps[i]);
+        if (checkpoint_open(&reader, disk, path, &error) == STATUS_OK)
+            checkpoint_close(&reader);
         else
-            enqueue(s, &server->queue_until_us[owner ? QUEUE_FROM_OWNER(actor) : QUEUE_FROM_KEEPER],
-                    EVENT_INBOX, index, &out);
+            witness_fail(&s->witness, "a kill leaves a checkpoint that does not open: %s",
+                         error.text);
     }
-    outbox_free(&outbox);
 }
 
-/* As pass_on_stop in ps/server.c. */
-static void stop_server(struct simulator *s, uint32_t index)
+void simulator_kill(struct simulator *simulator, struct simulated_process *process)
 {
-    struct packet *packet = outbox_add(&s->servers[index].outbox, TO_COORDINATOR, MESSAGE_STOP);
-    packet->message.stop.exit_code = EXIT_INTERRUPTED;
-    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to", index);
-}
-
-static void server_event(struct simulator *s, struct event *event)
-{
-    uint32_t index = event->process;
-    struct simulated_server *server = &s->servers[index];
-    struct packet packet;
-    struct error error;
-    if (event->kind == EVENT_ACTOR) { /* Even when the router is over: nothing is left behind. */
-        actor_turn(s, index, event->item);
-        event->item->packet.payload = NULL;
+    struct simulator *s = simulator;
+    if (process->state > PROCESS_STOPPED)
         return;
+    if (s->options.verbose)
+        printf("%12.6f %s/%u (%u) is killed\n", (double)s->now_us * 1e-6,
+               process->is_server ? "ps" : "worker", process->index, process->number);
+    end_process(s, process, PROCESS_KILLED);
+    witness_ends(&s->witness, process->number);
+    if (process->is_server) {
+        simulated_disk_crash(s->options.disks[process->index], process->index,
+                             simulator_disk_us(s));
+        check_disk(s);
+        cores_free(&process->cores);
+        process->cores_made = false;
     }
-    if (server->over)
+}
+
+void simulator_stop(struct simulator *simulator, struct simulated_process *process)
+{
+    if (process->state == PROCESS_RUNNING)
+        process->state = PROCESS_STOPPED;
+    if (simulator->options.verbose)
+        printf("%12.6f %s/%u (%u) is stopped\n", (double)simulator->now_us * 1e-6,
+               process->is_server ? "ps" : "worker", process->index, process->number);
+}
+
+static void miss(struct simulated_process *p, const struct event *event)
+{
+    if (p->missed_count == p->missed_capacity) {
+        p->missed_capacity = 2 * p->missed_capacity + 16;
+        p->missed = realloc(p->missed, p->missed_capacity * sizeof *p->missed);
+        if (p->missed == NULL)
+            out_of_memory();
+    }
+    p->missed[p->missed_count++] = *event;
+}
+
+/* Everything it has missed happens now, in order; but it may look at the clock first or last. */
+void simulator_continue(struct simulator *simulator, struct simulated_process *process)
+{
+    struct simulator *s = simulator;
+    if (process->state != PROCESS_STOPPED)
         return;
-    if (event->kind == EVENT_WIRE) {
-        if (simulated_network_open(&s->network, event->parcel, &packet, &error) != STATUS_OK) {
-            witness_fail(&s->witness, "%s", error.text);
-            return;
-        }
-        packet.peer = event->parcel->from + 1;
-        cores_receive(&server->cores, &packet, index != 0 && event->parcel->from == 0, s->now_us,
-                      &server->outbox);
-    } else if (event->kind == EVENT_INBOX) {
-        dispatch(s, index, event->item);
-        event->item->packet.payload = NULL;
-    } else if (event->kind == EVENT_STOP) {
-        stop_server(s, index);
-    } else {
-        cores_tick(&server->cores, s->now_us, &server->outbox);
-        add_event(s, s->now_us + TICK_US, EVENT_TICK, index);
+    process->state = PROCESS_RUNNING;
+    if (s->options.verbose)
+        printf("%12.6f %s/%u (%u) goes on\n", (double)s->now_us * 1e-6,
+               process->is_server ? "ps" : "worker", process->index, process->number);
+    bool tick_last = random_below(&s->random, 2) == 0;
+    struct event tick = {.time_us = 0};
+    for (size_t i = 0; i < process->missed_count; i++) {
+        struct event *event = &process->missed[i];
+        event->time_us = s->now_us;
+        if (event->kind == EVENT_TICK && tick_last)
+            tick = *event;
+        else
+            event_queue_add(&s->queue, event);
     }
-    flush_server(s, index);
+    if (tick.time_us > 0)
+        event_queue_add(&s->queue, &tick);
+    process->missed_count = 0;
 }
 
-/* --- workers --------------------------------------------------------------------------------- */
-
-static void flush_session(struct simulator *s, uint32_t index, struct outbox *outbox)
+void simulator_wrote(struct simulator *simulator, const struct simulated_process *process)
 {
-    uint32_t process = server_count(s) + index;
-    struct outgoing item;
-    while (outbox_take(outbox, &item)) {
-        if (item.to == TO_LOG) {
-            say(s, process, &item);
-        } else if (item.to == TO_TRAINER) {
-            enqueue(s, &s->worker_until_us[index][TO_TRAINER_QUEUE], EVENT_ACTOR, process, &item);
-        } else {
-            if (item.packet.message.kind == MESSAGE_EXCHANGE)
-                witness_session_asks(&s->witness, index, &item.packet);
-            send_wire(s, process, item.index, &item);
-        }
-    }
-    if (!s->worker_over[index] && session_is_over(s->workers[index].session)) {
-        s->worker_over[index] = true;
-        s->running--;
-    }
+    if (simulator->options.plan != NULL)
+        fault_injector_wrote(simulator, process);
 }
 
-static void flush_trainer(struct simulator *s, uint32_t index, struct outbox *outbox)
+void simulator_delivered(struct simulator *simulator, enum message_kind kind)
 {
-    uint32_t process = server_count(s) + index;
-    struct outgoing item;
-    while (outbox_take(outbox, &item))
-        enqueue(s, &s->worker_until_us[index][TO_SESSION], EVENT_INBOX, process, &item);
-    if (!s->workers[index].computing)
-        return;
-    uint64_t took = s->options.compute_us + draw(s, s->options.compute_us);
-    if (s->options.slow != NULL)
-        took = (uint64_t)((double)took * s->options.slow[index]);
-    add_event(s, s->now_us + took, EVENT_COMPUTE, process);
-}
-
-static void session_receives(struct simulator *s, uint32_t index, struct parcel *parcel,
-                             struct outbox *outbox)
-{
-    struct packet packet;
-    struct error error;
-    if (simulated_network_open(&s->network, parcel, &packet, &error) != STATUS_OK) {
-        witness_fail(&s->witness, "%s", error.text);
-        return;
-    }
-    session_handle_server(s->workers[index].session, parcel->from, &packet, s->now_us, outbox);
-}
-
-/* As pass_on_stop in worker/client.c. */
-static void stop_worker(struct simulator *s, uint32_t index, struct outbox *outbox)
-{
-    struct packet packet = {.message.kind = MESSAGE_STOP};
-    packet.message.stop.exit_code = EXIT_INTERRUPTED;
-    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "worker/%u was asked to", index);
-    session_handle_trainer(s->workers[index].session, &packet, s->now_us, outbox);
-}
-
-static void session_event(struct simulator *s, uint32_t index, struct event *event)
-{
-    struct session *session = s->workers[index].session;
-    struct outbox outbox = {0};
-    if (event->kind == EVENT_WIRE) {
-        session_receives(s, index, event->parcel, &outbox);
-    } else if (event->kind == EVENT_INBOX) {
-        session_handle_trainer(session, &event->item->packet, s->now_us, &outbox);
-    } else if (event->kind == EVENT_STOP && s->workers[index].start.members > 0) {
-        stop_worker(s, index, &outbox);
-    } else if (event->kind == EVENT_STOP) {
-        /* A worker that does not know yet that it is in may leave without a word; then the others
-         * wait for it until a deadline. So somebody else is asked. */
-        add_event(s, s->now_us, EVENT_STOP, 0);
-    } else {
-        session_tick(session, s->now_us, &outbox);
-        add_event(s, s->now_us + TICK_US, EVENT_TICK, event->process);
-    }
-    flush_session(s, index, &outbox);
-    outbox_free(&outbox);
+    if (simulator->options.plan != NULL)
+        fault_injector_delivered(simulator, kind);
 }
 
 /* The first START: the moment from which a stop is counted. */
-static void note_start(struct simulator *s)
+void simulator_note_start(struct simulator *simulator)
 {
+    struct simulator *s = simulator;
     if (!s->started && s->options.stop_after_us > 0)
-        add_event(s, s->now_us + s->options.stop_after_us, EVENT_STOP, s->options.stop_process);
+        simulator_later(s, s->options.stop_after_us, EVENT_STOP, s->options.stop_host, 0);
     s->started = true;
-}
-
-static void trainer_event(struct simulator *s, uint32_t index, struct event *event)
-{
-    struct outbox outbox = {0};
-    if (event->kind == EVENT_ACTOR && event->item->packet.message.kind == MESSAGE_START)
-        note_start(s);
-    if (event->kind == EVENT_ACTOR)
-        simulated_worker_take(&s->workers[index], &event->item->packet, &outbox);
-    else
-        simulated_worker_compute(&s->workers[index], s->options.compute_us, &outbox);
-    flush_trainer(s, index, &outbox);
-    outbox_free(&outbox);
-}
-
-static void worker_event(struct simulator *s, struct event *event)
-{
-    uint32_t index = event->process - server_count(s);
-    if (s->worker_over[index])
-        return;
-    if (event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE)
-        trainer_event(s, index, event);
-    else
-        session_event(s, index, event);
 }
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static void check_exit(struct simulator *s, const char *role, uint32_t index, int code,
-                       const char *reason, int *common)
+static void note_trace(struct simulator *s, const struct event *event)
 {
-    if (*common == -1)
-        *common = code;
-    if (code != *common)
-        witness_fail(&s->witness, "%s/%u exits with %d and others with %d: %s", role, index, code,
-                     *common, reason);
-    if (code != EXIT_DONE && code != EXIT_INTERRUPTED)
-        witness_fail(&s->witness, "%s/%u exits with %d: %s", role, index, code, reason);
+    uint64_t what = 0;
+    if (event->parcel != NULL)
+        what = simulated_checksum(event->parcel->header, event->parcel->header_bytes) ^
+               event->parcel->payload_check;
+    else if (event->item != NULL)
+        what = (uint64_t)event->item->packet.message.kind << 8 | event->item->to;
+    const uint64_t numbers[] = {s->trace, event->time_us,
+                                (uint64_t)event->kind << 32 | event->process, what};
+    s->trace = simulated_checksum(numbers, sizeof numbers);
+}
+
+static void process_event(struct simulator *s, struct simulated_process *p, struct event *event,
+                          uint64_t peer)
+{
+    bool actors_left = p->state == PROCESS_OVER && p->is_server;
+    if (p->state == PROCESS_STOPPED) {
+        miss(p, event);
+        event->parcel = NULL;
+        event->item = NULL;
+    } else if (p->state == PROCESS_RUNNING || actors_left) {
+        simulated_process_event(s, p, event, peer);
+    }
+}
+
+static void wire_event(struct simulator *s, struct event *event)
+{
+    uint64_t peer = event->number;
+    if (event->process == NETWORK_NOBODY) {
+        event->process = simulated_network_arrive(&s->network, event, &peer);
+        event->number = peer;
+    }
+    if (event->process != NETWORK_NOBODY)
+        process_event(s, s->processes[event->process], event, peer);
+}
+
+static void start_event(struct simulator *s, const struct event *event)
+{
+    bool anyway = event->number != 0, left = s->left >> event->process & 1;
+    s->starting--;
+    if (!left && (anyway || s->at[event->process] == NULL))
+        simulator_start(s, event->process, true)->excused = anyway;
+}
+
+static void stop_event(struct simulator *s, struct event *event)
+{
+    struct simulated_process *p = s->at[event->process];
+    /* A worker that does not know yet that it is in may leave without a word; then the others
+     * wait for it until a deadline. So somebody else is asked. */
+    if (p != NULL && !p->is_server && p->worker.start.members == 0)
+        p = s->at[0];
+    if (p != NULL)
+        process_event(s, p, event, 0);
+    else if (!s->finished)
+        simulator_later(s, 100000, EVENT_STOP, event->process, 0);
+}
+
+static void happen(struct simulator *s, struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_WIRE:
+        wire_event(s, event);
+        break;
+    case EVENT_START:
+        start_event(s, event);
+        break;
+    case EVENT_STOP:
+        stop_event(s, event);
+        break;
+    case EVENT_FAULT:
+        fault_injector_strike(s, (uint32_t)event->number);
+        break;
+    case EVENT_HEAL:
+        fault_injector_heal(s, (uint32_t)event->number);
+        break;
+    case EVENT_CALM:
+        fault_injector_calm(s);
+        break;
+    case EVENT_TICK:
+        simulated_network_connect(&s->network, s->now_us, event->process);
+        process_event(s, s->processes[event->process], event, 0);
+        break;
+    default:
+        process_event(s, s->processes[event->process], event, 0);
+    }
+}
+
+static void name_running(const struct simulator *s, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < s->process_count && used + 24 < size; i++) {
+        const struct simulated_process *p = s->processes[i];
+        if (p->state > PROCESS_STOPPED)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, " %s/%u%s",
+                                 p->is_server ? "ps" : "worker", p->index,
+                                 p->state == PROCESS_STOPPED ? " (stopped)" : "");
+    }
+}
+
+static void check_time(struct simulator *s)
+{
+    char names[300];
+    uint64_t limit_us = s->options.time_limit_us;
+    if (s->options.plan != NULL)
+        limit_us += s->options.plan->calm_us;
+    if (s->now_us <= limit_us)
+        return;
+    name_running(s, names, sizeof names);
+    witness_fail(&s->witness, "after %.0f s these are not over:%s", (double)s->now_us * 1e-6,
+                 names);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* A process that could not hear of the end, or heard nobody since, or came when all was over. */
+static bool was_left_behind(const struct simulator *s, const struct simulated_process *p)
+{
+    if (s->options.plan == NULL || !s->finished ||
+        (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
+        return false;
+    return s->finished_us < s->options.plan->calm_us + HEARD_LATE_US;
+}
+
+/* A disk that failed at the wrong moment ends the job, and says so. */
+static bool may_fail(const struct simulator *s, const struct simulated_process *p)
+{
+    return s->injector.counts[FAULT_DISK] > 0 &&
+           (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED);
+}
+
+static void check_exit(struct simulator *s, const struct simulated_process *p, int *common)
+{
+    if (p->state != PROCESS_OVER || p->excused || was_left_behind(s, p) || may_fail(s, p))
+        return;
+    const char *role = p->is_server ? "ps" : "worker";
+    /* Whoever was asked to stop may have been killed, and forgotten it, after some had left. */
+    bool goes_on = s->injector.began_again && p->exit_code == EXIT_DONE;
+    if (*common == -1 || (goes_on && *common == EXIT_INTERRUPTED))
+        *common = p->exit_code;
+    if (p->exit_code != *common && !(s->injector.began_again && p->exit_code == EXIT_INTERRUPTED))
+        witness_fail(&s->witness, "%s/%u exits with %d and others with %d: %s", role, p->index,
+                     p->exit_code, *common, p->reason);
+    if (p->exit_code != EXIT_DONE && p->exit_code != EXIT_INTERRUPTED)
+        witness_fail(&s->witness, "%s/%u exits with %d: %s", role, p->index, p->exit_code,
+                     p->reason);
 }
 
 static int common_exit_code(struct simulator *s)
 {
     int code = -1;
-    for (uint32_t i = 0; i < server_count(s); i++)
-        check_exit(s, "ps", i, router_exit_code(s->servers[i].cores.router),
-                   router_exit_reason(s->servers[i].cores.router), &code);
-    for (uint32_t i = 0; i < worker_count(s); i++)
-        check_exit(s, "worker", i, session_exit_code(s->workers[i].session),
-                   session_exit_reason(s->workers[i].session), &code);
+    for (uint32_t i = 0; i < s->process_count; i++)
+        check_exit(s, s->processes[i], &code);
+    for (uint32_t i = 0; i < s->process_count && code == -1; i++)
+        if (s->processes[i]->state == PROCESS_OVER && may_fail(s, s->processes[i]))
+            code = s->processes[i]->exit_code;
+    if (code == -1)
+        witness_fail(&s->witness, "nobody has come to the end of the job");
     return s->witness.failed ? -1 : code;
-}
-
-/* Who is still there, for a history that does not end. */
-static void name_running(const struct simulator *s, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < server_count(s) + worker_count(s) && used + 16 < size; i++) {
-        bool server = i < server_count(s);
-        uint32_t index = server ? i : i - server_count(s);
-        if (server ? s->servers[i].over : s->worker_over[index])
-            continue;
-        used +=
-            (size_t)snprintf(text + used, size - used, " %s/%u", server ? "ps" : "worker", index);
-    }
 }
 
 int simulator_run(struct simulator *simulator)
 {
     struct simulator *s = simulator;
     struct event event;
-    char names[200];
-    while (s->running > 0 && !s->witness.failed && event_queue_take(&s->queue, &event)) {
+    while (s->running + s->starting > 0 && !s->witness.failed &&
+           event_queue_take(&s->queue, &event)) {
+        assert(event.time_us >= s->now_us);
         s->now_us = event.time_us;
         s->events++;
-        if (event.process < server_count(s))
-            server_event(s, &event);
-        else
-            worker_event(s, &event);
+        note_trace(s, &event);
+        happen(s, &event);
         event_free(&event);
-        if (s->now_us > s->options.time_limit_us) {
-            name_running(s, names, sizeof names);
-            witness_fail(&s->witness, "after %.0f s these are not over:%s",
-                         (double)s->now_us * 1e-6, names);
-        }
+        check_time(s);
     }
     if (s->witness.failed)
         return -1;
     /* Keepers and owners finish what they were given, as their threads do before they end. */
     while (event_queue_take(&s->queue, &event)) {
-        if (event.process < server_count(s) && event.kind == EVENT_ACTOR)
-            server_event(s, &event);
+        s->now_us = event.time_us;
+        if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK)
+            happen(s, &event);
         event_free(&event);
     }
     return common_exit_code(s);

@@ -46,8 +46,10 @@ static bool replace_holder(struct coordinator *c, const struct packet *packet, u
     return c->state < FINISHING;
 }
 
-static void take_in(struct coordinator *c, const struct packet *packet, uint64_t now_us,
-                    struct outbox *outbox)
+/* A server in the place of another starts a new generation even before training has started: the
+ * other may be alive, and ready to serve the one before. */
+static void take_in(struct coordinator *c, const struct packet *packet, bool replaces,
+                    uint64_t now_us, struct outbox *outbox)
 {
     const struct message *message = &packet->message;
     bool worker = message->role == ROLE_WORKER;
@@ -64,7 +66,7 @@ static void take_in(struct coordinator *c, const struct packet *packet, uint64_t
     if (worker) {
         c->deal_due = true;
         c->lonely_us = 0;
-    } else if (c->state == RUNNING || c->state == CLOSING) {
+    } else if (replaces && c->raising == 0) {
         coordinator_raise_generation(c, now_us, outbox);
     }
 }
@@ -75,6 +77,7 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
 {
     char text[MESSAGE_TEXT_MAX];
     enum refusal refusal;
+    bool replaces = false;
     /* Sync promises equal bits; async does not. */
     bool exact = c->job->mode == MODE_SYNC && !c->options.allow_mixed;
     switch (membership_judge(&c->membership, packet, exact, now_us, &refusal, text)) {
@@ -95,11 +98,12 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
             coordinator_tell_finished(c, packet->peer, outbox);
             return false;
         }
+        replaces = true;
         break;
     case ADMISSION_FREE:
         break;
     }
-    take_in(c, packet, now_us, outbox);
+    take_in(c, packet, replaces, now_us, outbox);
     return c->state < FINISHING;
 }
 
@@ -268,7 +272,7 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct message_r
                                    uint64_t now_us, struct outbox *outbox)
 {
     bool first = c->state == OPENING;
-    if (!first && (c->state != RECOVERING || c->raising == 0))
+    if (!first && c->raising == 0)
         return;
     if (opened->status != STATUS_OK) {
         coordinator_fail(c, opened->status == STATUS_MISMATCH ? EXIT_MISMATCH : EXIT_CANNOT_OPEN,
@@ -351,7 +355,8 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     c->summary.seconds = 0; /* If training had ended it goes on. */
     c->raising = c->head.generation + 1;
     letter_to_keeper(&c->head, MESSAGE_GO_BACK, outbox)->message.generation = c->raising;
-    coordinator_enter(c, RECOVERING, now_us);
+    if (c->state != GATHERING)
+        coordinator_enter(c, RECOVERING, now_us);
 }
 
 /* --- starting ------------------------------------------------------------------------------ */
@@ -364,7 +369,8 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
         return false;
     if (c->state == RECOVERING || membership_is_complete(&c->membership))
         return true;
-    return c->head.generation > 0 && c->options.on_worker_loss == LOSS_CONTINUE &&
+    bool goes_on = c->head.run_id != c->options.run_id;
+    return goes_on && c->options.on_worker_loss == LOSS_CONTINUE &&
            seconds_since(c->entered_us, now_us) > c->options.worker_timeout &&
            membership_workers(&c->membership) > 0;
 }

@@ -223,6 +223,8 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
         return;
     if (!is_async(c) && done->step < c->stop_step)
         return; /* Of before it was told that there is more to do. */
+    if (is_async(c) && repeat_work(c, packet->message.index, 0, outbox))
+        return; /* The same: it was given somebody else's batches since, and one was lost. */
     worker->done = true;
     pace_moved(worker, now_us);
     worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;

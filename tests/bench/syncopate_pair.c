@@ -61,6 +61,8 @@ static void serve(const void *setting)
                                      .owner_threads = -1,
                                      .start_timeout = DEADLINE,
                                      .worker_timeout = DEADLINE,
+                                     .recovery_timeout = DEADLINE,
+                                     .progress_timeout = DEADLINE,
                                      .stop_timeout = DEADLINE};
     if (server_create(&server, &options, &error) != STATUS_OK)
         contender_fail(error.text);

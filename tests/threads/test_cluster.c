@@ -361,6 +361,8 @@ static void start_servers(struct cluster *cluster)
             .owner_threads = cluster->owner_threads,
             .start_timeout = DEADLINE_SECONDS,
             .worker_timeout = DEADLINE_SECONDS,
+            .recovery_timeout = DEADLINE_SECONDS,
+            .progress_timeout = 2 * DEADLINE_SECONDS,
             .stop_timeout = DEADLINE_SECONDS,
             .journal = true,
         };

@@ -47,7 +47,7 @@ static struct run_summary summary_of(struct players *p)
 static void come_back(struct players *p, uint32_t server, uint64_t generation)
 {
     players_restart(p, ROLE_PS, server);
-    players_wait(p, 0.7);
+    players_wait(p, 1.3);
     players_give(p, players_join_packet(p, ROLE_PS, server));
     const struct packet *asked = post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK);
     ck_assert_ptr_nonnull(asked);
@@ -881,27 +881,37 @@ START_TEST(generations_follow_each_other)
 }
 END_TEST
 
-START_TEST(another_server_lost_while_the_job_recovers_is_only_waited_for)
+START_TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more)
 {
     struct players p;
     players_open(&p, MODE_SYNC);
-    players_start(&p);
+    players_gather(&p);
+    players_join(&p, ROLE_WORKER, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        players_join(&p, ROLE_PS, i);
+        p.servers[i].ready = true;
+        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+    }
+    players_pass(&p, 0.5);
+    come_back(&p, 1, 1); /* Its predecessor may live on, and serve generation 0. */
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
+    go_back(&p, 1, false, 0);
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, 1);
+
     players_kill(&p, ROLE_PS, 1);
     players_pass(&p, 1);
-    come_back(&p, 1, 1);
-    players_opened(&p, 1, false, 0);
-    p.servers[1].alive = p.servers[1].ready = true;
-    p.servers[0].ready = false; /* The other one is still loading. */
-    players_pass(&p, 1);
-    players_restart(&p, ROLE_PS, 1); /* It was ready; and now once more without its chunks. */
-    players_pass(&p, 1.5);
-    players_join(&p, ROLE_PS, 1);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_WELCOME)->generation, 1);
+    come_back(&p, 1, 2);
+    players_restart(&p, ROLE_PS, 1); /* And again, while the keeper is at it: nobody knows 2 yet. */
+    players_wait(&p, 1.3);
+    players_give(&p, players_join_packet(&p, ROLE_PS, 1));
     ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
-    players_say(&p, ROLE_PS, 0, MESSAGE_READY);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-    players_say(&p, ROLE_PS, 1, MESSAGE_READY);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, 1);
+    players_opened(&p, 2, false, 0);
+    post_clear(&p.post);
+    come_back(&p, 1, 3); /* But now. */
+    go_back(&p, 3, false, 0);
+    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, 3);
     players_close(&p);
 }
 END_TEST
@@ -1648,7 +1658,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_server_that_did_not_hear_of_the_generation_is_told_again);
     tcase_add_test(t, chunks_go_to_servers_that_ask_for_them_while_the_job_recovers);
     tcase_add_test(t, generations_follow_each_other);
-    tcase_add_test(t, another_server_lost_while_the_job_recovers_is_only_waited_for);
+    tcase_add_test(t, a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more);
     tcase_add_test(t, a_recovery_that_does_not_end_ends_the_job);
     tcase_add_test(t, a_generation_that_cannot_be_recorded_ends_the_job);
     tcase_add_test(t, a_worker_lost_while_the_job_recovers_is_not_waited_for);
