@@ -312,7 +312,7 @@ void fault_injector_calm(struct simulator *simulator)
     if (s->injector.began_again) /* A new server 0 waits for everybody. */
         s->injector.gone = 0;
     uint64_t stay_away = s->injector.gone | s->left;
-    for (uint32_t host = 0; host < hosts; host++)
+    for (uint32_t host = 0; host < hosts && !s->failed; host++)
         if (s->at[host] == NULL && !(stay_away >> host & 1))
             simulator_start(s, host, true);
 }

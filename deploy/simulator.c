@@ -138,22 +138,30 @@ static void end_process(struct simulator *s, struct simulated_process *p, enum p
     leave_host(s, p);
 }
 
+/* A disk that failed at the wrong moment ends the job, and says so. */
+static bool may_fail(const struct simulator *s, const struct simulated_process *p)
+{
+    return s->injector.counts[FAULT_DISK] > 0 &&
+           (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED);
+}
+
 void simulator_over(struct simulator *simulator, struct simulated_process *process, int exit_code,
                     const char *reason)
 {
     struct simulator *s = simulator;
-    bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED;
-    if (told && !process->is_stranger)
+    process->exit_code = exit_code;
+    bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || may_fail(s, process);
+    if ((told || !process->excused) && !process->is_stranger)
         s->left |= 1ull << process->host;
     end_process(s, process, PROCESS_OVER);
     if (exit_code != EXIT_DONE) /* What it still holds nobody will see. */
         witness_ends(&s->witness, process->number);
-    process->exit_code = exit_code;
     snprintf(process->reason, sizeof process->reason, "%s", reason);
     if (s->options.verbose)
         printf("%12.6f %s/%u (%u) exits with %d: %s\n", (double)s->now_us * 1e-6,
                process->is_server ? "ps" : "worker", process->index, process->number, exit_code,
                reason);
+    s->failed = s->failed || (process->host == 0 && may_fail(s, process));
     if (told && !process->excused) {
         s->finished_us = s->finished ? s->finished_us : s->now_us;
         s->finished = true;
@@ -307,7 +315,7 @@ static void start_event(struct simulator *s, const struct event *event)
 {
     bool anyway = event->number != 0, left = s->left >> event->process & 1;
     s->starting--;
-    if (!left && (anyway || s->at[event->process] == NULL))
+    if (!left && !s->failed && (anyway || s->at[event->process] == NULL))
         simulator_start(s, event->process, true)->excused = anyway;
 }
 
@@ -386,17 +394,14 @@ static void check_time(struct simulator *s)
 /* A process that could not hear of the end, or heard nobody since, or came when all was over. */
 static bool was_left_behind(const struct simulator *s, const struct simulated_process *p)
 {
+    /* A server 0 that was killed when the run had ended may begin another one, with others. */
+    if (s->announced && s->injector.began_again &&
+        (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT))
+        return true;
     if (s->options.plan == NULL || !s->finished ||
         (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
         return false;
     return s->finished_us < s->options.plan->calm_us + HEARD_LATE_US;
-}
-
-/* A disk that failed at the wrong moment ends the job, and says so. */
-static bool may_fail(const struct simulator *s, const struct simulated_process *p)
-{
-    return s->injector.counts[FAULT_DISK] > 0 &&
-           (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED);
 }
 
 static void check_exit(struct simulator *s, const struct simulated_process *p, int *common)
@@ -424,6 +429,8 @@ static int common_exit_code(struct simulator *s)
     for (uint32_t i = 0; i < s->process_count && code == -1; i++)
         if (s->processes[i]->state == PROCESS_OVER && may_fail(s, s->processes[i]))
             code = s->processes[i]->exit_code;
+    if (code == -1 && s->announced)
+        code = EXIT_CLUSTER_LOST;
     if (code == -1)
         witness_fail(&s->witness, "nobody has come to the end of the job");
     return s->witness.failed ? -1 : code;

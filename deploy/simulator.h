@@ -95,6 +95,8 @@ struct simulator {
     bool started;      /* A trainer was told to start. */
     bool finished;     /* Somebody has left at the end of the job, the first one at ... */
     uint64_t finished_us;
+    bool announced; /* That the job has ended was said to somebody. */
+    bool failed;   /* Server 0 has given the job up, because of a disk. */
     uint64_t left; /* Bits of hosts whose processes have. */
 };
 

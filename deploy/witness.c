@@ -340,9 +340,8 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     if (message->generation < it->generation)
         witness_fail(w, "an owner of ps/%u goes back to generation %" PRIu64, server->index,
                      message->generation);
-    if (message->generation > server->generation) /* Server 0 may count tickets anew. */
-        memset(server->known, 0, sizeof server->known);
-    server->generation = it->generation = message->generation;
+    it->generation = message->generation;
+    memset(it->known, 0, sizeof it->known); /* Server 0 may count tickets anew. */
     it->cut_taken = 0;
     it->verdicts = (struct verdict_counts){0};
     if (message->load.keep)
@@ -501,7 +500,7 @@ static void count_gradient(struct witness *w, struct witness_server *server, uin
 }
 
 /* F1: whoever was heard as a worker is not heard any more once a successor was. */
-static void check_sender(struct witness *w, struct witness_server *server,
+static void check_sender(struct witness *w, struct witness_owner *owner,
                          const struct message *message, uint32_t sender)
 {
     uint32_t index = message->index;
@@ -509,12 +508,12 @@ static void check_sender(struct witness *w, struct witness_server *server,
         return;
     if (w->processes[sender].worker == NULL || w->processes[sender].worker->index != index)
         witness_fail(w, "process %u is heard as worker/%u, which it is not", sender, index);
-    if (message->ticket < server->known[index].ticket ||
-        (message->ticket == server->known[index].ticket && server->known[index].process != sender &&
+    if (message->ticket < owner->known[index].ticket ||
+        (message->ticket == owner->known[index].ticket && owner->known[index].process != sender &&
          message->ticket != 0))
         witness_fail(w, "process %u is heard as worker/%u, whose place was taken", sender, index);
-    server->known[index].ticket = message->ticket;
-    server->known[index].process = sender;
+    owner->known[index].ticket = message->ticket;
+    owner->known[index].process = sender;
 }
 
 /* A request that brings no gradient to count: what the owner knows of one sent before. */
@@ -571,7 +570,7 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
     expected->newest = exchange->newest;
     expected->want_version = exchange->want_version;
     w->counts.newest += exchange->newest;
-    check_sender(w, server, &packet->message, sender);
+    check_sender(w, &server->owners[owner], &packet->message, sender);
     if (packet->message.generation != server->owners[owner].generation)
         witness_fail(w, "an exchange of generation %" PRIu64 " gets to an owner of %" PRIu64,
                      packet->message.generation, server->owners[owner].generation);

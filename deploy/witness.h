@@ -68,6 +68,10 @@ struct witness_owner {
     uint64_t generation, load_step; /* Of its latest LOAD. */
     struct verdict_counts verdicts;
     uint64_t cut_taken; /* Step after that of its latest cut taken, in this generation. */
+    struct {
+        uint64_t ticket;
+        uint32_t process;
+    } known[WITNESS_WORKERS_MAX]; /* Who was heard as which worker, in this generation. */
 };
 
 /* One process that is a server. */
@@ -75,14 +79,9 @@ struct witness_server {
     uint32_t index;
     bool alive;
     bool current; /* It is the one behind the address. */
-    uint64_t generation; /* Of the latest LOAD of any owner. */
     struct model_state state;       /* Async: its chunks as they stand. */
     struct witness_chunk *chunks;   /* [chunk_count] */
     struct witness_owner *owners;   /* [owners_a_server] */
-    struct {
-        uint64_t ticket;
-        uint32_t process;
-    } known[WITNESS_WORKERS_MAX]; /* Who was heard as which worker. */
 };
 
 /* What a worker process holds of a chunk. */

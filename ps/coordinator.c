@@ -67,11 +67,33 @@ static uint64_t own_time(struct coordinator *c, uint64_t now_us)
 
 /* --- from members -------------------------------------------------------------------------- */
 
+/* Whether somebody who is no member may be about to ask how it ended: a worker that was lost and is
+ * being started again, or one that came too late. */
+static bool is_asked_for(const struct coordinator *c)
+{
+    bool seen_before = coordinator_goes_on(c);
+    for (uint32_t i = 0; i < c->membership.declared_count; i++) {
+        const struct member *worker = &c->membership.workers[i];
+        bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
+        if (!worker->present && !left && (worker->ever || seen_before))
+            return true;
+    }
+    return c->turned_away;
+}
+
+/* Everybody has left; but whoever asks late is to hear how it ended, and not that nobody is here.
+ */
+static void end_when_left(struct coordinator *c, uint64_t now_us)
+{
+    if (c->state == FINISHING && membership_has_left(&c->membership) &&
+        (!is_asked_for(c) || now_us - c->entered_us >= LINGER_US))
+        coordinator_enter(c, OVER, now_us);
+}
+
 static void handle_bye(struct coordinator *c, struct member *member, uint64_t now_us)
 {
     member->bye = true;
-    if (c->state == FINISHING && membership_has_left(&c->membership))
-        coordinator_enter(c, OVER, now_us);
+    end_when_left(c, now_us);
 }
 
 /* Whether a worker must be told how work is dealt. */
@@ -491,6 +513,8 @@ static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox
         coordinator_enter(c, OVER, now_us);
     else if (now_us - c->told_us >= FINISHED_REPEAT_US)
         coordinator_tell_everybody(c, now_us, outbox);
+    if (c->membership.tickets > 0)
+        end_when_left(c, now_us);
 }
 
 static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -516,6 +540,7 @@ static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
         break;
     case RUNNING:
         coordinator_deal_when_due(c, now_us, outbox);
+        coordinator_finish_when_done(c, now_us, outbox);
         break;
     case CLOSING:
         tick_closing(c, now_us, outbox);

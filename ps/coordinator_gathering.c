@@ -64,6 +64,7 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     letter_event(&c->head, outbox, "joined", "\"role\": \"%s\", \"index\": %u",
                  role_name(message->role), message->index);
     if (worker) {
+        c->has_survivors = c->has_survivors || message->run_id == c->head.run_id;
         c->deal_due = true;
         c->lonely_us = 0;
     } else if (replaces && c->raising == 0) {
@@ -119,6 +120,7 @@ static void join_job(struct coordinator *c, const struct packet *packet, uint64_
         return;
     }
     if (c->state == CLOSING && !is_member && (message->role == ROLE_WORKER || c->closed)) {
+        c->turned_away = true;
         letter_waiting(&c->head, packet, "training is over; the job is being closed", outbox);
         return;
     }
@@ -225,12 +227,17 @@ static void adopt_start(struct coordinator *c, const struct message_run_opened *
     c->last_cut = c->last_due = opened->restore ? c->first_step : NO_STEP;
 }
 
+bool coordinator_goes_on(const struct coordinator *c)
+{
+    return c->head.run_id != c->options.run_id;
+}
+
 /* Epochs whose score need not be had again. If server 0 was killed, the score of one that ended
  * just where it goes on may have been lost with it. */
 static uint64_t scored_before(const struct coordinator *c)
 {
-    bool killed = c->declaration.known_run_id == c->head.run_id;
-    return (c->first_step - (killed && c->first_step > 0)) / job_steps_per_epoch(c->job);
+    bool lost = coordinator_goes_on(c) && c->first_step > 0;
+    return (c->first_step - lost) / job_steps_per_epoch(c->job);
 }
 
 static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -369,8 +376,8 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
         return false;
     if (c->state == RECOVERING || membership_is_complete(&c->membership))
         return true;
-    bool goes_on = c->head.run_id != c->options.run_id;
-    return goes_on && c->options.on_worker_loss == LOSS_CONTINUE &&
+    return coordinator_goes_on(c) && c->has_survivors &&
+           c->options.on_worker_loss == LOSS_CONTINUE &&
            seconds_since(c->entered_us, now_us) > c->options.worker_timeout &&
            membership_workers(&c->membership) > 0;
 }

@@ -57,7 +57,7 @@ void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *
 void coordinator_hear(struct coordinator *c, struct member *member, const struct packet *packet,
                       uint64_t now_us, struct outbox *outbox)
 {
-    member->heard_us = now_us;
+    membership_hear(member, now_us);
     member->peer = packet->peer;
     if (!member->lost)
         return;

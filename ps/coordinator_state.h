@@ -39,6 +39,7 @@ struct coordinator {
     struct membership membership;
     struct assignment assignment;
     bool deal_due;      /* Somebody came or went: at the next tick the work is dealt anew. */
+    bool has_survivors; /* A worker has come that was in this run before. */
     uint64_t lonely_us; /* Since when no worker is here; 0: there is one. */
 
     /* Where this generation starts. */
@@ -67,6 +68,7 @@ struct coordinator {
     uint64_t training_us; /* When training first started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
+    bool turned_away;     /* Somebody was told to wait for the end. */
     bool own_router_left; /* Although it had never become a member. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
@@ -100,6 +102,8 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct message_r
                                    uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox);
+/* Whether server 0 was killed in this run before, which then kept its id. */
+bool coordinator_goes_on(const struct coordinator *c);
 /* The generation, to a server that is of an older one. */
 void coordinator_welcome_again(struct coordinator *c, struct member *server, struct outbox *outbox);
 void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
@@ -149,6 +153,8 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox);
+/* When training is over: the last checkpoint. */
+void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* Name the last step, if a stop was asked for. */
 void coordinator_stop_training(struct coordinator *c, struct outbox *outbox);
 

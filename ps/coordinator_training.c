@@ -22,11 +22,12 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
 {
     uint64_t batch;
     bool sent = false;
-    const struct member *worker = &c->membership.workers[index];
+    struct member *worker = &c->membership.workers[index];
     if (!worker->present || worker->first_assignment == 0)
         return false;
     for (; leases_take(&c->leases, index, &batch); sent = true)
         send_work(c, index, request, batch, outbox);
+    worker->done = worker->done && !sent;
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
     if (!leases_exhausted(&c->leases) || !leases_idle(&c->leases, index))
         return sent;
@@ -144,7 +145,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
         return;
     }
     if (membership_find(&c->membership, &packet->message) != NULL) {
-        worker->heard_us = now_us;
+        membership_hear(worker, now_us);
         pace_moved(worker, now_us);
     }
     if (!ledger_report(&c->ledger, report))
@@ -202,8 +203,10 @@ static bool is_done(const struct coordinator *c)
     return any && (!is_async(c) || (leases_exhausted(&c->leases) && leases_drained(&c->leases)));
 }
 
-static void finish_training(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    if (c->state != RUNNING || !is_done(c))
+        return;
     uint64_t step = is_async(c) ? c->leases.done.low : c->stop_step;
     c->summary.seconds = coordinator_training_seconds(c, now_us);
     coordinator_enter(c, CLOSING, now_us);
@@ -225,14 +228,15 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
         return; /* Of before it was told that there is more to do. */
     if (is_async(c) && repeat_work(c, packet->message.index, 0, outbox))
         return; /* The same: it was given somebody else's batches since, and one was lost. */
+    if (is_async(c) && !leases_idle(&c->leases, packet->message.index))
+        return; /* The same. */
     worker->done = true;
     pace_moved(worker, now_us);
     worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
     worker->summary.wait_seconds += (double)done->wait_us * 1e-6;
     if (done->has_staleness)
         staleness_add(&worker->summary.staleness, done->staleness);
-    if (is_done(c))
-        finish_training(c, now_us, outbox);
+    coordinator_finish_when_done(c, now_us, outbox);
 }
 
 void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)

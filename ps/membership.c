@@ -60,6 +60,15 @@ bool membership_has_key(const struct member *member, const struct packet *packet
     return key_equal(member->key, packet->key);
 }
 
+void membership_hear(struct member *member, uint64_t now_us)
+{
+    member->heard_us = now_us;
+    if (member->suitor == 0 || (member->signs > 0 && now_us - member->sign_us < SIGNS_APART_US))
+        return;
+    member->signs++;
+    member->sign_us = now_us;
+}
+
 /* --- joining ------------------------------------------------------------------------------- */
 
 static bool same_arithmetic(const struct member *members, uint32_t count, uint32_t index,
@@ -94,9 +103,12 @@ static enum admission judge_suitor(struct member *holder, const struct message *
             return ADMISSION_WAIT;
         holder->suitor = join->incarnation;
         holder->suitor_first_us = now_us;
+        holder->signs = 0;
     }
     holder->suitor_last_us = now_us;
-    if (holder->heard_us <= holder->suitor_first_us + ANSWERED_US && holder->peer != PEER_LOCAL)
+    bool answered =
+        holder->signs >= SIGNS_OF_LIFE && holder->sign_us > holder->suitor_first_us + ANSWERED_US;
+    if (!answered && holder->peer != PEER_LOCAL)
         return ADMISSION_WAIT;
     holder->suitor = 0;
     snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s), which is alive",

@@ -27,8 +27,12 @@
 #define PEER_LOCAL UINT64_MAX
 
 /* Members are heard every half second. */
-#define SUSPECT_US  1200000u /* Silence after which another process may have the place. */
-#define ANSWERED_US 600000u  /* A sign of life this long after a suitor came is no left-over. */
+#define SUSPECT_US 1200000u /* Silence after which another process may have the place. */
+/* What was still on its way when a process died must not pass for its being alive: it takes so many
+ * signs of life so far apart since a suitor came, the last of them so much later. */
+#define SIGNS_OF_LIFE  3
+#define SIGNS_APART_US 300000u
+#define ANSWERED_US    600000u
 
 /* Why a process that was a member is not to come back. */
 enum departure { DEPARTURE_NONE, DEPARTURE_STUCK, DEPARTURE_LEFT };
@@ -50,6 +54,8 @@ struct member {
 
     /* Who else wants the place; 0 for nobody. */
     uint64_t suitor, suitor_first_us, suitor_last_us;
+    uint32_t signs;   /* Of life since the suitor came ... */
+    uint64_t sign_us; /* ... the last of them. */
     /* Who had it, and why it is over. */
     uint64_t departed;
     enum departure departure;
@@ -93,6 +99,9 @@ struct member *membership_find(const struct membership *membership, const struct
 
 /* Whether the key is the member's: knowing its incarnation does not make another peer it. */
 bool membership_has_key(const struct member *member, const struct packet *packet);
+
+/* A sign of life. */
+void membership_hear(struct member *member, uint64_t now_us);
 
 /* What to do with a JOIN. */
 enum admission {

@@ -29,7 +29,6 @@
 #define DIAGNOSE_MS      1000
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
-#define ARRAYS_MAX       (1 + OPTIMIZER_SLOTS_MAX)
 
 struct actor {
     struct server *server;
@@ -263,20 +262,21 @@ static bool share_memory(struct server *server)
     return false;
 }
 
-/* Whoever goes beyond this has to wait, or misses something. */
+/* What peers may have under way towards this server: workers their window, and other servers all
+ * arrays of their chunks, where they do not see this one's disk. */
 static void expect_traffic(struct server *server)
 {
     const struct plan *plan = router_plan(server->cores.router);
     const struct transport_operations *transport = server->options.transport->operations;
-    /* A worker is sent a result and a receipt for each of its gradients; another server the arrays
-     * of its chunks, of which none has more than one chunk more than this one. */
-    uint32_t slots = plan->pushes_max;
-    uint32_t each = 2 * slots > ARRAYS_MAX ? 2 * slots : ARRAYS_MAX;
-    /* Workers may be added while the job runs; more than twice as many send by turns. */
-    struct traffic traffic = {.payload_bytes = plan->partition.chunk_elements * sizeof(float),
+    const struct partition *partition = &plan->partition;
+    /* Workers may be added while the job runs. */
+    struct traffic traffic = {.payload_bytes = partition->chunk_elements * sizeof(float),
                               .window_bytes = WINDOW_BYTES,
-                              .messages = each * (plan->chunk_count + 1),
                               .peers = 2 * plan->job.worker_count + plan->job.server_count};
+    for (uint32_t i = 1; server->options.index == 0 && i < partition->server_count; i++) {
+        uint64_t state = (1 + OPTIMIZER_SLOTS_MAX) * partition_server_bytes(partition, i);
+        traffic.window_bytes = state > traffic.window_bytes ? state : traffic.window_bytes;
+    }
     if (transport->expect != NULL)
         transport->expect(server->listening, &traffic);
 }

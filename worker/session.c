@@ -502,6 +502,10 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
     enum refusal reason = message->refused.reason;
     const char *text = message->refused.text;
     int exit_code = refusal_exit_code(s, reason, now_us);
+    /* What was said by an earlier ticket may be refused by the router as another process's. */
+    bool earlier = message->request != 0 && message->request <= s->welcomed_request;
+    if (server == 0 && reason == REFUSAL_MEMBER && earlier)
+        return;
     if (server == 0 && reason == REFUSAL_REJOIN)
         join_again(s, message, now_us, outbox);
     else if (server == 0) /* It knows why it refused; what another refused it cannot know. */

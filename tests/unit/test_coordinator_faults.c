@@ -329,7 +329,9 @@ START_TEST(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
         second.peer = 60;
         players_give(&p, second);
         ck_assert_ptr_nonnull(players_told(&p, 60, MESSAGE_WAITING));
-        players_pass(&p, 0.5); /* May have been on its way before. */
+        players_pass(&p, 0.5); /* What was on its way when it died would come about now. */
+        players_give(&p, second);
+        players_pass(&p, 0.5);
         players_give(&p, second);
         ck_assert_ptr_null(players_told(&p, 60, MESSAGE_REFUSED));
         players_pass(&p, 0.5);
@@ -384,8 +386,10 @@ START_TEST(a_zombie_joins_again_unless_its_successor_lives)
     players_join(&p, ROLE_WORKER, 1);
     ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
     zombie_join.peer = zombie.peer = 61;
-    players_give(&p, zombie_join);
-    players_pass(&p, 1);
+    for (int i = 0; i < 3; i++) {
+        players_give(&p, zombie_join);
+        players_pass(&p, 0.5);
+    }
     players_give(&p, zombie_join);
     check_refused(&p, 61, REFUSAL_MEMBER);
     post_clear(&p.post);
@@ -1291,6 +1295,24 @@ START_TEST(async_training_does_not_end_before_every_batch_is_done)
 }
 END_TEST
 
+START_TEST(async_training_ends_even_if_a_done_overtook_the_last_batch)
+{
+    struct players p;
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_lease(&p, 0, false, 0);
+    for (uint64_t batch = 0; batch < 5; batch++)
+        players_lease(&p, 0, true, batch);
+    players_done(&p, 0, 6); /* It still has one. */
+    players_done(&p, 1, 6);
+    players_lease(&p, 0, true, 5);
+    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
+    players_done(&p, 0, 6); /* Repeated. */
+    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_CUT));
+    players_close(&p);
+}
+END_TEST
+
 START_TEST(a_worker_that_joins_after_training_hears_that_it_is_over)
 {
     struct players p;
@@ -1305,6 +1327,34 @@ START_TEST(a_worker_that_joins_after_training_hears_that_it_is_over)
     players_join(&p, ROLE_WORKER, 3);
     check_finished(&p, 13, EXIT_DONE, "");
     players_close(&p);
+}
+END_TEST
+
+START_TEST(it_stays_a_little_for_those_who_ask_late)
+{
+    for (int lost = 0; lost < 3; lost++) {
+        struct players p;
+        players_open(&p, MODE_SYNC);
+        players_start(&p);
+        if (lost == 1) {
+            players_kill(&p, ROLE_WORKER, 1);
+            players_pass(&p, 6);
+        } else if (lost == 2) {
+            players_say(&p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+        }
+        players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
+        if (lost == 0)
+            players_say(&p, ROLE_WORKER, 1, MESSAGE_BYE);
+        players_say(&p, ROLE_WORKER, 0, MESSAGE_BYE);
+        players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
+        players_say(&p, ROLE_PS, 1, MESSAGE_BYE);
+        ck_assert(coordinator_is_over(p.coordinator) == (lost != 1));
+        players_wait(&p, 1.5);
+        ck_assert(coordinator_is_over(p.coordinator) == (lost != 1));
+        players_wait(&p, 1);
+        ck_assert(coordinator_is_over(p.coordinator));
+        players_close(&p);
+    }
 }
 END_TEST
 
@@ -1452,16 +1502,19 @@ static void gather_after_kill(struct players *p)
 
 START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
 {
-    for (int wait = 0; wait < 2; wait++) {
+    for (int others = 0; others < 3; others++) {
         struct players p;
         players_prepare(&p, MODE_SYNC);
-        p.options.on_worker_loss = wait ? LOSS_WAIT : LOSS_CONTINUE;
+        p.options.on_worker_loss = others == 1 ? LOSS_WAIT : LOSS_CONTINUE;
+        p.options.run_id = 5; /* What a new session would have. */
         players_create(&p);
         gather_after_kill(&p);
         players_pass(&p, 6);
         ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START)); /* Nobody is here at all. */
-        players_join(&p, ROLE_WORKER, 1);
-        if (wait) {
+        struct packet survivor = players_join_packet(&p, ROLE_WORKER, 1);
+        survivor.message.run_id = others == 2 ? 0 : RUN; /* Or all were started anew. */
+        players_give(&p, survivor);
+        if (others > 0) {
             ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
         } else {
             check_start(&p, 1, 1, 1, 0);
@@ -1472,10 +1525,24 @@ START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
 }
 END_TEST
 
-START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
+START_TEST(a_session_that_resumes_a_run_waits_for_all)
 {
     struct players p;
     players_open(&p, MODE_SYNC);
+    gather_after_kill(&p);
+    players_join(&p, ROLE_WORKER, 1);
+    players_pass(&p, 20);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
+{
+    struct players p;
+    players_prepare(&p, MODE_SYNC);
+    p.options.run_id = 5;
+    players_create(&p);
     gather_after_kill(&p); /* At step 3, where epoch 1 ends. */
     players_join(&p, ROLE_WORKER, 0);
     players_join(&p, ROLE_WORKER, 1);
@@ -1674,7 +1741,9 @@ static void add(TCase *t)
     tcase_add_test(t, bad_gradients_are_left_out_until_they_are_too_many);
     tcase_add_test(t, a_loss_while_others_are_done_brings_them_back);
     tcase_add_test(t, async_training_does_not_end_before_every_batch_is_done);
+    tcase_add_test(t, async_training_ends_even_if_a_done_overtook_the_last_batch);
     tcase_add_test(t, a_worker_that_joins_after_training_hears_that_it_is_over);
+    tcase_add_test(t, it_stays_a_little_for_those_who_ask_late);
     tcase_add_test(t, a_worker_lost_after_training_does_not_matter);
     tcase_add_test(t, a_stop_while_the_job_recovers_is_remembered);
     tcase_add_test(t, a_stop_while_a_job_cannot_recover_ends_in_time);
@@ -1682,6 +1751,7 @@ static void add(TCase *t)
     tcase_add_test(t, an_epoch_is_scored_by_one_assignment_and_once);
     tcase_add_test(t, reports_count_even_of_those_who_were_given_up);
     tcase_add_test(t, after_a_restart_of_server_0_the_lost_are_not_waited_for_long);
+    tcase_add_test(t, a_session_that_resumes_a_run_waits_for_all);
     tcase_add_test(t, a_score_that_may_have_been_lost_with_server_0_is_asked_for_again);
     tcase_add_test(t, batches_that_servers_had_before_server_0_was_killed_are_below_the_floor);
     tcase_add_test(t, silence_that_nobody_watched_does_not_count);
