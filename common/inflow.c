@@ -13,6 +13,13 @@
 #define SPARE_FILES     256 /* Descriptors that are left to the rest of the process. */
 #define FIRST_CAPACITY  256
 #define FIRST_SLOTS     256u
+#define HANDSHAKE_BYTES 2048
+#define HEARTBEAT_BYTES 16   /* Of a look's time: a PING and a PONG a second, encrypted. */
+#define FRAME_MEMORY    64   /* That libzmq takes for a frame beside its bytes. */
+#define FRAME_USUAL     1024 /* Bytes that frames are taken to have, ... */
+#define FRAME_LEAST     16   /* ... and at worst when none is heard for long. */
+#define FRAMES_TELLING  1000 /* Heard since the last look: the next ones may be like them. */
+#define HEADERS_BYTES   (64u << 10)
 
 /* Of netinet/tcp.h, which cannot be had beside linux/tcp.h. */
 #define STATE_ESTABLISHED 1
@@ -150,17 +157,20 @@ static bool make_room(struct inflow *inflow, int capacity)
     return true;
 }
 
-bool inflow_heard(struct inflow *inflow, uint64_t peer)
+bool inflow_knows(const struct inflow *inflow, uint64_t peer)
 {
     if (inflow->blind)
         return true;
     if (inflow->peers == NULL)
         return false;
     const struct inflow_peer *place = find(inflow, peer);
-    if (place->fd < 0 || inflow->connections[place->fd].peer != peer)
-        return false;
-    inflow->connections[place->fd].heard = true;
-    return true;
+    return place->fd >= 0 && inflow->connections[place->fd].known &&
+           inflow->connections[place->fd].peer == peer;
+}
+
+static bool is_newer(uint64_t peer, uint64_t than)
+{
+    return (int32_t)((uint32_t)peer - (uint32_t)than) > 0;
 }
 
 void inflow_meet(struct inflow *inflow, uint64_t peer, int fd)
@@ -172,22 +182,67 @@ void inflow_meet(struct inflow *inflow, uint64_t peer, int fd)
         inflow->blind = true; /* It would be taken for one that is never heard. */
         return;
     }
+    struct inflow_connection *connection = &inflow->connections[fd];
     if (!look_at(inflow, fd, &cookie, &received))
         return; /* It has gone already. */
-    struct inflow_connection *connection = &inflow->connections[fd];
     if (connection->cookie != cookie)
-        *connection = (struct inflow_connection){.cookie = cookie};
+        *connection = (struct inflow_connection){
+            .cookie = cookie, .received = received, .frame = FRAME_USUAL};
+    /* What is left of somebody who had this descriptor before is no word of who has it now. */
+    if (connection->known && !is_newer(peer, connection->peer))
+        return;
     connection->peer = peer;
-    connection->known = connection->heard = true;
+    connection->known = true;
+    connection->heard = connection->heard_then = connection->parts_then = 0;
     inflow->highest = fd > inflow->highest ? fd : inflow->highest;
     insert(inflow, peer, fd);
 }
 
+void inflow_hear(struct inflow *inflow, uint64_t peer, uint64_t parts, uint64_t bytes)
+{
+    if (inflow->peers == NULL)
+        return;
+    const struct inflow_peer *place = find(inflow, peer);
+    if (place->fd < 0 || inflow->connections[place->fd].peer != peer)
+        return;
+    inflow->connections[place->fd].heard += bytes;
+    inflow->connections[place->fd].parts_then += parts;
+}
+
 /* --- looking ------------------------------------------------------------------------------- */
 
+/* What nobody hears of a connection that says nothing else. */
+static uint64_t unheard_by_rights(const struct inflow_connection *connection)
+{
+    return HANDSHAKE_BYTES + connection->looks * HEARTBEAT_BYTES;
+}
+
+static uint64_t unheard(const struct inflow_connection *connection)
+{
+    uint64_t known = connection->heard + unheard_by_rights(connection);
+    return connection->cookie != 0 && connection->received > known ? connection->received - known
+                                                                   : 0;
+}
+
+/* Memory that this takes, about. */
 static uint64_t held(const struct inflow_connection *connection)
 {
-    return connection->cookie != 0 ? connection->received - connection->mark : 0;
+    uint64_t bytes = unheard(connection);
+    return bytes > 0 ? bytes + FRAME_MEMORY * (bytes / connection->frame) : 0;
+}
+
+static void judge_frames(const struct inflow *inflow, struct inflow_connection *connection)
+{
+    uint64_t bytes = connection->heard - connection->heard_then;
+    if (connection->parts_then >= FRAMES_TELLING)
+        connection->frame = bytes / connection->parts_then; /* Two at least, of the wire. */
+    else if (connection->parts_then > 0)
+        connection->frame = FRAME_USUAL;
+    else if (unheard(connection) > inflow->payload_max + HEADERS_BYTES &&
+             connection->frame > FRAME_LEAST)
+        connection->frame /= 2; /* Whatever this is, it is no message of ours. */
+    connection->heard_then = connection->heard;
+    connection->parts_then = 0;
 }
 
 static void cut(struct inflow *inflow, int fd)
@@ -213,12 +268,22 @@ static void refresh(struct inflow *inflow, int fd)
         return;
     }
     if (connection->cookie != cookie)
-        *connection = (struct inflow_connection){.cookie = cookie};
+        *connection = (struct inflow_connection){.cookie = cookie, .frame = FRAME_USUAL};
     connection->received = received;
-    if (connection->heard)
-        connection->mark = received;
-    connection->heard = false;
+    connection->looks++;
+    judge_frames(inflow, connection);
     inflow->highest = fd;
+}
+
+/* Whoever could not be heard because we were busy has had its turn by the second look. */
+static void cut_if_over(struct inflow *inflow, int fd)
+{
+    struct inflow_connection *connection = &inflow->connections[fd];
+    bool over = held(connection) > inflow->each_max;
+    if (over && connection->over)
+        cut(inflow, fd);
+    else
+        connection->over = over;
 }
 
 static void cut_largest(struct inflow *inflow, uint64_t all)
@@ -255,8 +320,7 @@ unsigned inflow_look(struct inflow *inflow)
     inflow->highest = 0;
     for (int fd = 0; fd < inflow->capacity; fd++) {
         refresh(inflow, fd);
-        if (held(&inflow->connections[fd]) > inflow->each_max)
-            cut(inflow, fd);
+        cut_if_over(inflow, fd);
         all += held(&inflow->connections[fd]);
         count += inflow->connections[fd].cookie != 0;
     }

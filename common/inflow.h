@@ -1,25 +1,34 @@
-/* inflow.h - which connections to a listening port have sent much and said nothing.
+/* inflow.h - what has come over each connection to a listening port and was not heard yet.
  *
- * libzmq hands on whole messages only. What has come of a message that is not whole yet it keeps,
- * however much that is: a message may have any number of parts, and a high-water mark counts none
- * of them before the last (rule Z2 of the ZeroMQ notes). A frame takes its declared size as its
- * bytes come in (Z11). So any peer that gets through the handshake, and without keys that is any
- * peer, could fill this process's memory without a word that anybody here would hear.
+ *     the other side | TCP | kernel | libzmq's queue: whole messages, and parts of one | heard
+ *                              '------------- what is counted here ------------------'
  *
- * The kernel counts what every connection has received. Once a second this module looks at all
- * connections to the port and shuts down
+ * libzmq reads all that comes, and keeps it until somebody receives it. A message may have any
+ * number of parts, and nobody is told of them before the last (rule Z2 of the ZeroMQ notes); a
+ * frame takes the size it declares as its bytes come in (Z11). So any peer that gets through the
+ * handshake, and without keys that is any peer, could fill this process's memory. A high-water mark
+ * for receiving is no help: libzmq 4.3.4 counts whole messages with it, and has assertions that
+ * fail when a connection ends that it has stopped reading (in_event_internal, then out_event, of
+ * stream_engine_base.cpp; issues 3937, 4364 and 4767): any peer could end this process.
  *
- *     one that has sent more than each_max bytes since a message of it was last heard,
- *     of all of them the largest, while together they have sent more than all_max like that,
+ * The kernel counts what every connection has received, and messages that are heard are counted
+ * here; the difference is what waits. A frame takes some memory beside its bytes, so that a queue
+ * of empty ones takes many times what came over the wire: how long frames are is judged by those
+ * heard last, and ever worse of a connection that sends on and completes no message. Ten times a
+ * second this module looks at all connections to the port and shuts down
+ *
+ *     one that has been holding more than each_max, as far as one can tell, for two looks,
+ *     of all of them the largest, while together they hold more than all_max,
  *     the latest of those never heard, while there are more than connections_max.
  *
- * libzmq then takes it for a connection that the other side has closed, and frees all it kept. An
- * honest peer connects again; its messages are repeated as after any loss. Between two looks a peer
- * may send as much as the network carries in a second.
+ * libzmq takes it for a connection that the other side has closed, and frees what is not whole. An
+ * honest peer never has so much under way; if it is cut off, it connects again and repeats itself,
+ * as after any loss. Between two looks a peer may send as much as the network carries.
  *
- * Where the kernel or libzmq does not tell enough to be sure, nothing is shut down.
+ * Heartbeats and handshakes are not heard: a connection may have a little more unheard the longer
+ * it lives. Where the kernel or libzmq does not tell enough to be sure, nothing is shut down.
  *
- * Threads: one. Units: bytes. Linux. */
+ * Threads: one. Units: bytes on the wire. Linux. */
 
 #ifndef COMMON_INFLOW_H
 #define COMMON_INFLOW_H
@@ -28,16 +37,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INFLOW_INTERVAL_US 1000000u
+#define INFLOW_INTERVAL_US 100000u
 
 /* One descriptor of this process. */
 struct inflow_connection {
     uint64_t cookie;   /* The kernel's name for the socket, never used again; 0: not ours. */
-    uint64_t peer;     /* Who speaks over it; meaningful once it is known. */
+    uint64_t peer;     /* Who speaks over it, if that is known. */
     uint64_t received; /* At the last look. */
-    uint64_t mark;     /* Received when a message was last known to be heard. */
-    bool known;        /* A message has been heard. */
-    bool heard;        /* Since the last look. */
+    uint64_t heard;
+    uint64_t looks;                  /* How often it was looked at. */
+    uint64_t heard_then, parts_then; /* heard at the last look, and frames heard since. */
+    uint64_t frame;                  /* How long its frames are taken to be. */
+    bool known;                      /* A message has been heard. */
+    bool over;                       /* It held more than each_max at the last look. */
 };
 
 struct inflow_peer {
@@ -48,6 +60,7 @@ struct inflow_peer {
 struct inflow {
     uint16_t port; /* Local. */
     uint64_t each_max, all_max;
+    uint64_t payload_max; /* A message that is under way may take so long to come. */
     uint32_t connections_max;
     bool blind;                            /* Too little is known to shut anything down. */
     struct inflow_connection *connections; /* [capacity] by descriptor. */
@@ -57,14 +70,18 @@ struct inflow {
     uint64_t cut; /* Connections shut down so far. */
 };
 
-/* port 0: not known, and nothing is ever shut down. */
+/* port 0: not known, and nothing is ever shut down. The bounds may be changed at any time. */
 void inflow_init(struct inflow *inflow, uint16_t port, uint64_t each_max, uint64_t all_max);
 void inflow_free(struct inflow *inflow);
 
-/* A message of a peer was heard. False when nothing is known of the peer: then say over which
- * descriptor it came (-1: unknown, which makes this blind). */
-bool inflow_heard(struct inflow *inflow, uint64_t peer);
+/* False when nothing is known of a peer that is heard: then say, before anything else of it, over
+ * which descriptor it came (-1: unknown, which makes this blind). Peers are numbered as libzmq does
+ * it: upwards, modulo 2^32. */
+bool inflow_knows(const struct inflow *inflow, uint64_t peer);
 void inflow_meet(struct inflow *inflow, uint64_t peer, int fd);
+
+/* A message of so many frames and bytes. */
+void inflow_hear(struct inflow *inflow, uint64_t peer, uint64_t parts, uint64_t bytes);
 
 /* Look at all connections, once every INFLOW_INTERVAL_US. Returns how many were shut down. */
 unsigned inflow_look(struct inflow *inflow);

@@ -59,7 +59,6 @@ struct share {
 struct traffic {
     uint64_t payload_bytes; /* The largest payload. */
     uint64_t window_bytes;  /* Payloads of one peer to the endpoint; two of the largest if more. */
-    uint32_t messages;      /* From the endpoint to one peer. */
     uint32_t peers;
 };
 
@@ -80,8 +79,8 @@ struct transport_operations {
      * that become readable) or timeout_ms passes. */
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                  const int *doorbells, size_t doorbell_count, int timeout_ms);
-    /* Listening: from now on a peer that does not keep to this has to wait, misses what is said to
-     * it, or loses its connection; nobody else notices. NULL in transports without bounds. */
+    /* Listening: from now on a peer that has much more than this under way loses its connection;
+     * nobody else notices. NULL in transports without bounds. */
     void (*expect)(struct endpoint *endpoint, const struct traffic *traffic);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);

@@ -73,7 +73,8 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
         max_message = 4096;
     if (endpoint->keys != NULL)
         max_message += CURVE_BYTES;
-    enum status status = limits_set(&endpoint->limits, endpoint->socket, endpoint->listening);
+    enum status status = limits_set(&endpoint->limits, endpoint->socket, endpoint->listening,
+                                    endpoint->keys != NULL ? CURVE_BYTES : 0);
     if (zmq_setsockopt(endpoint->socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0)
         status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
     const int options[][2] = {
@@ -221,8 +222,11 @@ static void payload_sent(void *data, void *hint)
 static enum status send_payload(void *socket, struct frame *payload)
 {
     zmq_msg_t part;
-    if (zmq_msg_init_data(&part, payload->data, payload->bytes, payload_sent, payload) != 0)
+    if (zmq_msg_init_data(&part, payload->data, payload->bytes, payload_sent, payload) != 0) {
+        frame_release(payload);
+        zmq_send(socket, "", 0, ZMQ_DONTWAIT); /* Or the next message would be a part of this. */
         return STATUS_MEMORY;
+    }
     if (zmq_msg_send(&part, socket, ZMQ_DONTWAIT) >= 0)
         return STATUS_OK;
     zmq_msg_close(&part); /* Drops the reference through payload_sent. */
@@ -307,7 +311,8 @@ static bool take_sender(const struct endpoint *endpoint, zmq_msg_t *part, struct
  * read to its end and dropped, here as malformed (header_bytes 0). */
 static enum status receive_parts(struct endpoint *endpoint, struct received *received)
 {
-    bool bad = false;
+    bool bad = false, named = false;
+    uint64_t wire_bytes = 0;
     int index = endpoint->listening ? 0 : 1; /* 0: routing id, 1: header, 2: payload. */
     for (bool more = true; more; index++) {
         zmq_msg_t part;
@@ -320,9 +325,12 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         more = zmq_msg_more(&part);
         size_t bytes = zmq_msg_size(&part);
         const uint8_t *data = zmq_msg_data(&part);
-        if (index == 1 && endpoint->listening && !bad)
-            limits_heard(&endpoint->limits, received->peer, &part);
+        if (index > 0)
+            wire_bytes += limits_wire_bytes(&endpoint->limits, bytes);
+        if (index == 1 && named)
+            limits_meet(&endpoint->limits, received->peer, &part);
         if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
+            named = true;
             for (int i = 0; i < 4; i++)
                 received->peer |= (uint64_t)data[1 + i] << (8 * i);
         } else if (index == 1 && bytes > 0 && bytes <= sizeof received->header) {
@@ -337,6 +345,8 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         }
         zmq_msg_close(&part);
     }
+    if (named)
+        limits_hear(&endpoint->limits, received->peer, (uint64_t)index - 1, wire_bytes);
     if (bad || index < 2) {
         frame_release(received->payload);
         received->payload = NULL;
@@ -376,6 +386,8 @@ static void look(struct endpoint *endpoint)
                  "a peer that does not know this server's key, or speaks another protocol");
     say_failures(before->foreign, now->foreign, "a peer that does not speak ZeroMQ");
     say_failures(before->unguarded, now->unguarded, "nobody is there to check keys");
+    /* Somebody who has seen that there are keys here, or only looked whether anybody listens. */
+    say_failures(before->cut, now->cut, "a peer that hung up before it had shown a key");
     endpoint->known = *now;
 }
 
@@ -451,7 +463,7 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
     uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         look_when_due(endpoints[i], now_us);
-        limits_look(&endpoints[i]->limits, endpoints[i]->socket, now_us);
+        limits_look(&endpoints[i]->limits, now_us);
         items[i] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
     }
     for (size_t i = 0; i < doorbell_count; i++)
@@ -461,7 +473,7 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
 
 static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)
 {
-    limits_expect(&endpoint->limits, endpoint->socket, traffic);
+    limits_expect(&endpoint->limits, traffic);
 }
 
 static void zmq_destroy(struct transport **transport)

@@ -21,6 +21,7 @@
 #define WINDOWS_AN_EPOCH   40       /* Progress events. */
 #define CUT_MARGIN         2        /* Versions between naming a cut and reaching it. */
 #define NO_STEP            UINT64_MAX
+#define IMPOSTORS_A_LINE   1000
 
 enum state { WAITING, OPENING, GATHERING, RUNNING, CLOSING, FINISHING, OVER };
 
@@ -58,6 +59,7 @@ struct coordinator {
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
     bool own_router_left; /* Although it had never become a member. */
+    uint64_t impostors;   /* Messages in a member's name that came with another key. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
@@ -156,6 +158,19 @@ static void refuse(const struct packet *packet, enum refusal reason, struct outb
     va_end(arguments);
     outbox_log(outbox, "refused %s/%u: %s", role_name(packet->message.role), packet->message.index,
                out->message.refused.text);
+}
+
+/* It may repeat itself as often as it likes, but not in our log. */
+static void refuse_impostor(struct coordinator *c, const struct packet *packet,
+                            struct outbox *outbox)
+{
+    struct packet *out = answer(packet, MESSAGE_REFUSED, outbox);
+    out->message.refused.reason = REFUSAL_KEY;
+    snprintf(out->message.refused.text, MESSAGE_TEXT_MAX, "%s/%u has another key",
+             role_name(packet->message.role), packet->message.index);
+    if (c->impostors++ % IMPOSTORS_A_LINE == 0)
+        outbox_log(outbox, "refused an impostor count=%" PRIu64 ": %s", c->impostors,
+                   out->message.refused.text);
 }
 
 static void tell_waiting(const struct packet *packet, struct outbox *outbox, const char *text)
@@ -928,7 +943,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
     else if (kind == MESSAGE_STOP && c->state < GATHERING && is_server_that_waits(c, packet))
         handle_stop(c, packet, now_us, outbox);
     else if (member != NULL && !membership_has_key(member, packet))
-        refuse(packet, REFUSAL_KEY, outbox, "the one it speaks for has another key");
+        refuse_impostor(c, packet, outbox);
     else if (member != NULL)
         handle_member(c, member, packet, now_us, outbox);
     else if (kind != MESSAGE_BYE)

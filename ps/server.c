@@ -21,6 +21,7 @@
 #include "common/mailbox.h"
 #include "common/partition.h"
 #include "common/probe.h"
+#include "common/refused.h"
 #include "ps/cores.h"
 
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
@@ -29,7 +30,6 @@
 #define DIAGNOSE_MS      1000
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
-#define ARRAYS_MAX       (1 + OPTIMIZER_SLOTS_MAX)
 
 struct actor {
     struct server *server;
@@ -56,7 +56,8 @@ struct server {
     bool stop_sent;
     bool unanswered; /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
-    uint64_t malformed, impostors, unheard;
+    uint64_t malformed, unheard;
+    struct refused impostors; /* Keys that spoke as somebody they are not for. */
     uint64_t incarnation;
 };
 
@@ -282,21 +283,26 @@ static bool share_memory(struct server *server)
     return false;
 }
 
-/* Whoever goes beyond this has to wait, or misses something. */
+/* What peers may have under way towards this server: workers their window, and other servers all
+ * arrays of their chunks, where they do not see this one's disk. */
 static void expect_traffic(struct server *server)
 {
     const struct plan *plan = router_plan(server->cores.router);
     const struct transport_operations *transport = server->options.transport->operations;
-    /* A worker is sent a result and a receipt for each of its gradients; another server the arrays
-     * of its chunks, of which none has more than one chunk more than this one. */
-    uint32_t slots = pushes_max(&plan->job);
-    uint32_t each = 2 * slots > ARRAYS_MAX ? 2 * slots : ARRAYS_MAX;
+    const struct partition *partition = &plan->partition;
     struct traffic traffic = {.window_bytes = WINDOW_BYTES,
-                              .messages = each * (plan->chunk_count + 1),
                               .peers = plan->job.worker_count + plan->job.server_count};
-    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
-        if (plan->partition.chunks[i].count * sizeof(float) > traffic.payload_bytes)
-            traffic.payload_bytes = plan->partition.chunks[i].count * sizeof(float);
+    for (uint32_t i = 0; i < partition->chunk_count; i++)
+        if (partition->chunks[i].count * sizeof(float) > traffic.payload_bytes)
+            traffic.payload_bytes = partition->chunks[i].count * sizeof(float);
+    for (uint32_t i = 1; server->options.index == 0 && i < partition->server_count; i++) {
+        uint64_t state = (1 + OPTIMIZER_SLOTS_MAX) * partition_server_bytes(partition, i);
+        traffic.window_bytes = state > traffic.window_bytes ? state : traffic.window_bytes;
+    }
+    /* Workers push a step at once, so far. */
+    uint64_t step =
+        pushes_max(&plan->job) * partition_server_bytes(partition, server->options.index);
+    traffic.window_bytes = step > traffic.window_bytes ? step : traffic.window_bytes;
     if (transport->expect != NULL)
         transport->expect(server->listening, &traffic);
 }
@@ -380,7 +386,7 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
 static void refuse_impostor(struct server *server, struct packet *packet,
                             const struct identity *sender)
 {
-    char may[IDENTITY_TEXT];
+    char may[IDENTITY_TEXT], key[KEY_TEXT];
     const struct message *message = &packet->message;
     identity_describe(sender, may, sizeof may);
     struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
@@ -390,9 +396,11 @@ static void refuse_impostor(struct server *server, struct packet *packet,
     snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX,
              "this key is for %s, and speaks as %s/%u", may, role_name(message->role),
              message->index);
-    if (server->impostors++ % 1000 == 0)
-        log_warning("refused an impostor count=%llu: %s", (unsigned long long)server->impostors,
-                    answer->message.refused.text);
+    key_format(sender->key, key);
+    if (refused_note(&server->impostors, sender->key, key))
+        log_warning("refused an impostor key=%s: %s", key, answer->message.refused.text);
+    else if (server->impostors.count % 1000 == 0)
+        log_warning("refused impostors count=%llu", (unsigned long long)server->impostors.count);
     frame_release(packet->payload);
 }
 

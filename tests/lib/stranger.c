@@ -45,7 +45,8 @@ static bool wait_for(const struct stranger *stranger, short events, uint64_t unt
 {
     uint64_t now_us = clock_now_us();
     struct pollfd fd = {stranger->fd, events, 0};
-    return now_us < until_us && poll(&fd, 1, (int)((until_us - now_us) / 1000 + 1)) > 0;
+    int left_ms = now_us < until_us ? (int)((until_us - now_us) / 1000 + 1) : 0;
+    return poll(&fd, 1, left_ms) > 0;
 }
 
 size_t stranger_write(struct stranger *stranger, const void *bytes, size_t count, int timeout_ms)
@@ -127,6 +128,79 @@ bool stranger_say(struct stranger *stranger, const void *header, size_t header_b
         left -= count;
     }
     return true;
+}
+
+/* Flags and size of the next frame. */
+static bool read_head(struct stranger *stranger, uint8_t *flags, uint64_t *bytes)
+{
+    uint8_t head[9];
+    if (!read_all(stranger, head, 2))
+        return false;
+    *flags = head[0];
+    *bytes = head[1];
+    if ((head[0] & FRAME_LONG) == 0)
+        return true;
+    if (!read_all(stranger, head + 2, 7))
+        return false;
+    *bytes = 0;
+    for (int i = 1; i < 9; i++)
+        *bytes = *bytes << 8 | head[i];
+    return true;
+}
+
+static bool skip(struct stranger *stranger, uint64_t bytes)
+{
+    uint8_t piece[16384];
+    for (; bytes > 0; bytes -= bytes < sizeof piece ? bytes : sizeof piece)
+        if (!read_all(stranger, piece, bytes < sizeof piece ? bytes : sizeof piece))
+            return false;
+    return true;
+}
+
+/* ZMTP 3.1: PING has a time to live of two bytes and a context that PONG brings back. */
+static bool take_command(struct stranger *stranger, uint64_t bytes)
+{
+    uint8_t body[255] = {0};
+    if (bytes > sizeof body || !read_all(stranger, body, bytes))
+        return false;
+    if (bytes < 7 || memcmp(body, "\4PING", 5) != 0)
+        return true;
+    uint8_t pong[2 + sizeof body] = {FRAME_COMMAND, (uint8_t)(bytes - 2), 4, 'P', 'O', 'N', 'G'};
+    memcpy(pong + 7, body + 7, bytes - 7);
+    return stranger_write(stranger, pong, bytes, HANDSHAKE_MS) == bytes;
+}
+
+static bool hear(struct stranger *stranger, void *buffer, size_t size, size_t *bytes,
+                 uint64_t *payload_bytes, uint64_t until_us)
+{
+    uint8_t flags;
+    uint64_t count;
+    do {
+        if (!wait_for(stranger, POLLIN, until_us))
+            return false;
+        if (!read_head(stranger, &flags, &count) ||
+            ((flags & FRAME_COMMAND) != 0 && !take_command(stranger, count))) {
+            stranger_close(stranger);
+            return false;
+        }
+    } while ((flags & FRAME_COMMAND) != 0);
+    *bytes = count;
+    *payload_bytes = 0;
+    bool whole = count <= size && read_all(stranger, buffer, count);
+    while (whole && (flags & FRAME_MORE) != 0) {
+        whole = read_head(stranger, &flags, &count) && skip(stranger, count);
+        *payload_bytes += count;
+    }
+    if (!whole)
+        stranger_close(stranger);
+    return whole;
+}
+
+bool stranger_hear(struct stranger *stranger, void *buffer, size_t size, size_t *bytes,
+                   uint64_t *payload_bytes, int timeout_ms)
+{
+    uint64_t until_us = clock_now_us() + (uint64_t)timeout_ms * 1000;
+    return stranger->fd >= 0 && hear(stranger, buffer, size, bytes, payload_bytes, until_us);
 }
 
 bool stranger_listen(struct stranger *stranger)

@@ -41,6 +41,12 @@ bool stranger_frame(struct stranger *stranger, unsigned flags, uint64_t bytes);
 bool stranger_say(struct stranger *stranger, const void *header, size_t header_bytes,
                   size_t payload_bytes, uint8_t payload, int timeout_ms);
 
+/* The next message: its header into buffer[size], *bytes of it, and the size of its payload, whose
+ * bytes are dropped. Answers ZMTP's own PINGs meanwhile. False when none has begun within
+ * timeout_ms, or the other side has hung up, which closes this one too. */
+bool stranger_hear(struct stranger *stranger, void *buffer, size_t size, size_t *bytes,
+                   uint64_t *payload_bytes, int timeout_ms);
+
 /* Read and forget what has come. False when the other side has hung up. */
 bool stranger_listen(struct stranger *stranger);
 

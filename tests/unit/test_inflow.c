@@ -68,11 +68,13 @@ static uint64_t peer_of(int pair)
     return 0xfffffffeu + (uint64_t)pair;
 }
 
-static void hear(struct fixture *f, int pair)
+/* A message of so many bytes is heard of this pair. */
+static void hear(struct fixture *f, int pair, uint64_t bytes)
 {
-    if (!inflow_heard(&f->inflow, peer_of(pair)))
+    if (!inflow_knows(&f->inflow, peer_of(pair)))
         inflow_meet(&f->inflow, peer_of(pair), f->servers[pair]);
-    ck_assert(inflow_heard(&f->inflow, peer_of(pair)));
+    ck_assert(inflow_knows(&f->inflow, peer_of(pair)));
+    inflow_hear(&f->inflow, peer_of(pair), 1, bytes);
 }
 
 static bool is_cut(const struct fixture *f, int pair)
@@ -91,23 +93,28 @@ static void close_fixture(struct fixture *f)
     inflow_free(&f->inflow);
 }
 
-START_TEST(who_sends_much_and_says_nothing_is_cut)
+/* Of the bytes of one large frame, and of heartbeats and handshakes that nobody hears. */
+#define ABOUT 5000
+
+START_TEST(who_sends_more_than_is_heard_is_cut)
 {
     struct fixture f;
     open_fixture(&f, 100000, 1 << 30);
+    f.inflow.payload_max = 200000;
     int talks = add_pair(&f), hoards = add_pair(&f), stranger = add_pair(&f);
-    hear(&f, talks);
-    hear(&f, hoards);
+    hear(&f, talks, 0);
+    hear(&f, hoards, 0);
     ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    for (int i = 0; i < 5; i++) {
-        send_through(&f, talks, 90000);
-        hear(&f, talks);
-        if (i < 2)
-            send_through(&f, hoards, 50000);
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0); /* At the bound, not above. */
+    for (int i = 0; i < 9; i++) {
+        send_through(&f, talks, 150000);
+        hear(&f, talks, 150000);
+        send_through(&f, hoards, 11000);
+        hear(&f, hoards, 1000);
+        ck_assert_uint_eq(inflow_look(&f.inflow), 0); /* Below the bound, not above. */
     }
-    send_through(&f, hoards, 1);
-    send_through(&f, stranger, 100001);
+    send_through(&f, hoards, 10000 + ABOUT);
+    send_through(&f, stranger, 100000 + ABOUT);
+    ck_assert_uint_eq(inflow_look(&f.inflow), 0); /* They have another chance. */
     ck_assert_uint_eq(inflow_look(&f.inflow), 2);
     ck_assert(!is_cut(&f, talks) && is_cut(&f, hoards) && is_cut(&f, stranger));
     ck_assert_uint_eq(f.inflow.cut, 2);
@@ -116,14 +123,86 @@ START_TEST(who_sends_much_and_says_nothing_is_cut)
 }
 END_TEST
 
+START_TEST(who_is_heard_between_two_looks_may_have_been_waiting)
+{
+    struct fixture f;
+    open_fixture(&f, 100000, 1 << 30);
+    f.inflow.payload_max = 500000;
+    int pair = add_pair(&f);
+    for (int i = 0; i < 5; i++) {
+        send_through(&f, pair, 200000);
+        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+        hear(&f, pair, 200000);
+        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    }
+    ck_assert(!is_cut(&f, pair));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Every frame takes memory, and there may be many to a byte. */
+START_TEST(short_frames_count_for_more)
+{
+    struct fixture f;
+    open_fixture(&f, 100000, 1 << 30);
+    f.inflow.payload_max = 1 << 20;
+    int large = add_pair(&f), small = add_pair(&f);
+    hear(&f, large, 60); /* A few headers say nothing about what comes next. */
+    hear(&f, small, 0);
+    inflow_hear(&f.inflow, peer_of(small), 5000, 10000);
+    for (int i = 0; i < 2; i++) {
+        send_through(&f, large, 40000);
+        send_through(&f, small, 20000);
+        ck_assert_uint_eq(inflow_look(&f.inflow), (unsigned)i);
+    }
+    ck_assert(!is_cut(&f, large) && is_cut(&f, small));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_sends_on_and_completes_nothing_counts_for_more_and_more)
+{
+    struct fixture f;
+    open_fixture(&f, 1000000, 1 << 30);
+    f.inflow.payload_max = 200000;
+    int slow = add_pair(&f), endless = add_pair(&f);
+    send_through(&f, slow, 200000); /* A payload that takes its time. */
+    send_through(&f, endless, 400000);
+    unsigned looks = 0;
+    for (; !is_cut(&f, endless) && looks < 50; looks++)
+        inflow_look(&f.inflow);
+    ck_assert_uint_gt(looks, 3);
+    ck_assert_uint_lt(looks, 20);
+    for (int i = 0; i < 50; i++)
+        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    ck_assert(!is_cut(&f, slow));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Days of heartbeats. */
+START_TEST(what_nobody_hears_is_allowed_for)
+{
+    struct fixture f;
+    open_fixture(&f, 10000, 1 << 30);
+    int pair = add_pair(&f);
+    hear(&f, pair, 60);
+    for (int i = 0; i < 20000; i++) {
+        send_through(&f, pair, 14);
+        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(of_many_that_hoard_a_little_the_largest_are_cut)
 {
     struct fixture f;
-    open_fixture(&f, 100000, 250000);
+    open_fixture(&f, 100000, 260000);
     for (int i = 0; i < 4; i++)
         send_through(&f, add_pair(&f), 60000 + 1000 * (size_t)i);
     ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    send_through(&f, add_pair(&f), 10000);
+    send_through(&f, add_pair(&f), 20000);
     ck_assert_uint_eq(inflow_look(&f.inflow), 1);
     for (int i = 0; i < 5; i++)
         ck_assert(is_cut(&f, i) == (i == 3));
@@ -138,8 +217,8 @@ START_TEST(of_too_many_connections_those_never_heard_go_first_and_the_latest_of_
     f.inflow.connections_max = 4;
     for (int i = 0; i < 6; i++)
         add_pair(&f);
-    hear(&f, 2);
-    hear(&f, 5);
+    hear(&f, 2, 0);
+    hear(&f, 5, 0);
     ck_assert_uint_eq(inflow_look(&f.inflow), 2);
     for (int i = 0; i < 6; i++)
         ck_assert(is_cut(&f, i) == (i == 3 || i == 4));
@@ -156,22 +235,32 @@ START_TEST(a_connection_in_the_place_of_another_is_known_for_a_new_one)
 {
     struct fixture f;
     open_fixture(&f, 100000, 1 << 30);
+    f.inflow.payload_max = 1 << 20;
     int old = add_pair(&f);
-    hear(&f, old);
-    send_through(&f, old, 99000);
-    hear(&f, old);
+    send_through(&f, old, 500000);
+    hear(&f, old, 500000);
     ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    close(f.servers[old]); /* Its successor gets the same number, and has sent less than it has. */
+    int fd = f.servers[old];
+    close(f.servers[old]); /* Its successor gets the same number. */
     close(f.clients[old]);
-    f.clients[old] = -1;
-    int young = add_pair(&f);
-    ck_assert_int_eq(f.servers[young], f.servers[old] + (f.clients[young] == f.servers[old]));
-    f.servers[old] = -1;
-    send_through(&f, young, 100001);
-    ck_assert(!inflow_heard(&f.inflow, peer_of(young)));
-    inflow_heard(&f.inflow, peer_of(old)); /* What is left of the old one's says nothing for it. */
-    ck_assert_uint_eq(inflow_look(&f.inflow), 1);
-    ck_assert(is_cut(&f, young));
+    f.clients[old] = f.servers[old] = -1;
+    struct fixture *later = &f;
+    int young = add_pair(later);
+    if (f.servers[young] != fd) { /* Or its other end did. */
+        ck_assert_int_eq(dup2(f.servers[young], fd), fd);
+        close(f.servers[young]);
+        f.servers[young] = fd;
+        f.clients[young] = f.clients[young] == fd ? -1 : f.clients[young];
+    }
+    inflow_hear(&f.inflow, peer_of(old), 1, 300000); /* What is left of the old one's. */
+    inflow_look(&f.inflow);
+    ck_assert(!inflow_knows(&f.inflow, peer_of(old)));
+    inflow_meet(&f.inflow, peer_of(old), fd);
+    inflow_hear(&f.inflow, peer_of(old), 1, 300000);
+    hear(&f, young, 1000);
+    inflow_meet(&f.inflow, peer_of(old), fd); /* Too late: somebody newer has it. */
+    ck_assert(inflow_knows(&f.inflow, peer_of(young)));
+    ck_assert_uint_eq(f.inflow.connections[fd].heard, 1000);
     close_fixture(&f);
 }
 END_TEST
@@ -186,7 +275,8 @@ START_TEST(other_sockets_and_files_are_left_alone)
     send_through(&other, pair, 50000);
     inflow_meet(&f.inflow, peer_of(0), ends[0]);
     ck_assert(!f.inflow.blind);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    for (int i = 0; i < 5; i++)
+        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
     ck_assert(!is_cut(&other, pair));
     close(ends[0]);
     close(ends[1]);
@@ -200,17 +290,17 @@ START_TEST(who_cannot_tell_leaves_everybody_alone)
     struct fixture f;
     open_fixture(&f, 1000, 1000);
     send_through(&f, add_pair(&f), 50000);
-    ck_assert(!inflow_heard(&f.inflow, 1));
+    ck_assert(!inflow_knows(&f.inflow, 1));
     inflow_meet(&f.inflow, 1, -1);
-    ck_assert(inflow_heard(&f.inflow, 1)); /* Do not ask again. */
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    ck_assert(inflow_knows(&f.inflow, 1)); /* Do not ask again. */
+    ck_assert_uint_eq(inflow_look(&f.inflow) + inflow_look(&f.inflow), 0);
     ck_assert(!is_cut(&f, 0));
     close_fixture(&f);
     open_fixture(&f, 1000, 1000); /* A port that is not known. */
     send_through(&f, add_pair(&f), 50000);
     inflow_free(&f.inflow);
     inflow_init(&f.inflow, 0, 1000, 1000);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    ck_assert_uint_eq(inflow_look(&f.inflow) + inflow_look(&f.inflow), 0);
     ck_assert(!is_cut(&f, 0));
     close_fixture(&f);
 }
@@ -222,16 +312,16 @@ START_TEST(thousands_of_peers_come_and_go)
     struct fixture f;
     open_fixture(&f, 1000, 1 << 30);
     int stays = add_pair(&f), changes = add_pair(&f);
-    hear(&f, stays);
+    hear(&f, stays, 0);
     for (uint64_t peer = 100; peer < 5100; peer++) {
-        ck_assert(!inflow_heard(&f.inflow, peer));
+        ck_assert(!inflow_knows(&f.inflow, peer));
         inflow_meet(&f.inflow, peer, f.servers[changes]);
-        ck_assert(inflow_heard(&f.inflow, peer));
-        ck_assert(!inflow_heard(&f.inflow, peer - 1) || peer == 100);
+        ck_assert(inflow_knows(&f.inflow, peer));
+        ck_assert(!inflow_knows(&f.inflow, peer - 1));
         if (peer % 1000 == 0)
             ck_assert_uint_eq(inflow_look(&f.inflow), 0);
     }
-    ck_assert(inflow_heard(&f.inflow, peer_of(stays)));
+    ck_assert(inflow_knows(&f.inflow, peer_of(stays)));
     ck_assert_uint_eq(inflow_look(&f.inflow), 0);
     ck_assert_uint_le(f.inflow.peer_slots, 256);
     close_fixture(&f);
@@ -240,7 +330,11 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, who_sends_much_and_says_nothing_is_cut);
+    tcase_add_test(t, who_sends_more_than_is_heard_is_cut);
+    tcase_add_test(t, who_is_heard_between_two_looks_may_have_been_waiting);
+    tcase_add_test(t, short_frames_count_for_more);
+    tcase_add_test(t, who_sends_on_and_completes_nothing_counts_for_more_and_more);
+    tcase_add_test(t, what_nobody_hears_is_allowed_for);
     tcase_add_test(t, of_many_that_hoard_a_little_the_largest_are_cut);
     tcase_add_test(t, of_too_many_connections_those_never_heard_go_first_and_the_latest_of_them);
     tcase_add_test(t, a_connection_in_the_place_of_another_is_known_for_a_new_one);

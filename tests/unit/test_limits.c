@@ -84,41 +84,66 @@ static void check_served(struct endpoint *server, struct endpoint *client, unsig
     }
 }
 
-/* While nobody receives, how many messages of a MiB a peer gets rid of; at most `most`. */
-static unsigned flood(struct stranger *stranger, unsigned most)
+/* Look after the server, as its thread does now and then, whether or not it receives. */
+static void look_after(struct endpoint *server, uint64_t us)
+{
+    uint64_t began_us = clock_now_us();
+    do {
+        t->wait(transport, &server, 1, NULL, 0, 1);
+        usleep(1000);
+    } while (clock_now_us() - began_us < us);
+}
+
+/* While nobody receives; MiB that the peer got rid of before it was cut off. */
+static unsigned flood(struct endpoint *server, struct stranger *stranger)
 {
     unsigned count = 0;
-    while (count < most && stranger_say(stranger, "flood", 5, MIB, 1, 500))
+    while (count < 400 && stranger_say(stranger, "flood", 5, MIB, 1, PATIENCE_MS)) {
         count++;
+        look_after(server, 5000);
+    }
     return count;
 }
 
-/* Four messages and some in the queue, and what the kernel has room for; before the connection was
- * first heard, and after. */
-START_TEST(who_sends_without_end_has_to_wait)
+/* What the server holds of it goes with it. */
+START_TEST(who_sends_without_end_loses_its_connection)
 {
     char bound[ADDRESS_MAX];
-    struct stranger early, late;
+    struct stranger greedy;
     struct endpoint *server = open_server(bound), *good = connect_to(bound);
-    const struct traffic traffic = {
-        .payload_bytes = MIB, .window_bytes = 4 * MIB, .messages = 100, .peers = 3};
-    ck_assert(stranger_open(&early, bound));
-    ck_assert(stranger_say(&early, "early", 5, 0, 0, PATIENCE_MS));
-    hear(server, "early", 0);
+    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 20 * MIB, .peers = 3};
     t->expect(server, &traffic);
-    ck_assert(stranger_open(&late, bound));
-    ck_assert(stranger_say(&late, "late", 4, 0, 0, PATIENCE_MS));
-    hear(server, "late", 0);
+    ck_assert(stranger_open(&greedy, bound));
+    ck_assert(stranger_say(&greedy, "greedy", 6, 0, 0, PATIENCE_MS));
+    hear(server, "greedy", 0);
     say(good, "here");
     hear(server, "here", 0);
-    usleep(150000);
-    t->wait(transport, &server, 1, NULL, 0, 1); /* The one who came late is noticed. */
-    struct stranger *stranger = _i == 0 ? &early : &late;
-    ck_assert_uint_lt(flood(stranger, 200), 100);
-    check_served(server, good, 50);
-    stranger_close(&early);
-    stranger_close(&late);
+    unsigned sent = flood(server, &greedy);
+    ck_assert_uint_ge(sent, 20);
+    ck_assert_uint_lt(sent, 200);
+    check_served(server, good, sent);
+    stranger_close(&greedy);
     close_all(server, good);
+}
+END_TEST
+
+/* Marks of libzmq, once they are changed, may stop a connection for good. */
+START_TEST(whoever_has_said_much_is_still_heard_when_the_job_is_known)
+{
+    static const int said[] = {1, 7, 16, 19, 31, 33, 100, 499};
+    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 4 * MIB, .peers = 3};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        char bound[ADDRESS_MAX];
+        struct endpoint *server = open_server(bound), *client = connect_to(bound);
+        for (int n = 0; n < said[i]; n++) {
+            say(client, "join");
+            hear(server, "join", 0);
+        }
+        t->expect(server, &traffic);
+        for (int n = 0; n < 50; n++)
+            check_served(server, client, 0);
+        close_all(server, client);
+    }
 }
 END_TEST
 
@@ -146,22 +171,17 @@ START_TEST(who_never_reads_is_told_only_so_much)
 }
 END_TEST
 
-/* With room for a whole declaration, and for more when more is expected. */
-START_TEST(what_is_expected_has_room)
+/* With room for a whole declaration. */
+START_TEST(whoever_is_slow_is_told_all_of_a_declaration)
 {
     char bound[ADDRESS_MAX];
     struct stranger slow;
     struct endpoint *server = open_server(bound);
-    const struct traffic traffic = {.payload_bytes = 64, .messages = 60000, .peers = 1};
-    if (_i == 1)
-        t->expect(server, &traffic);
     ck_assert(stranger_open(&slow, bound));
     ck_assert(stranger_say(&slow, "slow", 4, 0, 0, PATIENCE_MS));
     uint64_t peer = hear(server, "slow", 0);
-    usleep(150000);
-    t->wait(transport, &server, 1, NULL, 0, 1);
     static char page[1100];
-    for (unsigned i = 0; i < (_i == 1 ? 60000u : 8192u); i++)
+    for (unsigned i = 0; i < 8192; i++)
         ck_assert_int_eq(t->send(server, peer, page, sizeof page, NULL, 0), STATUS_OK);
     stranger_close(&slow);
     t->close(&server, 0);
@@ -169,33 +189,39 @@ START_TEST(what_is_expected_has_room)
 }
 END_TEST
 
-/* Parts without an end, which are no message yet. */
+/* Parts without an end, which are no message yet; empty ones take the most memory. */
 START_TEST(a_message_that_never_ends_costs_its_connection)
 {
-    enum { PART = 64 << 10 };
-    static char part[PART];
+    enum { PART = 64 << 10, EMPTY = 4096 };
+    static char part[PART], empty[EMPTY];
     char bound[ADDRESS_MAX];
     struct stranger stranger;
     struct received received;
     struct endpoint *server = open_server(bound), *good = connect_to(bound);
     uint64_t sent = 0, began_us = clock_now_us();
+    for (int i = 0; i < EMPTY; i += 2)
+        empty[i] = FRAME_MORE;
     ck_assert(stranger_open(&stranger, bound));
-    while (stranger_frame(&stranger, FRAME_MORE, PART) &&
-           stranger_write(&stranger, part, PART, PATIENCE_MS) == PART) {
-        sent += PART;
-        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+    for (;;) {
+        bool taken = _i == 0 ? stranger_frame(&stranger, FRAME_MORE, PART) &&
+                                   stranger_write(&stranger, part, PART, PATIENCE_MS) == PART
+                             : stranger_write(&stranger, empty, EMPTY, PATIENCE_MS) == EMPTY;
+        if (!taken)
+            break;
+        sent += _i == 0 ? PART : EMPTY;
+        ck_assert_uint_lt(clock_now_us() - began_us, 2 * PATIENCE_US);
         t->wait(transport, &server, 1, NULL, 0, 0);
         ck_assert_int_eq(t->receive(server, &received), STATUS_AGAIN);
-        usleep(500); /* A hundred MB a second. */
+        usleep(500);
     }
-    ck_assert_uint_gt(sent, 32 * MIB);
+    ck_assert_uint_lt(sent, _i == 0 ? 64 * MIB : 10 * MIB);
     check_served(server, good, 0);
     stranger_close(&stranger);
     close_all(server, good);
 }
 END_TEST
 
-/* Beyond what a silent peer may send, and far beyond. */
+/* Many times what may wait. */
 START_TEST(whoever_is_heard_may_send_as_much_as_it_likes)
 {
     char bound[ADDRESS_MAX];
@@ -254,10 +280,11 @@ END_TEST
 static void add(TCase *tcase)
 {
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, who_sends_without_end_has_to_wait, 0, 2);
+    tcase_add_test(tcase, who_sends_without_end_loses_its_connection);
+    tcase_add_test(tcase, whoever_has_said_much_is_still_heard_when_the_job_is_known);
     tcase_add_test(tcase, who_never_reads_is_told_only_so_much);
-    tcase_add_loop_test(tcase, what_is_expected_has_room, 0, 2);
-    tcase_add_test(tcase, a_message_that_never_ends_costs_its_connection);
+    tcase_add_test(tcase, whoever_is_slow_is_told_all_of_a_declaration);
+    tcase_add_loop_test(tcase, a_message_that_never_ends_costs_its_connection, 0, 2);
     tcase_add_test(tcase, whoever_is_heard_may_send_as_much_as_it_likes);
     tcase_add_test(tcase, a_size_that_is_only_declared_takes_no_memory);
 }
