@@ -566,7 +566,7 @@ static enum status gather(const struct opening *opening)
         struct loaded_part *part = &opening->parts[i];
         for (size_t t = 0; t < part->file.tensor_count; t++) {
             const struct safetensors_tensor *tensor = &part->file.tensors[t];
-            struct placement placement;
+            struct placement placement = {0};
             enum status status = place(opening, part, tensor, &placement);
             if (status != STATUS_OK)
                 return status;

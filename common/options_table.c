@@ -298,8 +298,8 @@ const struct option_row option_rows[] = {
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
      "auto|never|PATH", "auto", 0, 0, NULL, NULL,
-     "auto: go on from the newest whole checkpoint of --out; never: from the start; or the path of "
-     "one checkpoint."},
+     "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
+     "the start; PATH: from that checkpoint; never: from the start, and not in an unfinished run."},
 
     /* Output. */
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),

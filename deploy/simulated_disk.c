@@ -268,25 +268,22 @@ static enum status write_file(void *context, const char *path, const struct disk
     return STATUS_OK;
 }
 
-static enum status find(struct simulated_disk *disk, const char *path,
-                        const struct simulated_file **file, struct error *error)
+static enum status refuse_missing(const struct simulated_disk *disk, const char *path,
+                                  struct error *error)
 {
-    if (disk->crashed)
-        return refuse_dead(path, error);
-    *file = simulated_disk_find(disk, path);
-    return *file != NULL ? STATUS_OK
+    return disk->crashed ? refuse_dead(path, error)
                          : error_set(error, STATUS_NOT_FOUND, "%.300s: no such file", path);
 }
 
 static enum status read_file(void *context, const char *path, size_t max_bytes, void **data,
                              size_t *bytes, struct error *error)
 {
-    const struct simulated_file *file;
+    struct simulated_disk *disk = context;
+    const struct simulated_file *file = disk->crashed ? NULL : simulated_disk_find(disk, path);
     *data = NULL;
     *bytes = 0;
-    enum status status = find(context, path, &file, error);
-    if (status != STATUS_OK)
-        return status;
+    if (file == NULL)
+        return refuse_missing(disk, path, error);
     if (file->bytes > max_bytes)
         return error_set(error, STATUS_INVALID, "%.300s: too large", path);
     *data = copy_of(file->data, file->bytes);
@@ -298,10 +295,10 @@ static enum status read_file(void *context, const char *path, size_t max_bytes, 
 
 static enum status file_bytes(void *context, const char *path, uint64_t *bytes, struct error *error)
 {
-    const struct simulated_file *file;
-    enum status status = find(context, path, &file, error);
-    *bytes = status == STATUS_OK ? file->bytes : 0;
-    return status;
+    struct simulated_disk *disk = context;
+    const struct simulated_file *file = disk->crashed ? NULL : simulated_disk_find(disk, path);
+    *bytes = file != NULL ? file->bytes : 0;
+    return file != NULL ? STATUS_OK : refuse_missing(disk, path, error);
 }
 
 static enum status make_directory(void *context, const char *path, struct error *error)

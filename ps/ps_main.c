@@ -184,10 +184,11 @@ int main(int argc, char **argv)
                   options.task_index);
         return complain(EXIT_USAGE, &error);
     }
-    if (make_transport(&options, &keys, &transport, &error) != STATUS_OK)
-        return complain(EXIT_CANNOT_OPEN, &error);
-    int exit_code = serve(&options, &addresses, transport, &error);
-    transport->operations->destroy(&transport);
+    int exit_code = EXIT_CANNOT_OPEN;
+    if (make_transport(&options, &keys, &transport, &error) == STATUS_OK) {
+        exit_code = serve(&options, &addresses, transport, &error);
+        transport->operations->destroy(&transport);
+    }
     keys_close(&keys);
     free(addresses.hosts);
     if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)

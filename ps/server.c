@@ -21,6 +21,7 @@
 #include "common/mailbox.h"
 #include "common/partition.h"
 #include "common/probe.h"
+#include "common/refused.h"
 #include "ps/cores.h"
 
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
@@ -56,7 +57,8 @@ struct server {
     bool without_owners; /* There was no memory for them. */
     bool unanswered;     /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
-    uint64_t malformed, impostors, unheard;
+    uint64_t malformed, unheard;
+    struct refused impostors; /* Keys that spoke as somebody they are not for. */
     uint64_t incarnation;
 };
 
@@ -373,7 +375,7 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
 static void refuse_impostor(struct server *server, struct packet *packet,
                             const struct identity *sender)
 {
-    char may[IDENTITY_TEXT];
+    char may[IDENTITY_TEXT], key[KEY_TEXT];
     const struct message *message = &packet->message;
     identity_describe(sender, may, sizeof may);
     struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
@@ -383,9 +385,11 @@ static void refuse_impostor(struct server *server, struct packet *packet,
     snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX,
              "this key is for %s, and speaks as %s/%u", may, role_name(message->role),
              message->index);
-    if (server->impostors++ % 1000 == 0)
-        log_warning("refused an impostor count=%llu: %s", (unsigned long long)server->impostors,
-                    answer->message.refused.text);
+    key_format(sender->key, key);
+    if (refused_note(&server->impostors, sender->key, key))
+        log_warning("refused an impostor key=%s: %s", key, answer->message.refused.text);
+    else if (server->impostors.count % 1000 == 0)
+        log_warning("refused impostors count=%llu", (unsigned long long)server->impostors.count);
     frame_release(packet->payload);
 }
 

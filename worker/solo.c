@@ -93,7 +93,7 @@ static enum status restore(struct state *s, bool resuming, struct error *error)
                            " steps of this job",
                            reader.manifest.step, s->job->steps);
     if (status == STATUS_OK) {
-        for (uint32_t i = 0; i < reader.array_count; i++)
+        for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
         s->step = s->last_cut = reader.manifest.step;
     }
@@ -310,7 +310,9 @@ static enum status make_arrays(struct state *s, struct error *error)
     bool made = (s->gradient = aligned_alloc(64, s->elements * sizeof(float))) != NULL;
     for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
         made = (s->arrays[i] = aligned_alloc(64, s->elements * sizeof(float))) != NULL && made;
-    return made ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory for the model");
+    if (!made)
+        error_set(error, STATUS_MEMORY, "out of memory for the model");
+    return made ? STATUS_OK : STATUS_MEMORY;
 }
 
 /* Train, then write down how it ended. */

@@ -6,7 +6,7 @@
  * of exchanges, rates are means of rounds; medians of rounds in both.
  *
  *     bench_exchange [--json FILE] [--more]
- *                    [--bytes N,...] [--control bbr,cubic] [--transport tcp,...]
+ *                    [--bytes N,...] [--control bbr,cubic] [--transport tcp,shm,curve]
  *                    [--chunk-bytes N,...] [--mode async|sync] [--rounds N] [--ours] */
 
 #include <stdbool.h>
@@ -144,6 +144,8 @@ static void start_ours(struct comparison *c)
         /* Congestion control is nothing to shared memory: once will do. */
         if (strcmp(options->transports[t], "tcp") != 0 && !c->first)
             continue;
+        if (strcmp(options->transports[t], "curve") == 0)
+            syncopate_pair_make_keys(c->folder);
         for (unsigned k = 0; k < options->chunk_count; k++, c->count++) {
             c->ours[c->count] = (struct syncopate_pair_setting){
                 .folder = c->folder,

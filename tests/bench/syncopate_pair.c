@@ -9,7 +9,9 @@
 
 #include "common/disk.h"
 #include "common/kernels.h"
+#include "common/keys.h"
 #include "common/log.h"
+#include "common/message.h"
 #include "common/options.h"
 #include "ps/server.h"
 #include "worker/client.h"
@@ -33,10 +35,50 @@ struct pair {
     struct worker *workers; /* [job.worker_count] */
 };
 
-static struct transport *make_transport(const struct syncopate_pair_setting *setting)
+static void make_key(const char *folder, const char *name)
+{
+    char path[DISK_PATH_MAX + 32];
+    struct error error = {0};
+    struct certificate certificate = {.has_secret = true};
+    snprintf(path, sizeof path, "%s/keys/%s", folder, name);
+    if (transport_keypair(certificate.public_key, certificate.secret_key) != STATUS_OK ||
+        certificate_write(path, &certificate, &error) != STATUS_OK)
+        contender_fail(error.text);
+}
+
+void syncopate_pair_make_keys(const char *folder)
+{
+    char path[DISK_PATH_MAX];
+    struct error error;
+    snprintf(path, sizeof path, "%s/keys", folder);
+    if (disk_posix.make_directory(disk_posix.context, path, &error) != STATUS_OK)
+        contender_fail(error.text);
+    make_key(folder, "servers");
+    make_key(folder, "worker-0");
+}
+
+/* Lives as long as the process. */
+static struct transport *make_curve_transport(const struct syncopate_pair_setting *setting,
+                                              enum role role)
+{
+    char path[DISK_PATH_MAX];
+    struct error error = {0};
+    struct transport *transport;
+    struct keys *keys = malloc(sizeof *keys);
+    snprintf(path, sizeof path, "%s/keys", setting->folder);
+    if (keys == NULL || keys_open(keys, path, NULL, role, 0, &error) != STATUS_OK ||
+        transport_curve_create(&transport, keys, role == ROLE_PS, &error) != STATUS_OK)
+        contender_fail(error.text);
+    return transport;
+}
+
+static struct transport *make_transport(const struct syncopate_pair_setting *setting,
+                                        enum role role)
 {
     struct error error;
     struct transport *transport;
+    if (strcmp(setting->transport, "curve") == 0)
+        return make_curve_transport(setting, role);
     if (transport_create(&transport, strcmp(setting->transport, "tcp") != 0, &error) != STATUS_OK)
         contender_fail(error.text);
     return transport;
@@ -54,7 +96,7 @@ static void serve(const void *setting)
     kernels_init();
     if (disk_posix.make_directory(disk_posix.context, run, &error) != STATUS_OK)
         contender_fail(error.text);
-    struct server_options options = {.transport = make_transport(setting),
+    struct server_options options = {.transport = make_transport(setting, ROLE_PS),
                                      .disk = &disk_posix,
                                      .listen = "127.0.0.1:0",
                                      .out = run,
@@ -157,7 +199,7 @@ static void *open_pair(const void *setting, const char *address)
     kernels_init();
     snprintf(pair->servers[0], ADDRESS_MAX, "%s", address);
     make_job(pair, setting);
-    pair->transport = make_transport(setting);
+    pair->transport = make_transport(setting, ROLE_WORKER);
     pair->must_share =
         strcmp(((const struct syncopate_pair_setting *)setting)->transport, "shm") == 0;
     pair->workers = calloc(pair->job.worker_count, sizeof *pair->workers);

@@ -19,9 +19,12 @@ struct syncopate_pair_setting {
     uint64_t chunk_bytes; /* 0: the product chooses. */
     enum mode mode;
     uint32_t workers;      /* In the one process; in sync mode each has one leaf. 0 is 1. */
-    const char *transport; /* "tcp", "shm" */
+    const char *transport; /* "tcp", "shm", or "curve": TCP with keys, see below */
     const char *optimizer; /* "sgd" */
 };
+
+/* Make the keys that "curve" takes from the folder, once for all that use it. */
+void syncopate_pair_make_keys(const char *folder);
 
 extern const struct contender_kind syncopate_pair;
 

@@ -7,6 +7,9 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
 
+#define HEAD "syncopate-generation-1\n"
+#define RUN  "run_id 00c0ffee00c0ffee\n"
+
 static const struct disk *const disk = &disk_posix;
 
 static enum status read_text(const void *text, size_t bytes, struct generation *generation)
@@ -53,23 +56,21 @@ START_TEST(nothing_else_is_read)
     static const char *const bad[] = {
         "",
         "\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate open",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate open\n\n",
-        "syncopate-generation-1\nrun_id c0ffee00c0ffee\ngeneration 3\nstate open\n",
-        "syncopate-generation-1\nrun_id 00C0FFEE00C0FFEE\ngeneration 3\nstate open\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 03\nstate open\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration -3\nstate open\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 99999999999999999999\nstate "
-        "open\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate ended\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate ended 256\n",
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate ended 4294967296\n",
-        "syncopate-generation-2\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate open\n",
-        "syncopate-generation-1\ngeneration 3\nrun_id 00c0ffee00c0ffee\nstate open\n",
+        (HEAD RUN "generation 3\nstate open"),
+        (HEAD RUN "generation 3\nstate open\n\n"),
+        (HEAD "run_id c0ffee00c0ffee\ngeneration 3\nstate open\n"),
+        (HEAD "run_id 00C0FFEE00C0FFEE\ngeneration 3\nstate open\n"),
+        (HEAD RUN "generation 03\nstate open\n"),
+        (HEAD RUN "generation -3\nstate open\n"),
+        (HEAD RUN "generation 99999999999999999999\nstate open\n"),
+        (HEAD RUN "generation 9223372036854775808\nstate open\n"),
+        (HEAD RUN "generation 3\nstate ended\n"),
+        (HEAD RUN "generation 3\nstate ended 256\n"),
+        (HEAD RUN "generation 3\nstate ended 4294967296\n"),
+        ("syncopate-generation-2\n" RUN "generation 3\nstate open\n"),
+        (HEAD "generation 3\n" RUN "state open\n"),
     };
-    static const char good[] =
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 3\nstate open\n";
-    ck_assert_int_eq(read_line(good), STATUS_OK);
+    ck_assert_int_eq(read_line(HEAD RUN "generation 3\nstate open\n"), STATUS_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(read_line(bad[i]) == STATUS_INVALID, "%s", bad[i]);
 }
@@ -77,8 +78,7 @@ END_TEST
 
 START_TEST(a_cut_off_or_torn_file_is_damaged)
 {
-    static const char good[] =
-        "syncopate-generation-1\nrun_id 00c0ffee00c0ffee\ngeneration 300\nstate ended 195\n";
+    static const char good[] = HEAD RUN "generation 300\nstate ended 195\n";
     char text[sizeof good + 200];
     struct generation generation;
     for (size_t bytes = 0; bytes < strlen(good); bytes++)

@@ -152,6 +152,7 @@ static bool try_receive(struct party *party, struct received *received, uint64_t
     return true;
 }
 
+/* Takes the payload over. */
 static bool try_send(struct party *party, uint64_t peer, const char *text, struct frame *payload,
                      uint64_t limit_us)
 {
@@ -164,6 +165,7 @@ static bool try_send(struct party *party, uint64_t peer, const char *text, struc
         if (status == STATUS_AGAIN)
             usleep(2000);
     } while (status == STATUS_AGAIN && clock_now_us() - began_us < limit_us);
+    frame_release(payload);
     return status == STATUS_OK;
 }
 
@@ -220,7 +222,6 @@ START_TEST(the_right_key_is_let_in_and_known_by_every_message)
         ck_assert(key_is_none(received.sender.key)); /* Its other side is known anyway. */
         ck_assert_uint_eq(received.payload->bytes, payload->bytes);
         frame_release(received.payload);
-        frame_release(payload);
     }
     ck_assert_int_eq(worker.t->refusal(worker.endpoint, text, sizeof text), STATUS_OK);
     ck_assert_str_eq(text, "");
@@ -272,8 +273,8 @@ START_TEST(an_unknown_key_is_refused_and_told_so)
     struct party server, worker;
     make_all("keys");
     start_server(&server, "keys");
-    start_worker(&worker, "keys", 1);
     drop("keys", "worker-1.key");
+    start_worker(&worker, "keys", 1);
     check_is_told(&server, &worker, "not authorised");
     check_is_kept_out(&server, &worker);
     stop(&worker);
@@ -389,7 +390,9 @@ static void open_guarded(struct guarded *g, const char *folder)
     g->context = zmq_ctx_new();
     ck_assert_int_eq(guard_start(&g->guard, g->context, &g->keys, &error), STATUS_OK);
     g->socket = zmq_socket(g->context, ZMQ_ROUTER);
+    int64_t max_message = 1 << 20;
     ck_assert_int_eq(guard_arm(g->socket, true, &g->keys), STATUS_OK);
+    zmq_setsockopt(g->socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message);
     ck_assert_int_eq(monitor_open(&g->monitor, g->context, g->socket, 1), STATUS_OK);
     ck_assert_int_eq(zmq_bind(g->socket, "tcp://127.0.0.1:*"), 0);
     ck_assert_int_eq(zmq_getsockopt(g->socket, ZMQ_LAST_ENDPOINT, last, &size), 0);
@@ -451,8 +454,8 @@ START_TEST(refusals_are_counted_by_what_they_were_for)
     make_all("keys");
     make_all("others");
     open_guarded(&server, "keys");
-    start_worker(&worker, "keys", 1);
     drop("keys", "worker-1.key");
+    start_worker(&worker, "keys", 1);
     check_is_told(NULL, &worker, "not authorised");
     start_plain(&plain);
     connect_party(&plain);
@@ -463,7 +466,7 @@ START_TEST(refusals_are_counted_by_what_they_were_for)
     const struct handshakes *counts = &server.monitor.counts;
     ck_assert_uint_eq(counts->succeeded, 0);
     ck_assert_uint_eq(counts->unauthorized, 1);
-    ck_assert_uint_ge(counts->mismatched, 1);
+    ck_assert_uint_ge(counts->mismatched + counts->cut, 1); /* Whoever is first hangs up. */
     ck_assert_uint_ge(counts->garbled, 3);
     stop(&worker);
     stop(&plain);
