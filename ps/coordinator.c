@@ -11,6 +11,7 @@
 #define FINISHED_REPEAT_US 500000u
 #define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
 #define LINGER_US          2000000u /* Those who are no members yet ask again within this time. */
+#define IMPOSTORS_A_LINE   1000
 #define WATCHED_US         1000000u /* More between two calls is time in which nothing was watched. */
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -351,6 +352,18 @@ static struct member *find_sender(const struct coordinator *c, const struct mess
     return message->run_id == 0 ? NULL : membership_find(&c->membership, message);
 }
 
+/* It may repeat itself as often as it likes, but not in our log. */
+static void refuse_impostor(struct coordinator *c, const struct packet *packet,
+                            struct outbox *outbox)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s/%u", role_name(packet->message.role), packet->message.index);
+    letter_refused(&c->head, packet, REFUSAL_KEY, outbox, "%s has another key", name);
+    if (c->impostors++ % IMPOSTORS_A_LINE == 0)
+        outbox_log(outbox, "refused an impostor count=%" PRIu64 ": %s has another key",
+                   c->impostors, name);
+}
+
 static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us,
                    struct outbox *outbox)
 {
@@ -367,8 +380,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
     else if (kind == MESSAGE_REPORT)
         coordinator_handle_report(c, packet, now_us, outbox);
     else if (member != NULL && !membership_has_key(member, packet))
-        letter_refused(&c->head, packet, REFUSAL_KEY, outbox,
-                       "the one it speaks for has another key");
+        refuse_impostor(c, packet, outbox);
     else if (member != NULL)
         handle_member(c, member, packet, now_us, outbox);
     else if (kind == MESSAGE_STOP && is_server_that_waits(c, packet))

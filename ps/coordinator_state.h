@@ -63,6 +63,7 @@ struct coordinator {
     bool closed;       /* The last checkpoint is whole, and the summary is being written. */
 
     struct complaint complaint; /* Of checkpoints that cannot be written. */
+    uint64_t impostors;         /* Messages in a member's name that came with another key. */
 
     struct run_summary summary;
     uint64_t training_us; /* When training first started. */
