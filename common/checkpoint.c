@@ -715,36 +715,14 @@ enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struc
     return status;
 }
 
-/* A damaged checkpoint, as a line for people. */
-struct damage {
-    void (*say)(void *argument, const char *line);
-    void *argument;
-};
-
-static void say_damaged(void *argument, const char *reason)
-{
-    const struct damage *damage = argument;
-    struct error line;
-    error_set(&line, STATUS_OK, "checkpoint damaged, looking for an older one: %.440s", reason);
-    damage->say(damage->argument, line.text);
-}
-
 enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
-                              const char *out, const char *restore,
-                              void (*say)(void *argument, const char *line), void *argument,
+                              const char *out, const char *restore, bool *passed_over,
+                              void (*damaged)(void *argument, const char *line), void *argument,
                               struct error *error)
 {
-    struct damage damage = {say, argument};
-    struct error line;
     bool named = strcmp(restore, "auto") != 0 && strcmp(restore, "never") != 0;
-    enum status status = checkpoint_open_newest(reader, disk, out, say_damaged, &damage, error);
-    if (status == STATUS_OK && named) {
-        error_set(&line, STATUS_OK,
-                  "%.150s has begun already and goes on from its own checkpoint at step %" PRIu64
-                  ", not from %.150s",
-                  out, reader->manifest.step, restore);
-        say(argument, line.text);
-    }
+    enum status status = checkpoint_open_newest(reader, disk, out, damaged, argument, error);
+    *passed_over = named && status == STATUS_OK;
     if (!named || (status != STATUS_NOT_FOUND && status != STATUS_INVALID))
         return status;
     status = checkpoint_open(reader, disk, restore, error);

@@ -23,6 +23,7 @@
 #ifndef COMMON_CHECKPOINT_H
 #define COMMON_CHECKPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -107,11 +108,11 @@ enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struc
                                    void *argument, struct error *error);
 /* What a run goes on from: the newest whole one under out, or when there is none the directory
  * named by `restore`; "auto" and "never" name none, and then it is STATUS_NOT_FOUND. So a run that
- * has begun goes on from its own checkpoints, however it is started again. Lines for people go to
- * say(argument, line). */
+ * has begun goes on from its own checkpoints, however it is started again; *passed_over tells that
+ * `restore` had named another. Damaged ones are reported as above. */
 enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
-                              const char *out, const char *restore,
-                              void (*say)(void *argument, const char *line), void *argument,
+                              const char *out, const char *restore, bool *passed_over,
+                              void (*damaged)(void *argument, const char *line), void *argument,
                               struct error *error);
 void checkpoint_close(struct checkpoint_reader *reader);
 

@@ -127,19 +127,20 @@ static void begin_generation(struct keeper *keeper, uint64_t number)
 
 /* --- opening ------------------------------------------------------------------------------- */
 
-static void pass_on(void *argument, const char *line)
+static void report_damage(void *argument, const char *line)
 {
-    outbox_warn(argument, "%s", line);
+    outbox_warn(argument, "checkpoint damaged, looking for an older one: %s", line);
 }
 
 /* Find what to go on from; STATUS_OK also when that is nothing. */
-static enum status find_checkpoint(struct keeper *keeper, struct outbox *outbox,
+static enum status find_checkpoint(struct keeper *keeper, bool *passed_over, struct outbox *outbox,
                                    struct error *error)
 {
     const struct keeper_options *options = &keeper->options;
     reader_close(keeper);
-    enum status status = checkpoint_resume(&keeper->reader, options->disk, options->out,
-                                           options->restore, pass_on, outbox, error);
+    enum status status =
+        checkpoint_resume(&keeper->reader, options->disk, options->out, options->restore,
+                          passed_over, report_damage, outbox, error);
     if (status != STATUS_OK)
         return status == STATUS_NOT_FOUND ? STATUS_OK : status;
     keeper->reader_open = true;
@@ -147,29 +148,41 @@ static enum status find_checkpoint(struct keeper *keeper, struct outbox *outbox,
                        JOB_SCOPE_RESUME, error);
 }
 
-/* What the run directory says of the run that is to go on in it. */
+/* What the run directory says of the run that it holds. */
 struct record {
     bool found;
-    struct generation generation; /* When found. */
+    struct generation written; /* When found, and also ... */
+    bool ended;
+    uint32_t exit_code;
 };
+
+/* Of a run of which only its state is known. */
+static uint32_t exit_code_of(enum run_state state)
+{
+    return state == RUN_DONE      ? EXIT_DONE
+           : state == RUN_STOPPED ? EXIT_INTERRUPTED
+                                  : EXIT_CLUSTER_LOST;
+}
 
 static enum status read_record(struct record *record, const struct keeper *keeper,
                                struct error *error)
 {
-    enum status status =
-        generation_read(&record->generation, keeper->options.disk, keeper->options.out, error);
-    struct generation *generation = &record->generation;
+    const struct keeper_options *options = &keeper->options;
     enum run_state state;
-    record->found = status == STATUS_OK;
-    /* Killed between the last two things a run writes. */
-    if (record->found && !generation->ended && keeper->options.journal &&
-        run_directory_has_ended(keeper->options.out, generation->run_id, &state)) {
-        generation->ended = true;
-        generation->exit_code = state == RUN_DONE      ? EXIT_DONE
-                                : state == RUN_STOPPED ? EXIT_INTERRUPTED
-                                                       : EXIT_CLUSTER_LOST;
+    memset(record, 0, sizeof *record);
+    enum status status = generation_read(&record->written, options->disk, options->out, error);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    record->found = true;
+    record->ended = record->written.ended;
+    record->exit_code = record->written.exit_code;
+    /* Killed between the last two things that a run writes. */
+    if (!record->ended && options->journal &&
+        run_directory_has_ended(options->out, record->written.run_id, &state)) {
+        record->ended = true;
+        record->exit_code = exit_code_of(state);
     }
-    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    return STATUS_OK;
 }
 
 /* Look at everything, change nothing: a run that cannot begin leaves the place as it was. */
@@ -178,7 +191,7 @@ static enum status look(struct keeper *keeper, const struct record *record, stru
 {
     const struct keeper_options *options = &keeper->options;
     bool resuming = false;
-    bool killed = record->found && !record->generation.ended;
+    bool killed = record->found && !record->ended;
     enum status status = options->journal
                              ? run_directory_check(options->out, &keeper->job, &resuming, error)
                              : STATUS_OK;
@@ -186,7 +199,15 @@ static enum status look(struct keeper *keeper, const struct record *record, stru
         status =
             error_set(error, STATUS_EXISTS,
                       "%s holds an unfinished run and --restore never was given", options->out);
-    return status == STATUS_OK ? find_checkpoint(keeper, outbox, error) : status;
+    bool passed_over = false;
+    if (status == STATUS_OK)
+        status = find_checkpoint(keeper, &passed_over, outbox, error);
+    if (status == STATUS_OK && passed_over)
+        outbox_warn(outbox,
+                    "%s has begun already and goes on from its own checkpoint at step %" PRIu64
+                    ", not from %s",
+                    options->out, keeper->reader.manifest.step, options->restore);
+    return status;
 }
 
 /* The run directory is ours from here on. The record is read again when it is locked: another
@@ -210,7 +231,7 @@ static enum status take_place(struct keeper *keeper, const struct record *record
         status = read_record(&again, keeper, error);
     if (status == STATUS_OK &&
         (again.found != record->found ||
-         (again.found && !generation_equal(&again.generation, &record->generation))))
+         (again.found && !generation_equal(&again.written, &record->written))))
         status = error_set(error, STATUS_EXISTS, "another server 0 was faster to take over %.300s",
                            options->out);
     return status == STATUS_OK ? claim(keeper, next, error) : status;
@@ -228,15 +249,15 @@ static enum status open_run(struct keeper *keeper, const struct packet *packet,
         status = read_record(&record, keeper, error);
     if (status != STATUS_OK)
         return status;
-    const struct generation *last = &record.generation;
-    if (record.found && last->ended && known_run_id != 0 && known_run_id == last->run_id) {
+    const struct generation *last = &record.written;
+    if (record.ended && known_run_id != 0 && known_run_id == last->run_id) {
         *answer = (struct message_run_opened){.run_id = last->run_id,
                                               .generation = last->number,
                                               .ended = true,
-                                              .exit_code = last->exit_code};
+                                              .exit_code = record.exit_code};
         return STATUS_OK;
     }
-    bool killed = record.found && !last->ended;
+    bool killed = record.found && !record.ended;
     const struct generation next = {
         .run_id = killed ? last->run_id : packet->message.run_id,
         .number = record.found ? last->number + 1 : 0,
@@ -299,7 +320,10 @@ static enum status go_back(struct keeper *keeper, uint64_t number, struct outbox
         return status;
     begin_generation(keeper, number);
     memset(keeper->asked, 0, sizeof keeper->asked);
-    return find_checkpoint(keeper, outbox, error);
+    sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+    keeper->cut_failed = false;
+    bool passed_over;
+    return find_checkpoint(keeper, &passed_over, outbox, error);
 }
 
 static void handle_go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox)
@@ -603,8 +627,9 @@ static enum status open_last(struct keeper *keeper, uint64_t step, struct checkp
     enum status status = checkpoint_open(reader, options->disk, path, error);
     if (status != STATUS_NOT_FOUND)
         return status;
-    status = checkpoint_resume(reader, options->disk, options->out, options->restore, pass_on,
-                               outbox, error);
+    bool passed_over;
+    status = checkpoint_resume(reader, options->disk, options->out, options->restore, &passed_over,
+                               report_damage, outbox, error);
     if (status != STATUS_OK || reader->manifest.step == step)
         return status;
     checkpoint_close(reader);
@@ -633,11 +658,13 @@ static enum status export_model(struct keeper *keeper, struct run_summary *summa
 
 /* Whoever comes from this run later is told how it ended. When this cannot be written, or is not
  * any more, run.json has said so already: see read_record. */
-static void close_generation(struct keeper *keeper, uint32_t exit_code)
+static void close_generation(struct keeper *keeper, const struct run_summary *summary)
 {
     struct generation ended = keeper->claim;
     ended.ended = true;
-    ended.exit_code = exit_code <= EXIT_CODE_MAX ? exit_code : EXIT_TRAINING_FAILED;
+    ended.exit_code = summary->exit_code;
+    if (ended.exit_code > EXIT_CODE_MAX || (ended.exit_code == 0 && summary->state != RUN_DONE))
+        ended.exit_code = exit_code_of(summary->state);
     claim(keeper, &ended, NULL);
 }
 
@@ -661,7 +688,7 @@ static enum status write_summary(struct keeper *keeper, struct run_summary *summ
         wrote = run_directory_summary(&keeper->directory, &keeper->job, keeper->claim.run_id,
                                       summary, &writing);
     if (wrote == STATUS_OK)
-        close_generation(keeper, summary->exit_code);
+        close_generation(keeper, summary);
     if (wrote == STATUS_OK || status != STATUS_OK)
         return status;
     *error = writing;

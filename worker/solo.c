@@ -66,10 +66,10 @@ static void initialize(struct state *s)
     }
 }
 
-static void say(void *argument, const char *line)
+static void report_damage(void *argument, const char *line)
 {
     (void)argument;
-    log_warning("%s", line);
+    log_warning("checkpoint damaged, looking for an older one: %s", line);
 }
 
 static enum status restore(struct state *s, bool resuming, struct error *error)
@@ -79,12 +79,17 @@ static enum status restore(struct state *s, bool resuming, struct error *error)
     if (strcmp(from, "never") == 0 && resuming)
         return error_set(error, STATUS_EXISTS,
                          "%s holds an unfinished run and --restore never was given", s->solo->out);
-    enum status status =
-        checkpoint_resume(&reader, &disk_posix, s->solo->out, from, say, NULL, error);
+    bool passed_over;
+    enum status status = checkpoint_resume(&reader, &disk_posix, s->solo->out, from, &passed_over,
+                                           report_damage, NULL, error);
     if (status == STATUS_NOT_FOUND)
         return STATUS_OK; /* Nothing to go on from. */
     if (status != STATUS_OK)
         return status;
+    if (passed_over)
+        log_warning("%s has begun already and goes on from its own checkpoint at step %" PRIu64
+                    ", not from %s",
+                    s->solo->out, reader.manifest.step, from);
     status = job_compare(&reader.manifest.job, "the checkpoint", s->job, "this job",
                          JOB_SCOPE_RESUME, error);
     if (status == STATUS_OK && reader.manifest.step > s->job->steps)

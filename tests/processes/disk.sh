@@ -14,7 +14,7 @@ mounts=()
 clean_up_more()
 {
     local place
-    for place in "${mounts[@]}"; do umount "$place" 2>/dev/null || true; done
+    for place in "${mounts[@]}"; do umount --lazy "$place" 2>/dev/null || true; done
 }
 
 # ps INDEX NAME ARGUMENT..., worker INDEX NAME ARGUMENT...
@@ -168,7 +168,7 @@ if [ "$(times_said readonly-ps0 'not written: .*Read-only')" -ne 1 ]; then
     fail "a read-only disk is complained of more than once"
 fi
 whole "$disk/run" readonly-look || fail "there is no checkpoint any more"
-umount "$disk/run/checkpoints"
+within 10 umount "$disk/run/checkpoints" 2>/dev/null || fail "the folder stays in use"
 mounts=("${mounts[@]:1}")
 says readonly-ps0 "checkpoints are written again"
 

@@ -436,27 +436,41 @@ END_TEST
 
 START_TEST(a_run_killed_after_its_last_words_has_ended)
 {
-    struct fixture f;
-    struct generation generation;
-    open_fixture(&f, "auto");
-    start(&f);
-    write_checkpoint(&f, 6);
-    ck_assert(summarize(&f, RUN_DONE, 6, EXIT_DONE).status == STATUS_OK);
-    ck_assert(generation_read(&generation, f.disk, f.out, NULL) == STATUS_OK && generation.ended);
-    generation.ended = false; /* As it was just before. */
-    ck_assert(generation_write(&generation, f.disk, f.out, NULL) == STATUS_OK);
-    close_fixture(&f);
-    open_fixture(&f, "auto");
-    f.known_run_id = RUN;
-    struct message_run_opened opened = open_run(&f);
-    ck_assert(opened.status == STATUS_OK && opened.ended);
-    ck_assert_uint_eq(opened.exit_code, EXIT_DONE);
-    f.known_run_id = 0;
-    close_fixture(&f);
-    open_fixture(&f, "auto");
-    opened = open_run(&f);
-    ck_assert(opened.status == STATUS_EXISTS); /* And nobody else may have it. */
-    close_fixture(&f);
+    static const struct {
+        enum run_state state;
+        uint32_t exit_code;
+    } ends[] = {
+        {RUN_DONE, EXIT_DONE}, {RUN_STOPPED, EXIT_INTERRUPTED}, {RUN_FAILED, EXIT_CLUSTER_LOST}};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture f;
+        struct generation generation;
+        char out[DISK_PATH_MAX];
+        scratch_path(out, i == 0 ? "done" : i == 1 ? "stopped" : "failed");
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        start(&f);
+        write_checkpoint(&f, 6);
+        ck_assert(summarize(&f, ends[i].state, 6, 0).status == STATUS_OK);
+        ck_assert(generation_read(&generation, f.disk, out, NULL) == STATUS_OK);
+        ck_assert(generation.ended && generation.exit_code == ends[i].exit_code);
+        generation.ended = false; /* As it was just before. */
+        generation.exit_code = 0;
+        ck_assert(generation_write(&generation, f.disk, out, NULL) == STATUS_OK);
+        close_fixture(&f);
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        f.known_run_id = RUN;
+        struct message_run_opened opened = open_run(&f);
+        ck_assert(opened.status == STATUS_OK && opened.ended);
+        ck_assert_uint_eq(opened.exit_code, ends[i].exit_code);
+        close_fixture(&f);
+        open_fixture_on(&f, &disk_posix, out, "auto"); /* Whoever does not come from it. */
+        opened = open_run(&f);
+        if (i == 0)
+            ck_assert(opened.status == STATUS_EXISTS);
+        else
+            ck_assert_msg(opened.status == STATUS_OK && !opened.ended && opened.generation == 1,
+                          "%s", opened.text);
+        close_fixture(&f);
+    }
 }
 END_TEST
 
@@ -497,13 +511,17 @@ END_TEST
 START_TEST(what_is_of_an_older_generation_is_dropped)
 {
     struct fixture f;
+    char path[DISK_PATH_MAX];
     struct checkpoint_part parts[2];
     open_fixture(&f, "auto");
     start(&f);
     for (uint32_t i = 0; i < 2; i++)
         parts[i] = cut(&f, i, i, 2).part;
     give(&f, 0, state_of(4, 0, 0)); /* Half of a cut. */
+    checkpoint_path(path, f.out, 2);
+    ck_assert(scratch_has(path));
     ck_assert(go_back(&f).status == STATUS_OK);
+    ck_assert(!scratch_has(path)); /* Parts that nobody finishes. */
     f.generation--;
     struct packet packet = {.message.kind = MESSAGE_MANIFEST};
     packet.payload = frame_create(sizeof parts);
