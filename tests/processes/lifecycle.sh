@@ -107,16 +107,17 @@ nothing_runs
 ok "a worker of an old run is refused with exit code 195, and the new run is as it should be"
 
 # --- somebody dies --------------------------------------------------------------------------------
-# dies VICTIM - of two servers and two workers, the victim is killed, and the job ends for all.
+# dies VICTIM - of two servers and two workers, the victim is killed and does not come back; the job
+# was told not to wait, and ends for all.
 dies()
 {
     local victim=$1 name others=()
+    local impatient=(--worker-timeout "$silence" --recovery-timeout "$silence")
     hosts 2
-    ps 0 "$victim-dies-ps0" --out "$work/$victim-dies" --worker-timeout "$silence"
-    ps 1 "$victim-dies-ps1" --out "$work/$victim-dies" --worker-timeout "$silence"
+    ps 0 "$victim-dies-ps0" --out "$work/$victim-dies" "${impatient[@]}" --on-worker-loss fail
+    ps 1 "$victim-dies-ps1" --out "$work/$victim-dies" "${impatient[@]}"
     for i in 0 1; do
-        worker "$i" "$victim-dies-worker$i" --workers 2 "${endless[@]}" \
-            --worker-timeout "$silence"
+        worker "$i" "$victim-dies-worker$i" --workers 2 "${endless[@]}" "${impatient[@]}"
     done
     within 20 trains "$victim-dies-ps0" || fail "training does not start"
     sleep 0.3

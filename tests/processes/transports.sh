@@ -101,10 +101,11 @@ dies()
 {
     local victim=$1 way=$2 name tag=$1-$2
     hosts 1
-    ps 0 "$tag-ps0" --out "$work/$tag" --worker-timeout "$patience"
+    ps 0 "$tag-ps0" --out "$work/$tag" --worker-timeout "$patience" \
+        --recovery-timeout "$patience" --on-worker-loss fail
     for i in 0 1; do
         worker "$i" "$tag-worker$i" --workers 2 --mode sync --transport "$way" "${endless[@]}" \
-            --worker-timeout "$patience"
+            --worker-timeout "$patience" --recovery-timeout "$patience"
     done
     says "$tag-ps0" "training starts" 20
     if [ "$way" = shm ]; then
