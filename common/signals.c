@@ -3,14 +3,30 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <ucontext.h>
 #include <unistd.h>
+
+static void add(sigset_t *set)
+{
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGUSR1);
+}
 
 static void fill(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGUSR1);
+    add(set);
+}
+
+/* Runs on a thread that was there before signals_block, a library's (OpenBLAS makes some when it is
+ * loaded): from here on that thread blocks them too, and the signal goes to whoever waits for it.
+ */
+static void pass_on(int number, siginfo_t *info, void *interrupted)
+{
+    (void)info;
+    add(&((ucontext_t *)interrupted)->uc_sigmask);
+    kill(getpid(), number);
 }
 
 void signals_block(void)
@@ -18,6 +34,15 @@ void signals_block(void)
     sigset_t set;
     fill(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    action.sa_mask = set;
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        /* What was ignored when we were started stays so: shells do that to background jobs. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -104,8 +104,7 @@ static void print_faults(const struct totals *modes)
     printf("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
            ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
            ", overtaking %" PRIu64 "\n",
-           sum.sent, sum.lost, sum.broken, sum.partitioned, sum.held, sum.repeated,
-           sum.overtaking);
+           sum.sent, sum.lost, sum.broken, sum.partitioned, sum.held, sum.repeated, sum.overtaking);
     printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
            ", at most %.1f s from the last fault to the end\n",
            processes, loads, retries, (double)healing_us * 1e-6);

@@ -6,10 +6,10 @@
 
 #include "deploy/simulator.h"
 
-#define ALL_HOSTS          UINT64_MAX
+#define ALL_HOSTS           UINT64_MAX
 #define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
-#define BACK_MAX_US        2000000u
-#define SLOW_MAX_US        5000000u /* For a node; a worker slower than that seems stuck. */
+#define BACK_MAX_US         2000000u
+#define SLOW_MAX_US         5000000u /* For a node; a worker slower than that seems stuck. */
 
 static const struct fault *fault_of(const struct simulator *s, uint32_t fault)
 {
@@ -24,7 +24,7 @@ void fault_injector_begin(struct simulator *simulator)
     for (uint32_t i = 0; i < plan->count; i++) {
         s->injector.struck[i].partitions[0] = NO_PARTITION;
         s->injector.struck[i].partitions[1] = NO_PARTITION;
-        if (plan->faults[i].after == MESSAGE_NONE)
+        if (plan->faults[i].time == FAULT_AT)
             simulator_later(s, plan->faults[i].at_us, EVENT_FAULT, 0, i);
     }
     simulator_later(s, plan->calm_us, EVENT_CALM, 0, 0);
@@ -36,7 +36,8 @@ void fault_injector_delivered(struct simulator *simulator, enum message_kind kin
     const struct fault_plan *plan = s->options.plan;
     uint32_t count = ++s->injector.delivered[kind];
     for (uint32_t i = 0; i < plan->count; i++)
-        if (plan->faults[i].after == kind && plan->faults[i].count == count)
+        if (plan->faults[i].time == FAULT_MESSAGES && plan->faults[i].message == kind &&
+            plan->faults[i].count == count)
             simulator_later(s, 0, EVENT_FAULT, 0, i);
 }
 
@@ -222,9 +223,13 @@ void fault_injector_strike(struct simulator *simulator, uint32_t fault)
     const struct fault *what = fault_of(s, fault);
     struct struck *struck = &s->injector.struck[fault];
     struct simulated_process *p = s->at[what->host];
-    if (s->injector.calm || p == NULL)
-        return;
     bool again = struck->active;
+    if (s->injector.calm)
+        return;
+    if (!again && fault + 1 < s->options.plan->count && what[1].time == FAULT_FOLLOWS)
+        simulator_later(s, what[1].at_us, EVENT_FAULT, 0, fault + 1);
+    if (p == NULL)
+        return;
     if (s->options.verbose)
         printf("%12.6f fault %u: %s\n", (double)s->now_us * 1e-6, fault, fault_name(what->kind));
     if (!strike(s, what, struck, p) || again)

@@ -2,9 +2,10 @@
  *
  * A fault strikes a host: the place of a server or worker, whichever process is there at the time.
  * It strikes at a time, or when some message has been delivered so and so often, because most of
- * what can go wrong goes wrong between two messages that follow each other. What lasts is over after
- * for_us, and all of it at calm_us: then everything heals, whoever is missing is started, and the
- * job must come to its end.
+ * what can go wrong goes wrong between two messages that follow each other; or shortly after the
+ * fault before it, because the rest goes wrong while something else is being got over. What lasts
+ * is over after for_us, and all of it at calm_us: then everything heals, whoever is missing is
+ * started, and the job must come to its end.
  *
  * Threads: plain values. */
 
@@ -41,16 +42,22 @@ enum fault_kind {
     FAULT_KIND_COUNT
 };
 
+enum fault_time {
+    FAULT_AT,       /* at_us since the beginning, ... */
+    FAULT_FOLLOWS,  /* ... or since the fault before it in the plan. */
+    FAULT_MESSAGES, /* When `message` has been delivered `count` times. */
+};
+
 struct fault {
     enum fault_kind kind;
+    enum fault_time time;
     uint64_t at_us;
-    /* Instead, when this has been delivered `count` times; MESSAGE_NONE: at_us. */
-    enum message_kind after;
+    enum message_kind message;
     uint32_t count;
     uint32_t host;
     uint64_t hosts; /* Bits, of those that are cut off. */
     uint64_t for_us;
-    bool hold; /* What is cut off arrives late, instead of never. */
+    bool hold;       /* What is cut off arrives late, instead of never. */
     uint64_t number; /* Whatever else has to be drawn. */
 };
 

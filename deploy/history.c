@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_LIMIT_US  900000000u
-#define BETWEEN_US     100000000u /* From one phase to the next, for the disks. */
-#define SUB_PLAN       16 /* Sub-streams of the seed: plan, disks, faults. */
-#define SUB_DISK       32
-#define SUB_FAULTS     48
+#define TIME_LIMIT_US 900000000u
+#define BETWEEN_US    100000000u /* From one phase to the next, for the disks. */
+#define SUB_PLAN      16         /* Sub-streams of the seed: plan, disks, faults. */
+#define SUB_DISK      32
+#define SUB_FAULTS    48
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
@@ -77,10 +77,10 @@ static void draw_batches(struct job *job, struct random_sequence *random, enum w
         job->batch = count * job->micro_batch - random_below(random, job->micro_batch);
         ragged = from_to(random, 1, job->batch);
     }
-    job->steps = from_to(random, 1, 16);
+    job->steps = from_to(random, 1, one_in(random, 4) ? 40 : 16);
     job->examples = (uint64_t)from_to(random, 0, 7) * job->batch + ragged;
     job->test_examples = random_below(random, 20);
-    job->checkpoint_every = one_in(random, 2) ? 0 : from_to(random, 1, 6);
+    job->checkpoint_every = one_in(random, 3) ? 0 : from_to(random, 1, 6);
 }
 
 static enum status draw_job(struct history_plan *plan, struct random_sequence *random)
@@ -101,7 +101,7 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
 {
     static const uint64_t delays_us[] = {200, 2000, 20000, 100000};
     static const uint64_t queues_us[] = {0, 100, 3000, 30000};
-    static const uint64_t computes_us[] = {50, 1000, 20000};
+    static const uint64_t computes_us[] = {50, 1000, 20000, 200000};
     static const uint64_t latencies_us[] = {0, 1000, 20000, 200000};
     uint64_t delay = delays_us[random_below(random, 4)];
     plan->faults = (struct network_faults){
@@ -114,15 +114,18 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
         .share_frames = one_in(random, 3),
     };
     plan->queue_delay_us = queues_us[random_below(random, 4)];
-    plan->compute_us = computes_us[random_below(random, 3)];
+    plan->compute_us = computes_us[random_below(random, 4)];
     plan->start_within_us = one_in(random, 2) ? 300000 : 3000000;
     plan->time_limit_us = TIME_LIMIT_US;
     plan->disk_latency_us = latencies_us[random_below(random, 4)];
     plan->bad_one_in = one_in(random, 4) ? from_to(random, 2, 10) : 0;
+    plan->on_worker_loss = one_in(random, 4)   ? LOSS_WAIT
+                           : one_in(random, 6) ? LOSS_FAIL
+                                               : LOSS_CONTINUE;
     plan->deadlines = (struct simulated_deadlines){
         .start = 60,
         .worker = one_in(random, 2) ? 5 : 2,
-        .recovery = 60,
+        .recovery = one_in(random, 8) ? 8 : 60,
         .progress = 30,
         .stop = 20,
     };
@@ -153,11 +156,11 @@ static void draw_phase(struct history_plan *plan, struct history_phase *phase,
 static void draw_phase_faults(struct history_plan *plan, struct history_phase *phase,
                               struct random_sequence *random)
 {
+    uint64_t about_us = plan->start_within_us +
+                        plan->job.steps * (2 * plan->compute_us + 2 * plan->faults.delay_max_us +
+                                           2 * plan->queue_delay_us);
     phase->faulty = !one_in(random, 4);
-    fault_plan_draw(&phase->faults, random, phase->servers, phase->workers,
-                    plan->start_within_us +
-                        plan->job.steps * (2 * plan->compute_us + 3 * plan->faults.delay_max_us +
-                                           4 * plan->queue_delay_us));
+    fault_plan_draw(&phase->faults, random, phase->servers, phase->workers, about_us);
 }
 
 enum status history_draw(struct history_plan *plan, uint64_t seed)
@@ -327,8 +330,7 @@ static void tell_checkpoints(struct running *r, struct witness *witness)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     struct model_state model;
-    size_t count =
-        checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
+    size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     for (size_t i = 0; i < count; i++) {
         if (read_checkpoint(r, steps[i], &model) &&
             witness_know(witness, steps[i], &model) != STATUS_OK)
@@ -345,8 +347,7 @@ static void check_checkpoints(struct running *r, uint64_t step, const struct wit
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     char text[200];
     struct model_state model;
-    size_t count =
-        checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
+    size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     r->result->checkpoints = count;
     if (count == 0 || steps[0] != step)
         fail(r, "the newest checkpoint is not that of the end");

@@ -62,8 +62,8 @@ struct history_result {
     uint64_t trace;      /* Hash of everything that happened. */
     uint64_t healing_us; /* Longest from the end of all faults to the end of all processes. */
     uint64_t processes, faults[FAULT_KIND_COUNT]; /* That have struck. */
-    struct witness_counts counts; /* Over all phases. */
-    struct network_counts network; /* The same. */
+    struct witness_counts counts;                 /* Over all phases. */
+    struct network_counts network;                /* The same. */
     uint64_t worker_batches[HISTORY_WORKERS_MAX]; /* Of the last phase. */
     uint64_t checkpoints;                         /* There at the end. */
 };

@@ -100,8 +100,7 @@ static void body_line(const struct message *message, char *text, size_t size)
         break;
     case MESSAGE_CHUNK_STATE:
         snprintf(text, size, " step=%" PRIu64 " first=%" PRIu64 " array=%u",
-                 message->chunk_state.step, message->chunk_state.first,
-                 message->chunk_state.array);
+                 message->chunk_state.step, message->chunk_state.first, message->chunk_state.array);
         break;
     default:
         break;

@@ -62,8 +62,7 @@ static void *grown(void *memory, size_t bytes)
 void simulated_network_add(struct simulated_network *network, uint32_t host, bool keeps)
 {
     uint32_t process = network->client_count++;
-    network->clients =
-        grown(network->clients, network->client_count * sizeof *network->clients);
+    network->clients = grown(network->clients, network->client_count * sizeof *network->clients);
     network->clients[process] = (struct network_client){.host = host, .keeps = keeps};
     network->wires = grown(network->wires, (size_t)network->client_count * network->servers *
                                                sizeof *network->wires);
@@ -164,9 +163,8 @@ static void connect_wire(struct simulated_network *network, uint64_t now_us,
         return;
     if (network->connection_count == network->connection_capacity) {
         network->connection_capacity = 2 * network->connection_capacity + 32;
-        network->connections =
-            grown(network->connections,
-                  network->connection_capacity * sizeof *network->connections);
+        network->connections = grown(network->connections,
+                                     network->connection_capacity * sizeof *network->connections);
     }
     network->connections[network->connection_count++] =
         (struct network_end){(uint32_t)(wire - network->wires), process};
@@ -208,7 +206,8 @@ void simulated_network_cut(struct simulated_network *network, uint64_t now_us, u
 {
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
-        uint64_t client = 1ull << network->clients[wire->client].host, server = 1ull << wire->server;
+        uint64_t client = 1ull << network->clients[wire->client].host,
+                 server = 1ull << wire->server;
         if ((client & hosts && server & others) || (client & others && server & hosts))
             disconnect(network, wire, false, false, now_us + back_us);
     }

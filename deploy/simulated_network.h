@@ -5,9 +5,9 @@
  *
  * As ZeroMQ does it: a client's wire to a server is one connection after another, and the server
  * names a peer by its connection, so an answer to one that is gone gets lost. What was in flight on
- * a connection that breaks is lost, or all behind some message. While a wire has no connection, what
- * a worker says is kept and sent later (but for JOIN and PING, which are repeated anyway), and what
- * a server says is lost, as worker/client.c and ps/server.c have it.
+ * a connection that breaks is lost, or all behind some message. While a wire has no connection,
+ * what a worker says is kept and sent later (but for JOIN and PING, which are repeated anyway), and
+ * what a server says is lost, as worker/client.c and ps/server.c have it.
  *
  * A message is really encoded when it is sent and decoded when it arrives. Its payload is summed up
  * at either end, because nobody may write a frame that is in flight. Receivers get a copy, which
@@ -88,7 +88,7 @@ struct simulated_network {
     uint32_t client_count;
     struct network_end {
         uint32_t wire, process; /* The server's. */
-    } *connections;             /* [connection_count] number from 1; peers are called by it. */
+    } * connections;            /* [connection_count] number from 1; peers are called by it. */
     uint32_t connection_count, connection_capacity;
     struct network_partition partitions[NETWORK_PARTITIONS_MAX];
     struct network_counts counts;

@@ -143,7 +143,8 @@ static void enqueue(struct simulator *s, struct simulated_process *p, uint32_t q
 
 static void tick_later(struct simulator *s, const struct simulated_process *p, int patience_ms)
 {
-    struct event event = {.time_us = s->now_us + 1000u * (uint64_t)(patience_ms > 0 ? patience_ms : 1),
+    struct event event = {.time_us =
+                              s->now_us + 1000u * (uint64_t)(patience_ms > 0 ? patience_ms : 1),
                           .kind = EVENT_TICK,
                           .process = p->number};
     event_queue_add(&s->queue, &event);
@@ -280,8 +281,7 @@ static void keeper_turn(struct simulator *s, struct simulated_process *p, struct
     simulated_disk_turn(disk, p->index, simulator_disk_us(s));
     cores_deliver(&p->cores, item, s->now_us, &p->keeper_said);
     uint64_t took_us = simulated_disk_done_us(disk, p->index) - simulator_disk_us(s);
-    struct event event = {
-        .time_us = s->now_us + took_us, .kind = EVENT_DISK, .process = p->number};
+    struct event event = {.time_us = s->now_us + took_us, .kind = EVENT_DISK, .process = p->number};
     event_queue_add(&s->queue, &event);
     p->keeper_busy = true;
     if (disk->writes > writes)
@@ -325,13 +325,64 @@ static bool open_parcel(struct simulator *s, struct simulated_process *p, struct
     return true;
 }
 
-static void server_receives(struct simulator *s, struct simulated_process *p,
-                            struct parcel *parcel, uint64_t peer)
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* A payload that a server has been given. */
+struct counted {
+    struct frame *frame;
+    uint64_t *bytes;
+};
+
+static void uncount(void *context)
+{
+    struct counted *counted = context;
+    *counted->bytes -= counted->frame->bytes;
+    frame_release(counted->frame);
+    free(counted);
+}
+
+static struct frame *count_payload(struct simulated_process *p, struct frame *payload)
+{
+    struct counted *counted = malloc(sizeof *counted);
+    struct frame *frame = counted == NULL ? NULL
+                                          : frame_wrap(payload->data, payload->bytes,
+                                                       payload->exclusive, uncount, counted);
+    if (frame == NULL) {
+        log_error("out of memory for a payload");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    *counted = (struct counted){payload, &p->payload_bytes};
+    p->payload_bytes += payload->bytes;
+    return frame;
+}
+
+/* What a server may hold of what others have sent: for each worker a window of gradients, for each
+ * chunk the nodes of a step, and on server 0 a cut of all. */
+static void check_memory(struct simulator *s, const struct simulated_process *p)
+{
+    const struct job *job = s->options.job;
+    uint64_t shard = partition_server_bytes(&s->partition, p->index);
+    uint64_t space = s->partition.elements * sizeof(float);
+    uint64_t window = WINDOW_BYTES > 2 * space ? WINDOW_BYTES : 2 * space;
+    uint64_t most = (job_leaves_max(job) + 1) * shard +
+                    (simulator_workers(s) + s->injector.joined) * window +
+                    (p->index == 0 ? 2 * CHECKPOINT_ARRAYS_MAX * space : 0);
+    if (p->payload_bytes > most)
+        witness_fail(&s->witness, "ps/%u holds %llu bytes that it was sent, and may %llu", p->index,
+                     (unsigned long long)p->payload_bytes, (unsigned long long)most);
+}
+
+static void server_receives(struct simulator *s, struct simulated_process *p, struct parcel *parcel,
+                            uint64_t peer)
 {
     struct outgoing item = {.to = TO_ROUTER};
     if (!open_parcel(s, p, parcel, &item.packet))
         return;
     item.packet.peer = peer;
+    if (item.packet.payload != NULL && !s->network.faults.share_frames) {
+        item.packet.payload = count_payload(p, item.packet.payload);
+        check_memory(s, p);
+    }
     if (is_let_through(s, OFF_WIRE, p->number, &item))
         cores_receive(&p->cores, &item.packet, !parcel->up, s->now_us, &p->outbox);
 }
@@ -462,9 +513,9 @@ static void trainer_event(struct simulator *s, struct simulated_process *p, stru
 static void draw_words(struct simulator *s, struct message *message, struct frame **payload)
 {
     static const enum message_kind kinds[] = {
-        MESSAGE_JOIN, MESSAGE_PING,      MESSAGE_EXCHANGE,     MESSAGE_EXCHANGE,
-        MESSAGE_DONE, MESSAGE_LEASE,     MESSAGE_EVALUATION,   MESSAGE_LEAVE,
-        MESSAGE_STOP, MESSAGE_READY,     MESSAGE_PART_WRITTEN, MESSAGE_CUT_TAKEN,
+        MESSAGE_JOIN, MESSAGE_PING,       MESSAGE_EXCHANGE,     MESSAGE_EXCHANGE,
+        MESSAGE_DONE, MESSAGE_LEASE,      MESSAGE_EVALUATION,   MESSAGE_LEAVE,
+        MESSAGE_STOP, MESSAGE_READY,      MESSAGE_PART_WRITTEN, MESSAGE_CUT_TAKEN,
         MESSAGE_BYE,  MESSAGE_CHUNK_STATE};
     const struct job *job = s->options.job;
     uint32_t number = random_next(&s->random);

@@ -45,7 +45,8 @@ struct simulated_process {
     uint64_t *queue_until_us;       /* When the last item of each queue arrives. */
     struct event *missed;           /* [missed_count] while it is stopped. */
     size_t missed_count, missed_capacity;
-    uint64_t heard_us; /* When a message of server 0 reached it last. */
+    uint64_t payload_bytes; /* That have come, and that its cores still refer to. */
+    uint64_t heard_us;      /* When a message of server 0 reached it last. */
     uint64_t ended_us;
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];

@@ -26,8 +26,8 @@ struct simulated_work {
     const struct job *job;
     enum work_kind kind;
     uint32_t bad_one_in; /* Async: one of so many batches has no finite gradient; 0: none. */
-    uint64_t elements; /* Of the parameter space. */
-    uint8_t *used;     /* [elements] 0 in the gaps between variables. */
+    uint64_t elements;   /* Of the parameter space. */
+    uint8_t *used;       /* [elements] 0 in the gaps between variables. */
 };
 
 enum status simulated_work_init(struct simulated_work *work, const struct job *job,

@@ -6,9 +6,8 @@
 
 #include "common/log.h"
 
-enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index,
-                                  uint32_t process, uint64_t incarnation,
-                                  const struct simulated_work *work,
+enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
+                                  uint64_t incarnation, const struct simulated_work *work,
                                   const struct partition *partition, struct witness *witness,
                                   const struct simulated_deadlines *deadlines, uint64_t now_us)
 {

@@ -45,9 +45,8 @@ struct simulated_worker {
     uint64_t batches; /* Steps or batches computed. */
 };
 
-enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index,
-                                  uint32_t process, uint64_t incarnation,
-                                  const struct simulated_work *work,
+enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
+                                  uint64_t incarnation, const struct simulated_work *work,
                                   const struct partition *partition, struct witness *witness,
                                   const struct simulated_deadlines *deadlines, uint64_t now_us);
 void simulated_worker_free(struct simulated_worker *worker);

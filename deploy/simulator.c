@@ -9,6 +9,8 @@
 
 /* Whoever has to do with what went wrong shortly before the end may not have heard of it. */
 #define HEARD_LATE_US 15000000u
+/* A deadline longer than all that a plan does. */
+#define RECOVERY_IS_SURE_S 30.0
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -64,10 +66,10 @@ void simulator_free(struct simulator *simulator)
 {
     struct simulator *s = simulator;
     event_queue_free(&s->queue);
+    simulated_network_free(&s->network); /* Before those who count what is on its way. */
     for (uint32_t i = 0; i < s->process_count; i++)
         simulated_process_free(s->processes[i]);
     free(s->processes);
-    simulated_network_free(&s->network);
     witness_free(&s->witness);
     simulated_work_free(&s->work);
     partition_free(&s->partition);
@@ -82,18 +84,13 @@ static void out_of_memory(void)
     exit(EXIT_TRAINING_FAILED);
 }
 
-static void bind_server(struct simulator *s, const struct simulated_process *p)
-{
-    simulated_network_bind(&s->network, p->index, p->number);
-    witness_reached(&s->witness, p->number);
-}
-
 struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary)
 {
     struct simulator *s = simulator;
     if (s->process_count == s->process_capacity) {
         s->process_capacity = 2 * s->process_capacity + 16;
-        s->processes = realloc(s->processes, s->process_capacity * sizeof(struct simulated_process *));
+        s->processes =
+            realloc(s->processes, s->process_capacity * sizeof(struct simulated_process *));
         if (s->processes == NULL)
             out_of_memory();
     }
@@ -105,7 +102,7 @@ struct simulated_process *simulator_start(struct simulator *simulator, uint32_t 
     if (!p->is_stranger && (primary || s->at[host] == NULL)) {
         s->at[host] = p;
         if (p->is_server)
-            bind_server(s, p);
+            simulated_network_bind(&s->network, p->index, p->number);
     }
     s->running++;
     simulator_later(s, 0, EVENT_TICK, p->number, 0);
@@ -124,7 +121,7 @@ static void leave_host(struct simulator *s, const struct simulated_process *p)
             continue;
         s->at[p->host] = other;
         if (other->is_server)
-            bind_server(s, other);
+            simulated_network_bind(&s->network, other->index, other->number);
     }
 }
 
@@ -138,11 +135,15 @@ static void end_process(struct simulator *s, struct simulated_process *p, enum p
     leave_host(s, p);
 }
 
-/* A disk that failed at the wrong moment ends the job, and says so. */
+/* A disk that failed at the wrong moment ends the job, and says so; so does a loss, where it is to,
+ * or where the deadline is shorter than what goes wrong. */
 static bool may_fail(const struct simulator *s, const struct simulated_process *p)
 {
-    return s->injector.counts[FAULT_DISK] > 0 &&
-           (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED);
+    bool disk = s->injector.counts[FAULT_DISK] > 0;
+    bool lost = s->options.plan != NULL && (s->options.on_worker_loss != LOSS_CONTINUE ||
+                                            s->options.deadlines.recovery < RECOVERY_IS_SURE_S);
+    return (disk && (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED)) ||
+           (lost && (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT));
 }
 
 void simulator_over(struct simulator *simulator, struct simulated_process *process, int exit_code,
@@ -315,8 +316,12 @@ static void start_event(struct simulator *s, const struct event *event)
 {
     bool anyway = event->number != 0, left = s->left >> event->process & 1;
     s->starting--;
-    if (!left && !s->failed && (anyway || s->at[event->process] == NULL))
-        simulator_start(s, event->process, true)->excused = anyway;
+    if (left || s->failed || (!anyway && s->at[event->process] != NULL))
+        return;
+    simulator_start(s, event->process, true)->excused = anyway;
+    /* Sooner or later whoever was connected to the one before gives it up. */
+    if (anyway && random_below(&s->random, 2) == 0)
+        simulated_network_cut(&s->network, s->now_us, 1ull << event->process, UINT64_MAX, 0);
 }
 
 static void stop_event(struct simulator *s, struct event *event)
@@ -370,9 +375,9 @@ static void name_running(const struct simulator *s, char *text, size_t size)
         const struct simulated_process *p = s->processes[i];
         if (p->state > PROCESS_STOPPED)
             continue;
-        used += (size_t)snprintf(text + used, size - used, " %s/%u%s",
-                                 p->is_server ? "ps" : "worker", p->index,
-                                 p->state == PROCESS_STOPPED ? " (stopped)" : "");
+        used +=
+            (size_t)snprintf(text + used, size - used, " %s/%u%s", p->is_server ? "ps" : "worker",
+                             p->index, p->state == PROCESS_STOPPED ? " (stopped)" : "");
     }
 }
 

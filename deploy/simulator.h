@@ -5,7 +5,8 @@
  *                 '--- wires: late, out of order, twice, never; processes that come and go -----'
  *
  * The cores are those of the real programs (simulated_process.h). Clock, randomness, disk and wire
- * come in from here, and so does what goes wrong (fault_injector.h). A witness (witness.h) looks on.
+ * come in from here, and so does what goes wrong (fault_injector.h). A witness (witness.h) looks
+ * on.
  *
  * A host is a place of the job: servers are hosts 0 to server_count - 1, workers come after them.
  * Several processes may have been at one host, one after the other or at once.
@@ -96,8 +97,8 @@ struct simulator {
     bool finished;     /* Somebody has left at the end of the job, the first one at ... */
     uint64_t finished_us;
     bool announced; /* That the job has ended was said to somebody. */
-    bool failed;   /* Server 0 has given the job up, because of a disk. */
-    uint64_t left; /* Bits of hosts whose processes have. */
+    bool failed;    /* Server 0 has given the job up, because of a disk. */
+    uint64_t left;  /* Bits of hosts whose processes have. */
 };
 
 enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,

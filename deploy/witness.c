@@ -284,13 +284,19 @@ void witness_ends(struct witness *witness, uint32_t process)
         witness->processes[process].server->alive = false;
 }
 
-void witness_reached(struct witness *witness, uint32_t process)
+/* Of several processes for one place the one of the latest generation is it. */
+static void note_reached(struct witness *w, struct witness_server *server, uint64_t generation)
 {
-    struct witness_server *server = witness->processes[process].server;
-    for (uint32_t i = 0; i < witness->process_count; i++)
-        if (witness->processes[i].server != NULL &&
-            witness->processes[i].server->index == server->index)
-            witness->processes[i].server->current = i == process;
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        struct witness_server *other = w->processes[i].server;
+        if (other == NULL || other == server || other->index != server->index || !other->current)
+            continue;
+        if (other->reached_generation > generation)
+            return;
+        other->current = false;
+    }
+    server->current = true;
+    server->reached_generation = generation;
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -333,6 +339,20 @@ static void forget_chunk(struct witness *w, struct witness_server *server, uint3
     open_chunk(w, server, index, 0);
 }
 
+/* Whether a chunk lacks a batch that the checkpoint has. */
+static bool is_behind(const struct witness *w, const struct witness_server *server, uint32_t owner,
+                      uint64_t step)
+{
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
+        if (w->partition->chunks[i].server != server->index || owner_of(w, i) != owner)
+            continue;
+        for (uint64_t batch = 0; batch < step; batch++)
+            if (!server->chunks[i].batches[batch])
+                return true;
+    }
+    return false;
+}
+
 static void take_load(struct witness *w, struct witness_server *server, uint32_t owner,
                       const struct message *message)
 {
@@ -344,8 +364,8 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     memset(it->known, 0, sizeof it->known); /* Server 0 may count tickets anew. */
     it->cut_taken = 0;
     it->verdicts = (struct verdict_counts){0};
-    if (message->load.keep)
-        return;
+    if (message->load.keep && !is_behind(w, server, owner, message->load.step))
+        return; /* Else it will be told to load after all. */
     it->load_step = message->load.step;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (w->partition->chunks[i].server == server->index && owner_of(w, i) == owner)
@@ -574,6 +594,8 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
     if (packet->message.generation != server->owners[owner].generation)
         witness_fail(w, "an exchange of generation %" PRIu64 " gets to an owner of %" PRIu64,
                      packet->message.generation, server->owners[owner].generation);
+    if (!server->current || server->reached_generation != packet->message.generation)
+        note_reached(w, server, packet->message.generation);
     if (!chunk->loaded) {
         witness_fail(w, "chunk %u of ps/%u is asked for before it is there", exchange->chunk,
                      server->index);
@@ -598,8 +620,8 @@ void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t own
 {
     struct witness *w = witness;
     struct witness_server *server = w->processes[process].server;
-    w->expected = (struct witness_expected){
-        .server = server, .exchange = packet->message.kind == MESSAGE_EXCHANGE};
+    w->expected = (struct witness_expected){.server = server,
+                                            .exchange = packet->message.kind == MESSAGE_EXCHANGE};
     if (w->failed)
         return;
     if (packet->message.kind == MESSAGE_EXCHANGE)
@@ -802,7 +824,8 @@ void witness_owner_done(struct witness *witness)
     const struct witness_chunk *chunk = &expected->server->chunks[expected->chunk];
     for (uint32_t i = 0; witness->job->mode == MODE_SYNC && i < WITNESS_WORKERS_MAX; i++)
         if (chunk->parked[i].waiting && chunk->parked[i].want_version <= chunk->version)
-            witness_fail(witness, "worker/%u waits for version %" PRIu64
+            witness_fail(witness,
+                         "worker/%u waits for version %" PRIu64
                          " of chunk %u, which is there, and is not answered",
                          i, chunk->parked[i].want_version, expected->chunk);
     if (expected->receipt)
@@ -896,10 +919,9 @@ void witness_leases(struct witness *witness, uint32_t process, uint32_t assignme
         struct witness_lease now = {worker->generation, step, assignment, process + 1};
         if (lease->worker != 0 && lease->worker != now.worker && lease->step == step &&
             lease->generation == now.generation && lease->assignment == assignment)
-            witness_fail(w,
-                         "processes %u and %u both own leaf %u of step %" PRIu64
-                         " in assignment %u",
-                         lease->worker - 1, process, node.first_leaf + i, step, assignment);
+            witness_fail(
+                w, "processes %u and %u both own leaf %u of step %" PRIu64 " in assignment %u",
+                lease->worker - 1, process, node.first_leaf + i, step, assignment);
         *lease = now;
     }
 }

@@ -78,10 +78,11 @@ struct witness_owner {
 struct witness_server {
     uint32_t index;
     bool alive;
-    bool current; /* It is the one behind the address. */
-    struct model_state state;       /* Async: its chunks as they stand. */
-    struct witness_chunk *chunks;   /* [chunk_count] */
-    struct witness_owner *owners;   /* [owners_a_server] */
+    bool current;                 /* It is the one that workers speak to, ... */
+    uint64_t reached_generation;  /* ... in this generation. */
+    struct model_state state;     /* Async: its chunks as they stand. */
+    struct witness_chunk *chunks; /* [chunk_count] */
+    struct witness_owner *owners; /* [owners_a_server] */
 };
 
 /* What a worker process holds of a chunk. */
@@ -166,8 +167,6 @@ enum status witness_know(struct witness *witness, uint64_t step, const struct mo
 enum status witness_add_server(struct witness *witness, uint32_t index);
 enum status witness_add_worker(struct witness *witness, uint32_t index);
 void witness_ends(struct witness *witness, uint32_t process);
-/* A server is the one that workers reach from now on. */
-void witness_reached(struct witness *witness, uint32_t process);
 
 /* Note a broken promise. */
 void witness_fail(struct witness *witness, const char *format, ...)
@@ -192,7 +191,8 @@ void witness_leases(struct witness *witness, uint32_t process, uint32_t assignme
 /* A session sends something to a server. */
 void witness_session_asks(struct witness *witness, uint32_t process, const struct packet *packet);
 
-/* At the end: every chunk that a server holds whom workers reached has had exactly the updates up to `step`. */
+/* At the end: every chunk that a server holds to which workers spoke has had exactly the updates up
+ * to `step`. */
 void witness_finish(struct witness *witness, uint64_t step);
 
 /* Whether a whole model as of `step` is one that there was: in sync mode the serial one, in async

@@ -247,8 +247,7 @@ bool coordinator_is_of_another_run(const struct coordinator *c, const struct mes
 void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox)
 {
-    const struct member *place = membership_place(&c->membership, &packet->message);
-    if (place->departure == DEPARTURE_LEFT)
+    if (membership_departure(&c->membership, &packet->message) == DEPARTURE_LEFT)
         coordinator_tell_left(c, packet, outbox);
     else
         letter_refused(&c->head, packet, REFUSAL_MEMBER, outbox, "dropped as stuck");
@@ -268,8 +267,7 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
                        "not a process of the run served here");
     } else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER) {
         coordinator_tell_left(c, packet, outbox);
-    } else if (place != NULL && place->departure != DEPARTURE_NONE &&
-               place->departed == message->incarnation) {
+    } else if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
         coordinator_answer_departed(c, packet, outbox);
     } else if (same_process && place->present && message->kind != MESSAGE_PING &&
                message->kind != MESSAGE_READY) {

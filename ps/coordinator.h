@@ -5,7 +5,7 @@
  *   OPENING     the keeper claims the run directory and looks for a checkpoint
  *   GATHERING   until every server is ready and every worker has joined
  *   RUNNING     workers train  <-------------------------.
- *   CLOSING     all workers are done: last cut, summary   |  until every server is ready again
+ *   CLOSING     all workers are done: last cut, summary   | until every server is ready again
  *        '-- a server has come back without its chunks -- RECOVERING
  *   FINISHING   everybody is told, and says BYE or runs into a deadline
  *   OVER

@@ -18,14 +18,6 @@ static void welcome(const struct coordinator *c, const struct member *member, st
     snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
 }
 
-/* A process that was a member, and is not to be one again. */
-static bool is_departed(const struct coordinator *c, const struct packet *packet)
-{
-    const struct member *place = membership_place(&c->membership, &packet->message);
-    return place != NULL && place->departure != DEPARTURE_NONE &&
-           place->departed == packet->message.incarnation;
-}
-
 /* The holder of the place has fallen silent, and the sender is there. False when that ended the
  * job. */
 static bool replace_holder(struct coordinator *c, const struct packet *packet, uint64_t now_us,
@@ -115,7 +107,7 @@ static void join_job(struct coordinator *c, const struct packet *packet, uint64_
     const struct message *message = &packet->message;
     const struct member *place = membership_place(&c->membership, message);
     bool is_member = place != NULL && place->present && place->incarnation == message->incarnation;
-    if (is_departed(c, packet)) {
+    if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
         coordinator_answer_departed(c, packet, outbox);
         return;
     }
@@ -356,7 +348,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         c->membership.servers[i].ready = false;
     for (uint32_t i = 0; i < c->membership.worker_count; i++) {
         struct member *worker = &c->membership.workers[i];
-        worker->done = worker->owes = false;
+        worker->done = worker->owes = worker->asks = false;
         worker->first_assignment = worker->assignment = 0;
     }
     c->summary.seconds = 0; /* If training had ended it goes on. */

@@ -63,12 +63,12 @@ struct coordinator {
     bool closed;       /* The last checkpoint is whole, and the summary is being written. */
 
     struct complaint complaint; /* Of checkpoints that cannot be written. */
-    uint64_t impostors;         /* Messages in a member's name that came with another key. */
 
     struct run_summary summary;
     uint64_t training_us; /* When training first started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
+    uint64_t impostors;   /* Messages in a member's name that came with another key. */
     bool turned_away;     /* Somebody was told to wait for the end. */
     bool own_router_left; /* Although it had never become a member. */
     int exit_code;

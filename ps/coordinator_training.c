@@ -25,7 +25,8 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     struct member *worker = &c->membership.workers[index];
     if (!worker->present || worker->first_assignment == 0)
         return false;
-    for (; leases_take(&c->leases, index, &batch); sent = true)
+    /* Nobody is given work that has not asked for some: it might never do it, and hold up all. */
+    for (; worker->asks && leases_take(&c->leases, index, &batch); sent = true)
         send_work(c, index, request, batch, outbox);
     worker->done = worker->done && !sent;
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
@@ -65,6 +66,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
     const struct message *message = &packet->message;
     bool sent = false;
     if (c->state == RUNNING && is_async(c)) {
+        c->membership.workers[message->index].asks = true;
         if (message->lease.finished) {
             leases_finish(&c->leases, message->index, message->lease.batch);
             pace_moved(&c->membership.workers[message->index], now_us);

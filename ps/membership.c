@@ -60,6 +60,14 @@ bool membership_has_key(const struct member *member, const struct packet *packet
     return key_equal(member->key, packet->key);
 }
 
+enum departure membership_departure(const struct membership *membership,
+                                    const struct message *message)
+{
+    const struct member *place = membership_place(membership, message);
+    return place != NULL && place->departed == message->incarnation ? place->departure
+                                                                    : DEPARTURE_NONE;
+}
+
 void membership_hear(struct member *member, uint64_t now_us)
 {
     member->heard_us = now_us;

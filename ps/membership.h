@@ -72,6 +72,7 @@ struct member {
     uint32_t first_assignment; /* That this ticket was told in this generation; 0 for none ... */
     uint32_t assignment;       /* ... and the last that it is known to follow. */
     bool owes, computing;
+    bool asks;                /* Async: it has asked for work since it was told its share. */
     uint64_t step;            /* As of its last PING. */
     uint64_t moved_us;        /* When it last made progress, or began to owe work. */
     uint64_t told_slow_after; /* Microseconds: when the last line said so. */
@@ -99,6 +100,10 @@ struct member *membership_find(const struct membership *membership, const struct
 
 /* Whether the key is the member's: knowing its incarnation does not make another peer it. */
 bool membership_has_key(const struct member *member, const struct packet *packet);
+
+/* Why the message's sender is not to be a member again; DEPARTURE_NONE for all others. */
+enum departure membership_departure(const struct membership *membership,
+                                    const struct message *message);
 
 /* A sign of life. */
 void membership_hear(struct member *member, uint64_t now_us);

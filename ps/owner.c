@@ -157,15 +157,27 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-static void say_loaded(const struct owner *owner, struct outbox *outbox)
+/* STATUS_AGAIN: chunks that were to be kept have to be loaded. */
+static void say_loaded(const struct owner *owner, enum status status, struct outbox *outbox)
 {
     struct message *message = &tell(owner, TO_ROUTER, MESSAGE_LOADED, outbox)->message;
     message->index = owner->index;
+    message->loaded.status = status;
     for (uint32_t i = 0; owner->plan->job.mode == MODE_ASYNC && i < owner->owned_count; i++) {
         uint64_t end = batch_set_end(&owner->owned[i].batches);
         if (end > message->loaded.reached)
             message->loaded.reached = end;
     }
+}
+
+/* Async: some chunk lacks a batch that the checkpoint has, and that nobody will be given again:
+ * this process has been away while another one was this server. */
+static bool is_behind(const struct owner *owner, uint64_t step)
+{
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        if (owner->owned[i].batches.low < step)
+            return true;
+    return false;
 }
 
 static void open_chunk(struct owner *owner, struct owned *owned)
@@ -213,10 +225,12 @@ static void handle_load(struct owner *owner, const struct packet *packet, struct
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
     assert(!load->keep || (owner->plan->job.mode == MODE_ASYNC && owner->to_load == 0));
-    if (!load->keep && !reload(owner, load))
+    if (load->keep && is_behind(owner, load->step))
+        say_loaded(owner, STATUS_AGAIN, outbox);
+    else if (!load->keep && !reload(owner, load))
         give_up(owner, outbox, "out of memory for the model");
     else if (owner->to_load == 0)
-        say_loaded(owner, outbox);
+        say_loaded(owner, STATUS_OK, outbox);
 }
 
 static void handle_chunk_state(struct owner *owner, const struct packet *packet,
@@ -237,7 +251,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     owned->chunk.version = state->step;
     open_chunk(owner, owned);
     if (--owner->to_load == 0)
-        say_loaded(owner, outbox);
+        say_loaded(owner, STATUS_OK, outbox);
 }
 
 /* --- cutting ------------------------------------------------------------------------------- */

@@ -39,8 +39,10 @@ struct router {
     struct sessions sessions;
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
 
-    uint32_t owners_loaded; /* Of this generation, as is the rest here. */
-    bool keeper_loaded, shared, needs_chunks;
+    struct message_welcome welcome;        /* Of this generation, as is the rest here. */
+    uint32_t loads;                        /* LOADs said to each owner and the keeper ... */
+    uint32_t owners_loaded, keeper_loaded; /* ... and answered by them. */
+    bool shared, needs_chunks;
     bool whole;         /* The owners have all chunks, maybe of the generation before. */
     uint64_t reached;   /* Async: when the generation began. */
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
@@ -395,27 +397,18 @@ static void log_plan(const struct router *router, struct outbox *outbox)
                mode_name(router->plan->job.mode), router->plan->job.optimizer.name);
 }
 
-/* Leave the generation before, and bring the owners to the values of the new one. */
-static void load(struct router *router, const struct message_welcome *welcome,
-                 struct outbox *outbox)
+/* Async: keep the chunks that are here. */
+static void order_load(struct router *router, bool keep, struct outbox *outbox)
 {
-    bool keep = router->whole && router->plan->job.mode == MODE_ASYNC;
-    router->state = ROUTER_LOADING;
+    const struct message_welcome *welcome = &router->welcome;
+    router->loads++;
     router->whole = keep;
-    router->owners_loaded = 0;
-    router->keeper_loaded = router->needs_chunks = false;
-    router->reached = 0;
-    router->cut = (struct cut){0};
-    router->rejected = router->counts.received = 0;
-    memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
-    sessions_forget(&router->sessions);
     if (!keep) /* Every worker starts from there: it is as good as given out. */
         router->released = welcome->restore ? welcome->restore_step : 0;
-
     struct message_load order = {.plan = router->plan,
                                  .restore = welcome->restore && !keep,
                                  .keep = keep,
-                                 .step = welcome->restore_step};
+                                 .step = welcome->restore ? welcome->restore_step : 0};
     snprintf(order.out, sizeof order.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         tell_owner(router, i, MESSAGE_LOAD, outbox)->load = order;
@@ -425,7 +418,23 @@ static void load(struct router *router, const struct message_welcome *welcome,
     packet->message.load = order;
     outbox_log(outbox, "generation=%llu %s step=%llu", (unsigned long long)router->generation,
                keep ? "keeps its chunks, others are at" : "starts from",
-               (unsigned long long)(welcome->restore ? welcome->restore_step : 0));
+               (unsigned long long)order.step);
+}
+
+/* Leave the generation before, and bring the owners to the values of the new one. */
+static void load(struct router *router, const struct message_welcome *welcome,
+                 struct outbox *outbox)
+{
+    router->state = ROUTER_LOADING;
+    router->welcome = *welcome;
+    router->loads = router->owners_loaded = router->keeper_loaded = 0;
+    router->needs_chunks = false;
+    router->reached = 0;
+    router->cut = (struct cut){0};
+    router->rejected = router->counts.received = 0;
+    memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
+    sessions_forget(&router->sessions);
+    order_load(router, router->whole && router->plan->job.mode == MODE_ASYNC, outbox);
 }
 
 static void say_ready(struct router *router, uint64_t now_us, struct outbox *outbox)
@@ -686,8 +695,8 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
 
 static void ready_when_loaded(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router->state != ROUTER_LOADING || !router->keeper_loaded ||
-        router->owners_loaded < router->options.owner_count)
+    if (router->state != ROUTER_LOADING || router->keeper_loaded < router->loads ||
+        router->owners_loaded < router->loads * router->options.owner_count)
         return;
     router->state = ROUTER_SERVING;
     router->whole = true;
@@ -708,13 +717,15 @@ static void handle_loaded(struct router *router, const struct packet *packet, bo
         return;
     if (!from_keeper) {
         router->owners_loaded++;
+        if (loaded->status == STATUS_AGAIN && router->whole)
+            order_load(router, false, outbox);
         if (loaded->reached > router->reached)
             router->reached = loaded->reached;
     } else if (loaded->status != STATUS_OK) {
         router_fail(router, EXIT_CANNOT_OPEN, loaded->text, outbox);
         return;
     } else {
-        router->keeper_loaded = true;
+        router->keeper_loaded++;
         router->shared = loaded->shared;
         router->needs_chunks = loaded->needs_chunks;
         if (loaded->needs_chunks)

@@ -263,7 +263,7 @@ static void say_why_waiting(struct client *client)
     client->unanswered = what != NULL && what[0] == '\0';
     if (what == NULL)
         return;
-    if (now_us - client->said_us < WAITING_LINE_US)
+    if (now_us - client->said_us < WAITING_LINE_US || seconds * 1e6 < WAITING_LINE_US)
         return;
     const char *address = client->options.job->servers[0];
     if (client->unanswered)

@@ -37,16 +37,27 @@ enum bug {
 };
 
 static const char *const bug_names[BUG_COUNT] = {
-    "no bug",        "double apply",   "lost release",   "early discard",  "stale assignment",
-    "unfenced zombie", "manifest before its parts", "changed value", "changed gradient",
-    "changed cut",   "changed version", "changed verdict", "changed node", "changed batch",
+    "no bug",
+    "double apply",
+    "lost release",
+    "early discard",
+    "stale assignment",
+    "unfenced zombie",
+    "manifest before its parts",
+    "changed value",
+    "changed gradient",
+    "changed cut",
+    "changed version",
+    "changed verdict",
+    "changed node",
+    "changed batch",
     "lost answer",
 };
 
 /* What is planted, for the functions below, which nobody can give an argument. */
 static enum bug planted;
-static uint64_t times; /* That it has done something. */
-static uint64_t seen;  /* Items that it could have spoiled. */
+static uint64_t times;    /* That it has done something. */
+static uint64_t seen;     /* Items that it could have spoiled. */
 static bool part_written; /* Just now. */
 
 /* --- in the place of functions --------------------------------------------------------------- */
@@ -86,8 +97,7 @@ enum status __wrap_chunk_apply(struct chunk *chunk, const float *gradient, uint3
                                bool keep_previous)
 {
     times += planted == EARLY_DISCARD && keep_previous;
-    return __real_chunk_apply(chunk, gradient, examples,
-                              keep_previous && planted != EARLY_DISCARD);
+    return __real_chunk_apply(chunk, gradient, examples, keep_previous && planted != EARLY_DISCARD);
 }
 
 bool __wrap_sessions_know(struct sessions *sessions, const struct packet *packet)
@@ -133,8 +143,7 @@ static void forget_assignment(uint32_t process, struct message *message)
         first_generations[process % 256] = message->generation;
         return;
     }
-    times += first->members != message->start.members ||
-             first->position != message->start.position;
+    times += first->members != message->start.members || first->position != message->start.position;
     message->start.members = first->members;
     message->start.position = first->position;
 }

@@ -1056,6 +1056,7 @@ START_TEST(a_server_lost_in_the_last_checkpoint_opens_training_again)
     struct players p;
     players_prepare(&p, MODE_SYNC);
     p.job.checkpoint_every = 3;
+    p.options.stop_timeout = 8;
     players_create(&p);
     players_start(&p);
     for (uint64_t step = 0; step < 3; step++)

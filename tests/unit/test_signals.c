@@ -2,6 +2,7 @@
 
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "tests/lib/suite.h"
@@ -51,6 +52,39 @@ START_TEST(a_signal_becomes_one_request)
 }
 END_TEST
 
+static void *idle(void *stop)
+{
+    while (!atomic_load((atomic_bool *)stop))
+        usleep(1000);
+    return NULL;
+}
+
+/* As OpenBLAS makes them when it is loaded. */
+START_TEST(threads_that_were_there_before_are_no_way_around)
+{
+    struct signals signals;
+    struct heard heard;
+    atomic_bool stop = false;
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, idle, &stop), 0);
+    start(&signals, &heard);
+    for (int i = 0; i < 4; i++) {
+        kill(getpid(), SIGUSR1);
+        sem_wait(&heard.any);
+    }
+    kill(getpid(), SIGTERM);
+    sem_wait(&heard.any);
+    ck_assert_int_eq(atomic_load(&heard.code), EXIT_TERMINATED);
+    signals_stop(&signals);
+    ck_assert_int_eq(atomic_load(&heard.count), 5);
+    atomic_store(&stop, true);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    sem_destroy(&heard.any);
+}
+END_TEST
+
 /* It wakes the thread with a signal of its own. */
 START_TEST(ceasing_to_watch_is_not_a_request)
 {
@@ -68,6 +102,7 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_test(t, a_signal_becomes_one_request);
+    tcase_add_test(t, threads_that_were_there_before_are_no_way_around);
     tcase_add_test(t, ceasing_to_watch_is_not_a_request);
 }
 
