@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_LIMIT_US 900000000u
-#define BETWEEN_US    100000000u /* From one phase to the next, for the disks. */
-#define SUB_PLAN      16         /* Sub-streams of the seed: plan, disks, faults. */
-#define SUB_DISK      32
-#define SUB_FAULTS    48
+#define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
+#define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults. */
+#define SUB_DISK   32
+#define SUB_FAULTS 48
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
@@ -116,7 +115,6 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
     plan->queue_delay_us = queues_us[random_below(random, 4)];
     plan->compute_us = computes_us[random_below(random, 4)];
     plan->start_within_us = one_in(random, 2) ? 300000 : 3000000;
-    plan->time_limit_us = TIME_LIMIT_US;
     plan->disk_latency_us = latencies_us[random_below(random, 4)];
     plan->bad_one_in = one_in(random, 4) ? from_to(random, 2, 10) : 0;
     plan->on_worker_loss = one_in(random, 4)   ? LOSS_WAIT
@@ -396,6 +394,26 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         fail(r, "no model was exported");
 }
 
+/* Within which time a phase must come to its end when nothing goes wrong any more: what there is to
+ * compute, by the slowest worker alone; what there is to say and to write; and every deadline once,
+ * because each of them may have to pass before the next thing is done. */
+static uint64_t bound_us(const struct history_plan *plan, const struct history_phase *phase)
+{
+    const struct job *job = &plan->job;
+    const struct simulated_deadlines *deadlines = &plan->deadlines;
+    double slowest = 20;
+    for (uint32_t i = 0; i < phase->workers; i++)
+        slowest = phase->slow[i] > slowest ? phase->slow[i] : slowest;
+    uint64_t node_us = (uint64_t)(2 * slowest * (double)plan->compute_us);
+    uint64_t round_us =
+        20 * plan->faults.delay_max_us + plan->faults.repeat_late_us + 6 * plan->queue_delay_us;
+    uint64_t cut_us = 100 * plan->disk_latency_us + 4 * round_us;
+    double waits = deadlines->start + deadlines->worker + deadlines->recovery +
+                   deadlines->progress + 2 * deadlines->stop;
+    return job->steps * (job_leaves_max(job) * node_us + round_us + cut_us) +
+           (uint64_t)(waits * 1e6) + plan->start_within_us + 10 * round_us;
+}
+
 static void repair(struct simulated_disk *disk, uint64_t latency_us)
 {
     disk->full = disk->read_only = false;
@@ -430,7 +448,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .plan = phase->faulty ? &phase->faults : NULL,
         .stop_after_us = phase->stop_after_us,
         .stop_host = phase->stop_process,
-        .time_limit_us = plan->time_limit_us,
+        .time_limit_us = plan->time_limit_us > 0 ? plan->time_limit_us : bound_us(plan, phase),
         .tamper = plan->tamper,
         .verbose = plan->verbose,
     };

@@ -44,7 +44,8 @@ struct history_plan {
     uint32_t bad_one_in; /* Batches without a finite gradient; 0: none. */
     struct simulated_deadlines deadlines;
     struct network_faults faults;
-    uint64_t queue_delay_us, start_within_us, compute_us, disk_latency_us, time_limit_us;
+    uint64_t queue_delay_us, start_within_us, compute_us, disk_latency_us;
+    uint64_t time_limit_us; /* Of a phase after its last fault; 0: what its deadlines allow. */
     enum worker_loss on_worker_loss;
     struct history_phase phases[HISTORY_PHASES_MAX];
     uint32_t phase_count;

@@ -84,6 +84,16 @@ static void out_of_memory(void)
     exit(EXIT_TRAINING_FAILED);
 }
 
+/* Of several who are there at once all but one must go, whichever. */
+static void excuse_rivals(struct simulator *s, struct simulated_process *p)
+{
+    for (uint32_t i = 0; i < s->process_count; i++) {
+        struct simulated_process *other = s->processes[i];
+        if (other != p && other->host == p->host && other->state <= PROCESS_STOPPED)
+            p->excused = other->excused = true;
+    }
+}
+
 struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary)
 {
     struct simulator *s = simulator;
@@ -98,6 +108,7 @@ struct simulated_process *simulator_start(struct simulator *simulator, uint32_t 
     if (p == NULL)
         out_of_memory();
     s->processes[s->process_count++] = p;
+    excuse_rivals(s, p);
     simulated_network_add(&s->network, host, !p->is_server && !p->is_stranger);
     if (!p->is_stranger && (primary || s->at[host] == NULL)) {
         s->at[host] = p;

@@ -12,7 +12,7 @@
 #define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
 #define LINGER_US          2000000u /* Those who are no members yet ask again within this time. */
 #define IMPOSTORS_A_LINE   1000
-#define WATCHED_US         1000000u /* More between two calls is time in which nothing was watched. */
+#define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 

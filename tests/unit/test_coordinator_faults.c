@@ -1205,6 +1205,29 @@ START_TEST(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor)
 }
 END_TEST
 
+/* A member that never asks may never do it, and hold up everybody. */
+START_TEST(work_of_the_lost_goes_to_whoever_has_asked_for_work)
+{
+    struct players p;
+    uint64_t batches[16];
+    players_open(&p, MODE_ASYNC);
+    players_start(&p);
+    players_lease(&p, 0, false, 0);
+    players_join(&p, ROLE_WORKER, 2);
+    players_follow(&p);
+    post_clear(&p.post);
+    players_say(&p, ROLE_WORKER, 0, MESSAGE_LEAVE);
+    players_kill(&p, ROLE_WORKER, 0);
+    players_pass(&p, 1);
+    ck_assert_uint_eq(batches_given(&p, 1, batches) + batches_given(&p, 2, batches), 0);
+    post_clear(&p.post);
+    players_lease(&p, 2, false, 0);
+    ck_assert_uint_eq(batches_given(&p, 2, batches), 2);
+    ck_assert(batches[0] == 0 && batches[1] == 1);
+    players_close(&p);
+}
+END_TEST
+
 START_TEST(a_stop_after_going_back_still_makes_all_that_some_chunk_has_had)
 {
     struct players p;
@@ -1218,6 +1241,7 @@ START_TEST(a_stop_after_going_back_still_makes_all_that_some_chunk_has_had)
     lose_and_regain(&p, 1, false, 0);
     players_follow(&p);
     post_clear(&p.post);
+    players_lease(&p, 0, false, 0);
     players_stop(&p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
     players_lease(&p, 0, true, 0);
     players_lease(&p, 0, true, 1);
@@ -1738,6 +1762,7 @@ static void add(TCase *t)
     tcase_add_test(t, what_a_lost_worker_had_on_lease_goes_to_others_first);
     tcase_add_test(t, a_lease_is_always_answered);
     tcase_add_test(t, going_back_leases_every_batch_again_and_cuts_only_behind_the_floor);
+    tcase_add_test(t, work_of_the_lost_goes_to_whoever_has_asked_for_work);
     tcase_add_test(t, a_stop_after_going_back_still_makes_all_that_some_chunk_has_had);
     tcase_add_test(t, bad_gradients_are_left_out_until_they_are_too_many);
     tcase_add_test(t, a_loss_while_others_are_done_brings_them_back);
