@@ -60,6 +60,8 @@ UNIT      := $(call programs,unit)
 THREADS   := $(call programs,threads) $(call scripts,threads)
 SIMULATED := $(call programs,simulated)
 PROCESSES := $(call programs,processes) $(call scripts,processes)
+# Programs that those scripts use.
+HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 TESTS     := $(UNIT) $(FUZZERS) $(THREADS) $(SIMULATED) $(PROCESSES)
@@ -73,7 +75,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-check libraries all demo check tests unit asan tsan sim fuzz fuzz-corpus \
-        fuzzers bench \
+        fuzzers bench chaos matrix \
         include-direction format format-check script-check tidy install clean benches run-tests
 
 help: ## this list
@@ -114,6 +116,14 @@ sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of 
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(SIMULATED)
 
+chaos: export CHAOS_FAULTS ?= 60
+chaos: setup-check ## real processes killed, stopped, joined and left at random, and every case of faults.sh (minutes)
+	@$(AGAIN) all tests
+	@FAULTS=all TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
+
+matrix: ## write README.md's table of failures anew, from what faults.sh tests
+	@tests/processes/matrix.sh --write
+
 fuzz: export RUNS := $(RUNS)
 fuzz: setup-check ## libFuzzer on everything that reads others' bytes; RUNS=100000 each, PARSERS="job json"
 	@$(if $(HAS_LIBFUZZER),,$(error needs clang with libFuzzer: deploy/setup.sh ci))
@@ -124,8 +134,10 @@ fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid thi
 	@$(AGAIN) $(BUILD)/tests/fuzz/seeds
 	@$(BUILD)/tests/fuzz/seeds tests/fuzz/corpus
 
-# The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two.
+# The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two. So are
+# twenty kills of each kind: BENCH=recovery has them, otherwise five.
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
+bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
 bench: setup ## measure, in one table and build/bench.json; BENCH=name for one of tests/bench/
 	@$(AGAIN) all benches
 	@rm -f build/bench.json
@@ -209,7 +221,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMM
 	$(CC) $(ALL_CFLAGS) $(LINKED) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
 $(BENCHES): $(BENCHLIB)
 
-tests: $(filter $(BUILD)/%,$(TESTS))
+tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS)
 benches: $(BENCHES)
 fuzzers: $(FUZZERS)
 

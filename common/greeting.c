@@ -62,7 +62,7 @@ static size_t read_some(int fd, uint8_t *data, size_t bytes, uint64_t until_us)
 enum greeting greeting_ask(const char *address, int timeout_ms)
 {
     static const uint8_t ours[] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3};
-    uint8_t theirs[MECHANISM_AT + MECHANISM_BYTES];
+    uint8_t theirs[MECHANISM_AT + MECHANISM_BYTES] = {0};
     uint64_t until_us = clock_now_us() + 1000 * (uint64_t)timeout_ms;
     int fd = connect_to(address, timeout_ms);
     if (fd < 0)

@@ -315,6 +315,40 @@ static bool workers_ended(const struct launcher *launcher)
     return launcher->child_count > launcher->options->ps;
 }
 
+/* Server 0 claims the folder by writing run.json, which is always a new file under that name. */
+static bool claimed(const struct launcher *launcher)
+{
+    struct stat run_json;
+    stat_run_json(launcher, &run_json);
+    return run_json.st_ino != 0 && (run_json.st_ino != launcher->run_json.st_ino ||
+                                    run_json.st_mtim.tv_sec != launcher->run_json.st_mtim.tv_sec ||
+                                    run_json.st_mtim.tv_nsec != launcher->run_json.st_mtim.tv_nsec);
+}
+
+/* Whether the job itself says that it is complete, in a run.json written since we began. */
+static bool run_is_done(const struct launcher *launcher)
+{
+    char path[PATH_MAX];
+    struct json *run = NULL;
+    snprintf(path, sizeof path, "%s/run.json", launcher->out);
+    if (!claimed(launcher) ||
+        json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &run, NULL) != STATUS_OK)
+        return false;
+    const char *state = json_text(run, "state");
+    bool done = state != NULL && strcmp(state, "done") == 0;
+    json_release(&run);
+    return done;
+}
+
+/* Nobody is left whom server 0 could tell anything. */
+static bool others_ended(const struct launcher *launcher)
+{
+    for (size_t i = 1; i < launcher->child_count; i++)
+        if (is_alive(&launcher->children[i]))
+            return false;
+    return launcher->child_count == launcher->child_max;
+}
+
 /* Whether its end is one to start it again after: nobody has decided yet how the job ends. */
 static bool may_restart(const struct launcher *launcher, const struct child *child)
 {
@@ -322,25 +356,15 @@ static bool may_restart(const struct launcher *launcher, const struct child *chi
     bool worker = child >= first + launcher->options->ps;
     return !launcher->failed && launcher->stop_signal == 0 &&
            restart_may_help(child, child == first) && (child == first || is_alive(first)) &&
-           restart_allowed(child, launcher->options, worker);
-}
-
-static void plan_restart(struct launcher *launcher, struct child *child, double now)
-{
-    char text[CHILD_LINE_MAX], line[CHILD_LINE_MAX + 128];
-    double delay = restart_delay(child);
-    child->restart_at = now + delay;
-    child_describe_end(child, text, sizeof text);
-    snprintf(line, sizeof line, "%s; it is started again in %.1f s (restart %u of %u)", text, delay,
-             child->restarts + 1, launcher->options->max_restarts);
-    say(launcher, line);
+           restart_allowed(child, launcher->options, worker) &&
+           !(others_ended(launcher) && run_is_done(launcher));
 }
 
 static void on_child_end(struct launcher *launcher, struct child *child, double now)
 {
     double patience = INFINITY;
     if (child_failed(launcher, child) && may_restart(launcher, child)) {
-        plan_restart(launcher, child, now);
+        child->restart_at = now + restart_delay(child);
         return;
     }
     if (child == launcher->children)
@@ -354,6 +378,9 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
     } else if (child == launcher->children || workers_ended(launcher)) {
         patience = launcher->options->stop_timeout + STOP_EXTRA_SECONDS;
     }
+    /* A server 0 that came back after the end waits for nobody. */
+    if (launcher->children[0].restarts > 0 && others_ended(launcher) && run_is_done(launcher))
+        patience = fmin(patience, EXPLAIN_SECONDS);
     launcher->terminate_at = fmin(launcher->terminate_at, now + patience);
 }
 
@@ -369,16 +396,6 @@ static void reap_children(struct launcher *launcher, double now)
         child_read(child, hear, launcher);
         on_child_end(launcher, child, now);
     }
-}
-
-/* Server 0 claims the folder by writing run.json, which is always a new file under that name. */
-static bool claimed(const struct launcher *launcher)
-{
-    struct stat run_json;
-    stat_run_json(launcher, &run_json);
-    return run_json.st_ino != 0 && (run_json.st_ino != launcher->run_json.st_ino ||
-                                    run_json.st_mtim.tv_sec != launcher->run_json.st_mtim.tv_sec ||
-                                    run_json.st_mtim.tv_nsec != launcher->run_json.st_mtim.tv_nsec);
 }
 
 static void open_log(struct launcher *launcher, struct child *child)
@@ -608,10 +625,20 @@ static enum status start_workers(struct launcher *launcher, struct error *error)
 /* --- starting again ----------------------------------------------------------------------------
  */
 
+static void say_restart(struct launcher *launcher, const struct child *child)
+{
+    char text[CHILD_LINE_MAX], line[CHILD_LINE_MAX + 64];
+    child_describe_end(child, text, sizeof text);
+    snprintf(line, sizeof line, "%s; started again (restart %u of %u)", text, child->restarts + 1,
+             launcher->options->max_restarts);
+    say(launcher, line);
+}
+
 static void restart(struct launcher *launcher, size_t slot)
 {
     uint32_t servers = launcher->options->ps;
     struct child *child = &launcher->children[slot];
+    say_restart(launcher, child);
     enum status status =
         slot < servers ? start_server(launcher, (uint32_t)slot, &launcher->start_error)
                        : start_worker(launcher, (uint32_t)(slot - servers), &launcher->start_error);
@@ -711,21 +738,6 @@ static bool coordinator_stopped(const struct launcher *launcher)
     return launcher->child_count == 0 || child_stopped(&launcher->children[0]);
 }
 
-/* Whether the job itself says that it is complete, in a run.json written since we began. */
-static bool run_is_done(const struct launcher *launcher)
-{
-    char path[PATH_MAX];
-    struct json *run = NULL;
-    snprintf(path, sizeof path, "%s/run.json", launcher->out);
-    if (!claimed(launcher) ||
-        json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &run, NULL) != STATUS_OK)
-        return false;
-    const char *state = json_text(run, "state");
-    bool done = state != NULL && strcmp(state, "done") == 0;
-    json_release(&run);
-    return done;
-}
-
 /* Nothing comes of a death after the end but a missing farewell. */
 static bool died_after_the_end(const struct launcher *launcher, const struct child *child)
 {
@@ -750,6 +762,8 @@ static int judge(const struct launcher *launcher, struct error *error)
     for (size_t i = 0; i < launcher->child_count; i++) {
         const struct child *child = &launcher->children[i];
         if (!child->running && child_exit_code(child) == EXIT_DONE)
+            continue;
+        if (!stop && child->told && run_is_done(launcher))
             continue;
         if (stop)
             return stopped(launcher, error);

@@ -1,9 +1,11 @@
 /* restart.h - whether a process that has ended is started again, and when.
  *
  * What ends unexpectedly is started again: whatever a signal ended (a crash, an abort, kill -9, too
- * little memory) and, but for server 0, exit code 195: lost the cluster, worth a retry. Any other
- * exit code is a verdict that another start would only repeat. So is server 0's 195: it
- * coordinates, and has given the job up by its own deadlines.
+ * little memory). So is, unless server 0 takes the end of the job for granted within a second,
+ * whoever ended with 195 (lost the cluster, worth a retry) or 1: a worker whose training failed
+ * says so to server 0, which ends the job; one that only ended (it was stuck) is better replaced.
+ * Any other exit code is a verdict that another start would only repeat. Server 0's own exit codes
+ * are all verdicts: it coordinates.
  *
  * Where the job is to end with any worker's loss (--on-worker-loss fail), workers are not started
  * again. Nobody is, more than --max-restarts times.

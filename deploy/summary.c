@@ -79,7 +79,6 @@ static void print_faults(FILE *out, const struct record_faults *faults)
     print_count(out, faults->recomputed, "updates made again", &first);
     print_count(out, faults->fenced, "messages of strangers dropped", &first);
     print_count(out, faults->bad_gradients, "gradients not finite", &first);
-    print_count(out, faults->checkpoints_skipped, "checkpoints skipped", &first);
     print_count(out, faults->checkpoints_failed, "checkpoints failed", &first);
     if (!first)
         fprintf(out, "\n");

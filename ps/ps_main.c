@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/disk.h"
+#include "common/file_limit.h"
 #include "common/kernels.h"
 #include "common/keys.h"
 #include "common/log.h"
@@ -141,15 +141,6 @@ static enum status make_transport(const struct options *options, struct keys *ke
     return status == STATUS_OK ? transport_curve_create(transport, keys, true, error) : status;
 }
 
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 int main(int argc, char **argv)
 {
     struct options options;
@@ -170,7 +161,7 @@ int main(int argc, char **argv)
     snprintf(who, sizeof who, "ps/%u", options.task_index);
     log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
     signals_block();
-    raise_file_limit();
+    file_limit_raise();
     kernels_init();
 
     addresses.hosts = calloc(JOB_SERVERS_MAX, sizeof *addresses.hosts);

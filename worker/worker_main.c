@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file_limit.h"
 #include "common/kernels.h"
 #include "common/keys.h"
 #include "common/log.h"
@@ -208,6 +209,7 @@ int main(int argc, char **argv)
     snprintf(who, sizeof who, "worker/%u", options.task_index);
     log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
     signals_block();
+    file_limit_raise();
     kernels_init();
 
     memset(&workload, 0, sizeof workload);

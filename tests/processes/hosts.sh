@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # hosts.sh - the same job on several hosts: two servers and two workers, each in a network namespace
 # of its own, joined by a bridge. Once they share the folder of --out, once server 1 sees another
-# disk there; the bytes of the model are those of a run on one host. Needs root.
+# disk there; cables are pulled, and a server moves to another address. The bytes of the model are
+# those of a run on one host. Needs root.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +19,10 @@ tag=sy$$ # Of our namespaces and links, to tell them from others'.
 clean_up_more()
 {
     local i
-    for i in 0 1 2 3; do ip netns delete "$tag-$i" 2>/dev/null || true; done
+    for i in 0 1 2 3; do
+        ip netns delete "$tag-$i" 2>/dev/null || true
+        rm -rf "/etc/netns/$tag-$i"
+    done
     ip link delete "$tag" 2>/dev/null || true
 }
 if [ "$(id -u)" -ne 0 ] || ! ip netns add "$tag-0" 2>/dev/null; then
@@ -106,3 +110,110 @@ trains half on_other_disk --epochs 2
 says half-ps0 "resuming from the checkpoint at step 16"
 if [ "$(model_hash "$disks/half")" != "$expected" ]; then fail "resuming changes the bytes"; fi
 ok "a run resumed on hosts with disks of their own gives the same bytes"
+
+# --- cables ---------------------------------------------------------------------------------------
+# A job of several seconds, so long that a cable can be pulled and plugged in again.
+lease=$patience
+slow=300
+if sanitized; then slow=10; fi
+job=(--mode sync --seed 5 --data synthetic:500 --chunk-bytes 4K --checkpoint-every 30 --steps 500
+    --model softmax)
+run local-long 0 syncopate run "${job[@]}" --ps 1 --workers 1 --quiet --out "$work/local-long"
+expected=$(model_hash "$work/local-long")
+timeouts=(--worker-timeout "$lease" --recovery-timeout $((4 * lease)))
+
+# begins NAME - the job on four hosts, up to its 50th step or so.
+begins()
+{
+    local i
+    for i in 0 1; do
+        on "$i" "$1-ps$i" syncopate-ps --task-index "$i" --ps-hosts "$hosts" --insecure \
+            --out "$disks/$1" "${timeouts[@]}"
+        on $((2 + i)) "$1-worker$i" syncopate-worker --task-index "$i" --ps-hosts "$hosts" \
+            --workers 2 "${job[@]}" --slow "0:$slow,1:$slow" "${timeouts[@]}"
+    done
+    reaches 'state: running.*step: ([5-9][0-9]|[1-9][0-9]{2,}) of' || fail "$1 does not run"
+}
+# reaches PATTERN - asked on host 3.
+reaches()
+{
+    ip netns exec "$tag-3" "$build/tests/processes/await_status" "${hosts%%,*}" "$1" \
+        $((20 * patience)) >"$work/status.log"
+}
+pull() { ip link set "$tag.$1" down; }
+plug() { ip link set "$tag.$1" up; }
+finishes()
+{
+    local i
+    for i in ps0 ps1 worker0 worker1; do ends "$1-$i" 0 90; done
+    nothing_runs
+    if [ "$(model_hash "$disks/$1")" != "$expected" ]; then fail "$1: the bytes have changed"; fi
+}
+
+all() { [ "${FAULTS:-}" = all ]; } # make chaos; make check has the two that show most.
+
+if all; then
+    begins short-cut
+    pull 2
+    sleep 1
+    plug 2
+    finishes short-cut
+    if said short-cut-ps0 "lost worker"; then fail "a cut of a second lost a worker"; fi
+    ok "a worker's cable pulled for a second: nothing is lost, the same bytes"
+fi
+
+begins long-cut
+pull 2
+says long-cut-ps0 "lost worker/0" $((3 * lease))
+plug 2
+finishes long-cut
+ok "a worker's cable pulled for longer than its lease: the other does its work; the same bytes"
+
+if all; then
+    begins server-cut
+    pull 1
+    says server-cut-ps0 "lost ps/1" $((3 * lease))
+    plug 1
+    finishes server-cut
+    ok "a server's cable pulled for longer than its lease: all wait and go on; the same bytes"
+
+    begins first-cut
+    pull 0
+    sleep $((lease + 2))
+    plug 0
+    finishes first-cut
+    ok "server 0's cable pulled for longer than its lease: all wait and go on; the same bytes"
+
+    begins cut-for-good
+    pull 1
+    for i in ps0 ps1 worker0 worker1; do ends "cut-for-good-$i" 195 $((6 * lease)); done
+    plug 1
+    nothing_runs
+    ok "a server's cable pulled for good: everybody ends with 195"
+fi
+
+# --- half-open connections, another address behind the same name -----------------------------------
+# names ADDRESS - where beta is, on every host.
+names()
+{
+    local i
+    for i in 0 1 2 3; do
+        mkdir -p "/etc/netns/$tag-$i"
+        printf '127.0.0.1 localhost\n10.213.77.10 alpha\n%s beta\n' "$1" \
+            >"/etc/netns/$tag-$i/hosts" # The same file: programs that run see the change.
+    done
+}
+names 10.213.77.11
+hosts=alpha:4710,beta:4711
+begins moved
+pull 1
+murder moved-ps1 # Nobody hears of it: their connections stay half open.
+within 5 gone moved-ps1 || fail "server 1 does not die"
+ip -n "$tag-1" address delete 10.213.77.11/24 dev eth0
+ip -n "$tag-1" address add 10.213.77.31/24 dev eth0
+names 10.213.77.31
+plug 1
+on 1 moved-ps1 syncopate-ps --task-index 1 --ps-hosts "$hosts" --insecure --out "$disks/moved" \
+    "${timeouts[@]}"
+finishes moved
+ok "a server that dies unheard and comes back at another address behind its name: the same bytes"

@@ -36,6 +36,36 @@ fi
 nothing_runs
 ok "one command runs an encrypted job; in sync mode with the same bytes"
 
+# Killed and started again, a worker is known by its key, and so is a server.
+# child ROLE INDEX - the process of the launcher that has this place.
+child()
+{
+    local pid
+    for pid in $(survivors); do
+        if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "syncopate-$1 .*--task-index=$2 "; then
+            echo "$pid"
+        fi
+    done
+}
+trains() { [ -s "$work/killed/events.jsonl" ] && grep -q progress "$work/killed/events.jsonl"; }
+start killed syncopate run "${job[@]}" --ps 2 --workers 3 --keys "$keys" --slow 0:1000,1:1000,2:1000 \
+    --verbose --worker-timeout 20 --out "$work/killed"
+within 20 trains || fail "the job with keys does not train"
+holder=$(child worker 0) # Nothing ends while it stands.
+kill -STOP "$holder"
+for victim in "worker 1" "ps 1"; do
+    # shellcheck disable=SC2086 # Two words.
+    kill -KILL "$(child $victim)"
+    says killed "${victim/ //}.*started again" 20
+done
+kill -CONT "$holder"
+ends killed 0 60
+if [ "$(model_hash "$work/plain-sync")" != "$(model_hash "$work/killed")" ]; then
+    fail "being killed changes the bytes"
+fi
+nothing_runs
+ok "a worker and a server that were killed come back with their keys, and the bytes are the same"
+
 # --- what can be told beforehand ------------------------------------------------------------------
 # refused CODE PATTERN PROGRAM ARGUMENT...
 count=0

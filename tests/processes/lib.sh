@@ -114,7 +114,7 @@ ends()
 }
 
 # says NAME PATTERN [SECONDS] - it must have said so, or say so soon.
-said() { grep -qE -- "$2" "$work/$1.log"; }
+said() { grep -qsE -- "$2" "$work/$1.log"; }
 says()
 {
     within "${3:-10}" said "$1" "$2" || fail "$1 does not say: $2"

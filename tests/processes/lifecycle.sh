@@ -77,13 +77,9 @@ worker 0 belong-twin --workers 2 "${short[@]}"
 ends belong-twin 3
 says belong-twin "error: worker/0 is taken by another process"
 one_line belong-twin
-worker 2 belong-surplus --workers 2 "${short[@]}"
-ends belong-surplus 2
-says belong-surplus "task-index=2: there are 2 workers"
-one_line belong-surplus
 worker 1 belong-worker1 --workers 2 "${short[@]}"
 for name in belong-ps0 belong-worker0 belong-worker1; do ends "$name" 0; done
-ok "another model, other steps and a taken index are refused with 3, a surplus worker with 2"
+ok "another model, other steps and a taken index are refused with 3"
 
 # --- a left-over of an old run --------------------------------------------------------------------
 hosts 1
@@ -107,17 +103,16 @@ nothing_runs
 ok "a worker of an old run is refused with exit code 195, and the new run is as it should be"
 
 # --- somebody dies --------------------------------------------------------------------------------
-# dies VICTIM - of two servers and two workers, the victim is killed and does not come back; the job
-# was told not to wait, and ends for all.
+# dies VICTIM ARGUMENT... - of two servers and two workers, the victim is killed and stays away, and
+# the job ends for all. What else a death may come to is in faults.sh.
 dies()
 {
-    local victim=$1 name others=()
-    local impatient=(--worker-timeout "$silence" --recovery-timeout "$silence")
+    local victim=$1 name others=() patient
+    patient=(--worker-timeout "$silence" --recovery-timeout $((2 * silence)))
     hosts 2
-    ps 0 "$victim-dies-ps0" --out "$work/$victim-dies" "${impatient[@]}" --on-worker-loss fail
-    ps 1 "$victim-dies-ps1" --out "$work/$victim-dies" "${impatient[@]}"
     for i in 0 1; do
-        worker "$i" "$victim-dies-worker$i" --workers 2 "${endless[@]}" "${impatient[@]}"
+        ps "$i" "$victim-dies-ps$i" --out "$work/$victim-dies" "${patient[@]}" "${@:2}"
+        worker "$i" "$victim-dies-worker$i" --workers 2 "${endless[@]}" "${patient[@]}"
     done
     within 20 trains "$victim-dies-ps0" || fail "training does not start"
     sleep 0.3
@@ -133,8 +128,10 @@ dies()
     nothing_runs
     all_free
 }
-for victim in worker1 ps1 ps0; do dies "$victim"; done
-ok "a killed worker, server 1 or server 0 ends the job for everybody with 195 and one line"
+dies worker1 --on-worker-loss fail
+dies ps1
+dies ps0
+ok "a lost worker that is missed, server 1 or server 0 ends the job for everybody with 195 and a line"
 
 # --- the launcher ---------------------------------------------------------------------------------
 progressed() { grep -qs '"event": "progress"' "$work/$1/events.jsonl"; }
@@ -160,12 +157,35 @@ murder killed
 nothing_runs
 ok "nothing survives a launcher that is killed"
 
+# child NAME - the id of the first such process of the launcher.
+child()
+{
+    for pid in $(survivors); do
+        if [ "$(cat "/proc/$pid/comm")" = "$1" ]; then return; fi
+    done
+    fail "there is no $1"
+}
 launch worker-killed --max-restarts 0
-for pid in $(survivors); do
-    if [ "$(cat "/proc/$pid/comm")" = syncopate-worke ]; then break; fi
-done
+child syncopate-worke
 kill -KILL "$pid"
 ends worker-killed 195 30
 one_line worker-killed
 nothing_runs
 ok "a worker killed under a launcher that may not start it again ends the job with 195"
+
+launch started-again
+child syncopate-worke
+kill -KILL "$pid"
+says started-again "worker/[01] was killed by signal 9 \(Killed\); started again \(restart 1 of 5\)"
+child syncopate-ps
+kill -KILL "$pid"
+says started-again "ps/[01] was killed by signal 9 \(Killed\); started again \(restart 1 of 5\)"
+count() { grep -c '"event": "progress"' "$work/started-again/events.jsonl" || true; }
+before=$(count)
+goes_on() { [ "$(count)" -gt $((before + 2)) ]; }
+within 30 goes_on || fail "it does not go on"
+kill -INT "${pids[started-again]}"
+ends started-again 130 60
+says started-again "workers: stopped.*, 2 restarts"
+nothing_runs
+ok "a worker and a server killed under the launcher are started again, and Ctrl-C stops the job"

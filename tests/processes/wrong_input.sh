@@ -33,7 +33,7 @@ refused 2 "mode.*parallel" syncopate run --mode parallel --out "$work/none"
 refused 2 "epochs.*many" syncopate run --epochs many --out "$work/none"
 refused 2 "workers.*0" syncopate run --workers 0 --out "$work/none"
 refused 2 "use-locking" syncopate run --mode sync --use-locking --out "$work/none"
-refused 2 "task-index" syncopate-worker --ps-hosts 127.0.0.1:1 --workers 2 --task-index 5
+refused 2 "task-index" syncopate-worker --ps-hosts 127.0.0.1:1 --worker-hosts a:1,b:1 --task-index 5
 refused 2 "ps-hosts" syncopate-ps --task-index 1
 refused 2 "127.0.0.1" syncopate-worker --ps-hosts 127.0.0.1 --workers 1
 absent "$work/none"

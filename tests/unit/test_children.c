@@ -27,7 +27,7 @@ START_TEST(what_ends_unexpectedly_is_worth_another_start)
         {SIGABRT, true, true},
         {W_EXITCODE(EXIT_CLUSTER_LOST, 0), true, false},
         {W_EXITCODE(EXIT_DONE, 0), false, false},
-        {W_EXITCODE(EXIT_TRAINING_FAILED, 0), false, false},
+        {W_EXITCODE(EXIT_TRAINING_FAILED, 0), true, false},
         {W_EXITCODE(EXIT_USAGE, 0), false, false},
         {W_EXITCODE(EXIT_MISMATCH, 0), false, false},
         {W_EXITCODE(EXIT_START_TIMEOUT, 0), false, false},
@@ -83,7 +83,7 @@ START_TEST(who_dies_early_again_and_again_waits_longer)
 }
 END_TEST
 
-START_TEST(who_lost_the_cluster_gives_it_time_to_say_why)
+START_TEST(who_ended_by_itself_gives_server_0_time_to_say_why)
 {
     struct child child = ended(W_EXITCODE(EXIT_CLUSTER_LOST, 0), 60);
     ck_assert_double_eq(restart_delay(&child), 1);
@@ -95,7 +95,7 @@ static void add(TCase *t)
     tcase_add_test(t, what_ends_unexpectedly_is_worth_another_start);
     tcase_add_test(t, options_say_how_often_and_for_whom);
     tcase_add_test(t, who_dies_early_again_and_again_waits_longer);
-    tcase_add_test(t, who_lost_the_cluster_gives_it_time_to_say_why);
+    tcase_add_test(t, who_ended_by_itself_gives_server_0_time_to_say_why);
 }
 
 int main(void)

@@ -66,7 +66,7 @@ static void script(const struct scene *scene, const char *role, const char *body
             "echo $$ > %s/%s-$index.id\n",
             scene->folder, role, scene->folder, role, scene->folder, role);
     if (strcmp(role, "ps") == 0 && strncmp(body, "#", 1) != 0)
-        fprintf(file, "[ -n \"$port_file\" ] && echo 127.0.0.1:700$index > $port_file.tmp &&\n"
+        fprintf(file, "echo 127.0.0.1:700$index > $port_file.tmp\n"
                       "mv $port_file.tmp $port_file\n");
     fprintf(file, "%s", body);
     fclose(file);
@@ -342,6 +342,17 @@ START_TEST(a_job_that_does_not_stop_is_killed_after_the_deadline)
 }
 END_TEST
 
+START_TEST(a_server_that_outlives_its_workers_is_stopped)
+{
+    struct scene scene;
+    scene_init(&scene, 2, 1, "[ $index = 0 ] && exit 0\n" SLEEPS, "exit 0\n");
+    scene.options.stop_timeout = 0.1;
+    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/1 had to be stopped"));
+    scene_end(&scene);
+}
+END_TEST
+
 START_TEST(a_launcher_that_is_killed_leaves_no_child)
 {
     struct scene scene;
@@ -415,8 +426,9 @@ START_TEST(a_worker_that_dies_is_started_again_as_the_same_task)
                "[ $index = 0 ] && exit 0\n" DIES_ONCE "touch ${0%/*}/ready\nexit 0\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
     ck_assert_uint_eq(scene.restarts, 1);
-    ck_assert_str_eq(scene.said, "worker/1 was killed by signal 9 (Killed); it is started again in "
-                                 "0.4 s (restart 1 of 5)\n");
+    ck_assert_str_eq(scene.said,
+                     "worker/1 was killed by signal 9 (Killed); started again (restart 1 "
+                     "of 5)\n");
     ck_assert_ptr_nonnull(
         strstr(text_of(&scene, "worker-1.words", text), "--ps-hosts=127.0.0.1:7000 "));
     ck_assert_ptr_nonnull(strstr(text, "--task-index=1 "));
@@ -480,8 +492,8 @@ START_TEST(whoever_lost_the_cluster_is_started_again_but_not_server_0)
                "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n" SAYS_ERROR "exit 195\n");
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
     ck_assert_uint_eq(scene.restarts, 1);
-    ck_assert_str_eq(scene.said, "worker/1 ended with exit code 195: no such layer; it is started "
-                                 "again in 1.0 s (restart 1 of 5)\n");
+    ck_assert_str_eq(scene.said, "worker/1 ended with exit code 195: no such layer; started again "
+                                 "(restart 1 of 5)\n");
     ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0 ended with exit code 195"));
     scene_end(&scene);
 }
@@ -489,7 +501,7 @@ END_TEST
 
 START_TEST(verdicts_are_not_tried_again)
 {
-    for (int code = EXIT_TRAINING_FAILED; code <= EXIT_UNAUTHENTICATED; code++) {
+    for (int code = EXIT_USAGE; code <= EXIT_UNAUTHENTICATED; code++) {
         struct scene scene;
         char body[64];
         snprintf(body, sizeof body, "exit %d\n", code);
@@ -498,6 +510,46 @@ START_TEST(verdicts_are_not_tried_again)
         ck_assert_uint_eq(scene.restarts, 0);
         scene_end(&scene);
     }
+}
+END_TEST
+
+START_TEST(a_worker_whose_failure_ends_the_job_is_not_started_again)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, "sleep 0.8\nexit 1\n",
+               "[ $index = 0 ] && exec sleep 60\nsleep 0.5\n" SAYS_ERROR "exit 1\n");
+    ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
+    ck_assert_uint_eq(scene.restarts, 0);
+    ck_assert_str_eq(scene.said, "");
+    ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 1: no such layer");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_worker_that_fails_without_telling_the_job_is_started_again)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1, "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+               "[ -e $0.again ] && { touch ${0%/*}/ready; exit 0; }\ntouch $0.again\nexit 1\n");
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_uint_eq(scene.restarts, 1);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_server_0_that_comes_back_after_the_end_is_sent_home)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 1,
+               "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n"
+               "echo '{\"state\": \"done\"}' > $out/run.json\n"
+               "while [ ! -e ${0%/*}/worker-0.id ]; do sleep 0.05; done\nkill -9 $$\n",
+               "sleep 1.5\nexit 0\n");
+    double started = clock_now_seconds();
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert(clock_now_seconds() - started < 30);
+    scene_end(&scene);
 }
 END_TEST
 
@@ -649,6 +701,7 @@ static void add(TCase *t)
     tcase_add_test(t, sigterm_ends_with_143);
     tcase_add_test(t, a_second_ctrl_c_ends_all_at_once);
     tcase_add_test(t, a_job_that_does_not_stop_is_killed_after_the_deadline);
+    tcase_add_test(t, a_server_that_outlives_its_workers_is_stopped);
     tcase_add_test(t, a_launcher_that_is_killed_leaves_no_child);
     tcase_add_test(t, a_missing_program_is_an_answer_not_a_hang);
     tcase_add_test(t, a_server_that_never_tells_its_port_is_waited_for_with_a_deadline);
@@ -660,6 +713,9 @@ static void add(TCase *t)
     tcase_add_test(t, whoever_keeps_dying_ends_the_job);
     tcase_add_test(t, whoever_lost_the_cluster_is_started_again_but_not_server_0);
     tcase_add_test(t, verdicts_are_not_tried_again);
+    tcase_add_test(t, a_worker_whose_failure_ends_the_job_is_not_started_again);
+    tcase_add_test(t, a_worker_that_fails_without_telling_the_job_is_started_again);
+    tcase_add_test(t, a_server_0_that_comes_back_after_the_end_is_sent_home);
     tcase_add_test(t, where_a_lost_worker_is_to_end_the_job_it_does);
     tcase_add_test(t, nobody_is_started_again_after_ctrl_c);
     tcase_add_test(t, a_run_that_says_done_is_done_whoever_died_on_the_way_out);

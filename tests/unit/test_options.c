@@ -279,13 +279,14 @@ START_TEST(roles_check_their_hosts)
                "join");
     expect_bad(OPTION_WORKER, "--ps-hosts a:1,b --workers 2",
                "syncopate-worker: --ps-hosts: 'b' is not host:port");
-    expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 2 --task-index 2",
-               "syncopate-worker: --task-index=2: there are 2 workers");
+    expect_bad(OPTION_WORKER, "--ps-hosts a:1 --worker-hosts c:1,d:1 --task-index 2",
+               "syncopate-worker: --task-index=2: --worker-hosts names only 2");
     expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 3 --worker-hosts c:1,d:1",
                "syncopate-worker: --workers=3, but --worker-hosts names 2");
     struct options options;
     expect_run(&options, OPTION_WORKER,
                "--ps-hosts a:1,b:2 --worker-hosts c:1,d:1 --task-index 1 --job-name worker");
+    expect_run(&options, OPTION_WORKER, "--ps-hosts a:1 --workers 2 --task-index 2");
     expect_run(&options, OPTION_PS,
                "--ps-hosts a:1,b:2 --worker-hosts c:1,d:1 --task-index 1 --job-name ps");
 }

@@ -1,0 +1,14 @@
+/* file_limit.h - as many open files as this process may have.
+ *
+ * ZeroMQ takes a descriptor for every socket and connection, on servers one a worker and on workers
+ * several a server, and the usual soft limit of 1024 is for programs that use select.
+ *
+ * Threads: once, in main. */
+
+#ifndef COMMON_FILE_LIMIT_H
+#define COMMON_FILE_LIMIT_H
+
+/* To the hard limit. Where that cannot be had, things stay as they are. */
+void file_limit_raise(void);
+
+#endif

@@ -1,0 +1,100 @@
+#include "tests/lib/observer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+#define ANSWER_SECONDS 0.05 /* A connection on which no answer comes for so long is given up. */
+
+static void give_up(const char *why)
+{
+    fprintf(stderr, "observer: %s\n", why);
+    exit(EXIT_FAILURE);
+}
+
+static void connect_again(struct observer *observer)
+{
+    struct error error;
+    if (observer->endpoint != NULL)
+        observer->transport->operations->close(&observer->endpoint, 0);
+    if (observer->transport->operations->connect(observer->transport, observer->address,
+                                                 HEADER_BYTES_MAX, &observer->endpoint,
+                                                 &error) != STATUS_OK)
+        give_up(error.text);
+}
+
+void observer_open(struct observer *observer, const char *address)
+{
+    struct error error;
+    *observer = (struct observer){0};
+    snprintf(observer->address, sizeof observer->address, "%s", address);
+    if (transport_zmq_create(&observer->transport, &error) != STATUS_OK)
+        give_up(error.text);
+    connect_again(observer);
+}
+
+void observer_close(struct observer *observer)
+{
+    observer->transport->operations->close(&observer->endpoint, 0);
+    observer->transport->operations->destroy(&observer->transport);
+}
+
+static bool take_answer(struct observer *observer)
+{
+    struct received received;
+    struct message message;
+    while (observer->transport->operations->receive(observer->endpoint, &received) == STATUS_OK) {
+        frame_release(received.payload);
+        if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK ||
+            message.kind != MESSAGE_STATUS_ANSWER)
+            continue;
+        snprintf(observer->text, sizeof observer->text, "%s", message.waiting.text);
+        return true;
+    }
+    return false;
+}
+
+/* One question on the connection there is. */
+static bool ask_once(struct observer *observer, double until)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    struct message message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER};
+    size_t bytes = message_encode(&message, header);
+    bool sent = false;
+    do {
+        sent = sent || observer->transport->operations->send(observer->endpoint, 0, header, bytes,
+                                                             NULL, 0) == STATUS_OK;
+        observer->transport->operations->wait(observer->transport, &observer->endpoint, 1, NULL, 0,
+                                              2);
+        if (take_answer(observer))
+            return true;
+    } while (clock_now_seconds() < until);
+    return false;
+}
+
+bool observer_ask(struct observer *observer, double seconds)
+{
+    double end = clock_now_seconds() + seconds;
+    do {
+        double now = clock_now_seconds();
+        if (ask_once(observer, now + (seconds < ANSWER_SECONDS ? seconds : ANSWER_SECONDS)))
+            return true;
+        connect_again(observer);
+    } while (clock_now_seconds() < end);
+    return false;
+}
+
+uint64_t observer_step(const struct observer *observer)
+{
+    const char *step = strstr(observer->text, "step: ");
+    return step != NULL ? strtoull(step + strlen("step: "), NULL, 10) : 0;
+}
+
+bool observer_state_is(const struct observer *observer, const char *name)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "state: %s,", name);
+    return strncmp(observer->text, wanted, strlen(wanted)) == 0;
+}

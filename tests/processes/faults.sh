@@ -1,0 +1,639 @@
+#!/usr/bin/env bash
+# faults.sh [--table | ID...] - what may befall a process of a job, one case each: who, in
+# which phase, in which mode, what happens then, within which time, and how everybody ends.
+#
+# Each case is a line of the table below, and the code that makes it happen and holds the line
+# against what happened. A few cases run (make check); with FAULTS=all every one (make chaos); --table
+# prints the table, from which matrix.sh makes the one in README.md.
+#
+# Times are in seconds: W is --worker-timeout, R --recovery-timeout, P --progress-timeout, T
+# --start-timeout. A case may take $patience times what its line says.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+W=$patience R=$((3 * patience)) P=$((3 * patience)) T=$((6 * patience))
+
+# id | who | phase | mode | what befalls it | what happens | within | exit codes
+# Mode "both" is two cases, ID-sync and ID-async; where the mode cannot matter it is "any", one case.
+# A * before the id: in make check as well.
+table=$(cat <<'END'
+again-ps0-before|server 0|before the job|both|killed, started again|the job starts|2|0
+again-ps1-before|another server|before the job|both|killed, started again|the job starts|2|0
+again-w0-before|a worker|before the job|both|killed, started again|the job starts|2|0
+again-ps0-gathering|server 0|gathering|both|killed, started again|all join again, the job starts|3|0
+again-ps1-gathering|another server|gathering|both|killed, started again|it takes its place, the job starts|3|0
+again-w0-gathering|a worker|gathering|both|killed, started again|it takes its place, the job starts|3|0
+*again-ps0-running|server 0|running|both|killed, started again|all join again and go on from the newest checkpoint|3|0
+*again-ps1-running|another server|running|both|killed, started again|it takes its place; sync: all go on from the newest checkpoint, async: what it had taken since is computed again|3|0
+*again-w0-running|a worker|running|both|killed, started again|it takes its place; the others do its work until then|3|0
+again-ps0-evaluating|server 0|evaluating|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
+again-ps1-evaluating|another server|evaluating|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
+again-w0-evaluating|a worker|evaluating|both|killed, started again|it takes its place; the epoch is scored again|20|0
+again-ps0-closing|server 0|closing|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
+again-ps1-closing|another server|closing|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
+again-w0-closing|a worker|closing|both|killed, started again|it is told that the job is done|5|0
+lost-ps0-before|server 0|before the job|both|killed for good|nobody tells the others of a job|T + 1|4
+lost-ps1-before|another server|before the job|both|killed for good|the start times out|T + 1|4
+lost-ps0-gathering|server 0|gathering|both|killed for good|the others give up|W + R + 1|195
+lost-ps1-gathering|another server|gathering|both|killed for good|the start times out|T + 1|4
+lost-w0-gathering|a worker|gathering|both|killed for good|the start times out|T + 1|4
+lost-ps0-running|server 0|running|both|killed for good|the others give up|W + R + 1|195
+*lost-ps1-running|another server|running|both|killed for good|the job ends, naming it|W + R + 1|195
+*lost-w0-running|a worker|running|both|killed for good|the others do its work|W + 1|0
+lost-ps0-evaluating|server 0|evaluating|both|killed for good|the others give up|W + R + 5|195
+lost-ps1-evaluating|another server|evaluating|both|killed for good|the job ends, naming it|W + R + 5|195
+lost-w0-evaluating|a worker|evaluating|both|killed for good|the others score its part|W + 10|0
+lost-ps0-closing|server 0|closing|both|killed for good|the others give up|W + R + 1|195
+lost-ps1-closing|another server|closing|both|killed for good|the job ends, naming it|W + R + 1|195
+lost-w0-closing|a worker|closing|both|killed for good|the job is done without it|W + 3|0
+lost-w0-finishing|a worker|finishing|both|killed for good|the job is done|W + 1|0
+lost-ps0-finishing|server 0|finishing|any|killed for good|the job is done; everybody has been told|1|0
+lost-ps2-recovering|another server|going back to a checkpoint|any|killed for good|the job ends, naming it|W + R + 1|195
+alone-ps0|server 0|before the job|any|no worker ever comes|it gives up|T + 1|4
+alone-w0|a worker|before the job|any|no server is ever there|it gives up|T + 6|4
+late-ps1|another server|running|any|killed, and so is server 0 before it is back|it gives up|T + 1|4
+all-workers|all workers|running|both|killed for good|the job waits for any, then ends|W + R + 1|195
+policy-fail|a worker|running|both|killed, --on-worker-loss fail|the job ends, naming it|W + 1|195
+policy-wait|a worker|running|both|killed for good, --on-worker-loss wait|the job waits for it, then ends, naming it|W + R + 1|195
+policy-wait-back|a worker|running|both|killed, started again after W, --on-worker-loss wait|the job waits for it and goes on|2|0
+pause-ps0|server 0|running|both|stopped for less than W|nothing is lost|1|0
+pause-w0|a worker|running|both|stopped for less than W|nothing is lost|1|0
+*zombie-w0|a worker|running|both|stopped for longer than W|the others do its work; it joins again|W + 1|0
+zombie-ps1|another server|running|both|stopped for longer than W|all wait, and go on with it; nothing was lost|1|0
+zombie-ps0|server 0|running|both|stopped for longer than W|all wait, and go on with it; nothing was lost|3|0
+zombie-replaced|a worker|running|both|stopped, and another takes its place|it is refused; the job goes on|W + 3|3, 195
+*twin-worker|a worker|running|both|another with the same index is started|the newcomer is refused|3|3
+twin-server|another server|running|both|another with the same index is started|the newcomer is refused|3|5
+*stuck|a worker|running|both|alive, but never ends a gradient|it ends (exit code 1), the others do its work|P + W + 1|0
+bad-gradients|a worker|running|async|a gradient is not finite|it is left out and counted|1|0
+bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming step, leaf and variable|1|1
+*joins|another worker|running|both|is started with an index beyond --workers|it takes part from the next step on|3|0
+*leaves|a worker|running|both|SIGUSR1|it leaves; the others do its work|2|0
+clocks|a worker|running|both|its clock is years ahead|nothing|1|0
+END
+)
+
+# --- the table ------------------------------------------------------------------------------------
+# lines - every case: one mode a line, ids with it.
+lines()
+{
+    local id who phase mode rest
+    while IFS='|' read -r id who phase mode rest; do
+        case $mode in
+            both)
+                echo "$id-sync|$who|$phase|sync|$rest"
+                echo "$id-async|$who|$phase|async|$rest"
+                ;;
+            *) echo "$id|$who|$phase|$mode|$rest" ;;
+        esac
+    done <<<"$table"
+}
+if [ "${1:-}" = --table ]; then
+    lines | sed 's/^\*//'
+    exit 0
+fi
+
+# --- a small cluster ------------------------------------------------------------------------------
+# Names are ps0, ps1, w0, w1, ...; when one is started again, "again" is added to its name, and
+# current has what it is called now.
+declare -A current=()
+workers=(w0 w1) worker_program=syncopate-worker
+server_options=() worker_options=()
+
+job()
+{
+    local slow=0:200,1:200,2:200
+    if sanitized; then slow=0:10,1:10,2:10; fi
+    worker_options=(--mode "$1" --workers 2 --data synthetic:500 --model softmax --seed 3
+        --steps 400 --checkpoint-every 40 --slow "$slow")
+}
+# Training is nothing, scoring takes a second or so.
+scoring_job()
+{
+    local data=synthetic:15000
+    if sanitized; then data=synthetic:600; fi
+    worker_options=(--mode "$1" --workers 2 --data "$data" --seed 3 --steps 2 --global-batch 8
+        --micro-batch 2
+        --model "conv 64x5 relu, conv 64x5 relu, pool 4, flatten, dense 10")
+}
+# Whole numbers: see counting_worker.c.
+counting_job()
+{
+    worker_program=tests/processes/counting_worker
+    worker_options=(--mode "$1" --workers 2 --steps 400 --checkpoint-every 40 --global-batch 4
+        --micro-batch 1 --optimizer sgd --learning-rate 1 --chunk-bytes 4K --progress-timeout "$P")
+    export COUNTING_PAUSE_US=10000
+}
+
+# addresses SERVERS - for so many.
+addresses()
+{
+    local i
+    hosts='' servers=()
+    for ((i = 0; i < $1; i++)); do
+        hosts+=${hosts:+,}127.0.0.1:$(free_port)
+        servers+=("ps$i")
+    done
+    first=${hosts%%,*}
+}
+addresses 2
+
+# up NAME... - start them, or start them again.
+up()
+{
+    local name as
+    for name in "$@"; do
+        as=${current[$name]:+${current[$name]}-again}
+        as=${as:-$name}
+        case $name in
+            ps*) start "$as" syncopate-ps --task-index "${name#ps}" --ps-hosts "$hosts" \
+                --out "$work/out" --worker-timeout "$W" --recovery-timeout "$R" \
+                --start-timeout "$T" "${server_options[@]}" ;;
+            w*) start "$as" "$worker_program" --task-index "${name#w}" --ps-hosts "$hosts" \
+                "${worker_options[@]}" --worker-timeout "$W" --recovery-timeout "$R" \
+                --start-timeout "$T" ;;
+        esac
+        current[$name]=$as
+    done
+}
+send() { kill "-$1" "${pids[${current[$2]}]}"; }
+kill_hard()
+{
+    murder "${current[$1]}"
+    within 5 gone "${current[$1]}" || fail "$1 does not die"
+}
+# end CODE NAME... - they must end with this code.
+end()
+{
+    local code=$1 name
+    shift
+    for name in "$@"; do ends "${current[$name]}" "$code" "$((limit + 20))"; done
+}
+others() # VICTIM - everybody else
+{
+    local name
+    for name in "${servers[@]}" "${workers[@]}"; do
+        if [ "$name" != "$1" ] && [ -n "${current[$name]:-}" ]; then echo "$name"; fi
+    done
+}
+# status PATTERN - wait until server 0 says so of the job.
+status()
+{
+    if ! "$build/tests/processes/await_status" "$first" "$1" $((20 * patience)) \
+        >"$work/status.log"; then
+        fail "the job does not get to: $1"
+    fi
+}
+moves_on() { status +3; } # Steps are made, wherever they begin.
+# more_than N - a pattern for whole numbers above N, of up to 6 digits.
+more_than()
+{
+    local n=$1 digits=${#1} i pattern=''
+    for ((i = 0; i < digits; i++)); do
+        if [ "${n:i:1}" -lt 9 ]; then
+            pattern+="|${n:0:i}[$((${n:i:1} + 1))-9][0-9]{$((digits - i - 1))}"
+        fi
+    done
+    echo "${pattern#|}|[1-9][0-9]{$digits,6}"
+}
+
+# reach PHASE MODE [WORKER] - bring a job there. Who is held up on the way is in $held; finishing is
+# when the others wait for WORKER's farewell.
+held=()
+reach()
+{
+    case $1 in
+        before)
+            job "$2"
+            up ps0 ps1
+            says ps0 listening
+            ;;
+        gathering)
+            job "$2"
+            up ps0 ps1 w0
+            status "state: gathering, .*waiting .*for worker/1"
+            ;;
+        running)
+            job "$2"
+            up ps0 ps1 w0 w1
+            status "state: running, .*step: ($(more_than 50)) of"
+            ;;
+        evaluating | closing | finishing)
+            scoring_job "$2"
+            up ps0 ps1 w0 w1
+            status "state: running, .*step: 2 of 2"
+            ;;
+    esac
+    case $1 in
+        closing | finishing)
+            sleep 0.2 # Until server 1 has given out the last parameters.
+            send STOP ps1
+            held=(ps1)
+            status "state: closing"
+            ;;
+    esac
+    if [ "$1" = finishing ]; then
+        held=(w1)
+        if [ "${3:-}" = w0 ]; then held=(w0); fi
+        send STOP "${held[0]}"
+        send CONT ps1
+        status "state: finishing"
+    fi
+}
+let_go()
+{
+    local name
+    for name in "${held[@]}"; do
+        if running "${current[$name]}"; then send CONT "$name"; fi
+    done
+    held=()
+}
+
+# --- what must be true ----------------------------------------------------------------------------
+began=0 limit=0
+happens() { began=$(date +%s%N); }
+# in_time - what was to happen since has happened within the case's bound.
+in_time()
+{
+    local took_ms=$((($(date +%s%N) - began) / 1000000))
+    took=$(printf '%d.%02d' $((took_ms / 1000)) $((took_ms % 1000 / 10)))
+    if [ "$took_ms" -gt $((limit * patience * 1000)) ]; then
+        fail "it took $took s, not $limit s"
+    fi
+}
+# The job is done: every step made, in sync mode with the bits of one process alone.
+is_done()
+{
+    local steps=400 expected
+    if [ "$(member "$work/out" state)" != "done" ]; then fail "run.json does not say done"; fi
+    if [[ " ${worker_options[*]} " == *" --steps 2 "* ]]; then steps=2; fi
+    if [ "$(member "$work/out" step)" != "$steps" ]; then fail "not all steps were made"; fi
+    if [ "$worker_program" != syncopate-worker ]; then
+        "$build/tests/processes/counting_check" "$work/out" "$steps" >"$work/check.log" 2>&1 ||
+            fail "the sum of all updates is wrong"
+    elif [ "$mode_of_job" = sync ]; then
+        run alone 0 syncopate-worker --ps 0 "${worker_options[@]}" --slow 0:1 --out "$work/alone"
+        expected=$(model_hash "$work/alone")
+        if [ "$(model_hash "$work/out")" != "$expected" ]; then fail "the bits have changed"; fi
+    fi
+}
+nobody_says_more()
+{
+    nothing_runs
+    is_done
+}
+
+# --- the cases ------------------------------------------------------------------------------------
+# The victim is killed and started again; all end with 0.
+again()
+{
+    local victim=$1 phase=$2 name
+    reach "$phase" "$mode_of_job" "$victim"
+    if [ "$phase-$victim" = before-w0 ]; then
+        up w0
+        sleep 0.05
+    fi
+    happens
+    kill_hard "$victim"
+    up "$victim"
+    let_go
+    case $phase in
+        before)
+            for name in "${workers[@]}"; do
+                if [ -z "${current[$name]:-}" ]; then up "$name"; fi
+            done
+            ;;
+        gathering) up w1 ;;
+    esac
+    case $phase in
+        before | gathering | running)
+            status "state: running, .*step: ($(more_than 5)) of"
+            moves_on
+            in_time
+            end 0 ps0 ps1 w0 w1
+            ;;
+        *)
+            end 0 ps0 ps1 w0 w1
+            in_time
+            ;;
+    esac
+    nobody_says_more
+}
+
+# The victim is killed and stays away.
+lost()
+{
+    local victim=$1 phase=$2 name rest
+    reach "$phase" "$mode_of_job" "$victim"
+    if [ "$phase" = before ]; then
+        case $victim in
+            ps0) ;;
+            ps1) up w0 w1 ;;
+        esac
+    fi
+    happens
+    kill_hard "$victim"
+    let_go
+    # shellcheck disable=SC2207 # Names without spaces.
+    rest=($(others "$victim"))
+    if [ "$codes" = 0 ] && [ "$phase" = running ]; then
+        moves_on
+        in_time
+    fi
+    end "$codes" "${rest[@]}"
+    if [ "$phase" != running ] || [ "$codes" != 0 ]; then in_time; fi
+    nothing_runs
+    if [ "$codes" = 0 ]; then is_done; fi
+    if [ "$codes" != 0 ]; then
+        for name in "${rest[@]}"; do one_line "${current[$name]}"; done
+    fi
+}
+
+case_lost-ps0-finishing()
+{
+    reach finishing sync
+    happens
+    kill_hard ps0
+    let_go
+    end 0 ps1 w0 w1
+    in_time
+    is_done
+}
+# Server 1 has come back, server 2 does not say that it is ready again: it is stopped, then killed.
+case_lost-ps2-recovering()
+{
+    addresses 3
+    job sync
+    up ps0 ps1 ps2 w0 w1
+    status "state: running, .*step: ($(more_than 50)) of"
+    send STOP ps2
+    kill_hard ps1
+    up ps1
+    status "state: recovering"
+    happens
+    kill_hard ps2
+    end 195 ps0 ps1 w0 w1
+    in_time
+    says ps0 "error: .*ps/2"
+}
+case_alone-ps0()
+{
+    happens
+    up ps0
+    end 4 ps0
+    in_time
+    says ps0 "error: .*no worker has declared a job"
+}
+case_alone-w0()
+{
+    job sync
+    happens
+    up w0
+    end 4 w0
+    in_time
+    says w0 "error: .*ps/0"
+}
+case_late-ps1()
+{
+    reach running sync
+    kill_hard ps1
+    kill_hard ps0
+    happens
+    up ps1
+    end 4 ps1
+    in_time
+    end 195 w0 w1
+}
+case_all-workers()
+{
+    reach running "$mode_of_job"
+    happens
+    kill_hard w0
+    kill_hard w1
+    end 195 ps0 ps1
+    in_time
+    says ps0 "error: .*worker"
+}
+case_policy-fail()
+{
+    server_options=(--on-worker-loss fail)
+    reach running "$mode_of_job"
+    happens
+    kill_hard w1
+    end 195 ps0 ps1 w0
+    in_time
+    says ps0 "error: .*lost worker/1"
+}
+case_policy-wait()
+{
+    server_options=(--on-worker-loss wait)
+    reach running "$mode_of_job"
+    happens
+    kill_hard w1
+    end 195 ps0 ps1 w0
+    in_time
+    says ps0 "error: .*worker/1"
+}
+case_policy-wait-back()
+{
+    server_options=(--on-worker-loss wait)
+    reach running "$mode_of_job"
+    kill_hard w1
+    says ps0 "lost worker/1" $((W + 2))
+    happens
+    up w1
+    moves_on
+    in_time
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+pause_of() # VICTIM SECONDS
+{
+    reach running "$mode_of_job"
+    send STOP "$1"
+    sleep "$2"
+    happens
+    send CONT "$1"
+    moves_on
+    in_time
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+case_pause-ps0() { pause_of ps0 1; }
+case_pause-w0() { pause_of w0 1; }
+case_zombie-ps0() { pause_of ps0 $((W + 2)); }
+case_zombie-ps1() { pause_of ps1 $((W + 2)); }
+case_zombie-w0()
+{
+    reach running "$mode_of_job"
+    send STOP w0
+    happens
+    moves_on
+    in_time
+    says ps0 "lost worker/0"
+    send CONT w0
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+case_zombie-replaced()
+{
+    local code=0
+    reach running "$mode_of_job"
+    send STOP w0
+    pids[old]=${pids[w0]} # up gives the name a new process.
+    happens
+    up w0
+    says ps0 "lost worker/0.* another process is there" 20
+    kill -CONT "${pids[old]}"
+    within $((limit + 20)) gone old || fail "the one that was replaced does not end"
+    wait "${pids[old]}" || code=$?
+    if [ "$code" != 3 ] && [ "$code" != 195 ]; then fail "the one that was replaced ended with $code"; fi
+    in_time
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+case_twin-worker()
+{
+    reach running "$mode_of_job"
+    happens
+    start twin syncopate-worker --task-index 0 --ps-hosts "$hosts" "${worker_options[@]}"
+    ends twin 3
+    in_time
+    says twin "error: .*worker/0"
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+case_twin-server()
+{
+    reach running "$mode_of_job"
+    happens
+    start twin syncopate-ps --task-index 1 --ps-hosts "$hosts"
+    ends twin 5
+    in_time
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+case_stuck()
+{
+    counting_job "$mode_of_job"
+    server_options=(--progress-timeout "$P")
+    export COUNTING_STUCK=1:60
+    up ps0 ps1 w0 w1
+    status "state: running, .*step: (6[0-9]|59) of"
+    happens
+    sleep "$P" # Async goes on without it anyhow.
+    moves_on
+    in_time
+    end 1 w1
+    says w1 "stuck"
+    end 0 ps0 ps1 w0
+    nobody_says_more
+}
+case_bad-gradients()
+{
+    counting_job async
+    export COUNTING_BAD=1:60
+    up ps0 ps1 w0 w1
+    status "state: running, .*step: (5[0-9]) of"
+    happens
+    says ps0 "not finite: batch 60, from worker/1; left out"
+    moves_on
+    in_time
+    end 0 ps0 ps1 w0 w1
+    if [ "$(member "$work/out" bad_gradients)" != 1 ]; then fail "it was not counted"; fi
+}
+case_bad-gradient()
+{
+    counting_job sync
+    export COUNTING_BAD=1:60
+    up ps0 ps1 w0 w1
+    status "state: running, .*step: (5[0-9]) of"
+    happens
+    end 1 ps0 ps1 w0 w1
+    in_time
+    says ps0 "error: .*step 60.*counting/"
+}
+case_joins()
+{
+    reach running "$mode_of_job"
+    happens
+    up w2
+    says ps0 "worker/2 joined" 10
+    moves_on
+    in_time
+    end 0 ps0 ps1 w0 w1 w2
+    nobody_says_more
+}
+case_leaves()
+{
+    reach running "$mode_of_job"
+    happens
+    send USR1 w0
+    end 0 w0
+    moves_on
+    in_time
+    end 0 ps0 ps1 w1
+    nobody_says_more
+}
+case_clocks()
+{
+    if ! unshare --time --monotonic 100000000 true 2>/dev/null; then
+        skip "clocks that differ: needs root and time namespaces"
+        return
+    fi
+    job "$mode_of_job"
+    happens
+    up ps0 ps1 w0
+    unshare --time --monotonic 100000000 "$build/$worker_program" --task-index 1 \
+        --ps-hosts "$hosts" "${worker_options[@]}" >"$work/w1.log" 2>&1 </dev/null &
+    pids[w1]=$! current[w1]=w1
+    status "state: running, .*step: ($(more_than 5)) of"
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+
+# --- running them ---------------------------------------------------------------------------------
+# seconds EXPRESSION - of W, R, P and T.
+seconds() { echo $(($1)); }
+
+run_case()
+{
+    local id=$1 line name who phase happens_then within
+    line=$(lines | sed 's/^\*//' | grep -F "$id|" | grep "^$id|") || fail "there is no case $id"
+    IFS='|' read -r id who phase mode_of_job name happens_then within codes <<<"$line"
+    limit=$(seconds "$within")
+    took='' name=${id%-"$mode_of_job"}
+    if declare -F "case_$name" >/dev/null; then
+        "case_$name"
+        name=''
+    fi
+    case $name in
+        again-*-*) again "$(cut -d- -f2 <<<"$name")" "$(cut -d- -f3 <<<"$name")" ;;
+        lost-*-*) lost "$(cut -d- -f2 <<<"$name")" "$(cut -d- -f3 <<<"$name")" ;;
+    esac
+    nothing_runs
+    ok "$id: $happens_then (${took:-?} s, at most $limit s), exit code $codes"
+}
+
+if [ $# -eq 1 ]; then
+    run_case "$1"
+    exit 0
+fi
+
+# Most of a case is waiting: several at once, each a process of its own.
+chosen=("$@")
+if [ "${FAULTS:-}" = all ]; then
+    mapfile -t chosen < <(lines | sed 's/^\*//' | cut -d'|' -f1)
+elif [ $# -eq 0 ]; then
+    mapfile -t chosen < <(lines | sed -n 's/^\*//p' | cut -d'|' -f1)
+fi
+at_once=${FAULTS_AT_ONCE:-6}
+if sanitized; then at_once=2; fi
+code=0
+printf '%s\0' "${chosen[@]}" | xargs -0 -n 1 -P "$at_once" \
+    timeout --kill-after=10 $((120 + 40 * patience)) "$0" >"$work/cases.log" 2>&1 || code=$?
+grep -E '^(ok|SKIPPED) - ' "$work/cases.log" || true
+if [ "$code" -ne 0 ]; then
+    grep -vE '^ok - ' "$work/cases.log" || true
+    exit 1
+fi

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# matrix.sh [--write] - README.md's table of failures is the one that faults.sh tests: compare them,
+# or write the README's anew (make matrix).
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+begins='<!-- failures: made by make matrix -->' ends='<!-- end of failures -->'
+
+# Lines of faults.sh, joined where only phase or mode differ, as a Markdown table.
+matrix()
+{
+    tests/processes/faults.sh --table | awk -F'|' '
+        # "W + 2" with the defaults, as "W + 2 = 7 s".
+        function seconds(text,    n, i, words, sum) {
+            n = split(text, words, / [+] /)
+            for (i = 1; i <= n; i++)
+                sum += words[i] in value ? value[words[i]] : words[i]
+            return text + 0 > 0 && n == 1 ? text " s" : text " = " sum " s"
+        }
+        BEGIN {
+            value["W"] = 5; value["R"] = 60; value["P"] = 300; value["T"] = 60
+            print "| who | what befalls it | when | mode | what happens | within | others exit |"
+            print "|---|---|---|---|---|---|---|"
+        }
+        {
+            key = $2 "|" $5 "|" $6 "|" $7 "|" $8
+            if (!(key in seen)) { seen[key] = 1; order[++count] = key }
+            if (index(phases[key] ",", " " $3 ",") == 0)
+                phases[key] = phases[key] (phases[key] == "" ? " " : ", ") $3
+            if ($4 == "any")
+                modes[key] = " both"
+            else if (index(modes[key] ",", " " $4 ",") == 0)
+                modes[key] = modes[key] (modes[key] == "" ? " " : ", ") $4
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                split(order[i], f, "|")
+                mode = modes[order[i]] ~ /,/ ? " both" : modes[order[i]]
+                printf "| %s | %s |%s |%s | %s | %s | %s |\n", f[1], f[2], phases[order[i]], mode, \
+                    f[3], seconds(f[4]), f[5]
+            }
+        }'
+}
+
+if [ "${1:-}" = --write ]; then
+    table=$(mktemp)
+    matrix >"$table"
+    sed -i -e "/^$begins$/,/^$ends$/{//!d}" -e "/^$begins$/r $table" README.md
+    rm -f "$table"
+    exit 0
+fi
+
+if ! diff <(sed -n "/^$begins$/,/^$ends$/{//!p}" README.md) <(matrix); then
+    echo "not ok - README.md's table of failures is not what faults.sh tests: run make matrix"
+    exit 1
+fi
+echo "ok - README.md's table of failures is what faults.sh tests"
