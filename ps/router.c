@@ -210,6 +210,8 @@ static bool check_sender(struct router *router, const struct packet *packet, str
         counts->fenced++;
     else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
         refuse(packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused, outbox);
+    else if (sessions_is_belated(&router->sessions, packet))
+        counts->fenced++;
     else if (!sessions_know(&router->sessions, packet))
         refuse(packet, REFUSAL_MEMBER, "another process is this worker now", &counts->fenced,
                outbox);

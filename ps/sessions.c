@@ -44,6 +44,14 @@ bool sessions_know(struct sessions *sessions, const struct packet *packet)
     return true;
 }
 
+bool sessions_is_belated(const struct sessions *sessions, const struct packet *packet)
+{
+    const struct session *session = &sessions->all[packet->message.index];
+    return session->known && packet->message.ticket < session->ticket &&
+           packet->message.incarnation == session->incarnation &&
+           key_equal(packet->key, session->key);
+}
+
 bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight)
 {
     struct session *session = &sessions->all[worker];

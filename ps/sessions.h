@@ -50,6 +50,10 @@ void sessions_forget(struct sessions *sessions);
  * successor, who is this worker from here on. The index is below JOB_WORKERS_MAX. */
 bool sessions_know(struct sessions *sessions, const struct packet *packet);
 
+/* Whether the packet is from the process that is this worker, but from before its latest admission:
+ * nobody's fault, and not to be answered. */
+bool sessions_is_belated(const struct sessions *sessions, const struct packet *packet);
+
 /* Whether `weight` more bytes of this worker fit its window: then they are under way. One message
  * always fits when nothing is. */
 bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight);

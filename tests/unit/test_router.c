@@ -494,7 +494,12 @@ START_TEST(the_process_with_the_greatest_ticket_is_the_worker)
         uint64_t fenced = router_counts(f.router).fenced;
         BAD(REFUSAL_MEMBER, m->index = index); /* A zombie. */
         BAD(REFUSAL_MEMBER, (m->index = index, m->ticket = 8));
-        BAD(REFUSAL_MEMBER, (m->index = index, m->incarnation = 555));
+        struct packet late = good_exchange(&f); /* The successor's own, from before. */
+        late.message.index = index;
+        late.message.incarnation = 555;
+        from_peer(&f, late);
+        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_REFUSED), 0);
+        ck_assert_ptr_null(owner_got(&f, 0));
         ck_assert_uint_eq(router_counts(f.router).fenced, fenced + 3);
         struct packet again = good_exchange(&f); /* The first one, admitted once more. */
         again.message.index = index;
