@@ -112,6 +112,7 @@ tsan: setup-check ## the same tests with ThreadSanitizer
 	@$(MAKE) --no-print-directory MODE=tsan run-tests
 
 sim: export TEST_SEEDS = $(SEEDS)
+sim: export TEST_TIMEOUT = 36000
 sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of each kind
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(SIMULATED)

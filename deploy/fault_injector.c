@@ -52,6 +52,7 @@ void fault_injector_wrote(struct simulator *simulator, const struct simulated_pr
             struck->process != process->number)
             continue;
         struck->armed = false;
+        struck->due = true;
         simulator_later(s, random_below(&s->random, (uint32_t)most_us), EVENT_FAULT, 0, i);
     }
 }
@@ -78,13 +79,13 @@ static bool crash(struct simulator *s, const struct fault *fault, struct simulat
 static bool tear(struct simulator *s, const struct fault *fault, struct struck *struck,
                  struct simulated_process *p)
 {
-    if (struck->active) { /* The moment has come. */
-        struck->active = false;
+    if (struck->due) { /* The moment has come. */
+        struck->due = false;
         if (p->number == struck->process)
             crash(s, fault, p);
         return false;
     }
-    struck->active = struck->armed = true;
+    struck->armed = true;
     struck->process = p->number;
     if (s->options.disk_latency_us == 0)
         s->options.disks[p->index]->latency_us += 1000;
@@ -113,8 +114,7 @@ static bool leave(struct simulator *s, const struct fault *fault, struct simulat
 static bool replace(struct simulator *s, const struct fault *fault, struct simulated_process *p)
 {
     simulator_stop(s, p);
-    if (fault->host == 0) /* Its run directory is locked. */
-        return true;
+    s->injector.two_coordinators = s->injector.two_coordinators || fault->host == 0;
     p->excused = true;
     simulator_later(s, fault->number % fault->for_us, EVENT_START, fault->host, 1);
     return true;
@@ -135,6 +135,18 @@ static bool slow_down(struct simulator *s, struct struck *struck, struct simulat
         return false;
     struck->slow = p->slow;
     p->slow *= 20;
+    return true;
+}
+
+/* Somebody who says anything, or an honest worker that thinks it is still in yesterday's run. */
+static bool meet_stranger(struct simulator *s, const struct fault *fault, struct struck *struck)
+{
+    bool worker = fault->number % 2 == 0 && fault->host >= simulator_servers(s);
+    struct simulated_process *p = simulator_start(s, worker ? fault->host : STRANGERS_HOST, false);
+    if (worker)
+        p->foreign_run = fault->number | 1;
+    p->excused = true;
+    struck->process = p->number;
     return true;
 }
 
@@ -199,9 +211,7 @@ static bool strike(struct simulator *s, const struct fault *fault, struct struck
     case FAULT_JOIN:
         return join(s);
     case FAULT_STRANGER:
-        struck->process = simulator_start(s, STRANGERS_HOST, false)->number;
-        s->processes[struck->process]->excused = true;
-        return true;
+        return meet_stranger(s, fault, struck);
     case FAULT_LEAVE:
         return leave(s, fault, p);
     case FAULT_DISK:
@@ -224,7 +234,7 @@ void fault_injector_strike(struct simulator *simulator, uint32_t fault)
     struct struck *struck = &s->injector.struck[fault];
     struct simulated_process *p = s->at[what->host];
     bool again = struck->active;
-    if (s->injector.calm)
+    if (s->injector.calm || (again && !struck->due))
         return;
     if (!again && fault + 1 < s->options.plan->count && what[1].time == FAULT_FOLLOWS)
         simulator_later(s, what[1].at_us, EVENT_FAULT, 0, fault + 1);
@@ -271,7 +281,7 @@ static void heal(struct simulator *s, const struct fault *fault, struct struck *
         s->network.faults.lose = s->injector.lose;
         break;
     case FAULT_STRANGER:
-        simulator_over(s, p, EXIT_CLUSTER_LOST, "strangers are heard by nobody");
+        simulator_kill(s, p);
         break;
     case FAULT_STUCK:
         simulator_kill(s, p);
@@ -295,7 +305,7 @@ static void heal(struct simulator *s, const struct fault *fault, struct struck *
 void fault_injector_heal(struct simulator *simulator, uint32_t fault)
 {
     struct struck *struck = &simulator->injector.struck[fault];
-    if (!struck->active || struck->armed)
+    if (!struck->active || struck->armed || struck->due)
         return;
     struck->active = false;
     if (simulator->options.verbose)
@@ -307,7 +317,7 @@ void fault_injector_calm(struct simulator *simulator)
 {
     struct simulator *s = simulator;
     for (uint32_t i = 0; i < s->options.plan->count; i++) {
-        s->injector.struck[i].armed = false;
+        s->injector.struck[i].armed = s->injector.struck[i].due = false;
         fault_injector_heal(s, i);
     }
     s->injector.calm = true;

@@ -14,7 +14,8 @@
 
 /* A fault that has struck. */
 struct struck {
-    bool active, armed;
+    bool active;
+    bool armed, due;  /* FAULT_TORN: waits for a write, and then for the moment. */
     uint32_t process; /* Number; of whom it struck. */
     uint32_t partitions[2];
     double slow; /* What it was before. */
@@ -23,10 +24,11 @@ struct struck {
 struct fault_injector {
     struct struck struck[FAULTS_MAX];
     uint32_t delivered[MESSAGE_KIND_COUNT];
-    uint64_t gone;    /* Bits of hosts that stay away. */
-    bool began_again; /* Server 0 has been killed. */
-    uint32_t joined;  /* Workers more than declared. */
-    double lose;      /* What the network loses without us. */
+    uint64_t gone;         /* Bits of hosts that stay away. */
+    bool began_again;      /* Server 0 has been killed. */
+    bool two_coordinators; /* Another server 0 was started while the first was stopped. */
+    uint32_t joined;       /* Workers more than declared. */
+    double lose;           /* What the network loses without us. */
     bool calm;
     uint64_t counts[FAULT_KIND_COUNT]; /* Struck somebody. */
 };

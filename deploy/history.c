@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/generation.h"
+
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
 #define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults. */
 #define SUB_DISK   32
@@ -246,46 +248,10 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
     return job->servers == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-static void add_network(struct network_counts *to, const struct network_counts *from)
-{
-    to->sent += from->sent;
-    to->delivered += from->delivered;
-    to->repeated += from->repeated;
-    to->lost += from->lost;
-    to->overtaking += from->overtaking;
-    to->broken += from->broken;
-    to->partitioned += from->partitioned;
-    to->held += from->held;
-    to->connections += from->connections;
-    to->cuts += from->cuts;
-}
-
-static void add_witness(struct witness_counts *to, const struct witness_counts *from)
-{
-    to->gradients += from->gradients;
-    to->applied += from->applied;
-    to->stale += from->stale;
-    to->duplicate += from->duplicate;
-    to->rejected += from->rejected;
-    to->updates += from->updates;
-    to->staleness_sum += from->staleness_sum;
-    if (from->staleness_max > to->staleness_max)
-        to->staleness_max = from->staleness_max;
-    to->pulls += from->pulls;
-    to->skewed_pulls += from->skewed_pulls;
-    to->refused += from->refused;
-    to->moved_on += from->moved_on;
-    to->cuts += from->cuts;
-    to->loads += from->loads;
-    to->retries += from->retries;
-    to->receipts += from->receipts;
-    to->newest += from->newest;
-}
-
 static void add_counts(struct history_result *result, const struct simulator *s)
 {
-    add_witness(&result->counts, &s->witness.counts);
-    add_network(&result->network, &s->network.counts);
+    witness_counts_add(&result->counts, &s->witness.counts);
+    network_counts_add(&result->network, &s->network.counts);
     result->events += s->events;
     result->virtual_us += s->now_us;
     result->trace = result->trace * 31 + s->trace;
@@ -349,8 +315,8 @@ static void check_checkpoints(struct running *r, uint64_t step, const struct wit
     r->result->checkpoints = count;
     if (count == 0 || steps[0] != step)
         fail(r, "the newest checkpoint is not that of the end");
-    /* Whoever was killed between writing one and removing another leaves one more. */
-    if (count > CHECKPOINTS_KEPT + (faulty ? 1u : 0u))
+    /* Whoever is killed between writing one and removing another leaves one more. */
+    if (count > CHECKPOINTS_KEPT * (faulty ? 2u : 1u))
         fail(r, "there are too many checkpoints");
     for (size_t i = 0; i < count && !r->result->failed; i++) {
         if (read_checkpoint(r, steps[i], &model) && !witness_knows(witness, steps[i], &model)) {
@@ -453,8 +419,11 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .verbose = plan->verbose,
     };
     struct simulator simulator;
+    struct generation generation;
     struct error error = {STATUS_OK, ""};
     int code = -1;
+    if (generation_read(&generation, &r->disks[0].disk, SIMULATED_OUT, &error) == STATUS_OK)
+        options.generation = generation.number;
     if (simulator_init(&simulator, &options, &error) != STATUS_OK) {
         fail(r, error.text);
     } else {

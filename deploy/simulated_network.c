@@ -6,6 +6,20 @@
 
 #include "common/log.h"
 
+void network_counts_add(struct network_counts *to, const struct network_counts *from)
+{
+    to->sent += from->sent;
+    to->delivered += from->delivered;
+    to->repeated += from->repeated;
+    to->lost += from->lost;
+    to->overtaking += from->overtaking;
+    to->broken += from->broken;
+    to->partitioned += from->partitioned;
+    to->held += from->held;
+    to->connections += from->connections;
+    to->cuts += from->cuts;
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 enum status simulated_network_init(struct simulated_network *network,

@@ -50,6 +50,9 @@ struct network_counts {
     uint64_t delay_min_us, delay_max_us; /* Among first copies. */
 };
 
+/* But for the delays. */
+void network_counts_add(struct network_counts *to, const struct network_counts *from);
+
 /* One way of a wire. */
 struct network_way {
     uint64_t busy_until_us; /* When the last message sent will arrive. */

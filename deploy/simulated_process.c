@@ -162,6 +162,8 @@ static void note_refusal(struct simulator *s, const struct simulated_process *p,
 static void send_wire(struct simulator *s, struct simulated_process *p, struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
+    if (p->foreign_run != 0)
+        item->packet.message.run_id = p->foreign_run;
     if (!is_let_through(s, ON_WIRE, p->number, item))
         return;
     if (message->kind == MESSAGE_REFUSED)
@@ -278,9 +280,9 @@ static void keeper_turn(struct simulator *s, struct simulated_process *p, struct
 {
     struct simulated_disk *disk = s->options.disks[p->index];
     uint64_t writes = disk->writes;
-    simulated_disk_turn(disk, p->index, simulator_disk_us(s));
+    simulated_disk_turn(disk, p->number, simulator_disk_us(s));
     cores_deliver(&p->cores, item, s->now_us, &p->keeper_said);
-    uint64_t took_us = simulated_disk_done_us(disk, p->index) - simulator_disk_us(s);
+    uint64_t took_us = simulated_disk_done_us(disk, p->number) - simulator_disk_us(s);
     struct event event = {.time_us = s->now_us + took_us, .kind = EVENT_DISK, .process = p->number};
     event_queue_add(&s->queue, &event);
     p->keeper_busy = true;
@@ -509,45 +511,18 @@ static void trainer_event(struct simulator *s, struct simulated_process *p, stru
 
 /* --- strangers ------------------------------------------------------------------------------- */
 
-/* What somebody of another run may still have to say. */
-static void draw_words(struct simulator *s, struct message *message, struct frame **payload)
+/* A gradient, or a chunk out of a checkpoint. */
+static void draw_floats(struct simulator *s, uint32_t number, struct message *message,
+                        struct frame **payload)
 {
-    static const enum message_kind kinds[] = {
-        MESSAGE_JOIN, MESSAGE_PING,       MESSAGE_EXCHANGE,     MESSAGE_EXCHANGE,
-        MESSAGE_DONE, MESSAGE_LEASE,      MESSAGE_EVALUATION,   MESSAGE_LEAVE,
-        MESSAGE_STOP, MESSAGE_READY,      MESSAGE_PART_WRITTEN, MESSAGE_CUT_TAKEN,
-        MESSAGE_BYE,  MESSAGE_CHUNK_STATE};
     const struct job *job = s->options.job;
-    uint32_t number = random_next(&s->random);
     uint32_t chunk = number % s->partition.chunk_count;
     const struct chunk_range *range = &s->partition.chunks[chunk];
     uint64_t step = number / 7 % job->steps;
-    message->kind = kinds[random_below(&s->random, sizeof kinds / sizeof *kinds)];
-    if (message->kind == MESSAGE_JOIN)
-        message->join = (struct message_join){.version_min = PROTOCOL_VERSION_MIN,
-                                              .version_max = PROTOCOL_VERSION_MAX};
-    else if (message->kind == MESSAGE_PING)
-        message->ping.step = step;
-    else if (message->kind == MESSAGE_DONE)
-        message->done.step = job->steps;
-    else if (message->kind == MESSAGE_STOP)
-        message->stop.exit_code = number % 2 == 0 ? 1 : EXIT_INTERRUPTED;
-    else if (message->kind == MESSAGE_PART_WRITTEN)
-        message->part_written = (struct message_part_written){
-            .step = step, .written = number % 2 == 0, .part = {.name = "part", .bytes = 1}};
-    else if (message->kind == MESSAGE_CUT_TAKEN)
-        message->cut_taken.step = step;
-    else if (message->kind == MESSAGE_EVALUATION)
-        message->evaluation = (struct message_evaluation){.epoch = 1, .step = step};
-    else if (message->kind == MESSAGE_LEASE)
-        message->lease.finished = true;
-    if (message->kind != MESSAGE_EXCHANGE && message->kind != MESSAGE_CHUNK_STATE)
-        return;
-    *payload = frame_create(range->count * sizeof(float));
-    if (*payload == NULL)
-        return;
-    memset((*payload)->data, 1, (*payload)->bytes);
     struct batch_range batch = job_batch(job, step);
+    *payload = frame_create(range->count * sizeof(float));
+    if (*payload != NULL)
+        memset((*payload)->data, 1, (*payload)->bytes);
     if (message->kind == MESSAGE_CHUNK_STATE)
         message->chunk_state = (struct message_chunk_state){
             .step = step, .first = range->first, .count = range->count};
@@ -560,6 +535,46 @@ static void draw_words(struct simulator *s, struct message *message, struct fram
                                                       .examples = batch.examples,
                                                       .want = true,
                                                       .want_version = step + 1};
+}
+
+/* What somebody of another run may still have to say. */
+static void draw_words(struct simulator *s, struct message *message, struct frame **payload)
+{
+    static const enum message_kind kinds[] = {
+        MESSAGE_JOIN, MESSAGE_PING,       MESSAGE_EXCHANGE,     MESSAGE_EXCHANGE,
+        MESSAGE_DONE, MESSAGE_LEASE,      MESSAGE_EVALUATION,   MESSAGE_LEAVE,
+        MESSAGE_STOP, MESSAGE_READY,      MESSAGE_PART_WRITTEN, MESSAGE_CUT_TAKEN,
+        MESSAGE_BYE,  MESSAGE_CHUNK_STATE};
+    uint32_t number = random_next(&s->random);
+    message->kind = kinds[random_below(&s->random, sizeof kinds / sizeof *kinds)];
+    switch (message->kind) {
+    case MESSAGE_JOIN:
+        message->join = (struct message_join){.version_min = PROTOCOL_VERSION_MIN,
+                                              .version_max = PROTOCOL_VERSION_MAX};
+        break;
+    case MESSAGE_DONE:
+        message->done.step = s->options.job->steps;
+        break;
+    case MESSAGE_STOP:
+        message->stop.exit_code = number % 2 == 0 ? 1 : EXIT_INTERRUPTED;
+        break;
+    case MESSAGE_PART_WRITTEN:
+        message->part_written = (struct message_part_written){.written = number % 2 == 0,
+                                                              .part = {.name = "part", .bytes = 1}};
+        break;
+    case MESSAGE_EVALUATION:
+        message->evaluation.epoch = 1;
+        break;
+    case MESSAGE_LEASE:
+        message->lease.finished = true;
+        break;
+    case MESSAGE_EXCHANGE:
+    case MESSAGE_CHUNK_STATE:
+        draw_floats(s, number, message, payload);
+        break;
+    default:
+        break;
+    }
 }
 
 static void stranger_event(struct simulator *s, struct simulated_process *p, struct event *event)

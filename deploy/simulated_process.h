@@ -32,7 +32,8 @@ struct simulated_process {
     bool is_server;
     bool is_stranger; /* Neither: of another run, it says things and hears nothing. */
     enum process_state state;
-    bool excused; /* What happened to it may end it otherwise than the others. */
+    uint64_t foreign_run; /* A worker of this other run; 0: of ours. */
+    bool excused;         /* What happened to it may end it otherwise than the others. */
     bool cores_made;
     struct cores cores;             /* A server's, with ... */
     struct outbox outbox;           /* ... what its router thread has still to give out. */

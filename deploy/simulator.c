@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/generation.h"
 #include "common/log.h"
 
 /* Whoever has to do with what went wrong shortly before the end may not have heard of it. */
@@ -108,9 +109,10 @@ struct simulated_process *simulator_start(struct simulator *simulator, uint32_t 
     if (p == NULL)
         out_of_memory();
     s->processes[s->process_count++] = p;
-    excuse_rivals(s, p);
+    if (primary)
+        excuse_rivals(s, p);
     simulated_network_add(&s->network, host, !p->is_server && !p->is_stranger);
-    if (!p->is_stranger && (primary || s->at[host] == NULL)) {
+    if (primary || (host < SIMULATED_HOSTS_MAX && s->at[host] == NULL)) {
         s->at[host] = p;
         if (p->is_server)
             simulated_network_bind(&s->network, p->index, p->number);
@@ -153,6 +155,9 @@ static bool may_fail(const struct simulator *s, const struct simulated_process *
     bool disk = s->injector.counts[FAULT_DISK] > 0;
     bool lost = s->options.plan != NULL && (s->options.on_worker_loss != LOSS_CONTINUE ||
                                             s->options.deadlines.recovery < RECOVERY_IS_SURE_S);
+    /* Two servers 0: each may have had a part of the members, and one the run directory. */
+    if (s->injector.two_coordinators && p->exit_code != EXIT_DONE)
+        return true;
     return (disk && (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED)) ||
            (lost && (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT));
 }
@@ -199,6 +204,17 @@ static void check_disk(struct simulator *s)
     }
 }
 
+/* The run had ended, though nobody has been told yet. */
+static void note_ended(struct simulator *s)
+{
+    struct generation generation;
+    struct error error;
+    if (generation_read(&generation, &s->options.disks[0]->disk, SIMULATED_OUT, &error) ==
+            STATUS_OK &&
+        generation.ended && generation.number > s->options.generation)
+        s->announced = true;
+}
+
 void simulator_kill(struct simulator *simulator, struct simulated_process *process)
 {
     struct simulator *s = simulator;
@@ -210,9 +226,10 @@ void simulator_kill(struct simulator *simulator, struct simulated_process *proce
     end_process(s, process, PROCESS_KILLED);
     witness_ends(&s->witness, process->number);
     if (process->is_server) {
-        simulated_disk_crash(s->options.disks[process->index], process->index,
+        simulated_disk_crash(s->options.disks[process->index], process->number,
                              simulator_disk_us(s));
         check_disk(s);
+        note_ended(s);
         cores_free(&process->cores);
         process->cores_made = false;
     }

@@ -61,6 +61,7 @@ struct simulator_options {
     uint64_t compute_us;           /* One node, at most twice this. */
     const double *slow;            /* [worker_count] times as long; NULL for all alike. */
     struct simulated_disk **disks; /* [server_count] several may be the same. */
+    uint64_t generation;           /* Of the run directory; 0: it has none. */
     uint64_t disk_latency_us;      /* When nothing slows them down. */
     uint64_t disks_us;             /* What the time is for them when it is 0 here. */
     const char *restore;

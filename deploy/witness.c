@@ -19,6 +19,28 @@ void witness_fail(struct witness *witness, const char *format, ...)
     va_end(arguments);
 }
 
+void witness_counts_add(struct witness_counts *to, const struct witness_counts *from)
+{
+    to->gradients += from->gradients;
+    to->applied += from->applied;
+    to->stale += from->stale;
+    to->duplicate += from->duplicate;
+    to->rejected += from->rejected;
+    to->updates += from->updates;
+    to->staleness_sum += from->staleness_sum;
+    if (from->staleness_max > to->staleness_max)
+        to->staleness_max = from->staleness_max;
+    to->pulls += from->pulls;
+    to->skewed_pulls += from->skewed_pulls;
+    to->refused += from->refused;
+    to->moved_on += from->moved_on;
+    to->cuts += from->cuts;
+    to->loads += from->loads;
+    to->retries += from->retries;
+    to->receipts += from->receipts;
+    to->newest += from->newest;
+}
+
 /* --- values that ever were ------------------------------------------------------------------- */
 
 static uint64_t name_values(uint32_t chunk, uint64_t version, uint64_t check)

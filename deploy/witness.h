@@ -46,6 +46,8 @@ struct witness_counts {
     uint64_t retries, receipts, newest;
 };
 
+void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);
+
 /* A request that waits at the barrier. */
 struct witness_parked {
     bool waiting;

@@ -1,5 +1,6 @@
 #include "ps/membership.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,7 @@ enum admission membership_judge(struct membership *membership, const struct pack
     uint32_t count, most = places_max(membership, message->role);
     const struct member *members = places(membership, message->role, &count);
     struct member *place = membership_place(membership, message);
+    assert(count == 0 || members != NULL);
     *refusal = REFUSAL_MEMBER;
     if (message->index >= most) {
         snprintf(text, MESSAGE_TEXT_MAX, "the job has %u %s tasks; there is no %s/%u", most, role,

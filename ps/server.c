@@ -30,6 +30,7 @@
 #define DIAGNOSE_MS      1000
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
+#define ANSWERS_A_SECOND 100      /* To what is malformed. */
 
 struct actor {
     struct server *server;
@@ -58,7 +59,8 @@ struct server {
     bool unanswered;     /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
     uint64_t malformed, unheard;
-    struct refused impostors; /* Keys that spoke as somebody they are not for. */
+    uint64_t answering_us, answered; /* Malformed messages in this second. */
+    struct refused impostors;        /* Keys that spoke as somebody they are not for. */
     uint64_t incarnation;
 };
 
@@ -296,6 +298,12 @@ static enum status start_owners(struct server *server)
 
 /* --- the router thread --------------------------------------------------------------------- */
 
+/* Of something that strangers can make happen: each time that there are twice as many. */
+static bool is_worth_a_line(uint64_t count)
+{
+    return (count & (count - 1)) == 0;
+}
+
 static void send_wire(struct server *server, struct outgoing *item)
 {
     uint8_t header[HEADER_BYTES_MAX];
@@ -305,7 +313,7 @@ static void send_wire(struct server *server, struct outgoing *item)
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
         item->packet.payload, item->packet.place);
     /* It does not read what it has asked for. What is lost it will ask for again. */
-    if (status == STATUS_AGAIN && !up && server->unheard++ % 1000 == 0)
+    if (status == STATUS_AGAIN && !up && is_worth_a_line(++server->unheard))
         log_warning("messages that a peer did not read count=%llu",
                     (unsigned long long)server->unheard);
     if (status != STATUS_OK)
@@ -356,14 +364,21 @@ static void flush(struct server *server)
         dispatch(server, &item);
 }
 
-/* Count what breaks the protocol, say so now and then, and tell the sender. */
+/* Count what breaks the protocol, say so now and then, and tell the sender, unless there are too
+ * many of them. */
 static void refuse_malformed(struct server *server, struct endpoint *endpoint,
                              const struct packet *packet, const char *fault)
 {
-    if (server->malformed++ % 1000 == 0)
+    if (is_worth_a_line(++server->malformed))
         log_warning("malformed message count=%llu: %s", (unsigned long long)server->malformed,
                     fault);
-    if (endpoint != server->listening)
+    uint64_t now_us = clock_now_us();
+    if (now_us - server->answering_us >= 1000000) {
+        server->answering_us = now_us;
+        server->answered = 0;
+    }
+    /* Whoever floods us is to cost little, and to be owed little. */
+    if (endpoint != server->listening || server->answered++ >= ANSWERS_A_SECOND)
         return;
     struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
     answer->peer = packet->peer;

@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "deploy/history.h"
+#include "deploy/history_totals.h"
 #include "tests/lib/suite.h"
 
 #define SEEDS_IN_CHECK 400
@@ -17,71 +18,58 @@ static uint64_t seeds(void)
     return wish != NULL ? strtoull(wish, NULL, 10) : SEEDS_IN_CHECK;
 }
 
-/* Everything that histories of some kind have had in them. */
-struct seen {
-    uint64_t histories, failed, stopped, duplicates, stale, moved_on, skewed, overtaking, repeated;
-};
-
-static void run(uint64_t seed, enum mode mode, struct seen *seen)
+static void run(uint64_t seed, enum mode mode, struct history_totals *totals)
 {
     struct history_plan plan;
     struct history_result result;
-    char text[400];
+    char text[2000];
     ck_assert_int_eq(history_draw(&plan, seed), STATUS_OK);
     if (plan.job.mode == mode) {
         history_describe(&plan, text, sizeof text);
         history_run(&plan, &result);
-        seen->histories++;
-        seen->failed += result.failed;
-        seen->stopped += result.stopped;
-        seen->duplicates += result.counts.duplicate;
-        seen->stale += result.counts.stale;
-        seen->moved_on += result.counts.moved_on;
-        seen->skewed += result.counts.skewed_pulls;
-        seen->overtaking += result.network.overtaking;
-        seen->repeated += result.network.repeated;
+        history_totals_add(totals, &result);
         if (result.failed)
-            printf("FAILED %s (%s)\n    build/release/syncopate simulate --seed %" PRIu64
+            printf("FAILED %s\n    %s\n    build/release/syncopate simulate --seed %" PRIu64
                    " --verbose\n",
                    result.failure, text, seed);
     }
     history_free(&plan);
 }
 
-static struct seen run_all(enum mode mode)
+static struct history_totals run_all(enum mode mode)
 {
-    struct seen seen = {0};
+    struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
-    for (uint64_t seed = 1; seen.histories < seeds(); seed++)
-        run(seed, mode, &seen);
-    double seconds = clock_now_seconds() - began;
-    printf("%s: %" PRIu64 " histories, %.0f a second; %" PRIu64 " stops, %" PRIu64
-           " duplicates, %" PRIu64 " stale, %" PRIu64 " moved on, %" PRIu64 " failed\n",
-           mode_name(mode), seen.histories, (double)seen.histories / seconds, seen.stopped,
-           seen.duplicates, seen.stale, seen.moved_on, seen.failed);
-    return seen;
+    for (uint64_t seed = 1; modes[mode].histories < seeds(); seed++)
+        run(seed, mode, &modes[mode]);
+    history_totals_print(modes, clock_now_seconds() - began);
+    return modes[mode];
 }
 
 START_TEST(sync_histories_end_with_the_bits_of_serial_training)
 {
-    struct seen seen = run_all(MODE_SYNC);
+    struct history_totals seen = run_all(MODE_SYNC);
     ck_assert_uint_eq(seen.failed, 0);
     /* Not because nothing happened. */
     ck_assert_uint_gt(seen.stopped, 0);
-    ck_assert_uint_gt(seen.duplicates, 0);
-    ck_assert_uint_gt(seen.stale, 0);
-    ck_assert_uint_gt(seen.overtaking, 0);
+    ck_assert_uint_gt(seen.counts.duplicate, 0);
+    ck_assert_uint_gt(seen.counts.stale, 0);
+    ck_assert_uint_gt(seen.counts.loads, 0);
+    ck_assert_uint_gt(seen.network.overtaking, 0);
+    ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }
 END_TEST
 
 START_TEST(async_histories_apply_every_batch_once)
 {
-    struct seen seen = run_all(MODE_ASYNC);
+    struct history_totals seen = run_all(MODE_ASYNC);
     ck_assert_uint_eq(seen.failed, 0);
     ck_assert_uint_gt(seen.stopped, 0);
-    ck_assert_uint_gt(seen.duplicates, 0);
-    ck_assert_uint_gt(seen.skewed, 0);
-    ck_assert_uint_gt(seen.repeated, 0);
+    ck_assert_uint_gt(seen.counts.duplicate, 0);
+    ck_assert_uint_gt(seen.counts.skewed_pulls, 0);
+    ck_assert_uint_gt(seen.counts.loads, 0);
+    ck_assert_uint_gt(seen.network.repeated, 0);
+    ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }
 END_TEST
 
@@ -95,6 +83,7 @@ START_TEST(a_seed_replays_its_history)
     ck_assert_uint_gt(first.events, 0);
     ck_assert_uint_eq(first.events, again.events);
     ck_assert_uint_eq(first.virtual_us, again.virtual_us);
+    ck_assert_uint_eq(first.trace, again.trace);
     ck_assert_uint_eq(first.counts.gradients, again.counts.gradients);
     ck_assert_uint_eq(first.network.delivered, again.network.delivered);
     history_free(&plan);

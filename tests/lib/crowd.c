@@ -1,0 +1,343 @@
+#include "tests/lib/crowd.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/kernels.h"
+#include "common/log.h"
+#include "common/transport.h"
+#include "common/tree.h"
+#include "worker/client.h"
+
+#define START_SECONDS 120
+#define STACK_BYTES   (256u << 10)
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    exit(EXIT_FAILURE);
+}
+
+static size_t shared_bytes(const struct crowd *crowd)
+{
+    return sizeof *crowd->shared + crowd->count * sizeof *crowd->shared->workers;
+}
+
+void crowd_init(struct crowd *crowd, const struct job *job, const char *transport, uint32_t count)
+{
+    memset(crowd, 0, sizeof *crowd);
+    crowd->job = job;
+    crowd->transport = transport;
+    crowd->count = count;
+    crowd->shared =
+        mmap(NULL, shared_bytes(crowd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (crowd->shared == MAP_FAILED)
+        fail("out of memory");
+    for (uint32_t i = 0; i < count; i++)
+        atomic_store(&crowd->shared->workers[i].exit_code, -1);
+}
+
+void crowd_free(struct crowd *crowd)
+{
+    munmap(crowd->shared, shared_bytes(crowd));
+    memset(crowd, 0, sizeof *crowd);
+}
+
+/* --- waits --------------------------------------------------------------------------------- */
+
+/* Exact up to 8, then eight classes to each doubling. */
+static uint32_t class_of(uint64_t us)
+{
+    if (us < 8)
+        return (uint32_t)us;
+    uint32_t doubling = 63 - (uint32_t)__builtin_clzll(us);
+    uint32_t class = 8 * (doubling - 2) + (uint32_t)(us >> (doubling - 3) & 7);
+    return class < CROWD_WAITS ? class : CROWD_WAITS - 1;
+}
+
+/* The smallest wait of a class. */
+static double least_of(uint32_t class)
+{
+    return class < 8 ? class : (double)((uint64_t)(8 + class % 8) << (class / 8 - 1));
+}
+
+static void note_wait(struct crowd_worker *worker, uint32_t phase, uint64_t us)
+{
+    atomic_fetch_add(&worker->waits[phase][class_of(us)], 1);
+    if (us > atomic_load(&worker->longest_us[phase]))
+        atomic_store(&worker->longest_us[phase], us);
+}
+
+/* --- a worker ------------------------------------------------------------------------------ */
+
+struct member {
+    const struct crowd *crowd;
+    struct transport *transport;
+    uint32_t index;
+    struct client *client;
+    pthread_t thread;
+};
+
+static struct frame *make_gradient(struct member *member, float value)
+{
+    struct frame *gradient = client_gradient(member->client);
+    if (gradient == NULL)
+        fail("out of memory for gradients");
+    float *values = gradient->data;
+    size_t count = gradient->bytes / sizeof *values;
+    if (values[0] != value || values[count - 1] != value)
+        for (size_t i = 0; i < count; i++)
+            values[i] = value;
+    return gradient;
+}
+
+static void push_node(struct member *member, const struct work *work, struct node node, bool last)
+{
+    const struct job *job = member->crowd->job;
+    struct push push = {.step = work->step, .node = node, .last = last};
+    push.examples =
+        job_node_examples(job, job_batch(job, work->step), node.first_leaf, node.leaf_count);
+    push.score.examples = push.examples;
+    client_push(member->client, &push, make_gradient(member, (float)push.examples));
+}
+
+static void push_step(struct member *member, const struct work *work)
+{
+    const struct job *job = member->crowd->job;
+    struct node nodes[TREE_COVER_MAX];
+    uint32_t leaves = job_batch(job, work->step).leaves, count = 1;
+    nodes[0] = tree_root(leaves);
+    if (job->mode == MODE_SYNC) {
+        struct node run = tree_run(leaves, work->members, work->position);
+        count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
+    }
+    if (count == 0)
+        client_push(member->client, &(struct push){.step = work->step, .last = true}, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        push_node(member, work, nodes[i], i + 1 == count);
+}
+
+static void rest(uint32_t us)
+{
+    struct timespec time = {us / 1000000, us % 1000000 * 1000};
+    if (us > 0)
+        nanosleep(&time, NULL);
+}
+
+/* Of the test set it had everything right. */
+static void finish(struct member *member, const struct work *todo)
+{
+    uint64_t tests = member->crowd->job->test_examples;
+    uint64_t first = todo->position * tests / todo->members;
+    uint64_t count = (todo->position + 1) * tests / todo->members - first;
+    struct score share = {.correct = count, .examples = count};
+    for (uint64_t epoch = todo->after + 1; epoch <= todo->scored; epoch++)
+        client_evaluation(member->client, epoch, todo->step, &share, 1);
+    client_done(member->client);
+}
+
+static void *work(void *argument)
+{
+    struct member *member = argument;
+    struct crowd_shared *shared = member->crowd->shared;
+    struct crowd_worker *worker = &shared->workers[member->index];
+    struct work todo;
+    while (client_next(member->client, &todo) == STATUS_OK) {
+        if (todo.enough) {
+            atomic_store(&worker->since_us, 0);
+            finish(member, &todo);
+            continue;
+        }
+        uint64_t since_us = atomic_exchange(&worker->since_us, 0);
+        uint32_t phase = atomic_load(&shared->phase);
+        if (since_us != 0) {
+            note_wait(worker, phase, clock_now_us() - since_us);
+            atomic_fetch_add(&worker->updates[phase], 1);
+        }
+        atomic_store(&worker->here, true);
+        rest(atomic_load(&worker->delay_us));
+        atomic_store(&worker->since_us, clock_now_us());
+        push_step(member, &todo);
+    }
+    atomic_store(&worker->since_us, 0);
+    snprintf(worker->end, sizeof worker->end, "%s", client_exit_reason(member->client));
+    atomic_store(&worker->exit_code, client_exit_code(member->client));
+    client_close(&member->client);
+    return NULL;
+}
+
+static void open_member(struct member *member)
+{
+    struct error error;
+    struct client_options options = {.transport = member->transport,
+                                     .job = member->crowd->job,
+                                     .worker = member->index,
+                                     .start_timeout = START_SECONDS,
+                                     .worker_timeout = 5,
+                                     .recovery_timeout = START_SECONDS,
+                                     .progress_timeout = 10 * START_SECONDS,
+                                     .must_share = strcmp(member->crowd->transport, "shm") == 0};
+    if (client_open(&member->client, &options, &error) != STATUS_OK)
+        fail(error.text);
+}
+
+static void start_thread(struct member *member)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (pthread_create(&member->thread, &attributes, work, member) != 0)
+        fail("cannot start a thread");
+    pthread_attr_destroy(&attributes);
+}
+
+/* A process's whole life. */
+static _Noreturn void live(const struct crowd *crowd, uint32_t first, uint32_t count)
+{
+    struct error error;
+    struct transport *transport;
+    struct member *members = calloc(count, sizeof *members);
+    prctl(PR_SET_NAME, "bench-crowd");
+    log_init("bench/crowd", LOG_ERROR);
+    kernels_init();
+    if (members == NULL ||
+        transport_create(&transport, strcmp(crowd->transport, "tcp") != 0, &error) != STATUS_OK)
+        fail("out of memory");
+    for (uint32_t i = 0; i < count; i++) {
+        members[i] = (struct member){.crowd = crowd, .transport = transport, .index = first + i};
+        open_member(&members[i]);
+        start_thread(&members[i]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(members[i].thread, NULL);
+    transport->operations->destroy(&transport);
+    free(members);
+    exit(EXIT_SUCCESS);
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+uint32_t crowd_start(struct crowd *crowd, uint32_t first, uint32_t count)
+{
+    pid_t parent = getpid();
+    if (crowd->process_count == CROWD_PROCESSES_MAX)
+        fail("too many processes");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0)
+        fail("cannot fork");
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            live(crowd, first, count);
+        _exit(EXIT_FAILURE);
+    }
+    crowd->processes[crowd->process_count] = child;
+    return crowd->process_count++;
+}
+
+bool crowd_wait(const struct crowd *crowd, uint32_t first, uint32_t count, double seconds)
+{
+    double until = clock_now_seconds() + seconds;
+    for (uint32_t i = first; i < first + count;) {
+        if (atomic_load(&crowd->shared->workers[i].here))
+            i++;
+        else if (clock_now_seconds() > until)
+            return false;
+        else
+            rest(10000);
+    }
+    return true;
+}
+
+void crowd_enter(struct crowd *crowd, uint32_t phase)
+{
+    atomic_store(&crowd->shared->phase, phase);
+}
+
+static bool end_well(const struct crowd *crowd)
+{
+    for (uint32_t i = 0; i < crowd->count; i++)
+        if (atomic_load(&crowd->shared->workers[i].exit_code) > 0)
+            return false;
+    return true;
+}
+
+bool crowd_ends(struct crowd *crowd, double seconds)
+{
+    double until = clock_now_seconds() + seconds;
+    bool well = true;
+    while (crowd->process_count > 0) {
+        int status;
+        pid_t ended = waitpid(crowd->processes[crowd->process_count - 1], &status, WNOHANG);
+        if (ended != 0) {
+            well = well && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+            crowd->process_count--;
+        } else if (clock_now_seconds() > until) {
+            return false;
+        } else {
+            rest(10000);
+        }
+    }
+    return well && end_well(crowd);
+}
+
+void crowd_end(struct crowd *crowd)
+{
+    for (uint32_t i = 0; i < crowd->process_count; i++) {
+        kill(crowd->processes[i], SIGKILL);
+        waitpid(crowd->processes[i], NULL, 0);
+    }
+    crowd->process_count = 0;
+}
+
+uint64_t crowd_updates(const struct crowd *crowd, uint32_t phase, uint32_t first, uint32_t count)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = first; i < first + count; i++)
+        sum += atomic_load(&crowd->shared->workers[i].updates[phase]);
+    return sum;
+}
+
+double crowd_wait_quantile(const struct crowd *crowd, uint32_t phase, uint32_t first,
+                           uint32_t count, double share)
+{
+    uint64_t all = 0, sums[CROWD_WAITS] = {0};
+    for (uint32_t i = first; i < first + count; i++)
+        for (uint32_t class = 0; class < CROWD_WAITS; class ++) {
+            uint64_t waits = atomic_load(&crowd->shared->workers[i].waits[phase][class]);
+            sums[class] += waits;
+            all += waits;
+        }
+    uint64_t wanted = (uint64_t)(share * (double)all), before = 0;
+    for (uint32_t class = 0; class < CROWD_WAITS; class ++) {
+        before += sums[class];
+        if (before > wanted)
+            return least_of(class);
+    }
+    return 0;
+}
+
+double crowd_wait_longest(const struct crowd *crowd, uint32_t phase, uint32_t first, uint32_t count)
+{
+    uint64_t longest = 0, now_us = clock_now_us();
+    for (uint32_t i = first; i < first + count; i++) {
+        const struct crowd_worker *worker = &crowd->shared->workers[i];
+        uint64_t since_us = atomic_load(&worker->since_us);
+        uint64_t ended = atomic_load(&worker->longest_us[phase]);
+        uint64_t going = since_us != 0 && now_us > since_us ? now_us - since_us : 0;
+        longest = ended > longest ? ended : longest;
+        longest = going > longest ? going : longest;
+    }
+    return (double)longest;
+}

@@ -1,0 +1,716 @@
+/* A real server among peers that keep to no rule, and honest workers beside them: the server goes
+ * on, holds what it may hold, and the honest workers end with the right result.
+ *
+ * Every gradient of an honest worker takes 1 off every value (crowd.h), so the final model says
+ * exactly what was applied. What the others do follows from a seed. */
+
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/disk.h"
+#include "common/model_file.h"
+#include "common/options.h"
+#include "common/random.h"
+#include "tests/lib/crowd.h"
+#include "tests/lib/rogue.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/suite.h"
+
+enum {
+    HONEST = 3,
+    ROGUES = 6,
+    STRANGERS = 6,
+    ELEMENTS = 4096,
+    CHUNK = 4096, /* Bytes. */
+    DELAY_US = 4000,
+    ENOUGH = 100000, /* More updates than are ever made. */
+    MIB = 1 << 20,
+};
+
+#define DEADLINE 120.0 /* Seconds for whatever is waited for. */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+struct mischief;
+typedef void mischief_do(struct mischief *mischief);
+
+struct hostile {
+    struct job job;
+    struct variable variable;
+    char servers[1][ADDRESS_MAX];
+    char out[DISK_PATH_MAX], log[DISK_PATH_MAX];
+    pid_t server;
+    struct crowd crowd;
+    uint64_t updates; /* That the job has. */
+    uint64_t most;    /* Bytes resident in the server at most. */
+};
+
+/* --- a server and honest workers ----------------------------------------------------------- */
+
+static void find_program(char path[DISK_PATH_MAX])
+{
+    const char *build = getenv("TEST_BUILD");
+    char self[DISK_PATH_MAX - 64];
+    if (build != NULL) {
+        snprintf(path, DISK_PATH_MAX, "%s/syncopate-ps", build);
+        return;
+    }
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    ck_assert_int_gt(bytes, 0);
+    self[bytes] = '\0';
+    snprintf(path, DISK_PATH_MAX, "%s/../../syncopate-ps", dirname(self));
+}
+
+static void start_server(struct hostile *h)
+{
+    char program[DISK_PATH_MAX], port[DISK_PATH_MAX], *text;
+    size_t bytes;
+    find_program(program);
+    scratch_path(h->out, "out");
+    scratch_path(h->log, "server.log");
+    scratch_path(port, "port");
+    fflush(NULL);
+    h->server = fork();
+    ck_assert_int_ge(h->server, 0);
+    if (h->server == 0) {
+        int log = open(h->log, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(log, STDOUT_FILENO);
+        dup2(log, STDERR_FILENO);
+        execl(program, program, "--ps-hosts", "127.0.0.1:0", "--port-file", port, "--out", h->out,
+              "--worker-timeout", "3", "--progress-timeout", "6", "--recovery-timeout", "20",
+              "--stop-timeout", "10", (char *)NULL);
+        _exit(127);
+    }
+    double until = clock_now_seconds() + DEADLINE;
+    while (!scratch_has(port)) {
+        ck_assert_msg(clock_now_seconds() < until, "the server does not start");
+        usleep(10000);
+    }
+    text = scratch_read(port, &bytes);
+    snprintf(h->servers[0], ADDRESS_MAX, "%.*s", (int)strcspn(text, "\n"), text);
+    free(text);
+}
+
+static void make_job(struct hostile *h, enum mode mode, uint64_t updates)
+{
+    struct job *job = &h->job;
+    h->updates = updates;
+    snprintf(h->variable.name, sizeof h->variable.name, "w");
+    h->variable.rank = 1;
+    h->variable.shape[0] = ELEMENTS;
+    job->mode = mode;
+    job->variables = &h->variable;
+    job->variable_count = 1;
+    snprintf(job->optimizer.name, sizeof job->optimizer.name, "sgd");
+    job->schedule.learning_rate = 1;
+    snprintf(job->model, sizeof job->model, "made up");
+    snprintf(job->data, sizeof job->data, "made up");
+    job->micro_batch = 1;
+    job->batch = mode == MODE_SYNC ? HONEST : 1;
+    job->steps = updates;
+    job->examples = updates * job->batch;
+    job->test_examples = 10;
+    job->chunk_bytes = CHUNK;
+    job->worker_count = HONEST;
+    job->server_count = 1;
+    job->servers = h->servers;
+}
+
+static void open_hostile(struct hostile *h, enum mode mode, uint64_t updates)
+{
+    memset(h, 0, sizeof *h);
+    start_server(h);
+    make_job(h, mode, updates);
+    crowd_init(&h->crowd, &h->job, "tcp", HONEST);
+    crowd_start(&h->crowd, 0, HONEST);
+    ck_assert_msg(crowd_wait(&h->crowd, 0, HONEST, DEADLINE), "the workers do not start");
+    for (uint32_t i = 0; i < HONEST; i++)
+        atomic_store(&h->crowd.shared->workers[i].delay_us, DELAY_US);
+}
+
+/* The server's memory, and that it is there. */
+static void look_at_server(struct hostile *h)
+{
+    char path[64];
+    unsigned long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)h->server);
+    FILE *file = fopen(path, "r");
+    if (file != NULL && fscanf(file, "%*u %lu", &pages) == 1 && pages * 4096 > h->most)
+        h->most = pages * 4096;
+    if (file != NULL)
+        fclose(file);
+}
+
+static bool server_is_there(const struct hostile *h)
+{
+    return waitpid(h->server, NULL, WNOHANG) == 0;
+}
+
+static int server_ends(struct hostile *h)
+{
+    int status;
+    double until = clock_now_seconds() + DEADLINE;
+    while (waitpid(h->server, &status, WNOHANG) == 0) {
+        if (clock_now_seconds() > until) {
+            kill(h->server, SIGKILL);
+            ck_abort_msg("the server does not end");
+        }
+        look_at_server(h);
+        usleep(10000);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static void say_log(const struct hostile *h)
+{
+    size_t bytes;
+    char *text = scratch_read(h->log, &bytes);
+    fprintf(stderr, "%s\n", bytes > 4000 ? text + bytes - 4000 : text);
+    free(text);
+}
+
+/* Every value is what so many updates make of it. */
+static void check_model(const struct hostile *h, uint64_t updates)
+{
+    struct model_file file;
+    struct error error;
+    ck_assert_msg(model_file_open(&file, &disk_posix, h->out, &error) == STATUS_OK, "%s",
+                  error.text);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        ck_assert_msg(file.parameters[i] == -(float)updates, "element %u is %g after %llu updates",
+                      i, (double)file.parameters[i], (unsigned long long)updates);
+    model_file_close(&file);
+}
+
+/* The job ends as if nobody else had been there. */
+static void end_well(struct hostile *h, uint64_t bound)
+{
+    bool well = crowd_ends(&h->crowd, DEADLINE);
+    int code = server_ends(h);
+    if (!well || code != 0) {
+        say_log(h);
+        for (uint32_t i = 0; i < HONEST; i++)
+            fprintf(stderr, "worker %u: %d %s\n", i,
+                    atomic_load(&h->crowd.shared->workers[i].exit_code),
+                    h->crowd.shared->workers[i].end);
+    }
+    ck_assert_int_eq(code, 0);
+    ck_assert_msg(well, "an honest worker ended badly");
+    if (!SANITIZED)
+        ck_assert_msg(h->most < bound, "the server held %llu MiB",
+                      (unsigned long long)(h->most / MIB));
+    check_model(h, h->updates);
+}
+
+static void close_hostile(struct hostile *h)
+{
+    crowd_end(&h->crowd);
+    crowd_free(&h->crowd);
+}
+
+/* --- mischief ------------------------------------------------------------------------------ */
+
+struct mischief {
+    struct hostile *hostile;
+    struct random_sequence dice;
+    struct rogue rogues[ROGUES];
+    struct stranger strangers[STRANGERS];
+    unsigned done;
+};
+
+static uint32_t roll(struct mischief *m, uint32_t below)
+{
+    return random_below(&m->dice, below);
+}
+
+static bool one_in(struct mischief *m, uint32_t n)
+{
+    return roll(m, n) == 0;
+}
+
+static uint64_t any_number(struct mischief *m)
+{
+    static const uint64_t odd[] = {
+        0, 1, 2, 255, 4095, 4096, 65535, 65536, UINT32_MAX, UINT64_MAX, (uint64_t)INT64_MAX};
+    return one_in(m, 3) ? odd[roll(m, sizeof odd / sizeof *odd)]
+                        : (uint64_t)random_next(&m->dice) << 32 | random_next(&m->dice);
+}
+
+static void open_mischief(struct mischief *m, struct hostile *h, uint64_t seed)
+{
+    memset(m, 0, sizeof *m);
+    m->hostile = h;
+    random_sequence_init(&m->dice, seed, RANDOM_STREAM_PROBE, 0);
+    for (int i = 0; i < ROGUES; i++)
+        m->rogues[i].stranger.fd = -1;
+    for (int i = 0; i < STRANGERS; i++)
+        m->strangers[i].fd = -1;
+}
+
+static void close_mischief(struct mischief *m)
+{
+    for (int i = 0; i < ROGUES; i++)
+        rogue_close(&m->rogues[i]);
+    for (int i = 0; i < STRANGERS; i++)
+        stranger_close(&m->strangers[i]);
+}
+
+/* A worker beyond those that were declared, who may join while the job runs. */
+static struct rogue *any_rogue(struct mischief *m)
+{
+    static const uint8_t digest[DIGEST_BYTES];
+    uint32_t i = roll(m, ROGUES);
+    struct rogue *rogue = &m->rogues[i];
+    if (rogue->stranger.fd < 0 &&
+        !rogue_join(rogue, m->hostile->servers[0], &m->hostile->job, HONEST + i, digest, 2000))
+        return NULL;
+    return rogue;
+}
+
+static struct stranger *any_stranger(struct mischief *m)
+{
+    struct stranger *stranger = &m->strangers[roll(m, STRANGERS)];
+    if (stranger->fd < 0 && !stranger_open(stranger, m->hostile->servers[0]))
+        return NULL;
+    return stranger;
+}
+
+/* Not one that would be true: as another worker, of another time, or never admitted. */
+static void lie_about_sender(struct mischief *m, struct message *message)
+{
+    switch (roll(m, 8)) {
+    case 0:
+        message->generation += 1 + roll(m, 3);
+        break;
+    case 1:
+        message->run_id = any_number(m);
+        break;
+    case 2:
+        message->incarnation = any_number(m) | 1;
+        message->ticket = 0;
+        break;
+    case 3:
+        message->index = roll(m, HONEST); /* Whose ticket is greater than this. */
+        message->ticket = 0;
+        break;
+    case 4:
+        message->index = (uint32_t)any_number(m) | 1024;
+        break;
+    case 5:
+        message->role = (enum role)(1 + roll(m, ROLE_COUNT - 1));
+        message->ticket = 0;
+        message->incarnation = any_number(m) | 1;
+        break;
+    case 6:
+        message->ticket = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Every field what it likes, within what can be encoded. */
+static void fill(struct mischief *m, struct message *message)
+{
+    struct message_exchange *exchange = &message->exchange;
+    switch (message->kind) {
+    case MESSAGE_EXCHANGE: /* Never a gradient that could be applied. */
+        *exchange = (struct message_exchange){.chunk = roll(m, 12),
+                                              .step = one_in(m, 2) ? any_number(m) : roll(m, 50),
+                                              .base_version = any_number(m),
+                                              .want = true,
+                                              .want_version = any_number(m),
+                                              .newest = one_in(m, 2),
+                                              .retry = one_in(m, 4),
+                                              .receipt = one_in(m, 3)};
+        exchange->gradient = exchange->retry;
+        exchange->node = (struct node){roll(m, 5), 1 + roll(m, 5)};
+        break;
+    case MESSAGE_JOIN:
+        message->join.version_min = roll(m, 3);
+        message->join.version_max = message->join.version_min + roll(m, 3);
+        for (int i = 0; i < DIGEST_BYTES; i++)
+            message->join.job_digest[i] = (uint8_t)roll(m, 256);
+        break;
+    case MESSAGE_JOB_PAGE:
+        message->job_page.total = 1 + roll(m, 8 * MIB);
+        message->job_page.offset =
+            roll(m, message->job_page.total) / JOB_PAGE_BYTES * JOB_PAGE_BYTES;
+        message->job_page.bytes = 1 + roll(m, JOB_PAGE_BYTES);
+        break;
+    case MESSAGE_EVALUATION:
+        message->evaluation.epoch = any_number(m);
+        message->evaluation.step = any_number(m);
+        message->evaluation.assignment = roll(m, 5);
+        break;
+    case MESSAGE_REPORT:
+        message->report.step = any_number(m);
+        message->report.node = (struct node){roll(m, 5), 1 + roll(m, 5)};
+        message->report.examples = message->report.correct = roll(m, 65536);
+        message->report.loss = (int64_t)any_number(m);
+        break;
+    case MESSAGE_LEASE:
+        message->lease.finished = true; /* It was given none, and asks for none. */
+        message->lease.batch = one_in(m, 2) ? any_number(m) : roll(m, 50);
+        break;
+    case MESSAGE_PING:
+        message->ping.step = any_number(m);
+        message->ping.assignment = roll(m, 9);
+        break;
+    case MESSAGE_STOP: /* A member may say it, and the job ends. */
+        message->incarnation = any_number(m) | 1;
+        message->stop.exit_code = roll(m, 256);
+        break;
+    case MESSAGE_CHUNK_STATE:
+        message->chunk_state.count = 1 + any_number(m) % ELEMENTS;
+        message->chunk_state.first = any_number(m);
+        message->chunk_state.array = roll(m, 3);
+        break;
+    case MESSAGE_CUT_TAKEN:
+        message->cut_taken.step = any_number(m);
+        message->cut_taken.taken = one_in(m, 2);
+        break;
+    case MESSAGE_PART_WRITTEN:
+        message->part_written.step = any_number(m);
+        message->part_written.written = one_in(m, 2);
+        break;
+    case MESSAGE_READY:
+        message->ready.reached = any_number(m);
+        message->ready.needs_chunks = one_in(m, 2);
+        break;
+    case MESSAGE_RECEIPT:
+        message->receipt.node.leaf_count = 1;
+        break;
+    case MESSAGE_REFUSED:
+        message->refused.reason = (enum refusal)(1 + roll(m, REFUSAL_COUNT - 1));
+        break;
+    case MESSAGE_START:
+        message->start.members = 1 + roll(m, 1024);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A member, or the shadow of one, says anything. */
+static void say_anything(struct mischief *m)
+{
+    struct rogue *rogue = any_rogue(m);
+    if (rogue == NULL)
+        return;
+    enum message_kind kind = (enum message_kind)(1 + roll(m, MESSAGE_WIRE_COUNT - 1));
+    struct message message = rogue_message(rogue, kind);
+    lie_about_sender(m, &message);
+    fill(m, &message);
+    size_t payload = one_in(m, 4) ? 4 * roll(m, 5000) : 0;
+    for (uint32_t count = one_in(m, 10) ? 200 : 1; count > 0; count--)
+        rogue_say(rogue, &message, payload, (uint8_t)roll(m, 256), 100);
+}
+
+/* Gradients of wrong sizes, and of steps, nodes and chunks that there are not. */
+static void push_nonsense(struct mischief *m)
+{
+    struct rogue *rogue = any_rogue(m);
+    if (rogue == NULL)
+        return;
+    struct message message = rogue_message(rogue, MESSAGE_EXCHANGE);
+    bool async = m->hostile->job.mode == MODE_ASYNC;
+    message.exchange = (struct message_exchange){.gradient = true,
+                                                 .chunk = roll(m, 4),
+                                                 .node = {0, 1},
+                                                 .examples = 1,
+                                                 .want = one_in(m, 2),
+                                                 .receipt = one_in(m, 2)};
+    size_t bytes = CHUNK;
+    switch (roll(m, async ? 6 : 5)) {
+    case 0:
+        bytes = 4 * (1 + roll(m, 4000));
+        bytes += bytes == CHUNK ? 4 : 0;
+        break;
+    case 1:
+        message.exchange.chunk = 4 + roll(m, 100000);
+        break;
+    case 2:
+        message.exchange.step = ENOUGH + any_number(m) % ENOUGH;
+        break;
+    case 3:
+        message.exchange.node = (struct node){roll(m, 4096), 2 + roll(m, 4095)};
+        break;
+    case 4:
+        message.exchange.examples = 2 + roll(m, 60000);
+        break;
+    default: /* Batch 0 has been there for long. 0xff: not a number. */
+        message.exchange.skip = false;
+        break;
+    }
+    rogue_say(rogue, &message, bytes, 0xff, 100);
+}
+
+/* Thousands of questions, and not an ear for an answer. */
+static void ask_without_end(struct mischief *m)
+{
+    struct rogue *rogue = any_rogue(m);
+    if (rogue == NULL)
+        return;
+    for (uint32_t i = 0; i < 3000; i++) {
+        struct message message = rogue_message(rogue, MESSAGE_EXCHANGE);
+        message.exchange = (struct message_exchange){
+            .chunk = i % 4, .want = true, .newest = true, .want_version = any_number(m)};
+        if (!rogue_say(rogue, &message, 0, 0, 20))
+            break;
+    }
+}
+
+static void listen_a_little(struct mischief *m)
+{
+    struct message message;
+    struct rogue *rogue = any_rogue(m);
+    for (int i = 0; rogue != NULL && i < 200 && rogue_hear(rogue, &message, 0); i++)
+        ;
+    struct stranger *stranger = any_stranger(m);
+    if (stranger != NULL && !stranger_listen(stranger))
+        stranger_close(stranger);
+}
+
+static void go(struct mischief *m)
+{
+    if (one_in(m, 2))
+        rogue_close(&m->rogues[roll(m, ROGUES)]);
+    else
+        stranger_close(&m->strangers[roll(m, STRANGERS)]);
+}
+
+static void send_garbage(struct mischief *m)
+{
+    uint8_t bytes[2000];
+    struct stranger *stranger = any_stranger(m);
+    if (stranger == NULL)
+        return;
+    size_t count = 1 + roll(m, sizeof bytes);
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (uint8_t)roll(m, 256);
+    if (one_in(m, 2))
+        stranger_say(stranger, bytes, count < 300 ? count : 300, one_in(m, 3) ? count : 0, 7, 100);
+    else
+        stranger_write(stranger, bytes, count, 100);
+}
+
+/* Half a message, or a frame that is announced and does not come. */
+static void begin_and_leave(struct mischief *m)
+{
+    struct stranger *stranger = any_stranger(m);
+    if (stranger == NULL)
+        return;
+    stranger_frame(stranger, one_in(m, 2) ? FRAME_MORE : 0, one_in(m, 2) ? 256u << 20 : 100);
+    stranger_write(stranger, "half", 4, 100);
+    if (one_in(m, 2))
+        stranger_close(stranger);
+}
+
+/* Parts of a message that has no end. */
+static void go_on_for_ever(struct mischief *m)
+{
+    static const uint8_t part[4096];
+    struct stranger *stranger = any_stranger(m);
+    uint32_t bytes = one_in(m, 2) ? 0 : sizeof part;
+    for (uint32_t i = 0; stranger != NULL && i < 500; i++)
+        if (!stranger_frame(stranger, FRAME_MORE, bytes) ||
+            stranger_write(stranger, part, bytes, 50) != bytes)
+            break;
+}
+
+/* Who joins with a declaration of its own is asked for it, every time. */
+static void declare_another(struct mischief *m)
+{
+    struct rogue liar = {.job = &m->hostile->job, .index = roll(m, 8)};
+    struct message message;
+    if (!stranger_open(&liar.stranger, m->hostile->servers[0]))
+        return;
+    for (int i = 0; i < 20; i++) {
+        liar.incarnation = any_number(m) | 1;
+        message = rogue_message(&liar, MESSAGE_JOIN);
+        fill(m, &message);
+        message.join.version_min = PROTOCOL_VERSION_MIN;
+        message.join.version_max = PROTOCOL_VERSION_MAX;
+        rogue_say(&liar, &message, 0, 0, 100);
+        message = rogue_message(&liar, MESSAGE_JOB_PAGE);
+        fill(m, &message);
+        rogue_say(&liar, &message, 0, 0, 100);
+    }
+    rogue_close(&liar);
+}
+
+/* PING of ZMTP itself, of every length. */
+static void ping_zmtp(struct mischief *m)
+{
+    uint8_t command[64] = {4, 'P', 'I', 'N', 'G', 0, (uint8_t)roll(m, 3)};
+    struct stranger *stranger = any_stranger(m);
+    if (stranger == NULL)
+        return;
+    uint8_t head[2] = {FRAME_COMMAND, (uint8_t)(7 + roll(m, 40))};
+    stranger_write(stranger, head, 2, 100);
+    stranger_write(stranger, command, head[1], 100);
+}
+
+static mischief_do *const tricks[] = {
+    say_anything,
+    say_anything,
+    say_anything,
+    push_nonsense,
+    push_nonsense,
+    ask_without_end,
+    go,
+    listen_a_little,
+    listen_a_little,
+    send_garbage,
+    begin_and_leave,
+    go_on_for_ever,
+    declare_another,
+    ping_zmtp,
+};
+
+/* In sync mode a member that does not do its leaves stops everybody, until it is taken for stuck:
+ * so it says goodbye before it does anything. */
+static void leave(struct mischief *m)
+{
+    for (int i = 0; i < ROGUES; i++) {
+        struct rogue *rogue = &m->rogues[i];
+        if (rogue->stranger.fd < 0 || !rogue->welcome)
+            continue;
+        struct message message = rogue_message(rogue, MESSAGE_LEAVE);
+        rogue_say(rogue, &message, 0, 0, 1000);
+        rogue->welcome = false;
+    }
+}
+
+static void make_mischief(struct mischief *m)
+{
+    struct hostile *h = m->hostile;
+    bool sync = h->job.mode == MODE_SYNC;
+    double until = clock_now_seconds() + DEADLINE;
+    while (crowd_updates(&h->crowd, 0, 0, HONEST) < (sync ? HONEST : 1) * h->updates * 9 / 10) {
+        if (!server_is_there(h)) {
+            say_log(h);
+            ck_abort_msg("the server has ended");
+        }
+        ck_assert_msg(clock_now_seconds() < until, "the honest workers make no progress");
+        tricks[roll(m, sizeof tricks / sizeof *tricks)](m);
+        if (sync)
+            leave(m);
+        if (++m->done % 8 == 0)
+            look_at_server(h);
+    }
+}
+
+/* --- tests --------------------------------------------------------------------------------- */
+
+static void run_mischief(enum mode mode, uint64_t seed)
+{
+    struct hostile h;
+    struct mischief m;
+    open_hostile(&h, mode, SANITIZED || mode == MODE_SYNC ? 400 : 1200);
+    open_mischief(&m, &h, seed);
+    make_mischief(&m);
+    close_mischief(&m);
+    end_well(&h, 400 * (uint64_t)MIB);
+    close_hostile(&h);
+}
+
+START_TEST(an_async_job_ends_well_whatever_others_say)
+{
+    run_mischief(MODE_ASYNC, 100 + (uint64_t)_i);
+}
+END_TEST
+
+START_TEST(a_sync_job_ends_well_whatever_others_say)
+{
+    run_mischief(MODE_SYNC, 200 + (uint64_t)_i);
+}
+END_TEST
+
+/* As many as this process may have; they say nothing, or half a word. */
+START_TEST(thousands_of_connections_are_no_harm)
+{
+    struct hostile h;
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    uint32_t count = limit.rlim_cur < 6000 ? (uint32_t)limit.rlim_cur / 2 : 5000, open = 0;
+    struct stranger *strangers = calloc(count, sizeof *strangers);
+    open_hostile(&h, MODE_ASYNC, SANITIZED ? 300 : 1000);
+    for (uint32_t i = 0; i < count; i++) {
+        strangers[i].fd = -1;
+        if (i % 3 == 0)
+            stranger_connect(&strangers[i], h.servers[0]);
+        else if (i % 3 == 1 && stranger_open(&strangers[i], h.servers[0]))
+            stranger_frame(&strangers[i], 0, 100000);
+        open += strangers[i].fd >= 0;
+        look_at_server(&h);
+    }
+    ck_assert_uint_gt(open, count / 2);
+    for (uint32_t i = 0; i < count; i++)
+        stranger_close(&strangers[i]);
+    end_well(&h, 400 * (uint64_t)MIB);
+    close_hostile(&h);
+    free(strangers);
+}
+END_TEST
+
+/* Alive, and a member, and the job is over but for it. */
+START_TEST(a_member_that_never_says_done_does_not_keep_the_job)
+{
+    struct hostile h;
+    struct rogue rogue;
+    struct message message;
+    static const uint8_t digest[DIGEST_BYTES];
+    open_hostile(&h, MODE_ASYNC, 200);
+    ck_assert(rogue_join(&rogue, h.servers[0], &h.job, HONEST, digest, 10000));
+    if (_i == 1) { /* And it has work that it does not do. */
+        message = rogue_message(&rogue, MESSAGE_LEASE);
+        rogue_say(&rogue, &message, 0, 0, 1000);
+    }
+    double until = clock_now_seconds() + DEADLINE;
+    while (server_is_there(&h) && h.crowd.process_count > 0 && clock_now_seconds() < until &&
+           !rogue.finished) {
+        rogue_ping(&rogue);
+        while (rogue_hear(&rogue, &message, 100) && !rogue.finished)
+            ;
+        if (rogue.stranger.fd < 0)
+            break;
+    }
+    rogue_close(&rogue);
+    end_well(&h, 400 * (uint64_t)MIB);
+    close_hostile(&h);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_set_timeout(t, 400);
+    tcase_add_checked_fixture(t, scratch_open, scratch_close);
+    tcase_add_loop_test(t, an_async_job_ends_well_whatever_others_say, 0, 2);
+    tcase_add_loop_test(t, a_sync_job_ends_well_whatever_others_say, 0, 2);
+    tcase_add_test(t, thousands_of_connections_are_no_harm);
+    tcase_add_loop_test(t, a_member_that_never_says_done_does_not_keep_the_job, 0, 2);
+}
+
+int main(void)
+{
+    return suite_run("hostile", add);
+}
