@@ -1,6 +1,7 @@
 #include "common/inflow.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 #define FRAME_LEAST     16   /* ... and at worst when none is heard for long. */
 #define FRAMES_TELLING  1000 /* Heard since the last look: the next ones may be like them. */
 #define HEADERS_BYTES   (64u << 10)
+#define GONE            INT_MAX /* In place of a descriptor: the connection has ended. */
 
 /* Of netinet/tcp.h, which cannot be had beside linux/tcp.h. */
 #define STATE_ESTABLISHED 1
@@ -164,8 +166,8 @@ bool inflow_knows(const struct inflow *inflow, uint64_t peer)
     if (inflow->peers == NULL)
         return false;
     const struct inflow_peer *place = find(inflow, peer);
-    return place->fd >= 0 && inflow->connections[place->fd].known &&
-           inflow->connections[place->fd].peer == peer;
+    return place->fd == GONE || (place->fd >= 0 && inflow->connections[place->fd].known &&
+                                 inflow->connections[place->fd].peer == peer);
 }
 
 static bool is_newer(uint64_t peer, uint64_t than)
@@ -183,14 +185,18 @@ void inflow_meet(struct inflow *inflow, uint64_t peer, int fd)
         return;
     }
     struct inflow_connection *connection = &inflow->connections[fd];
-    if (!look_at(inflow, fd, &cookie, &received))
-        return; /* It has gone already. */
+    if (!look_at(inflow, fd, &cookie, &received)) {
+        insert(inflow, peer, GONE); /* There may be more left of it: do not ask every time. */
+        return;
+    }
     if (connection->cookie != cookie)
         *connection = (struct inflow_connection){
             .cookie = cookie, .received = received, .frame = FRAME_USUAL};
     /* What is left of somebody who had this descriptor before is no word of who has it now. */
-    if (connection->known && !is_newer(peer, connection->peer))
+    if (connection->known && !is_newer(peer, connection->peer)) {
+        insert(inflow, peer, connection->peer == peer ? fd : GONE);
         return;
+    }
     connection->peer = peer;
     connection->known = true;
     connection->heard = connection->heard_then = connection->parts_then = 0;
@@ -203,7 +209,7 @@ void inflow_hear(struct inflow *inflow, uint64_t peer, uint64_t parts, uint64_t 
     if (inflow->peers == NULL)
         return;
     const struct inflow_peer *place = find(inflow, peer);
-    if (place->fd < 0 || inflow->connections[place->fd].peer != peer)
+    if (place->fd < 0 || place->fd == GONE || inflow->connections[place->fd].peer != peer)
         return;
     inflow->connections[place->fd].heard += bytes;
     inflow->connections[place->fd].parts_then += parts;
