@@ -38,6 +38,7 @@ struct parcel {
     uint32_t connection;    /* That it was sent over. */
     bool up;                /* To the server. */
     bool again;             /* A repetition. */
+    bool was_held;          /* It has been held up. */
     uint64_t sequence;      /* Among those of its wire and way. */
     struct frame *payload;  /* One reference, or NULL. */
     uint64_t payload_check; /* Checksum of the payload when it was sent. */

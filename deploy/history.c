@@ -222,6 +222,7 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
+    bool faulty; /* Something may have gone wrong already. */
 };
 
 static void fail(struct running *r, const char *text)
@@ -305,8 +306,7 @@ static void tell_checkpoints(struct running *r, struct witness *witness)
 
 /* The checkpoints on server 0's disk: all whole, and of models that there were; at `step` the
  * newest, which becomes the model of this history. */
-static void check_checkpoints(struct running *r, uint64_t step, const struct witness *witness,
-                              bool faulty)
+static void check_checkpoints(struct running *r, uint64_t step, const struct witness *witness)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     char text[200];
@@ -316,7 +316,7 @@ static void check_checkpoints(struct running *r, uint64_t step, const struct wit
     if (count == 0 || steps[0] != step)
         fail(r, "the newest checkpoint is not that of the end");
     /* Whoever is killed between writing one and removing another leaves one more. */
-    if (count > CHECKPOINTS_KEPT * (faulty ? 2u : 1u))
+    if (count > CHECKPOINTS_KEPT * (r->faulty ? 2u : 1u))
         fail(r, "there are too many checkpoints");
     for (size_t i = 0; i < count && !r->result->failed; i++) {
         if (read_checkpoint(r, steps[i], &model) && !witness_knows(witness, steps[i], &model)) {
@@ -352,7 +352,7 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         return;
     }
     if (any || code == EXIT_DONE)
-        check_checkpoints(r, step, &s->witness, s->options.plan != NULL);
+        check_checkpoints(r, step, &s->witness);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
     if ((code == EXIT_DONE || (any && s->options.plan == NULL)) &&
@@ -418,6 +418,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .tamper = plan->tamper,
         .verbose = plan->verbose,
     };
+    r->faulty = r->faulty || phase->faulty;
     struct simulator simulator;
     struct generation generation;
     struct error error = {STATUS_OK, ""};

@@ -158,12 +158,21 @@ static void release_held(struct simulated_network *network, uint64_t now_us,
 {
     struct parcel *parcel = way->held;
     way->held = way->held_last = NULL;
+    if (parcel == NULL)
+        return;
+    /* As if the wire had been empty: the rest comes later, see keep_behind. */
+    uint64_t busy_until_us = way->busy_until_us;
+    way->busy_until_us = now_us;
     while (parcel != NULL) {
         struct parcel *next = parcel->next;
         parcel->next = NULL;
+        parcel->was_held = true;
         fly(network, now_us, parcel);
         parcel = next;
     }
+    way->behind_us = way->busy_until_us;
+    if (way->busy_until_us < busy_until_us)
+        way->busy_until_us = busy_until_us;
 }
 
 static void connect_wire(struct simulated_network *network, uint64_t now_us,
@@ -433,10 +442,24 @@ static bool has_broken(const struct network_wire *wire, const struct parcel *par
     return parcel->again || parcel->connection != wire->broken || parcel->sequence > way->survives;
 }
 
+/* What was sent behind something that was held up does not come before it. */
+static bool keep_behind(struct simulated_network *network, struct event *event)
+{
+    const struct network_way *way = way_of(network, event->parcel);
+    if (event->parcel->was_held || event->time_us >= way->behind_us)
+        return false;
+    event->time_us = way->behind_us;
+    event_queue_add(network->queue, event);
+    event->parcel = NULL;
+    return true;
+}
+
 uint32_t simulated_network_arrive(struct simulated_network *network, struct event *event,
                                   uint64_t *peer)
 {
     bool late;
+    if (keep_behind(network, event))
+        return NETWORK_NOBODY;
     struct parcel *parcel = event->parcel;
     struct network_wire *wire = &network->wires[parcel->wire];
     struct network_way *way = way_of(network, parcel);

@@ -59,6 +59,7 @@ struct network_way {
     uint64_t sent, arrived; /* Sequence numbers. */
     uint64_t survives;      /* Of the connection before: what still arrives, up to this. */
     struct parcel *held, *held_last;
+    uint64_t behind_us; /* What was in flight when held ones were released keeps behind them. */
 };
 
 struct network_wire {

@@ -513,6 +513,7 @@ static enum verdict take_batch(struct witness *w, struct witness_server *server,
     if (sender < w->process_count && w->processes[sender].worker != NULL) {
         struct witness_held *held = &w->processes[sender].worker->held[index];
         held->own = chunk->version;
+        held->own_batch = exchange->step;
         held->own_generation = packet->message.generation;
     }
     return exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED;
@@ -967,7 +968,7 @@ static void check_base(struct witness *w, struct witness_worker *worker,
                      worker->index, held->version, chunk, base);
     held->version = base;
     if (w->in_order && w->job->mode == MODE_ASYNC && held->own_generation == message->generation &&
-        base < held->own)
+        message->exchange.step != held->own_batch && base < held->own)
         witness_fail(w, "worker/%u does not see its own gradient in chunk %u", worker->index,
                      chunk);
 }

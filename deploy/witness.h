@@ -91,7 +91,8 @@ struct witness_server {
 struct witness_held {
     uint64_t check;          /* Checksum of what the trainer computes from. */
     uint64_t version;        /* As the session says. */
-    uint64_t own;            /* Version that its own latest gradient made. */
+    uint64_t own;            /* Version that its own latest gradient made, ... */
+    uint64_t own_batch;      /* ... which may be sent once more. */
     uint64_t generation;     /* In which that was said ... */
     uint64_t own_generation; /* ... and that made. */
 };
