@@ -29,7 +29,7 @@
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
 #define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
 /* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
-#define PENDING_BYTES (2u * EXCHANGE_WINDOW_BYTES)
+#define PENDING_BYTES (2u * WINDOW_BYTES)
 #define PENDING_MAX   (16u << 10)
 
 /* What a connection could not take yet, in order. */

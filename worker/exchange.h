@@ -13,7 +13,7 @@
  * Of several answers the first to come is taken; but values that stay in memory of the server's
  * only from the answer to the latest, because a later answer is written over an earlier one's.
  *
- * Of what is sent to one server and not confirmed there are never more than EXCHANGE_WINDOW_BYTES,
+ * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
  * but always two chunks; the rest waits here in order.
  *
  * Threads: the session's. Time arrives as an argument.
@@ -29,7 +29,6 @@
 #include "common/tree.h"
 #include "worker/sender.h"
 
-#define EXCHANGE_WINDOW_BYTES  (16u << 20)
 #define EXCHANGE_RETRY_US      1000000u /* Without any progress; doubled ... */
 #define EXCHANGE_RETRY_MOST_US 4000000u /* ... up to this. */
 #define EXCHANGE_PLACE_NOWHERE UINT64_MAX
