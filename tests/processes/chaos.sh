@@ -13,7 +13,6 @@ seed=${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}
 RANDOM=$((seed % 32768))
 lease=2 # --worker-timeout, seconds.
 if sanitized; then lease=4; fi
-steps=$((wanted * 120)) # Some four seconds a fault when nothing happens.
 echo "seed $seed: CHAOS_SEED=$seed CHAOS_FAULTS=$wanted $0"
 
 # random N - into $random, from 0 to N - 1. (In a subshell RANDOM would stand still.)
@@ -202,6 +201,7 @@ report()
 small=(--data synthetic:500 --model softmax --seed 3)
 slow=500
 if sanitized; then slow=10; fi
+steps=$((wanted * 90)) # A fault takes some four seconds, of which half are spent training.
 run quiet 0 syncopate run --mode sync --ps 1 --workers 1 --out "$work/quiet" --steps "$steps" \
     --checkpoint-every 0 --quiet "${small[@]}"
 storm sync "$build" "${small[@]}" --slow "0:$slow,1:$slow,2:$slow"
@@ -216,6 +216,7 @@ mkdir "$programs"
 ln -s "$build/syncopate-ps" "$programs/syncopate-ps"
 ln -s "$build/tests/processes/counting_worker" "$programs/syncopate-worker"
 export COUNTING_PAUSE_US=60000
+steps=$((wanted * 250)) # Nobody waits for anybody, and those who join make it faster.
 storm async "$programs" --optimizer sgd --learning-rate 1 --global-batch 4 --micro-batch 1 \
     --chunk-bytes 4K
 "$build/tests/processes/counting_check" "$work/async-storm" "$steps" >"$work/check.log" 2>&1 ||
