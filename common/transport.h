@@ -76,7 +76,8 @@ struct transport_operations {
     /* STATUS_AGAIN when there is nothing. */
     enum status (*receive)(struct endpoint *endpoint, struct received *received);
     /* Waits until one of the endpoints may have something, a doorbell rings (file descriptors
-     * that become readable) or timeout_ms passes. */
+     * that become readable) or timeout_ms passes. With 0 it only takes note of connections that
+     * have ended, which receive does not. */
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                  const int *doorbells, size_t doorbell_count, int timeout_ms);
     /* Listening: from now on a peer that has much more than this under way loses its connection;

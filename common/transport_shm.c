@@ -414,7 +414,7 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
         inner[i] = endpoints[i]->inner;
         bells[doorbell_count + i] = endpoints[i]->epoll;
     }
-    bool sleep = !look_on(endpoints, count, bells, doorbell_count + count);
+    bool sleep = timeout_ms != 0 && !look_on(endpoints, count, bells, doorbell_count + count);
     for (size_t i = 0; i < count; i++)
         sleep = sleep && all_sleep(endpoints[i]);
     if (sleep)

@@ -326,6 +326,15 @@ static void check_stuck(struct client *client)
                               session_exit_reason(client->session));
 }
 
+/* That a server which shared its memory is gone shows only in waiting, which this thread does not:
+ * a server that came back meanwhile would not be heard before the trainer waits again. */
+static void notice_ends(struct client *client)
+{
+    const struct client_options *options = &client->options;
+    options->transport->operations->wait(options->transport, client->servers,
+                                         options->job->server_count, NULL, 0, 0);
+}
+
 /* While the trainer waits for work it drives itself, so that an answer reaches it without another
  * thread being woken in between. While it computes, this thread does: nothing is urgent then, but
  * servers want to hear that the worker is alive, and deadlines go on. */
@@ -337,6 +346,7 @@ static void *heart_run(void *argument)
         poll(&doorbell, 1, TICK_MS);
         if (pthread_mutex_trylock(&client->lock) != 0)
             continue; /* The trainer drives. */
+        notice_ends(client);
         drive(client);
         check_stuck(client);
         pthread_mutex_unlock(&client->lock);

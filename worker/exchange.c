@@ -61,8 +61,7 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
         struct link *link = &x->links[i];
         link->shard_elements = partition_server_bytes(partition, i) / sizeof(float);
         link->first_chunk = next_of_server(partition, i, 0);
-        link->window_bytes =
-            2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
+        link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
     }
     x->report_chunk = x->links[0].first_chunk;
     return STATUS_OK;

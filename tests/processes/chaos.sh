@@ -199,8 +199,8 @@ report()
 
 # --- sync: the same bits --------------------------------------------------------------------------
 small=(--data synthetic:500 --model softmax --seed 3)
-slow=500
-if sanitized; then slow=10; fi
+slow=300
+if sanitized; then slow=25; fi
 steps=$((wanted * 90)) # A fault takes some four seconds, of which half are spent training.
 run quiet 0 syncopate run --mode sync --ps 1 --workers 1 --out "$work/quiet" --steps "$steps" \
     --checkpoint-every 0 --quiet "${small[@]}"
