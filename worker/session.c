@@ -798,7 +798,8 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     char text[MESSAGE_TEXT_MAX];
     uint32_t server = 0;
     double silence = (double)exchange_silence_us(&s->exchange, now_us, &server) * 1e-6;
-    if (silence <= s->options.recovery_timeout + GRACE_SECONDS)
+    /* Server 0 first notices that the server is gone, and then waits for it. */
+    if (silence <= s->options.worker_timeout + s->options.recovery_timeout + GRACE_SECONDS)
         return;
     snprintf(text, sizeof text, "no answer from ps/%u for %.0f s", server, silence);
     end(s, EXIT_CLUSTER_LOST, text, outbox);
