@@ -99,7 +99,7 @@ demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compa
 check: setup-check ## build and run every test: units, threads, simulated clusters, real processes
 	@$(AGAIN) all tests
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
-	@RUNS=10000 SECONDS_MAX=1 JOBS=$(JOBS) $(RUN_TESTS) tests/include_direction.sh $(TESTS) \
+	@RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) tests/include_direction.sh $(TESTS) \
 	    $(if $(HAS_LIBFUZZER),tests/fuzz/run.sh)
 	@$(if $(HAS_LIBFUZZER),,echo "without clang's libFuzzer only the corpora of tests/fuzz were tried")
 
@@ -118,6 +118,7 @@ sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of 
 	@$(RUN_TESTS) $(SIMULATED)
 
 chaos: export CHAOS_FAULTS ?= 60
+chaos: LANES := 1
 chaos: setup-check ## real processes killed, stopped, joined and left at random, and every case of faults.sh (minutes)
 	@$(AGAIN) all tests
 	@FAULTS=all TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
@@ -227,10 +228,13 @@ benches: $(BENCHES)
 fuzzers: $(FUZZERS)
 
 # Tests of real processes find the programs by TEST_BUILD, and learn from TEST_MODE how
-# much slower they are. A sanitizer that finds something ends the process with a code of its own.
+# much slower they are; most wait most of the time, so that several run at once. A sanitizer that
+# finds something ends the process with a code of its own.
 # ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels do.
+LANES           = $(JOBS)
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abspath $(BUILD)) TEST_MODE=$(MODE) \
+    JOBS=$(LANES) \
     ASAN_OPTIONS=exitcode=86:detect_stack_use_after_return=1 \
     UBSAN_OPTIONS=print_stacktrace=1 \
     TSAN_OPTIONS=exitcode=87:second_deadlock_stack=1:suppressions=$(abspath tests/tsan.supp) \

@@ -130,7 +130,6 @@ work_as() # NAME INDEX ARGUMENT...
 }
 port=$(free_port)
 other=$(free_port)
-while [ "$other" = "$port" ]; do other=$(free_port); done
 hosts=127.0.0.1:$port,127.0.0.1:$other
 # With keys a server may listen everywhere.
 serve ps0 0 "$hosts" --bind "*:$port" --keys "$work/servers"
