@@ -131,6 +131,17 @@ static void make_job(struct hostile *h, enum mode mode, uint64_t updates)
     job->servers = h->servers;
 }
 
+/* Then the first batches are in, whoever had them. */
+static void await_updates(const struct hostile *h)
+{
+    double until = clock_now_seconds() + DEADLINE;
+    for (uint32_t i = 0; i < HONEST; i++)
+        while (crowd_updates(&h->crowd, 0, i, 1) < 2) {
+            ck_assert_msg(clock_now_seconds() < until, "worker %u makes no progress", i);
+            usleep(1000);
+        }
+}
+
 static void open_hostile(struct hostile *h, enum mode mode, uint64_t updates)
 {
     memset(h, 0, sizeof *h);
@@ -139,6 +150,7 @@ static void open_hostile(struct hostile *h, enum mode mode, uint64_t updates)
     crowd_init(&h->crowd, &h->job, "tcp", HONEST);
     crowd_start(&h->crowd, 0, HONEST);
     ck_assert_msg(crowd_wait(&h->crowd, 0, HONEST, DEADLINE), "the workers do not start");
+    await_updates(h);
     for (uint32_t i = 0; i < HONEST; i++)
         atomic_store(&h->crowd.shared->workers[i].delay_us, DELAY_US);
 }
@@ -454,7 +466,7 @@ static void push_nonsense(struct mischief *m)
     case 4:
         message.exchange.examples = 2 + roll(m, 60000);
         break;
-    default: /* Batch 0 has been there for long. 0xff: not a number. */
+    default: /* Batch 0 is in, so nobody may say anything of it. 0xff: not a number. */
         message.exchange.skip = false;
         break;
     }
