@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_tests.sh PROGRAM... - runs test programs and scripts and sums them up.
 #
-#     JOBS            so many at once (1); most of them wait most of the time
+#     JOBS            so many at once (1, at most 12); most of them wait most of the time
 #     TEST_TIMEOUT    seconds for each; whatever hangs is a failure (900)
 #
 # A program counts with check's own closing line ("100%: Checks: 12, Failures: 0, Errors: 0"),
@@ -11,7 +11,7 @@
 # "N passed, N failed"; the exit code is 1 when anything failed.
 set -euo pipefail
 
-jobs=${JOBS:-1}
+jobs=$((${JOBS:-1} < 12 ? ${JOBS:-1} : 12))
 timeout_seconds=${TEST_TIMEOUT:-900}
 passed=0
 failed=0
@@ -81,7 +81,7 @@ done
 while [ "${#programs[@]}" -gt 0 ]; do finish_one; done
 
 echo "the longest, of $SECONDS s:"
-printf '    %s\n' "${took[@]}" | sort -rn | head -n 8
+printf '    %s\n' "${took[@]}" | sort -rn | sed -n '1,8p'
 if [ "${#failures[@]}" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -625,6 +625,7 @@ if [ $# -eq 1 ]; then
 fi
 
 # Most of a case is waiting: several at once, each a process of its own.
+export PORTS_GIVEN=$work/ports
 chosen=("$@")
 if [ "${FAULTS:-}" = all ]; then
     mapfile -t chosen < <(lines | sed 's/^\*//' | cut -d'|' -f1)

@@ -145,16 +145,16 @@ nothing_runs()
 no_survivors() { [ -z "$(survivors)" ]; }
 
 # A port on loopback that nobody listens on, below those the kernel gives out by itself, and not of
-# the thousands that another test may pick from at the same time (see run_tests.sh). No port twice:
-# who asked first may not listen yet.
+# the thousand that another test may pick from at the same time (see run_tests.sh). No port twice:
+# who asked first may not listen yet, or again. $PORTS_GIVEN: a file to share with other processes.
 taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 free_port()
 {
-    local port
+    local port given=${PORTS_GIVEN:-$work/ports}
     for _ in $(seq 100); do
-        port=$((20000 + ${TEST_LANE:-0} % 4 * 3000 + RANDOM % 3000))
-        if ! grep -qsx "$port" "$work/ports" && ! taken "$port"; then
-            echo "$port" | tee -a "$work/ports"
+        port=$((20000 + ${TEST_LANE:-0} * 1000 + RANDOM % 1000))
+        if ! grep -qsx "$port" "$given" && ! taken "$port"; then
+            echo "$port" | tee -a "$given"
             return
         fi
     done
