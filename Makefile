@@ -79,7 +79,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
         include-direction format format-check script-check tidy install clean benches run-tests
 
 help: ## this list
-	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N]"
+	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' Makefile
 
 # --- what people type ----------------------------------------------------------------------------
@@ -137,7 +137,9 @@ fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid thi
 	@$(BUILD)/tests/fuzz/seeds tests/fuzz/corpus
 
 # The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two. So are
-# twenty kills of each kind: BENCH=recovery has them, otherwise five.
+# twenty kills of each kind: BENCH=recovery has them, otherwise five; and ten minutes of each load:
+# BENCH=load, otherwise ten seconds.
+bench: export BENCH_SECONDS = $(if $(filter load,$(BENCH)),600,10)
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
 bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
 bench: setup ## measure, in one table and build/bench.json; BENCH=name for one of tests/bench/
@@ -180,11 +182,14 @@ clean: ## remove build/
 	rm -rf build
 
 # --- how they are built ----------------------------------------------------------------------------
+# A line says what is made; V=1 shows the command as well.
+SAY = $(if $(V),,@echo "  $@" && )
+
 $(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY) $(WORKER) $(PS) $(COMMON)
 $(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(PS) $(COMMON)
 $(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(WORKER) $(COMMON)
 $(PROGRAMS):
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(SAY)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 
 libraries:
 	@pkg-config --exists $(PKGS) || \
@@ -192,13 +197,13 @@ libraries:
 
 $(PROTO_C): proto/syncopate.proto | libraries
 	@mkdir -p $(@D)
-	protoc-c --c_out=$(BUILD) $<
+	$(SAY)protoc-c --c_out=$(BUILD) $<
 # Generated code is not ours to warn about.
 $(BUILD)/proto/%.o: $(BUILD)/proto/%.c
-	$(CC) $(filter-out $(WARN),$(ALL_CFLAGS)) -c -o $@ $<
+	$(SAY)$(CC) $(filter-out $(WARN),$(ALL_CFLAGS)) -c -o $@ $<
 $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(SAY)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # A fuzzer's main is libFuzzer's, or else ours.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o)
@@ -210,9 +215,9 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deplo
 HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' | \
     clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null && echo yes)
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZLIB)
-	$(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $^ $(ALL_LIBS)
+	$(SAY)$(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $^ $(ALL_LIBS)
 $(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(FUZZLIB)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(SAY)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
 WRAPPED   := batch_set_has chunk_apply sessions_know simulated_disk_done_us checkpoint_write_part
@@ -220,7 +225,7 @@ $(BUILD)/tests/simulated/test_planted: LINKED = $(WRAPPED:%=-Wl,--wrap=%)
 
 # Every test and benchmark may use everything; the linker is given all of it.
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMMON)
-	$(CC) $(ALL_CFLAGS) $(LINKED) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
+	$(SAY)$(CC) $(ALL_CFLAGS) $(LINKED) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
 $(BENCHES): $(BENCHLIB)
 
 tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS)
@@ -231,7 +236,7 @@ fuzzers: $(FUZZERS)
 # much slower they are; most wait most of the time, so that several run at once. A sanitizer that
 # finds something ends the process with a code of its own.
 # ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels do.
-LANES           = $(JOBS)
+LANES           = $(shell echo $$(($(JOBS) + 1)))
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abspath $(BUILD)) TEST_MODE=$(MODE) \
     JOBS=$(LANES) \

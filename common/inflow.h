@@ -12,21 +12,32 @@
  * stream_engine_base.cpp; issues 3937, 4364 and 4767): any peer could end this process.
  *
  * The kernel counts what every connection has received, and messages that are heard are counted
- * here; the difference is what waits. A frame takes some memory beside its bytes, so that a queue
- * of empty ones takes many times what came over the wire: how long frames are is judged by those
- * heard last, and ever worse of a connection that sends on and completes no message. Ten times a
- * second this module looks at all connections to the port and shuts down
+ * here; the difference is what waits. So every connection gets a limit, a place in its stream: what
+ * comes beyond is dropped by the kernel (a socket filter that looks at sequence numbers), as when a
+ * line is cut, and the other side's TCP sends it again until the limit has moved on. It moves with
+ * what is heard, from each_max ahead of it to half as much again; an honest peer never has so much
+ * under way. Nobody can send past it, however busy this process is.
  *
- *     one that has been holding more than each_max, as far as one can tell, for two looks,
- *     of all of them the largest, while together they hold more than all_max,
- *     the latest of those never heard, while there are more than connections_max.
+ * A frame takes some memory beside its bytes, so that a queue of empty ones takes many times what
+ * came over the wire: how long frames are is judged by those heard last, and ever worse of a
+ * connection that sends on and completes no message; limits are the lower for it.
  *
- * libzmq takes it for a connection that the other side has closed, and frees what is not whole. An
- * honest peer never has so much under way; if it is cut off, it connects again and repeats itself,
- * as after any loss. Between two looks a peer may send as much as the network carries.
+ * A connection gets its first limit when it is first heard or seen. Twenty times a second this
+ * module looks at all connections to the port and
+ *
+ *     moves no limit of those that hold more than their share, while all hold more than all_max,
+ *     ends one that is at its limit and not heard for ten seconds: it completes nothing,
+ *     ends the latest of those never heard, while there are more than connections_max,
+ *     lets nobody in while more than gone_max is left of connections that have ended.
+ *
+ * To end is to shut the connection down: libzmq takes it for one that the other side has closed,
+ * and frees what is not whole. An honest peer that is cut off connects again and repeats itself.
+ * Where the kernel does not tell a connection's first sequence number (it began before this module,
+ * or in a flood of them), it has no limit, and is ended when it holds half as much again as
+ * each_max.
  *
  * Heartbeats and handshakes are not heard: a connection may have a little more unheard the longer
- * it lives. Where the kernel or libzmq does not tell enough to be sure, nothing is shut down.
+ * it lives. Where the kernel or libzmq does not tell enough to be sure, nothing is done.
  *
  * Threads: one. Units: bytes on the wire. Linux. */
 
@@ -37,7 +48,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INFLOW_INTERVAL_US 100000u
+#define INFLOW_INTERVAL_US 50000u /* Between looks. */
 
 /* One descriptor of this process. */
 struct inflow_connection {
@@ -45,11 +56,16 @@ struct inflow_connection {
     uint64_t peer;     /* Who speaks over it, if that is known. */
     uint64_t received; /* At the last look. */
     uint64_t heard;
-    uint64_t looks;                  /* How often it was looked at. */
+    uint64_t limit;                  /* Of what is received; 0: none. */
+    uint64_t age_us;                 /* Since it was first looked at. */
+    uint64_t stuck_us;               /* At its limit and not heard for so long. */
     uint64_t heard_then, parts_then; /* heard at the last look, and frames heard since. */
     uint64_t frame;                  /* How long its frames are taken to be. */
+    uint32_t first;                  /* The sequence number of its first byte, */
+    bool limitable;                  /* if that is known. */
     bool known;                      /* A message has been heard. */
-    bool over;                       /* It held more than each_max at the last look. */
+    bool stuck;                      /* At its limit. */
+    bool frozen;                     /* Its limit does not move for now. */
 };
 
 struct inflow_peer {
@@ -59,7 +75,7 @@ struct inflow_peer {
 
 struct inflow {
     uint16_t port; /* Local. */
-    uint64_t each_max, all_max;
+    uint64_t each_max, all_max, gone_max;
     uint64_t payload_max; /* A message that is under way may take so long to come. */
     uint32_t connections_max;
     bool blind;                            /* Too little is known to shut anything down. */
@@ -67,10 +83,14 @@ struct inflow {
     int capacity, highest;                 /* highest: of those that are ours. */
     struct inflow_peer *peers;             /* [peer_slots] a hash table; a power of two. */
     uint32_t peer_slots, peer_count;
-    uint64_t cut; /* Connections shut down so far. */
+    uint64_t gone;             /* Of connections that have ended, not heard yet, about. */
+    uint64_t quiet_us;         /* Since anything was heard of them. */
+    bool closed;               /* Nobody is let in. */
+    uint64_t held_back, ended; /* Connections so far. */
 };
 
-/* port 0: not known, and nothing is ever shut down. The bounds may be changed at any time. */
+/* The socket must listen already. port 0: not known, and nothing is ever done. The bounds may be
+ * changed at any time. */
 void inflow_init(struct inflow *inflow, uint16_t port, uint64_t each_max, uint64_t all_max);
 void inflow_free(struct inflow *inflow);
 
@@ -83,7 +103,10 @@ void inflow_meet(struct inflow *inflow, uint64_t peer, int fd);
 /* A message of so many frames and bytes. */
 void inflow_hear(struct inflow *inflow, uint64_t peer, uint64_t parts, uint64_t bytes);
 
-/* Look at all connections, once every INFLOW_INTERVAL_US. Returns how many were shut down. */
-unsigned inflow_look(struct inflow *inflow);
+/* Everything that was whole has been heard. */
+void inflow_drained(struct inflow *inflow);
+
+/* Look at all connections, once every INFLOW_INTERVAL_US. */
+void inflow_look(struct inflow *inflow, uint64_t elapsed_us);
 
 #endif

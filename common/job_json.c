@@ -1,6 +1,5 @@
 #include "common/job_json.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

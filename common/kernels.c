@@ -51,12 +51,6 @@ static void multiply(uint64_t m, uint64_t n, struct tile_walk walk, const float 
     tile_set()->run(&walk, m, n, a, b, c);
 }
 
-void kernels_multiply(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b, float *c,
-                      enum kernels_write write)
-{
-    multiply(m, n, (struct tile_walk){.length = k, .x_step = 1, .x_place = k}, a, b, c, write);
-}
-
 void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write)
 {

@@ -40,21 +40,17 @@ void kernels_limit(enum kernels_instructions most);
 
 enum kernels_write { KERNELS_SET, KERNELS_ADD }; /* Overwrite the result, or add to it. */
 
-/* c [m][n] = a [m][k] * b [k][n]. */
-void kernels_multiply(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b, float *c,
-                      enum kernels_write write);
-
-/* The same with a given transposed, as [k][m]. */
+/* c [m][n] = a [m][k] * b [k][n], with a given transposed, as [k][m]. */
 void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write);
 
-/* The same with b given transposed, as [n][k]. scratch: kernels_multiply_turned_scratch(m, k)
- * elements. */
+/* The same with b and not a given transposed, as [n][k]. scratch:
+ * kernels_multiply_turned_scratch(m, k) elements. */
 uint64_t kernels_multiply_turned_scratch(uint64_t m, uint64_t k);
 void kernels_multiply_turned(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                              float *c, float *scratch);
 
-/* The same by BLAS, which suits large square matrices and no network here: what benchmarks take
+/* That by BLAS, which suits large square matrices and no network here: what benchmarks take
  * for the machine's peak. */
 void kernels_multiply_bt(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                          float *c, enum kernels_write write);

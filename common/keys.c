@@ -93,6 +93,10 @@ enum status keys_check(const char *directory, uint32_t workers, struct error *er
         status = keys_open(&keys, directory, NULL, ROLE_WORKER, i, error);
         keys_close(&keys);
     }
+    if (status == STATUS_NOT_FOUND) {
+        struct error why = *error;
+        error_set(error, status, "%.320s (syncopate keygen makes what is missing)", why.text);
+    }
     if (status == STATUS_OK)
         status = allow_list_load(&list, directory, error);
     allow_list_free(&list);

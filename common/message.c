@@ -799,6 +799,53 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
 
 /* --- the declaration ----------------------------------------------------------------------- */
 
+/* Into wire, which refers to the job's texts; variables[] and servers[] are the caller's. */
+static void give_job(const struct job *job, Syncopate__Job *wire, Syncopate__Variable **variables,
+                     char **servers)
+{
+    wire->mode = job->mode;
+    wire->use_locking = job->use_locking;
+    wire->seed = job->seed;
+    wire->model = give_text(job->model);
+    wire->n_variables = job->variable_count;
+    wire->variables = variables;
+    wire->optimizer = give_text(job->optimizer.name);
+    wire->momentum = job->optimizer.momentum;
+    wire->beta1 = job->optimizer.beta1;
+    wire->beta2 = job->optimizer.beta2;
+    wire->rho = job->optimizer.rho;
+    wire->epsilon = job->optimizer.epsilon;
+    wire->initial_accumulator = job->optimizer.initial_accumulator;
+    wire->schedule = job->schedule.kind;
+    wire->learning_rate = job->schedule.learning_rate;
+    wire->warmup_steps = job->schedule.warmup_steps;
+    wire->decay_steps = job->schedule.decay_steps;
+    wire->decay_factor = job->schedule.decay_factor;
+    wire->data = give_text(job->data);
+    wire->data_digest = give_digest(job->data_digest);
+    wire->examples = job->examples;
+    wire->test_examples = job->test_examples;
+    wire->batch = job->batch;
+    wire->micro_batch = job->micro_batch;
+    wire->steps = job->steps;
+    wire->checkpoint_every = job->checkpoint_every;
+    wire->chunk_bytes = job->chunk_bytes;
+    wire->worker_count = job->worker_count;
+    wire->n_servers = job->server_count;
+    wire->servers = servers;
+}
+
+static void give_variable(const struct variable *from, Syncopate__Variable *to)
+{
+    syncopate__variable__init(to);
+    to->name = give_text(from->name);
+    to->n_shape = from->rank;
+    to->shape = (uint64_t *)(uintptr_t)from->shape;
+    to->initializer = from->initializer;
+    to->fan_in = from->fan_in;
+    to->fan_out = from->fan_out;
+}
+
 enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count)
 {
     enum status status = STATUS_MEMORY;
@@ -811,52 +858,14 @@ enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count)
         goto out;
 
     for (uint32_t i = 0; i < job->variable_count; i++) {
-        const struct variable *from = &job->variables[i];
-        syncopate__variable__init(&variables[i]);
-        variables[i].name = give_text(from->name);
-        variables[i].n_shape = from->rank;
-        variables[i].shape = (uint64_t *)(uintptr_t)from->shape;
-        variables[i].initializer = from->initializer;
-        variables[i].fan_in = from->fan_in;
-        variables[i].fan_out = from->fan_out;
+        give_variable(&job->variables[i], &variables[i]);
         pointers[i] = &variables[i];
     }
     for (uint32_t i = 0; i < job->server_count; i++)
         servers[i] = job->servers[i];
+    give_job(job, &wire, pointers, servers);
 
-    wire.mode = job->mode;
-    wire.use_locking = job->use_locking;
-    wire.seed = job->seed;
-    wire.model = give_text(job->model);
-    wire.n_variables = job->variable_count;
-    wire.variables = pointers;
-    wire.optimizer = give_text(job->optimizer.name);
-    wire.momentum = job->optimizer.momentum;
-    wire.beta1 = job->optimizer.beta1;
-    wire.beta2 = job->optimizer.beta2;
-    wire.rho = job->optimizer.rho;
-    wire.epsilon = job->optimizer.epsilon;
-    wire.initial_accumulator = job->optimizer.initial_accumulator;
-    wire.schedule = job->schedule.kind;
-    wire.learning_rate = job->schedule.learning_rate;
-    wire.warmup_steps = job->schedule.warmup_steps;
-    wire.decay_steps = job->schedule.decay_steps;
-    wire.decay_factor = job->schedule.decay_factor;
-    wire.data = give_text(job->data);
-    wire.data_digest = give_digest(job->data_digest);
-    wire.examples = job->examples;
-    wire.test_examples = job->test_examples;
-    wire.batch = job->batch;
-    wire.micro_batch = job->micro_batch;
-    wire.steps = job->steps;
-    wire.checkpoint_every = job->checkpoint_every;
-    wire.chunk_bytes = job->chunk_bytes;
-    wire.worker_count = job->worker_count;
-    wire.n_servers = job->server_count;
-    wire.servers = servers;
-
-    size_t size = syncopate__job__get_packed_size(&wire);
-    *bytes = malloc(size);
+    *bytes = malloc(syncopate__job__get_packed_size(&wire));
     if (*bytes != NULL) {
         *count = (uint32_t)syncopate__job__pack(&wire, *bytes);
         status = STATUS_OK;

@@ -103,7 +103,8 @@ enum message_kind {
     MESSAGE_MANIFEST,    /* Coordinator to keeper: all parts are durable. */
     MESSAGE_MANIFEST_WRITTEN,
     MESSAGE_EVENT,   /* Coordinator to keeper: one line for events.jsonl. */
-    MESSAGE_SUMMARY, /* Coordinator to keeper: rewrite run.json; export the model at the end. */
+    MESSAGE_SUMMARY, /* Coordinator to keeper: rewrite run.json; export the model at the end. Of a
+                        run that goes on only the faults count, and nothing is answered. */
     MESSAGE_SUMMARY_WRITTEN,
     MESSAGE_KIND_COUNT
 };
@@ -171,7 +172,7 @@ struct message_exchange {
     bool retry;      /* The gradient was sent before, and is not with this. */
     bool receipt;    /* Say at once that the gradient is held. */
     bool skip;       /* Async: the batch's gradient was not finite; count it without one. */
-    bool has_report; /* To the owner of chunk 0 alone. */
+    bool has_report; /* For server 0's first chunk alone. */
     struct message_report report;
 };
 
@@ -235,8 +236,10 @@ struct message_run_opened {
     uint64_t restore_step;
     uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
     uint64_t generation; /* ... both as recorded in the run directory. */
-    bool ended;          /* The run that the declaring worker was in had ended already ... */
-    uint32_t exit_code;  /* ... with this; there is only to say so. */
+    /* Said whether or not another run can be opened: */
+    uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
+    uint32_t exit_code;    /* ... with this. */
+    bool ended;            /* It is the declaring worker's: there is only to say so. */
 };
 
 struct plan;

@@ -121,6 +121,8 @@ static void expectation(const struct option_row *row, char *text, size_t size)
         snprintf(text, size, "a value");
     else if (row->max >= 1e9 && row->kind != OPTION_KIND_BYTES)
         snprintf(text, size, "%s, at least %g", what, row->min);
+    else if (row->min == row->max)
+        snprintf(text, size, "%.10g", row->min);
     else
         snprintf(text, size, "%s from %.10g to %.10g", what, row->min, row->max);
 }
@@ -522,4 +524,16 @@ enum options_result options_parse(struct options *options, enum option_user user
     if (status == STATUS_OK)
         status = check_whole(&parser);
     return status == STATUS_OK ? OPTIONS_RUN : OPTIONS_BAD;
+}
+
+bool options_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code)
+{
+    struct error error = {0};
+    enum options_result result =
+        options_parse(options, user, option_user_program(user), argc, argv, &error);
+    if (result == OPTIONS_BAD)
+        fprintf(stderr, "%s\n", error.text);
+    *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
+    return result == OPTIONS_RUN;
 }

@@ -108,6 +108,12 @@ enum options_result {
 enum options_result options_parse(struct options *options, enum option_user user,
                                   const char *program, int argc, char **argv, struct error *error);
 
+/* options_parse as a program begins with it, under the name that option_user_program has for it.
+ * False when the program is to end at once with *exit_code: help was shown, or stderr says what is
+ * wrong. */
+bool options_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code);
+
 /* "a:1,b:2" into items; STATUS_INVALID for an empty or overlong item, one without a port (0 to
  * 65535), or more than max. A NULL list has none. */
 enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
@@ -118,6 +124,9 @@ enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint
                           struct error *error);
 enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uint32_t *count,
                            struct error *error);
+
+/* STATUS_INVALID when a --slow list names a worker that a job with so many does not have. */
+enum status options_slow_check(const char *slow, uint32_t workers, struct error *error);
 
 /* The slow-down factor of one worker in a --slow list; 1 when it is not named. */
 double options_slow_factor(const char *slow, uint32_t worker);

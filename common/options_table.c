@@ -1,7 +1,6 @@
 #include "common/options_table.h"
 
 #include <ctype.h>
-#include <float.h>
 #include <string.h>
 
 #include "common/identity.h"
@@ -134,8 +133,8 @@ const struct option_row option_rows[] = {
      "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB | OPTION_EVALUATE, "DATA",
      "fashion-mnist", 0, 0, NULL, NULL,
-     "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic (made from the seed), or a "
-     "folder with MNIST-like IDX files."},
+     "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
+     "made from the seed), or a folder with MNIST-like IDX files."},
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
      BATCH_MAX, NULL, NULL, "Examples in one sync update."},
     {"micro-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(micro_batch), JOB, "N", "16", 1,

@@ -154,11 +154,14 @@ enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uin
     return STATUS_OK;
 }
 
-/* "3:4.5" */
-static bool parse_slow_item(char *item, uint64_t *worker, double *factor)
+/* The first item of a --slow list, "3:4.5", and what follows it; false when it is wrong. */
+static bool next_slow(const char **list, uint64_t *worker, double *factor)
 {
+    char item[64];
+    bool fits;
+    *list = next_item(*list, item, sizeof item, &fits);
     char *colon = strchr(item, ':');
-    if (colon == NULL)
+    if (!fits || colon == NULL)
         return false;
     *colon = '\0';
     return option_parse_u64(item, worker) && *worker < JOB_WORKERS_MAX &&
@@ -167,28 +170,32 @@ static bool parse_slow_item(char *item, uint64_t *worker, double *factor)
 
 bool option_slow_valid(const char *list)
 {
-    while (list != NULL) {
-        char item[64];
-        bool fits;
-        uint64_t worker;
-        double factor;
-        list = next_item(list, item, sizeof item, &fits);
-        if (!fits || !parse_slow_item(item, &worker, &factor))
+    uint64_t worker;
+    double factor;
+    while (list != NULL)
+        if (!next_slow(&list, &worker, &factor))
             return false;
-    }
     return true;
+}
+
+enum status options_slow_check(const char *slow, uint32_t workers, struct error *error)
+{
+    uint64_t worker;
+    double factor;
+    for (const char *rest = slow; rest != NULL;)
+        if (next_slow(&rest, &worker, &factor) && worker >= workers)
+            return error_set(error, STATUS_INVALID,
+                             "--slow=%s: there is no worker %" PRIu64 "; there are %u, from 0 on",
+                             slow, worker, workers);
+    return STATUS_OK;
 }
 
 double options_slow_factor(const char *slow, uint32_t worker)
 {
-    while (slow != NULL) {
-        char item[64];
-        bool fits;
-        uint64_t named;
-        double factor;
-        slow = next_item(slow, item, sizeof item, &fits);
-        if (fits && parse_slow_item(item, &named, &factor) && named == worker)
+    uint64_t named;
+    double factor;
+    while (slow != NULL)
+        if (next_slow(&slow, &named, &factor) && named == worker)
             return factor;
-    }
     return 1;
 }

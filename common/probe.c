@@ -1,7 +1,5 @@
 #include "common/probe.h"
 
-#include <string.h>
-
 #include "common/hash.h"
 #include "common/optimizer.h"
 #include "common/random.h"

@@ -21,6 +21,8 @@
 /* Room that every name below a run directory fits into. */
 #define NAME_ROOM 32
 
+#define RUN_ID_BYTES 20 /* As text. */
+
 static const char *const state_names[] = {
     [RUN_RUNNING] = "running",
     [RUN_STOPPED] = "stopped",
@@ -184,6 +186,7 @@ struct finding {
     bool exists;                /* The directory is there. */
     bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
     struct run_summary earlier; /* What a resumed run starts from. */
+    char run_id[RUN_ID_BYTES];  /* That it was written by; "" for none. */
 };
 
 static void note_entry(void *argument, const char *name)
@@ -221,9 +224,32 @@ static void empty_summary(struct run_summary *summary)
     summary->test_loss = summary->test_accuracy = NAN;
 }
 
+static uint64_t read_fault(const struct json *root, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "faults.%s", name);
+    return json_u64(root, path, 0);
+}
+
+static void read_faults(struct run_faults *faults, const struct json *root)
+{
+    *faults = (struct run_faults){
+        .generation = read_fault(root, "generation"),
+        .workers_lost = read_fault(root, "workers_lost"),
+        .servers_lost = read_fault(root, "servers_lost"),
+        .recomputed = read_fault(root, "recomputed"),
+        .fenced = read_fault(root, "fenced"),
+        .bad_gradients = read_fault(root, "bad_gradients"),
+        .checkpoints_skipped = read_fault(root, "checkpoints_skipped"),
+        .checkpoints_failed = read_fault(root, "checkpoints_failed"),
+        .events_lost = read_fault(root, "events_lost"),
+    };
+}
+
 static void read_earlier(struct run_summary *earlier, const struct json *root)
 {
     empty_summary(earlier);
+    read_faults(&earlier->faults, root);
     earlier->step = json_u64(root, "step", 0);
     earlier->seconds = number_or_zero(root, "seconds");
     earlier->evaluation_seconds = number_or_zero(root, "evaluation_seconds");
@@ -278,18 +304,26 @@ static enum status examine_run(const char *directory, const struct job *job,
     status = check_state(root, directory, path, error);
     if (status == STATUS_OK && job != NULL)
         status = check_declaration(root, directory, path, job, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         read_earlier(&finding->earlier, root);
+        const char *id = json_text(root, "run_id");
+        snprintf(finding->run_id, sizeof finding->run_id, "%s", id != NULL ? id : "");
+    }
     json_release(&root);
     return status;
 }
 
+static void write_run_id(char digits[RUN_ID_BYTES], uint64_t run_id)
+{
+    snprintf(digits, RUN_ID_BYTES, "%016" PRIx64, run_id);
+}
+
 bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state)
 {
-    char file[DISK_PATH_MAX], digits[20];
+    char file[DISK_PATH_MAX], digits[RUN_ID_BYTES];
     struct json *root;
     snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
-    snprintf(digits, sizeof digits, "%016" PRIx64, run_id);
+    write_run_id(digits, run_id);
     if (json_read_file(&disk_posix, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
         return false;
     const char *name = json_text(root, "state");
@@ -432,14 +466,18 @@ static enum status claim(struct run_directory *directory, const struct job *job,
                          bool *resuming, struct error *error)
 {
     struct finding finding;
+    char digits[RUN_ID_BYTES];
     enum status status = examine(directory->path, job, &finding, error);
     if (status != STATUS_OK)
         return status;
     *resuming = finding.has_run;
     remove_left_overs(directory->path);
-    directory->earlier_seconds = finding.earlier.seconds;
+    directory->earlier = finding.earlier;
+    write_run_id(digits, run_id);
+    if (strcmp(finding.run_id, digits) != 0) /* Of another session. */
+        directory->earlier.faults = (struct run_faults){0};
     directory->started = clock_now_seconds();
-    return write_run_json(directory->path, job, run_id, &finding.earlier, error);
+    return write_run_json(directory->path, job, run_id, &directory->earlier, error);
 }
 
 enum status run_directory_open(struct run_directory *directory, const char *path,
@@ -543,11 +581,38 @@ void run_directory_event(struct run_directory *directory, const char *name, cons
     free(members);
 }
 
+/* Generations count by themselves. */
+static struct run_faults all_faults(const struct run_directory *directory,
+                                    const struct run_faults *now)
+{
+    const struct run_faults *earlier = &directory->earlier.faults;
+    return (struct run_faults){
+        .generation = now->generation,
+        .workers_lost = earlier->workers_lost + now->workers_lost,
+        .servers_lost = earlier->servers_lost + now->servers_lost,
+        .recomputed = earlier->recomputed + now->recomputed,
+        .fenced = earlier->fenced + now->fenced,
+        .bad_gradients = earlier->bad_gradients + now->bad_gradients,
+        .checkpoints_skipped = earlier->checkpoints_skipped + now->checkpoints_skipped,
+        .checkpoints_failed = earlier->checkpoints_failed + now->checkpoints_failed,
+        .events_lost = earlier->events_lost + directory->events_lost,
+    };
+}
+
+enum status run_directory_note(struct run_directory *directory, const struct job *job,
+                               uint64_t run_id, const struct run_faults *faults,
+                               struct error *error)
+{
+    struct run_summary so_far = directory->earlier;
+    so_far.faults = all_faults(directory, faults);
+    return write_run_json(directory->path, job, run_id, &so_far, error);
+}
+
 enum status run_directory_summary(struct run_directory *directory, const struct job *job,
                                   uint64_t run_id, const struct run_summary *summary,
                                   struct error *error)
 {
     struct run_summary complete = *summary;
-    complete.faults.events_lost = directory->events_lost;
+    complete.faults = all_faults(directory, &summary->faults);
     return write_run_json(directory->path, job, run_id, &complete, error);
 }

@@ -63,7 +63,8 @@ static inline void verdict_counts_add(struct verdict_counts *to, const struct ve
     to->rejected += from->rejected;
 }
 
-/* What went wrong and was survived; "faults" in run.json. */
+/* What went wrong and was survived; "faults" in run.json. Of the whole run, whoever was server 0:
+ * one that takes a run over goes on counting where run.json has them. */
 struct run_faults {
     uint64_t generation; /* How often the run went back to a checkpoint. */
     uint64_t workers_lost, servers_lost;
@@ -97,14 +98,14 @@ struct run_summary {
 
 struct run_directory {
     char path[DISK_PATH_MAX];
-    int events;                /* File descriptor; -1: closed. */
-    off_t events_bytes;        /* Of whole lines. */
-    bool events_torn;          /* What was written of a lost line could not be taken back yet. */
-    uint64_t events_lost;      /* In all ... */
-    uint64_t events_missing;   /* ... since the last that could be written; if any ... */
-    struct error events_error; /* ... why. */
-    double started;            /* Monotonic seconds at open; event times count from here. */
-    double earlier_seconds;    /* Training seconds of earlier sessions. */
+    int events;                 /* File descriptor; -1: closed. */
+    off_t events_bytes;         /* Of whole lines. */
+    bool events_torn;           /* What was written of a lost line could not be taken back yet. */
+    uint64_t events_lost;       /* In all ... */
+    uint64_t events_missing;    /* ... since the last that could be written; if any ... */
+    struct error events_error;  /* ... why. */
+    double started;             /* Monotonic seconds at open; event times count from here. */
+    struct run_summary earlier; /* What run.json said; the faults are those of this run. */
 };
 
 /* Claim or resume. *resuming tells which; then run.json keeps the earlier step and results until
@@ -130,6 +131,12 @@ bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *
  * by line. A line that cannot be written is lost: see events_lost and its companions. */
 void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* While the run goes on: rewrite run.json as it was when the directory was opened, with these
+ * faults besides. */
+enum status run_directory_note(struct run_directory *directory, const struct job *job,
+                               uint64_t run_id, const struct run_faults *faults,
+                               struct error *error);
 
 /* Rewrite run.json. */
 enum status run_directory_summary(struct run_directory *directory, const struct job *job,

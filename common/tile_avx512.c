@@ -5,7 +5,6 @@
 #ifdef __x86_64__
 
 #include <immintrin.h>
-#include <stddef.h>
 #include <string.h>
 
 #ifdef __clang__

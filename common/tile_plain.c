@@ -2,8 +2,6 @@
 
 #include "common/tile.h"
 
-#include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #define TILE_SET  tile_plain

@@ -59,6 +59,7 @@ struct share {
 struct traffic {
     uint64_t payload_bytes; /* The largest payload. */
     uint64_t window_bytes;  /* Payloads of one peer to the endpoint; two of the largest if more. */
+    uint64_t header_bytes;  /* And what is not payload. */
     uint32_t peers;
 };
 
@@ -80,8 +81,9 @@ struct transport_operations {
      * have ended, which receive does not. */
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                  const int *doorbells, size_t doorbell_count, int timeout_ms);
-    /* Listening: from now on a peer that has much more than this under way loses its connection;
-     * nobody else notices. NULL in transports without bounds. */
+    /* Listening: from now on a peer that has much more than this under way is held back, and loses
+     * its connection if that does not end; nobody else notices. NULL in transports without bounds.
+     */
     void (*expect)(struct endpoint *endpoint, const struct traffic *traffic);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);

@@ -320,6 +320,8 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         if (zmq_msg_recv(&part, endpoint->socket, ZMQ_DONTWAIT) < 0) {
             int reason = zmq_errno();
             zmq_msg_close(&part);
+            if (reason == EAGAIN)
+                limits_drained(&endpoint->limits);
             return reason == EAGAIN || reason == EINTR ? STATUS_AGAIN : STATUS_IO;
         }
         more = zmq_msg_more(&part);

@@ -10,9 +10,13 @@
  * when the other side is slow to say how far it is, so twice that, and as much again. */
 #define SEND_HWM (4 * (JOB_BYTES_MAX / JOB_PAGE_BYTES))
 
-#define HEADERS_BYTES (10u << 20) /* Of one peer: a whole declaration, or a pull of all chunks. */
-#define STRANGERS     (64u << 20) /* Of all that are not expected, together. */
-#define CUTS_A_LINE   1000
+/* Bytes of one peer: before there is a job the largest declaration, in its pages; then whatever it
+ * says beside what is expected. And of all those together that nobody expects. */
+#define DECLARATION (10u << 20)
+#define OTHERS      (1u << 20)
+#define STRANGERS   (64u << 20)
+
+#define PAUSE_US 1000000u
 
 static enum status set_int(void *socket, int option, int value)
 {
@@ -31,7 +35,7 @@ enum status limits_set(struct limits *limits, void *socket, bool listening, uint
 
 void limits_start(struct limits *limits, uint16_t port)
 {
-    inflow_init(&limits->inflow, port, HEADERS_BYTES, STRANGERS);
+    inflow_init(&limits->inflow, port, DECLARATION, STRANGERS);
 }
 
 void limits_free(struct limits *limits)
@@ -44,8 +48,8 @@ void limits_expect(struct limits *limits, const struct traffic *traffic)
     uint64_t two = 2 * traffic->payload_bytes;
     uint64_t window = traffic->window_bytes > two ? traffic->window_bytes : two;
     limits->inflow.payload_max = traffic->payload_bytes;
-    limits->inflow.each_max = window + HEADERS_BYTES;
-    limits->inflow.all_max = traffic->peers * window + STRANGERS;
+    limits->inflow.each_max = window + traffic->header_bytes + OTHERS;
+    limits->inflow.all_max = traffic->peers * limits->inflow.each_max + STRANGERS;
 }
 
 uint64_t limits_wire_bytes(const struct limits *limits, size_t bytes)
@@ -65,16 +69,31 @@ void limits_hear(struct limits *limits, uint64_t peer, uint64_t parts, uint64_t 
     inflow_hear(&limits->inflow, peer, parts, wire_bytes);
 }
 
+static void say_if_more(struct limits *limits)
+{
+    const struct inflow *inflow = &limits->inflow;
+    uint64_t now = inflow->held_back + inflow->ended;
+    if (now == 0 || now < 2 * limits->said)
+        return;
+    limits->said = now;
+    log_warning("connections held back count=%llu, closed count=%llu: more was sent than there is "
+                "room for",
+                (unsigned long long)inflow->held_back, (unsigned long long)inflow->ended);
+}
+
 void limits_look(struct limits *limits, uint64_t now_us)
 {
-    if (!limits->listening || now_us - limits->looked_us < INFLOW_INTERVAL_US)
+    uint64_t elapsed_us = now_us - limits->looked_us;
+    if (!limits->listening || elapsed_us < INFLOW_INTERVAL_US)
         return;
+    if (limits->looked_us == 0 || elapsed_us > PAUSE_US)
+        elapsed_us = PAUSE_US; /* The first time, or this process was stopped. */
     limits->looked_us = now_us;
-    uint64_t before = limits->inflow.cut;
-    if (inflow_look(&limits->inflow) == 0)
-        return;
-    uint64_t now = limits->inflow.cut;
-    if (before == 0 || before / CUTS_A_LINE != now / CUTS_A_LINE)
-        log_warning("connections closed count=%llu: too many, or more sent than there is room for",
-                    (unsigned long long)now);
+    inflow_look(&limits->inflow, elapsed_us);
+    say_if_more(limits);
+}
+
+void limits_drained(struct limits *limits)
+{
+    inflow_drained(&limits->inflow);
 }

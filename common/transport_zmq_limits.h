@@ -1,6 +1,7 @@
 /* transport_zmq_limits.h - what one peer of a ZeroMQ socket can make this process hold.
  *
- * A listening socket: what a peer has sent that nobody has received yet is bounded by inflow.h. Of
+ * A listening socket: what a peer has sent that nobody has received yet is bounded by inflow.h; in
+ * all, too, as far as peers that are expected do not need it. Of
  * what is said to a peer at most so many messages wait for it; more is refused with STATUS_AGAIN,
  * which a listening endpoint's user takes for lost. How many bytes they refer to is its user's to
  * bound.
@@ -27,6 +28,7 @@ struct limits {
     bool listening;
     uint32_t frame_bytes; /* That encryption adds to a frame. */
     uint64_t looked_us;
+    uint64_t said; /* Connections that the last line about them counted. */
     struct inflow inflow;
 };
 
@@ -47,6 +49,9 @@ uint64_t limits_wire_bytes(const struct limits *limits, size_t bytes);
  * parts and bytes on the wire is all here. */
 void limits_meet(struct limits *limits, uint64_t peer, void *part);
 void limits_hear(struct limits *limits, uint64_t peer, uint64_t parts, uint64_t wire_bytes);
+
+/* Listening: there is nothing more to receive now. */
+void limits_drained(struct limits *limits);
 
 /* Now and then. */
 void limits_look(struct limits *limits, uint64_t now_us);

@@ -14,6 +14,14 @@ uint64_t variable_elements(const struct variable *variable)
     return elements;
 }
 
+uint64_t variables_elements(const struct variable *variables, uint32_t count)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < count; i++)
+        total += variable_elements(&variables[i]);
+    return total;
+}
+
 uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets)
 {
     uint64_t end = 0;

@@ -34,6 +34,9 @@ struct variable {
 /* Elements of one variable. The shape has been checked not to overflow. */
 uint64_t variable_elements(const struct variable *variable);
 
+/* Elements of all of them, without the gaps between them. */
+uint64_t variables_elements(const struct variable *variables, uint32_t count);
+
 /* Fill offsets[count] with where each variable starts; return the elements of the whole space,
  * a multiple of PARAMETER_ALIGNMENT. */
 uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets);

@@ -226,29 +226,34 @@ int child_exit_code(const struct child *child)
     return WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : -1;
 }
 
-static void child_describe(const struct child *child, const char *last, char *text, size_t bytes)
+/* `before` stands between how it ended and what is quoted of it. */
+static void child_describe(const struct child *child, const char *before, const char *quoted,
+                           char *text, size_t bytes)
 {
-    const char *colon = last[0] != '\0' ? ": " : "";
     if (WIFSIGNALED(child->wait_status))
         snprintf(text, bytes, "%s was killed by signal %d (%s)%s%s", child->name,
-                 WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)), colon,
-                 last);
+                 WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)), before,
+                 quoted);
     else
         snprintf(text, bytes, "%s ended with exit code %d%s%s", child->name, child_exit_code(child),
-                 colon, last);
+                 before, quoted);
 }
 
 void child_describe_end(const struct child *child, char *text, size_t bytes)
 {
-    child_describe(child, child->error, text, bytes);
+    child_describe(child, child->error[0] != '\0' ? ": " : "", child->error, text, bytes);
 }
 
 void child_explain(const struct child *child, char *text, size_t bytes)
 {
-    const char *last = child->error;
-    if (last[0] == '\0' && child->tail_count > 0)
-        last = child->tail[(child->tail_count - 1) % CHILD_TAIL];
-    child_describe(child, last[0] != '\0' ? last : "it left no message", text, bytes);
+    if (child->error[0] != '\0')
+        child_describe_end(child, text, bytes);
+    else if (child->tail_count > 0)
+        child_describe(child,
+                       "; its last line: ", child->tail[(child->tail_count - 1) % CHILD_TAIL], text,
+                       bytes);
+    else
+        child_describe(child, ": ", "it left no message", text, bytes);
 }
 
 void child_free(struct child *child)

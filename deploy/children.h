@@ -73,7 +73,8 @@ int child_exit_code(const struct child *child);
 
 /* "worker/1 was killed by signal 9 (Killed)", and what it had said was wrong, if it had. */
 void child_describe_end(const struct child *child, char *text, size_t bytes);
-/* The same with its last line, whatever it was: "worker/1 ended with exit code 3: no such model" */
+/* The same, and where it had said nothing wrong its last line: "worker/1 was killed by signal 9
+ * (Killed); its last line: ..." */
 void child_explain(const struct child *child, char *text, size_t bytes);
 
 /* Close what is open. The process must have ended, or be somebody else's worry. */

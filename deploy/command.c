@@ -1,7 +1,6 @@
 #include "deploy/command.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 int command_fail(const char *program, int code, const struct error *error)
 {

@@ -141,12 +141,18 @@ static enum status check_jobs(const struct plan *plan, struct error *error)
     return STATUS_OK;
 }
 
-static enum status check_keys(const struct plan *plan, struct error *error)
+static uint32_t workers_most(const struct plan *plan)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < plan->workers_count; i++)
         most = plan->workers[i] > most ? plan->workers[i] : most;
-    return plan->options.keys != NULL ? keys_check(plan->options.keys, most, error) : STATUS_OK;
+    return most;
+}
+
+static enum status check_keys(const struct plan *plan, struct error *error)
+{
+    return plan->options.keys != NULL ? keys_check(plan->options.keys, workers_most(plan), error)
+                                      : STATUS_OK;
 }
 
 static enum status read_plan(struct plan *plan, struct error *error)
@@ -154,6 +160,8 @@ static enum status read_plan(struct plan *plan, struct error *error)
     enum status status = read_modes(plan, error);
     if (status == STATUS_OK)
         status = read_workers(plan, error);
+    if (status == STATUS_OK)
+        status = options_slow_check(plan->options.slow, workers_most(plan), error);
     if (status != STATUS_OK)
         return status;
     size_t round = plan->mode_count * plan->workers_count;
@@ -372,15 +380,9 @@ int command_compare(int argc, char **argv)
 {
     struct plan plan = {0};
     struct error error = {0};
-    switch (options_parse(&plan.options, OPTION_COMPARE, PROGRAM, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    int code;
+    if (!options_begin(&plan.options, OPTION_COMPARE, argc, argv, &code))
+        return code;
     if (read_plan(&plan, &error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_USAGE, &error);
     enum status status = check_keys(&plan, &error);
@@ -388,7 +390,7 @@ int command_compare(int argc, char **argv)
         status = make_out(&plan, &error);
     if (status != STATUS_OK)
         return command_fail(PROGRAM, command_exit_code(status), &error);
-    int code = compare(&plan, argc, argv);
+    code = compare(&plan, argc, argv);
     if (plan.out_made)
         rmdir(plan.out); /* Goes through only when nothing came into it. */
     return code;

@@ -94,15 +94,9 @@ int command_evaluate(int argc, char **argv)
     static const char program[] = "syncopate evaluate";
     struct options options;
     struct error error = {0};
-    switch (options_parse(&options, OPTION_EVALUATE, program, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    int code;
+    if (!options_begin(&options, OPTION_EVALUATE, argc, argv, &code))
+        return code;
     enum status status = evaluate(&options, &error);
     if (status != STATUS_OK)
         return command_fail(program, command_exit_code(status), &error);

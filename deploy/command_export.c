@@ -48,15 +48,9 @@ int command_export(int argc, char **argv)
     static const char program[] = "syncopate export";
     struct options options;
     struct error error = {0};
-    switch (options_parse(&options, OPTION_EXPORT, program, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    int code;
+    if (!options_begin(&options, OPTION_EXPORT, argc, argv, &code))
+        return code;
     const char *out = options.out != NULL ? options.out : DEFAULT_OUT;
     enum status status = export_model(options.path, out, options.quiet, &error);
     if (status != STATUS_OK)

@@ -294,16 +294,9 @@ int command_inspect(int argc, char **argv)
     struct options options;
     struct error error = {0};
     struct stat there;
-    switch (options_parse(&options, OPTION_INSPECT, PROGRAM, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
     int code;
+    if (!options_begin(&options, OPTION_INSPECT, argc, argv, &code))
+        return code;
     if (is_address(options.path) && stat(options.path, &there) != 0)
         code = inspect_job(&options, &error);
     else

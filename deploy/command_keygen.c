@@ -39,7 +39,7 @@ static enum status make(const char *path, uint32_t role, int32_t index, bool qui
 
 /* One of a job's, unless it is there. */
 static enum status make_missing(const char *folder, uint32_t role, uint32_t index, bool quiet,
-                                struct error *error)
+                                bool *made, struct error *error)
 {
     char path[PATH_ROOM], secret[PATH_ROOM + 16], name[CERTIFICATE_NAME_MAX];
     struct stat there;
@@ -48,6 +48,7 @@ static enum status make_missing(const char *folder, uint32_t role, uint32_t inde
     snprintf(secret, sizeof secret, "%s.key_secret", path);
     if (lstat(secret, &there) == 0)
         return STATUS_OK;
+    *made = true;
     return make(path, role, role == ROLE_WORKER ? (int32_t)index : -1, quiet, error);
 }
 
@@ -58,11 +59,14 @@ static enum status make_job(const char *folder, uint32_t workers, bool quiet, st
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
         return error_set(error, STATUS_IO, "cannot make the folder %.300s: %s", folder,
                          strerror(errno));
-    enum status status = make_missing(folder, ROLE_PS, 0, quiet, error);
+    bool made = false;
+    enum status status = make_missing(folder, ROLE_PS, 0, quiet, &made, error);
     if (status == STATUS_OK)
-        status = make_missing(folder, ROLE_OBSERVER, 0, quiet, error);
+        status = make_missing(folder, ROLE_OBSERVER, 0, quiet, &made, error);
     for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
-        status = make_missing(folder, ROLE_WORKER, i, quiet, error);
+        status = make_missing(folder, ROLE_WORKER, i, quiet, &made, error);
+    if (status == STATUS_OK && !made && !quiet)
+        printf("nothing to make: %s has the keys of %u workers\n", folder, workers);
     return status;
 }
 
@@ -78,15 +82,9 @@ int command_keygen(int argc, char **argv)
 {
     struct options options;
     struct error error = {0};
-    switch (options_parse(&options, OPTION_KEYGEN, PROGRAM, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    int code;
+    if (!options_begin(&options, OPTION_KEYGEN, argc, argv, &code))
+        return code;
     enum status status = options.workers > 0
                              ? make_job(options.path, options.workers, options.quiet, &error)
                              : make_one(&options, &error);

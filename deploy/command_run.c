@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,8 +104,7 @@ static enum status check_model(struct plan *plan, struct error *error)
         return status;
     uint32_t count;
     const struct variable *variables = model_variables(model, &count);
-    for (uint32_t i = 0; i < count; i++)
-        plan->parameters += variable_elements(&variables[i]);
+    plan->parameters = variables_elements(variables, count);
     snprintf(plan->model, sizeof plan->model, "%s", model_text(model));
     status = deal_chunks(plan, variables, count, error);
     model_destroy(&model);
@@ -169,6 +167,7 @@ static enum status check_out(struct plan *plan, struct error *error)
 static int check(struct plan *plan, int argc, char **argv, struct error *error)
 {
     if (check_alone(plan, argc, argv, error) != STATUS_OK ||
+        options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK ||
         options_job(&plan->options, EXAMPLES_ASSUMED, &plan->job, error) != STATUS_OK ||
         check_model(plan, error) != STATUS_OK)
         return EXIT_USAGE;
@@ -276,8 +275,8 @@ static void print_plan(const struct plan *plan)
     printf("\n");
     if (plan->chunks > 0) {
         char chunk[32], server[32];
-        printf("  dealt      %u chunks of up to %s, about %s a server, max/mean %.3f\n",
-               plan->chunks, command_bytes(plan->chunk_bytes, chunk),
+        printf("  dealt      %u %s of up to %s, about %s a server, max/mean %.3f\n", plan->chunks,
+               plural(plan->chunks, "chunk", "chunks"), command_bytes(plan->chunk_bytes, chunk),
                command_bytes(plan->server_bytes, server), plan->imbalance);
     }
     print_work(plan);
@@ -361,16 +360,10 @@ int command_run(int argc, char **argv)
 {
     struct plan plan = {0};
     struct error error = {0};
-    switch (options_parse(&plan.options, OPTION_RUN, PROGRAM, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
-    int code = check(&plan, argc, argv, &error);
+    int code;
+    if (!options_begin(&plan.options, OPTION_RUN, argc, argv, &code))
+        return code;
+    code = check(&plan, argc, argv, &error);
     code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan);
     if (plan.out_made)
         rmdir(plan.out); /* Goes through only when nothing came into it. */

@@ -41,15 +41,9 @@ int command_simulate(int argc, char **argv)
     static const char program[] = "syncopate simulate";
     struct options options;
     struct error error = {0};
-    switch (options_parse(&options, OPTION_SIMULATE, program, argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    int code;
+    if (!options_begin(&options, OPTION_SIMULATE, argc, argv, &code))
+        return code;
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
     for (uint64_t i = 0; i < options.histories; i++)

@@ -222,7 +222,6 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
-    bool faulty; /* Something may have gone wrong already. */
 };
 
 static void fail(struct running *r, const char *text)
@@ -304,9 +303,19 @@ static void tell_checkpoints(struct running *r, struct witness *witness)
     }
 }
 
+/* How many checkpoints more there may be than are kept: whoever is killed between writing one and
+ * removing another leaves one more, which a successor removes; a disk may refuse to remove any. */
+static size_t spare_checkpoints(const struct simulator *s, int code)
+{
+    if (s->options.plan == NULL)
+        return 0;
+    return s->injector.counts[FAULT_DISK] > 0 ? CHECKPOINTS_KEPT : code != EXIT_DONE;
+}
+
 /* The checkpoints on server 0's disk: all whole, and of models that there were; at `step` the
  * newest, which becomes the model of this history. */
-static void check_checkpoints(struct running *r, uint64_t step, const struct witness *witness)
+static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
+                              const struct witness *witness)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     char text[200];
@@ -315,8 +324,7 @@ static void check_checkpoints(struct running *r, uint64_t step, const struct wit
     r->result->checkpoints = count;
     if (count == 0 || steps[0] != step)
         fail(r, "the newest checkpoint is not that of the end");
-    /* Whoever is killed between writing one and removing another leaves one more. */
-    if (count > CHECKPOINTS_KEPT * (r->faulty ? 2u : 1u))
+    if (count > CHECKPOINTS_KEPT + spare)
         fail(r, "there are too many checkpoints");
     for (size_t i = 0; i < count && !r->result->failed; i++) {
         if (read_checkpoint(r, steps[i], &model) && !witness_knows(witness, steps[i], &model)) {
@@ -352,7 +360,7 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         return;
     }
     if (any || code == EXIT_DONE)
-        check_checkpoints(r, step, &s->witness);
+        check_checkpoints(r, step, spare_checkpoints(s, code), &s->witness);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
     if ((code == EXIT_DONE || (any && s->options.plan == NULL)) &&
@@ -418,7 +426,6 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .tamper = plan->tamper,
         .verbose = plan->verbose,
     };
-    r->faulty = r->faulty || phase->faulty;
     struct simulator simulator;
     struct generation generation;
     struct error error = {STATUS_OK, ""};

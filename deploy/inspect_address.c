@@ -11,13 +11,14 @@
 #define REPEAT_US   500000u
 #define DIAGNOSE_MS 1000
 
-/* "key: value, key: value" as one pair a line. */
+/* "key: value, key: value" as one pair a line; what is not known yet is left out. */
 static void print_status(const char *text)
 {
     while (*text != '\0') {
         const char *end = strstr(text, ", ");
         size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
-        printf("%.*s\n", (int)length, text);
+        if (length < 3 || strncmp(text + length - 3, "nan", 3) != 0)
+            printf("%.*s\n", (int)length, text);
         text += length + (end != NULL ? 2 : 0);
     }
 }

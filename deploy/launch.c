@@ -825,6 +825,7 @@ int launch_job(const struct options *options, const char *out, const struct laun
     }
     if (launcher.signals >= 0)
         watch_to_the_end(&launcher);
+    open_logs(&launcher); /* A short job may end between two looks. */
     if (status == STATUS_OK) {
         code = judge(&launcher, error);
         if (code != EXIT_DONE)

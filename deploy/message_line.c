@@ -16,9 +16,10 @@ static void exchange_line(const struct message_exchange *it, char *text, size_t 
              it->want_version);
 }
 
-static void body_line(const struct message *message, char *text, size_t size)
+/* What the kinds of one part of the protocol say beside what every message says; each of the three
+ * leaves text as it is for all other kinds. */
+static void joining_line(const struct message *message, char *text, size_t size)
 {
-    text[0] = '\0';
     switch (message->kind) {
     case MESSAGE_WAITING:
     case MESSAGE_PONG:
@@ -46,6 +47,14 @@ static void body_line(const struct message *message, char *text, size_t size)
         snprintf(text, size, " step=%" PRIu64 " assignment=%u%s", message->ping.step,
                  message->ping.assignment, message->ping.computing ? " computing" : "");
         break;
+    default:
+        break;
+    }
+}
+
+static void training_line(const struct message *message, char *text, size_t size)
+{
+    switch (message->kind) {
     case MESSAGE_EXCHANGE:
         exchange_line(&message->exchange, text, size);
         break;
@@ -81,6 +90,14 @@ static void body_line(const struct message *message, char *text, size_t size)
     case MESSAGE_DONE:
         snprintf(text, size, " step=%" PRIu64, message->done.step);
         break;
+    default:
+        break;
+    }
+}
+
+static void ending_line(const struct message *message, char *text, size_t size)
+{
+    switch (message->kind) {
     case MESSAGE_STOP:
     case MESSAGE_FINISHED:
         snprintf(text, size, " exit=%u \"%s\"", message->stop.exit_code, message->stop.reason);
@@ -109,8 +126,10 @@ static void body_line(const struct message *message, char *text, size_t size)
 
 void message_line(const struct message *message, char *text, size_t size)
 {
-    char body[600];
-    body_line(message, body, sizeof body);
+    char body[600] = "";
+    joining_line(message, body, sizeof body);
+    training_line(message, body, sizeof body);
+    ending_line(message, body, sizeof body);
     snprintf(text, size, "%s g=%" PRIu64 " t=%" PRIu64 " r=%" PRIu64 "%s",
              message_kind_name(message->kind), message->generation, message->ticket,
              message->request, body);

@@ -188,6 +188,7 @@ static void on_start(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
     char mode[16];
+    bool again = state->started; /* By another server 0. */
     reset(state);
     event_text(event, "mode", mode, sizeof mode);
     state->started = true;
@@ -201,10 +202,11 @@ static void on_start(struct progress *progress, const struct json *event)
         state->steps_per_epoch > 0 ? (double)state->step / (double)state->steps_per_epoch : 0;
 
     char text[PROGRESS_LINE_MAX] = "", number[32];
-    append(text, "training on %s examples", command_count(state->examples, number));
+    append(text, again ? "server 0 is back: %s examples" : "training on %s examples",
+           command_count(state->examples, number));
     append(text, ", %s updates an epoch", command_count(state->steps_per_epoch, number));
     append(text, ", %s in all", command_count(state->steps, number));
-    if (state->step > 0)
+    if (again || state->step > 0)
         append(text, "; going on after update %s", command_count(state->step, number));
     if (!progress->style.quiet)
         print_line(progress, text, 0);

@@ -10,6 +10,8 @@
 
 /* Whoever has to do with what went wrong shortly before the end may not have heard of it. */
 #define HEARD_LATE_US 15000000u
+/* What a process ends with that server 0 does not know at all. */
+#define REFUSED_OF_ANOTHER_RUN "not a process of the run"
 /* A deadline longer than all that a plan does. */
 #define RECOVERY_IS_SURE_S 30.0
 
@@ -427,10 +429,8 @@ static void check_time(struct simulator *s)
 /* A process that could not hear of the end, or heard nobody since, or came when all was over. */
 static bool was_left_behind(const struct simulator *s, const struct simulated_process *p)
 {
-    /* A server 0 that was killed when the run had ended may begin another one, with others. */
-    if (s->announced && s->injector.began_again &&
-        (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT))
-        return true;
+    if (strstr(p->reason, REFUSED_OF_ANOTHER_RUN) != NULL)
+        return false; /* Server 0 was heard, and could have said what became of its run. */
     if (s->options.plan == NULL || !s->finished ||
         (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
         return false;

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "deploy/command.h"
-#include "deploy/progress.h"
 
 /* More lines than this tell less than their ends do. */
 #define WORKERS_SHOWN 16
@@ -60,26 +59,29 @@ static void print_gradients(FILE *out, const struct record *record)
                 count_text(record->duplicate, text[2]), count_text(record->rejected, text[3]));
 }
 
-/* ", 3 of something" when there were any. */
-static void print_count(FILE *out, double count, const char *what, bool *first)
+/* ", 3 of something" when there were any; one of them is `one`. */
+static void print_count(FILE *out, double count, const char *one, const char *many, bool *first)
 {
     char text[32];
     if (!(count > 0))
         return;
-    fprintf(out, "%s%s %s", *first ? "  made good      " : ", ", count_text(count, text), what);
+    fprintf(out, "%s%s %s", *first ? "  made good      " : ", ", count_text(count, text),
+            count > 1 ? many : one);
     *first = false;
 }
 
 static void print_faults(FILE *out, const struct record_faults *faults)
 {
     bool first = true;
-    print_count(out, faults->workers_lost, "workers lost", &first);
-    print_count(out, faults->servers_lost, "servers lost", &first);
-    print_count(out, faults->generation, "times back to a checkpoint", &first);
-    print_count(out, faults->recomputed, "updates made again", &first);
-    print_count(out, faults->fenced, "messages of strangers dropped", &first);
-    print_count(out, faults->bad_gradients, "gradients not finite", &first);
-    print_count(out, faults->checkpoints_failed, "checkpoints failed", &first);
+    print_count(out, faults->workers_lost, "worker lost", "workers lost", &first);
+    print_count(out, faults->servers_lost, "server lost", "servers lost", &first);
+    print_count(out, faults->generation, "time back to a checkpoint", "times back to a checkpoint",
+                &first);
+    print_count(out, faults->recomputed, "update made again", "updates made again", &first);
+    print_count(out, faults->fenced, "message of a lost process dropped",
+                "messages of lost processes dropped", &first);
+    print_count(out, faults->bad_gradients, "gradient not finite", "gradients not finite", &first);
+    print_count(out, faults->checkpoints_failed, "checkpoint failed", "checkpoints failed", &first);
     if (!first)
         fprintf(out, "\n");
 }

@@ -10,7 +10,7 @@
 
 #define FINISHED_REPEAT_US 500000u
 #define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
-#define LINGER_US          2000000u /* Those who are no members yet ask again within this time. */
+#define LINGER_SECONDS     2.0      /* Those who are no members yet ask again within this time. */
 #define IMPOSTORS_A_LINE   1000
 #define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
 
@@ -76,18 +76,41 @@ static bool is_asked_for(const struct coordinator *c)
     for (uint32_t i = 0; i < c->membership.declared_count; i++) {
         const struct member *worker = &c->membership.workers[i];
         bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
-        if (!worker->present && !left && (worker->ever || seen_before))
+        if (!worker->present && !worker->bye && !left && (worker->ever || seen_before))
             return true;
     }
     return c->turned_away;
 }
 
-/* Everybody has left; but whoever asks late is to hear how it ended, and not that nobody is here.
- */
+static bool has_strangers(const struct member *members, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!members[i].ever && !members[i].bye)
+            return true;
+    return false;
+}
+
+/* Server 0 was killed, and its successor stopped before all who were in the run had found it again:
+ * they look for it, and cannot know. */
+static bool is_looked_for(const struct coordinator *c)
+{
+    return c->stopping && c->training_us == 0 && c->head.run_id != 0 && coordinator_goes_on(c) &&
+           (has_strangers(c->membership.servers + 1, c->membership.server_count - 1) ||
+            has_strangers(c->membership.workers, c->membership.declared_count));
+}
+
+/* How long whoever asks late is to hear how it ended, and not that nobody is here. */
+static double linger_seconds(const struct coordinator *c)
+{
+    if (is_looked_for(c))
+        return c->options.stop_timeout;
+    return is_asked_for(c) ? LINGER_SECONDS : 0;
+}
+
 static void end_when_left(struct coordinator *c, uint64_t now_us)
 {
     if (c->state == FINISHING && membership_has_left(&c->membership) &&
-        (!is_asked_for(c) || now_us - c->entered_us >= LINGER_US))
+        seconds_since(c->entered_us, now_us) >= linger_seconds(c))
         coordinator_enter(c, OVER, now_us);
 }
 
@@ -241,7 +264,26 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
 
 bool coordinator_is_of_another_run(const struct coordinator *c, const struct message *message)
 {
-    return c->head.run_id != 0 && message->run_id != 0 && message->run_id != c->head.run_id;
+    bool some_run_is_known = c->head.run_id != 0 || message->run_id == c->ended_run_id;
+    return some_run_is_known && message->run_id != 0 && message->run_id != c->head.run_id;
+}
+
+/* If server 0 was killed when the run had ended, but not everybody had heard of it, its successor
+ * may serve another run by now, or find that it cannot: they hear all the same. */
+void coordinator_answer_other_run(const struct coordinator *c, const struct packet *packet,
+                                  struct outbox *outbox)
+{
+    if (packet->message.kind == MESSAGE_BYE)
+        return;
+    if (packet->message.run_id != c->ended_run_id) {
+        letter_refused(&c->head, packet, REFUSAL_RUN, outbox,
+                       "not a process of the run served here");
+        return;
+    }
+    struct message *finished = &letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox)->message;
+    finished->run_id = c->ended_run_id;
+    finished->stop.exit_code = c->ended_code;
+    snprintf(finished->stop.reason, MESSAGE_TEXT_MAX, "the run had ended");
 }
 
 void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
@@ -263,8 +305,7 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
     if (message->kind == MESSAGE_BYE || packet->peer == PEER_LOCAL) {
         return;
     } else if (coordinator_is_of_another_run(c, message)) {
-        letter_refused(&c->head, packet, REFUSAL_RUN, outbox,
-                       "not a process of the run served here");
+        coordinator_answer_other_run(c, packet, outbox);
     } else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER) {
         coordinator_tell_left(c, packet, outbox);
     } else if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
@@ -291,7 +332,7 @@ static bool is_server_that_waits(const struct coordinator *c, const struct packe
 static void own_router_left(struct coordinator *c, uint64_t now_us)
 {
     c->own_router_left = true;
-    if (c->membership.servers == NULL && c->declaration.uploader == 0)
+    if (c->membership.servers == NULL && c->declaration.uploader == 0 && !c->known)
         coordinator_enter(c, OVER, now_us); /* Nobody else ever came. */
 }
 
@@ -320,20 +361,36 @@ static void handle_status(const struct coordinator *c, const struct packet *pack
 
 /* --- dispatch ------------------------------------------------------------------------------ */
 
-static void handle_ended(struct coordinator *c, const struct packet *packet, struct member *member,
-                         uint64_t now_us, struct outbox *outbox)
+/* The sender knows that the job has ended, and goes. It need not be a member (any more, or yet). */
+static void handle_last_word(struct coordinator *c, const struct packet *packet,
+                             struct member *member, uint64_t now_us)
 {
-    if (packet->message.kind == MESSAGE_REPORT)
-        return; /* Its peer is not whose it is. */
-    if (coordinator_is_of_another_run(c, &packet->message))
-        letter_refused(&c->head, packet, REFUSAL_RUN, outbox,
-                       "not a process of the run served here");
-    else if (packet->message.kind != MESSAGE_BYE)
-        coordinator_tell_finished(c, packet->peer, outbox);
-    else if (member != NULL && membership_has_key(member, packet))
+    struct member *place = membership_place(&c->membership, &packet->message);
+    if (member != NULL && membership_has_key(member, packet))
         handle_bye(c, member, now_us);
     else if (packet->peer == PEER_LOCAL && c->state == FINISHING)
         own_router_left(c, now_us);
+    else if (member == NULL && place != NULL && !place->present)
+        handle_bye(c, place, now_us);
+}
+
+static void handle_ended(struct coordinator *c, const struct packet *packet, struct member *member,
+                         uint64_t now_us, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    bool bye = message->kind == MESSAGE_BYE;
+    /* A worker that was never welcomed does not wait for an answer. */
+    bool last_word = bye || (message->kind == MESSAGE_STOP && message->run_id == 0);
+    if (message->kind == MESSAGE_REPORT)
+        return; /* Its peer is not whose it is. */
+    if (coordinator_is_of_another_run(c, message)) {
+        coordinator_answer_other_run(c, packet, outbox);
+        return;
+    }
+    if (!bye)
+        coordinator_tell_finished(c, packet->peer, outbox);
+    if (last_word)
+        handle_last_word(c, packet, member, now_us);
 }
 
 /* The member that the message is from, or NULL. What is about the process alone is as good from one
@@ -367,6 +424,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
 {
     enum message_kind kind = packet->message.kind;
     struct member *member = find_sender(c, &packet->message);
+    c->known = c->known || (packet->message.run_id != 0 && packet->peer != PEER_LOCAL);
     if (kind == MESSAGE_STATUS)
         handle_status(c, packet, now_us, outbox);
     else if (c->state >= FINISHING)
@@ -518,8 +576,8 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
 
 static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    if (seconds_since(c->entered_us, now_us) > c->options.worker_timeout ||
-        (c->own_router_left && now_us - c->entered_us >= LINGER_US))
+    double most = c->own_router_left ? LINGER_SECONDS : c->options.worker_timeout;
+    if (seconds_since(c->entered_us, now_us) > fmax(most, linger_seconds(c)))
         coordinator_enter(c, OVER, now_us);
     else if (now_us - c->told_us >= FINISHED_REPEAT_US)
         coordinator_tell_everybody(c, now_us, outbox);
@@ -562,6 +620,7 @@ static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
         break;
     }
     coordinator_say_who_is_missing(c, now_us, outbox);
+    coordinator_note_faults(c, now_us, outbox);
 }
 
 void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox)

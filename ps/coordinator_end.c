@@ -5,6 +5,8 @@
 
 #include "ps/coordinator_state.h"
 
+#define NOTE_US 1000000u /* Between writing down what went wrong. */
+
 double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us)
 {
     if (c->training_us == 0)
@@ -59,6 +61,24 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
         workers[i] = c->membership.workers[i].summary;
+    letter_to_keeper(&c->head, MESSAGE_SUMMARY, outbox)->payload = frame;
+}
+
+void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    struct run_summary so_far = {.state = RUN_RUNNING, .faults = c->summary.faults};
+    so_far.faults.generation = c->head.generation;
+    struct run_faults news = so_far.faults;
+    news.fenced = 0; /* Too many, for too little. */
+    if (c->state < GATHERING || c->state > CLOSING || c->closed || now_us - c->noted_us < NOTE_US ||
+        memcmp(&news, &c->noted, sizeof news) == 0)
+        return;
+    c->noted = news;
+    c->noted_us = now_us;
+    struct frame *frame = frame_create(sizeof so_far);
+    if (frame == NULL)
+        return;
+    memcpy(frame->data, &so_far, sizeof so_far);
     letter_to_keeper(&c->head, MESSAGE_SUMMARY, outbox)->payload = frame;
 }
 

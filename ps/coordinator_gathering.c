@@ -140,8 +140,7 @@ void coordinator_handle_join(struct coordinator *c, const struct packet *packet,
                        PROTOCOL_VERSION_MIN, PROTOCOL_VERSION_MAX, message->join.version_min,
                        message->join.version_max);
     else if (coordinator_is_of_another_run(c, message))
-        letter_refused(&c->head, packet, REFUSAL_RUN, outbox,
-                       "not a process of the run served here");
+        coordinator_answer_other_run(c, packet, outbox);
     else if (c->state == WAITING && worker)
         declaration_ask(&c->declaration, &c->head, packet, now_us, outbox);
     else if (c->state == WAITING)
@@ -273,6 +272,10 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct message_r
     bool first = c->state == OPENING;
     if (!first && c->raising == 0)
         return;
+    if (first) {
+        c->ended_run_id = opened->ended_run_id;
+        c->ended_code = opened->exit_code;
+    }
     if (opened->status != STATUS_OK) {
         coordinator_fail(c, opened->status == STATUS_MISMATCH ? EXIT_MISMATCH : EXIT_CANNOT_OPEN,
                          now_us, outbox, "%s", opened->text);

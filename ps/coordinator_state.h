@@ -65,12 +65,17 @@ struct coordinator {
     struct complaint complaint; /* Of checkpoints that cannot be written. */
 
     struct run_summary summary;
-    uint64_t training_us; /* When training first started. */
+    struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
+    uint64_t noted_us;       /* ... since then. */
+    uint64_t training_us;    /* When training first started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
-    uint64_t impostors;   /* Messages in a member's name that came with another key. */
-    bool turned_away;     /* Somebody was told to wait for the end. */
-    bool own_router_left; /* Although it had never become a member. */
+    uint64_t impostors;    /* Messages in a member's name that came with another key. */
+    bool turned_away;      /* Somebody was told to wait for the end. */
+    bool own_router_left;  /* Although it had never become a member. */
+    bool known;            /* Somebody has spoken who was in a run before. */
+    uint64_t ended_run_id; /* Of the run that the run directory held before, if it has ... */
+    uint32_t ended_code;   /* ... ended, and how; 0: none. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
@@ -87,8 +92,10 @@ static inline bool is_async(const struct coordinator *c)
 
 void coordinator_enter(struct coordinator *c, enum state state, uint64_t now_us);
 
-/* Whether the sender belongs to another run than the one served here. */
+/* Whether the sender belongs to another run than the one served here; and what it is told. */
 bool coordinator_is_of_another_run(const struct coordinator *c, const struct message *message);
+void coordinator_answer_other_run(const struct coordinator *c, const struct packet *packet,
+                                  struct outbox *outbox);
 /* To a process that was a member and is not to be one again. */
 void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox);
@@ -182,6 +189,8 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
 /* --- the end ------------------------------------------------------------------------------- */
 
 double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us);
+/* Have what went wrong written down, so that a successor goes on counting. */
+void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* The last checkpoint is whole. */
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 void coordinator_tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox);

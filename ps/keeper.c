@@ -250,11 +250,14 @@ static enum status open_run(struct keeper *keeper, const struct packet *packet,
     if (status != STATUS_OK)
         return status;
     const struct generation *last = &record.written;
-    if (record.ended && known_run_id != 0 && known_run_id == last->run_id) {
-        *answer = (struct message_run_opened){.run_id = last->run_id,
-                                              .generation = last->number,
-                                              .ended = true,
-                                              .exit_code = record.exit_code};
+    if (record.ended) {
+        answer->ended_run_id = last->run_id;
+        answer->exit_code = record.exit_code;
+        answer->ended = known_run_id != 0 && known_run_id == last->run_id;
+    }
+    if (answer->ended) {
+        answer->run_id = last->run_id;
+        answer->generation = last->number;
         return STATUS_OK;
     }
     bool killed = record.found && !record.ended;
@@ -296,14 +299,30 @@ static void answer_opened(struct keeper *keeper, struct message_run_opened opene
     answer->message.run_opened = opened;
 }
 
+/* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
+ * leave more and more of them. What it is about to load is the newest whole one, and stays. */
+static void prune_left_overs(struct keeper *keeper, struct outbox *outbox)
+{
+    const struct keeper_options *options = &keeper->options;
+    uint64_t newest;
+    struct error error;
+    if (checkpoint_list(options->disk, options->out, &newest, 1) <= CHECKPOINTS_KEPT)
+        return; /* Nor must any be read to find out which are whole. */
+    if (checkpoint_prune(options->disk, options->out, &keeper->shelf, &error) != STATUS_OK &&
+        complaint_add(&keeper->keeping, error.text))
+        outbox_warn(outbox, "old checkpoints stay: %s", error.text);
+}
+
 static void handle_open_run(struct keeper *keeper, const struct packet *packet,
                             struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
     struct message_run_opened opened = {0};
     enum status status = open_run(keeper, packet, &opened, outbox, &error);
-    if (status == STATUS_OK && !opened.ended)
+    if (status == STATUS_OK && !opened.ended) {
         sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+        prune_left_overs(keeper, outbox);
+    }
     answer_opened(keeper, opened, status, &error, outbox);
 }
 
@@ -695,6 +714,14 @@ static enum status write_summary(struct keeper *keeper, struct run_summary *summ
     return wrote;
 }
 
+/* Of a run that goes on: so that they outlive this process. What cannot be noted now may be when
+ * there is more of it. */
+static void note_faults(struct keeper *keeper, const struct run_faults *faults)
+{
+    if (keeper->directory_open && check_claim(keeper, NULL) == STATUS_OK)
+        run_directory_note(&keeper->directory, &keeper->job, keeper->claim.run_id, faults, NULL);
+}
+
 /* The payload is a struct run_summary and its workers behind it. */
 static void handle_summary(struct keeper *keeper, const struct packet *packet,
                            struct outbox *outbox)
@@ -705,6 +732,10 @@ static void handle_summary(struct keeper *keeper, const struct packet *packet,
     summary.workers =
         (const struct worker_summary *)(const void *)((const char *)packet->payload->data +
                                                       sizeof summary);
+    if (summary.state == RUN_RUNNING) {
+        note_faults(keeper, &summary.faults);
+        return;
+    }
     enum status status = write_summary(keeper, &summary, outbox, &error);
     struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN, outbox);
     answer->message.run_opened.status = status;

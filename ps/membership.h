@@ -7,8 +7,8 @@
  *                      |                          should it be heard again, nothing was lost
  *                      |                workers:  free (and missed, where they are waited for)
  *                      '--JOIN of another process, the suitor: after 1.2 s without a word of the
- *                         holder the place is the suitor's; when the holder speaks the suitor is
- *                         refused
+ *                         holder the place is the suitor's; when the holder has shown three signs
+ *                         of life, in about 1.5 s, the suitor is refused
  *
  * A place that is taken is bound to the key that came with the JOIN: whoever speaks in its holder's
  * name, or wants to follow it before it is lost, must have that key.

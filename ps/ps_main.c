@@ -148,15 +148,9 @@ int main(int argc, char **argv)
     struct transport *transport;
     struct addresses addresses = {0};
     struct keys keys;
-    switch (options_parse(&options, OPTION_PS, "syncopate-ps", argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    int exit_code;
+    if (!options_begin(&options, OPTION_PS, argc, argv, &exit_code))
+        return exit_code;
     char who[32];
     snprintf(who, sizeof who, "ps/%u", options.task_index);
     log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
@@ -165,8 +159,10 @@ int main(int argc, char **argv)
     kernels_init();
 
     addresses.hosts = calloc(JOB_SERVERS_MAX, sizeof *addresses.hosts);
-    if (addresses.hosts == NULL)
-        return EXIT_TRAINING_FAILED;
+    if (addresses.hosts == NULL) {
+        error_set(&error, STATUS_MEMORY, "out of memory");
+        return complain(EXIT_TRAINING_FAILED, &error);
+    }
     if (options_hosts(options.ps_hosts, addresses.hosts, JOB_SERVERS_MAX, &addresses.count,
                       &error) != STATUS_OK)
         return complain(EXIT_USAGE, &error);
@@ -175,7 +171,7 @@ int main(int argc, char **argv)
                   options.task_index);
         return complain(EXIT_USAGE, &error);
     }
-    int exit_code = EXIT_CANNOT_OPEN;
+    exit_code = EXIT_CANNOT_OPEN;
     if (make_transport(&options, &keys, &transport, &error) == STATUS_OK) {
         exit_code = serve(&options, &addresses, transport, &error);
         transport->operations->destroy(&transport);

@@ -31,6 +31,7 @@
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
 #define ANSWERS_A_SECOND 100      /* To what is malformed. */
+#define HEADER_BYTES     160      /* Of an EXCHANGE, with room to spare. */
 
 struct actor {
     struct server *server;
@@ -266,16 +267,20 @@ static bool share_memory(struct server *server)
     return false;
 }
 
-/* What peers may have under way towards this server: workers their window, and other servers all
- * arrays of their chunks, where they do not see this one's disk. */
+/* What peers may have under way towards this server: workers their window, which a small model does
+ * not fill in two steps, and other servers all arrays of their chunks, where they do not see this
+ * one's disk; with each chunk a header, and once more when a question is repeated. */
 static void expect_traffic(struct server *server)
 {
     const struct plan *plan = router_plan(server->cores.router);
     const struct transport_operations *transport = server->options.transport->operations;
     const struct partition *partition = &plan->partition;
-    /* Workers may be added while the job runs. */
+    uint64_t pushes = (uint64_t)plan->pushes_max;
+    uint64_t steps = 2 * pushes * partition_server_bytes(partition, server->options.index);
     struct traffic traffic = {.payload_bytes = partition->chunk_elements * sizeof(float),
-                              .window_bytes = WINDOW_BYTES,
+                              .window_bytes = steps < WINDOW_BYTES ? steps : WINDOW_BYTES,
+                              .header_bytes = 4 * (pushes + 1) * plan->chunk_count * HEADER_BYTES,
+                              /* Workers may be added while the job runs. */
                               .peers = 2 * plan->job.worker_count + plan->job.server_count};
     for (uint32_t i = 1; server->options.index == 0 && i < partition->server_count; i++) {
         uint64_t state = (1 + OPTIMIZER_SLOTS_MAX) * partition_server_bytes(partition, i);

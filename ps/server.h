@@ -18,6 +18,8 @@
  *     W  the highest worker index seen + 1    n  nodes that one worker pushes in a step (plan.h)
  *     m  a message under way inside this process, about 1.5 KiB      C  its chunks
  *     G  one worker's window: max(16 MiB, 2c) + (1024 + 2 C n) m
+ *     T  3/2 (max(min(16 MiB, 2 n S), 2 c) + 640 (n + 1) C + 1 MiB); among several servers one that
+ *        collects checkpoints for the others has their 3 S for 2 n S
  *
  *     model            sync (3 + k) S: a version, the one before, a spare to write the next to
  *                      async (2 + k) S
@@ -31,10 +33,12 @@
  *     sharing          for each worker on this host (n + 1) S and two rings (window.h); in sync the
  *                      values then lie in 2 S of shared memory, and S of the model's are private
  *                      only while a connection or a checkpoint holds a version, or after a reload
- *     the transport    what it holds of whole and of partial messages, see transport.h: twice the
- *                      window a peer at most
+ *     the transport    W T of what came over TCP and nobody has taken yet, in whole messages or
+ * parts of them, see inflow.h; 64 MiB of what connections that have ended left; what a new
+ * connection sends in its first 50 ms; 25 KiB a connection
  *
- * So W greedy workers cost W (G + 3 S + 2 c) and the held gradients, and nothing grows with time. A
+ * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, and nothing grows with
+ * time; what was freed is kept for the next time, so resident memory stays at its highest. A
  * process that was replaced keeps its answers until its connection ends. Two generations do not add
  * up: of the one before only what is on its way to somebody is left.
  *

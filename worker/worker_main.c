@@ -196,15 +196,8 @@ int main(int argc, char **argv)
     struct error error = {STATUS_OK, ""};
     struct workload workload;
     int exit_code;
-    switch (options_parse(&options, OPTION_WORKER, "syncopate-worker", argc, argv, &error)) {
-    case OPTIONS_HELP:
-        return EXIT_DONE;
-    case OPTIONS_BAD:
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_USAGE;
-    case OPTIONS_RUN:
-        break;
-    }
+    if (!options_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
+        return exit_code;
     char who[32];
     snprintf(who, sizeof who, "worker/%u", options.task_index);
     log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
@@ -217,9 +210,10 @@ int main(int argc, char **argv)
         workload_free(&workload);
         return complain(exit_code, &error);
     }
-    log_info("ready model=\"%s\" parameters=%llu data=%s kernels=%s", workload.job.model,
-             (unsigned long long)model_elements(workload.model), workload.job.data,
-             kernels_core_name());
+    log_info(
+        "ready model=\"%s\" parameters=%llu data=%s kernels=%s", workload.job.model,
+        (unsigned long long)variables_elements(workload.job.variables, workload.job.variable_count),
+        workload.job.data, kernels_core_name());
     exit_code = options.ps == 0 ? train_alone(&workload, &options, &error)
                                 : train_with_servers(&workload, &options, &error);
     workload_free(&workload);

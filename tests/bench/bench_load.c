@@ -40,14 +40,17 @@
 #define PROCESSES     4 /* Of equal workers. */
 #define UPDATES       (1u << 22)
 #define START_SECONDS 120
-#define LOSE_SECONDS  5 /* As by default: a stopped worker is lost. */
+#define LOSE_SECONDS  5 /* As by default: by then a stopped worker is lost. */
 #define SLOW_US       100000
 #define MIB           1048576.0
 #define PROGRAM_MIB   50
-#define HEADER_MIB    10    /* That one peer may have under way; transport_zmq_limits.c. */
-#define CONNECTION    25600 /* Bytes that libzmq takes for one. */
+#define HEADER_MIB    1 /* That one peer may have under way besides; transport_zmq_limits.c. */
+#define RINGS         (256u << 10) /* Bytes: two for each worker that shares memory; window.c. */
+#define CONNECTION    25600        /* Bytes that libzmq takes for one. */
+#define GONE_MIB      64           /* Of connections that have ended; inflow.c. */
+#define LONG_SECONDS  120          /* From here on it makes sense to look for growth. */
 
-enum phase { WARMING, CALM, TROUBLE };
+enum phase { WARMING, CALM, LOSING, TROUBLE, PHASES };
 
 /* What may be asked for. */
 struct wish {
@@ -81,7 +84,7 @@ struct trial {
     uint32_t stopped_process;
     struct sample *samples; /* [sample_count] */
     size_t sample_count, sample_room;
-    double phase_seconds[3];
+    double phase_seconds[PHASES];
     double memory_before; /* Resident before the first worker. */
 };
 
@@ -286,6 +289,7 @@ static void run(struct trial *trial)
     watch(trial, WARMING, seconds / 6 < 30 ? seconds / 6 : 30, began);
     watch(trial, CALM, seconds / 2, began);
     make_trouble(trial);
+    watch(trial, LOSING, LOSE_SECONDS + 2, began);
     watch(trial, TROUBLE, seconds / 3, began);
 }
 
@@ -356,16 +360,20 @@ static double peak(const struct trial *trial, enum phase phase)
 }
 
 /* What ps/server.h comes to here: the model; at most a gradient coming in and an answer going out
- * for each worker that keeps to the rules; and for each that does not, a window and headers, and
- * what it may be owed. */
+ * for each worker that keeps to the rules, or that it shares memory for; for each that does not,
+ * half as much again as two steps and headers, and what it may be owed; and what those have left
+ * who were cut off. */
 static double allowed(const struct trial *trial, enum phase phase)
 {
     double values = PARAMETERS * sizeof(float), chunk = (double)trial->flood.chunk_bytes;
     double slots = optimizer_find(OPTIMIZER)->slot_count, workers = trial->wish->workers;
     double copies = trial->mode == MODE_SYNC ? 3 + workers / 2 + 1 : 2;
+    double rings = strcmp(trial->transport, "tcp") != 0 ? RINGS : 0;
     double greedy = phase == TROUBLE ? trial->flood.count : 0;
-    return values * (copies + slots + 2 * workers) + CONNECTION * workers + PROGRAM_MIB * MIB +
-           greedy * (WINDOW_BYTES + HEADER_MIB * MIB + 3 * values + 2 * chunk);
+    return values * (copies + slots + 2 * workers) + (CONNECTION + rings) * workers +
+           PROGRAM_MIB * MIB +
+           greedy * (1.5 * (2 * values + HEADER_MIB * MIB) + 3 * values + 2 * chunk) +
+           (greedy > 0 ? GONE_MIB * MIB : 0);
 }
 
 /* Of the updates of equal workers: 1 when all made as many. R. Jain, D. Chiu, W. Hawe 1984. */
@@ -460,6 +468,8 @@ static void show_phase(struct benchmark *benchmark, const struct trial *trial, e
     line(benchmark, trial, calm ? "longest wait / median" : "the same in trouble", "x",
          median > 0 ? longest / median : 0, (struct figure_target){.most = 20});
     show_memory(benchmark, trial, phase, calm ? "server's memory" : "the same in trouble");
+    if (trial->wish->seconds < LONG_SECONDS)
+        return;
     show_course(benchmark, trial, phase);
     line(benchmark, trial, calm ? "its growth" : "the same in trouble", "KiB/s",
          slope(trial, phase) / 1024, (struct figure_target){.most = 20});
@@ -469,17 +479,20 @@ static void show(struct benchmark *benchmark, const struct trial *trial)
 {
     double first = rate_between(trial, CALM, 0, 0.25), last = rate_between(trial, CALM, 0.75, 1);
     show_phase(benchmark, trial, CALM);
-    line(benchmark, trial, "last quarter / first, updates", "x", first > 0 ? last / first : 0,
-         (struct figure_target){.least = 0.9});
+    if (trial->wish->seconds >= LONG_SECONDS)
+        line(benchmark, trial, "last quarter / first, updates", "x", first > 0 ? last / first : 0,
+             (struct figure_target){.least = 0.9});
     show_phase(benchmark, trial, TROUBLE);
     line(benchmark, trial, "in trouble / calm, updates", "x",
          rate(trial, TROUBLE) / rate(trial, CALM), (struct figure_target){.least = 0.8});
     benchmark_remark(
         benchmark,
-        "%.0f s warm, %.0f calm, %.0f of trouble: %u slow, %u stopped, %u greedy %s sent %.3g "
+        "%.0f s warm, %.0f calm, %.0f until the stopped are lost (longest wait %.1f s), %.0f of "
+        "trouble: %u slow, %u stopped, %u greedy %s sent %.3g "
         "messages, %.3g MiB; the server had %.0f MiB before anybody came",
-        trial->phase_seconds[WARMING], trial->phase_seconds[CALM], trial->phase_seconds[TROUBLE],
-        trial->slow, trial->stopped, trial->flood.count,
+        trial->phase_seconds[WARMING], trial->phase_seconds[CALM], trial->phase_seconds[LOSING],
+        crowd_wait_longest(&trial->crowd, LOSING, 0, trial->equal) / 1e6,
+        trial->phase_seconds[TROUBLE], trial->slow, trial->stopped, trial->flood.count,
         trial->flood.members ? "members" : "strangers",
         (double)atomic_load(&trial->flood.shared->messages),
         (double)atomic_load(&trial->flood.shared->bytes) / MIB, trial->memory_before / MIB);
@@ -535,8 +548,8 @@ int main(int argc, char **argv)
     benchmark_remark(
         &benchmark,
         "allowed: the model, a gradient and an answer for each worker, 25 KiB a "
-        "connection and %d MiB; in sync half the nodes of a step; in trouble a window, "
-        "%d MiB and 3 copies for each greedy one",
-        PROGRAM_MIB, HEADER_MIB);
+        "connection (256 more with shared memory) and %d MiB; in sync half the nodes of a step; in "
+        "trouble 1.5 times two steps and %d MiB, and 3 copies for each greedy one, and %d MiB",
+        PROGRAM_MIB, HEADER_MIB, GONE_MIB);
     return benchmark_close(&benchmark);
 }

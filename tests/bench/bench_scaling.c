@@ -9,8 +9,6 @@
  *     bench_scaling [--json FILE] [--more]      takes about a minute */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/optimizer.h"
 #include "tests/bench/contender.h"

@@ -1,7 +1,6 @@
 #include "tests/bench/raw_zeromq.h"
 
 #include <malloc.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>

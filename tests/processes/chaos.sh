@@ -116,14 +116,16 @@ fault()
 extras=0
 join_and_leave()
 {
-    local name arguments=() program i
+    local name arguments=() program i index
     { mapfile -t -d '' arguments <"/proc/$1/cmdline"; } 2>/dev/null || return 0
     program=$(readlink "/proc/$1/exe") || return 0
     extras=$((extras + 1))
     name=extra-$extras
+    index=$((3 + extras % 4))
     for i in "${!arguments[@]}"; do
         case ${arguments[i]} in
-            --task-index=*) arguments[i]=--task-index=$((3 + extras % 4)) ;;
+            --task-index=*) arguments[i]=--task-index=$index ;;
+            --slow=*) arguments[i]=--slow=$index:$slow ;;
             --start-timeout=*) arguments[i]=--start-timeout=5 ;;
         esac
     done
@@ -199,7 +201,7 @@ report()
 
 # --- sync: the same bits --------------------------------------------------------------------------
 small=(--data synthetic:500 --model softmax --seed 3)
-slow=300
+slow=600
 if sanitized; then slow=25; fi
 steps=$((wanted * 90)) # A fault takes some four seconds, of which half are spent training.
 run quiet 0 syncopate run --mode sync --ps 1 --workers 1 --out "$work/quiet" --steps "$steps" \

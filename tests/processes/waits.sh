@@ -26,6 +26,7 @@ server 0: running, an epoch is being scored|a worker|W|lost-w0-evaluating-sync
 server 0: going back to a checkpoint|another server|W + R|lost-ps2-recovering
 server 0: closing, the last checkpoint is being cut|another server|W + R|lost-ps1-closing-sync
 server 0: finishing, waits for farewells|a worker|W|lost-w0-finishing-sync
+server 0: finishing, stopped before all have found it again|those who look for it|S|test_coordinator_faults:a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it
 another server: joining, nobody has answered|server 0|T|lost-ps0-before-sync
 another server: joining again|server 0|T|late-ps1
 another server: serving|server 0|W + R|lost-ps0-running-sync

@@ -197,6 +197,35 @@ START_TEST(three_checkpoints_are_kept)
 }
 END_TEST
 
+/* Server 0 is killed as soon as one of the servers has heard of the end. worker/1, which is cut
+ * off meanwhile, has not; and before it is back, a fresh worker/0 has declared the job anew. */
+START_TEST(whoever_comes_from_a_run_that_has_ended_hears_how)
+{
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        struct history_plan plan = calm(mode, WORK_EXACT, 2, 2);
+        enum { PS_0, PS_1, WORKER_0, WORKER_1, SECOND = 1000000 };
+        plan.on_worker_loss = LOSS_CONTINUE;
+        plan.phases[0].faulty = true;
+        plan.phases[0].faults = (struct fault_plan){
+            .faults = {{.kind = FAULT_PARTITION, .hosts = 1u << WORKER_1, .for_us = 3 * SECOND},
+                       {.kind = FAULT_CRASH, .host = WORKER_0, .for_us = SECOND},
+                       {.kind = FAULT_CRASH, .host = PS_0, .for_us = SECOND / 2}},
+            .count = 3,
+            .calm_us = 10 * SECOND,
+        };
+        for (uint32_t i = 0; i < 3; i++) {
+            plan.phases[0].faults.faults[i].time = FAULT_MESSAGES;
+            plan.phases[0].faults.faults[i].message = i < 2 ? MESSAGE_CUT : MESSAGE_FINISHED;
+            plan.phases[0].faults.faults[i].count = 1;
+        }
+        struct history_result result = finish(&plan);
+        ck_assert_uint_eq(result.faults[FAULT_CRASH], 2);
+        ck_assert_uint_eq(result.faults[FAULT_PARTITION], 1);
+        ck_assert_uint_eq(result.phases, 1); /* It was done. */
+    }
+}
+END_TEST
+
 static void add_tests(TCase *tcase)
 {
     tcase_add_test(tcase, one_asynchronous_worker_is_serial_training);
@@ -208,6 +237,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, one_leaf_leaves_all_but_one_worker_standing_by);
     tcase_add_test(tcase, a_stopped_job_goes_on_with_other_servers_and_workers);
     tcase_add_test(tcase, three_checkpoints_are_kept);
+    tcase_add_test(tcase, whoever_comes_from_a_run_that_has_ended_hears_how);
 }
 
 int main(void)

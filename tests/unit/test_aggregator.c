@@ -1,6 +1,5 @@
 #include "ps/aggregator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/random.h"

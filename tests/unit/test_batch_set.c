@@ -1,8 +1,5 @@
 #include "ps/batch_set.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/random.h"
 #include "tests/lib/suite.h"
 

@@ -2,9 +2,7 @@
 
 #include "deploy/children.h"
 
-#include <math.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "deploy/restart.h"

@@ -34,12 +34,15 @@ static void check_finished(struct players *p, uint64_t peer, uint32_t code, cons
     ck_assert_msg(strstr(finished->stop.reason, reason) != NULL, "%s", finished->stop.reason);
 }
 
+/* The latest that the keeper was given. */
 static struct run_summary summary_of(struct players *p)
 {
-    struct run_summary summary;
-    const struct packet *packet = post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY);
-    ck_assert_ptr_nonnull(packet);
-    memcpy(&summary, packet->payload->data, sizeof summary);
+    struct run_summary summary = {.exit_code = UINT32_MAX};
+    post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY);
+    for (size_t i = 0; i < p->post.taken_count; i++)
+        if (p->post.taken[i].packet.message.kind == MESSAGE_SUMMARY)
+            memcpy(&summary, p->post.taken[i].packet.payload->data, sizeof summary);
+    ck_assert_uint_ne(summary.exit_code, UINT32_MAX);
     return summary;
 }
 
@@ -195,6 +198,45 @@ START_TEST(a_run_that_had_ended_ends_again)
     players_wait(&p, 3);
     ck_assert(coordinator_is_over(p.coordinator));
     players_close(&p);
+}
+END_TEST
+
+/* Server 0 was killed before all had heard, and a worker that knows nothing was the first to come.
+ */
+START_TEST(members_of_the_run_before_hear_how_it_ended)
+{
+    for (int refused = 0; refused < 2; refused++) {
+        struct players p;
+        players_open(&p, MODE_SYNC);
+        players_join(&p, ROLE_WORKER, 0);
+        players_declare(&p, 0, &p.job);
+        struct message opened = {.kind = MESSAGE_RUN_OPENED};
+        opened.run_opened.status = refused ? STATUS_EXISTS : STATUS_OK;
+        opened.run_opened.run_id = refused ? 0 : RUN;
+        opened.run_opened.ended_run_id = RUN + 1;
+        opened.run_opened.exit_code = EXIT_TERMINATED;
+        players_keeper(&p, opened);
+        for (int i = 0; i < 2; i++) {
+            struct packet late = i == 0 ? players_join_packet(&p, ROLE_WORKER, 1)
+                                        : players_packet(&p, ROLE_PS, 1, MESSAGE_PING);
+            late.message.run_id = RUN + 1;
+            players_give(&p, late);
+            check_finished(&p, late.peer, EXIT_TERMINATED, "had ended");
+            ck_assert_uint_eq(players_told(&p, late.peer, MESSAGE_FINISHED)->run_id, RUN + 1);
+            post_clear(&p.post);
+            late.message.kind = MESSAGE_BYE;
+            players_give(&p, late);
+            ck_assert_uint_eq(post_count_all(&p.post), 0);
+        }
+        if (refused) {
+            players_say(&p, ROLE_WORKER, 0, MESSAGE_PING);
+            check_finished(&p, 10, EXIT_CANNOT_OPEN, "");
+        } else {
+            players_join(&p, ROLE_WORKER, 0);
+            ck_assert_ptr_nonnull(players_told(&p, 10, MESSAGE_WELCOME));
+        }
+        players_close(&p);
+    }
 }
 END_TEST
 
@@ -1525,6 +1567,29 @@ static void gather_after_kill(struct players *p)
     }
 }
 
+START_TEST(what_went_wrong_is_noted_while_the_job_runs)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_pass(&p, 3);
+    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing did. */
+    players_kill(&p, ROLE_WORKER, 1);
+    players_pass(&p, 6);
+    struct run_summary noted = summary_of(&p);
+    ck_assert_int_eq(noted.state, RUN_RUNNING);
+    ck_assert_uint_eq(noted.faults.workers_lost, 1);
+    players_pass(&p, 3);
+    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing new. */
+    lose_and_regain(&p, 1, false, 0);
+    players_pass(&p, 2);
+    noted = summary_of(&p);
+    ck_assert_int_eq(noted.state, RUN_RUNNING);
+    ck_assert(noted.faults.generation == 1 && noted.faults.servers_lost == 1);
+    players_close(&p);
+}
+END_TEST
+
 START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
 {
     for (int others = 0; others < 3; others++) {
@@ -1545,6 +1610,57 @@ START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
             check_start(&p, 1, 1, 1, 0);
             ck_assert_uint_eq(players_told(&p, 11, MESSAGE_START)->start.step, 3);
         }
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it)
+{
+    enum { ALL_HEAR, NOBODY_ELSE_COMES, ANOTHER_SESSION };
+    for (int what = 0; what <= ANOTHER_SESSION; what++) {
+        struct players p;
+        players_prepare(&p, MODE_SYNC);
+        p.options.run_id = what == ANOTHER_SESSION ? RUN : 5;
+        players_create(&p);
+        gather_after_kill(&p);
+        players_stop(&p, ROLE_PS, 1, EXIT_TERMINATED, "ps/1 was asked to");
+        players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
+        players_say(&p, ROLE_PS, 1, MESSAGE_BYE);
+        players_wait(&p, 3);
+        ck_assert(coordinator_is_over(p.coordinator) == (what == ANOTHER_SESSION));
+        players_wait(&p, 26);
+        for (uint32_t i = 0; what == ALL_HEAR && i < 2; i++) {
+            ck_assert(!coordinator_is_over(p.coordinator));
+            struct packet late = players_join_packet(&p, ROLE_WORKER, i);
+            late.message.run_id = RUN;
+            players_give(&p, late);
+            check_finished(&p, 10 + i, EXIT_TERMINATED, "stands");
+            players_say(&p, ROLE_WORKER, i, MESSAGE_BYE);
+        }
+        ck_assert(coordinator_is_over(p.coordinator) == (what != NOBODY_ELSE_COMES));
+        players_wait(&p, 2);
+        ck_assert(coordinator_is_over(p.coordinator));
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before)
+{
+    for (int known = 0; known < 2; known++) {
+        struct players p;
+        players_open(&p, MODE_SYNC);
+        struct packet ping = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+        if (known)
+            players_give(&p, ping);
+        players_stop(&p, ROLE_PS, 0, EXIT_TERMINATED, "asked to");
+        players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
+        ck_assert(coordinator_is_over(p.coordinator) == !known);
+        players_give(&p, ping);
+        check_finished(&p, 10, EXIT_TERMINATED, "");
+        players_wait(&p, 3);
+        ck_assert(coordinator_is_over(p.coordinator));
         players_close(&p);
     }
 }
@@ -1721,6 +1837,7 @@ static void add(TCase *t)
     tcase_add_test(t, run_and_generation_are_what_the_run_directory_says);
     tcase_add_test(t, the_keeper_is_told_which_run_the_declaring_worker_was_in);
     tcase_add_test(t, a_run_that_had_ended_ends_again);
+    tcase_add_test(t, members_of_the_run_before_hear_how_it_ended);
     tcase_add_test(t, a_join_repeated_is_one_admission_and_another_process_s_is_another);
     tcase_add_test(t, whoever_is_no_member_is_told_to_join_but_of_another_run_to_go);
     tcase_add_test(t,
@@ -1776,7 +1893,10 @@ static void add(TCase *t)
     tcase_add_test(t, a_stop_with_a_loss_in_it_ends_cleanly);
     tcase_add_test(t, an_epoch_is_scored_by_one_assignment_and_once);
     tcase_add_test(t, reports_count_even_of_those_who_were_given_up);
+    tcase_add_test(t, what_went_wrong_is_noted_while_the_job_runs);
     tcase_add_test(t, after_a_restart_of_server_0_the_lost_are_not_waited_for_long);
+    tcase_add_test(t, a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it);
+    tcase_add_test(t, a_stop_before_anybody_declares_is_told_to_those_who_were_here_before);
     tcase_add_test(t, a_session_that_resumes_a_run_waits_for_all);
     tcase_add_test(t, a_score_that_may_have_been_lost_with_server_0_is_asked_for_again);
     tcase_add_test(t, batches_that_servers_had_before_server_0_was_killed_are_below_the_floor);

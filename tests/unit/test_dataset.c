@@ -12,7 +12,6 @@
 #include <zlib.h>
 
 #include "tests/lib/suite.h"
-#include "worker/idx.h"
 #include "worker/synthetic.h"
 
 #define TRAIN_IMAGES "train-images-idx3-ubyte"

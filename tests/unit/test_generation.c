@@ -1,6 +1,5 @@
 #include "common/generation.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

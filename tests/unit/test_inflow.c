@@ -1,6 +1,7 @@
 #include "common/inflow.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,10 +78,42 @@ static void hear(struct fixture *f, int pair, uint64_t bytes)
     inflow_hear(&f->inflow, peer_of(pair), 1, bytes);
 }
 
+/* Shut down from the server's side. */
 static bool is_cut(const struct fixture *f, int pair)
 {
     char byte;
     return recv(f->clients[pair], &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+/* How many it held back or ended. */
+static unsigned look(struct fixture *f)
+{
+    uint64_t before = f->inflow.held_back + f->inflow.ended;
+    inflow_look(&f->inflow, 100000);
+    return (unsigned)(f->inflow.held_back + f->inflow.ended - before);
+}
+
+static bool is_held_back(const struct fixture *f, int pair)
+{
+    return f->inflow.connections[f->servers[pair]].stuck;
+}
+
+/* As many bytes as get through, now or when they are sent again, and at most so many. */
+static size_t push_through(struct fixture *f, int pair, size_t most, unsigned patience_ms)
+{
+    static char data[65536];
+    size_t sent = 0, taken = 0;
+    for (unsigned quiet_ms = 0; taken < most && quiet_ms < patience_ms; quiet_ms++) {
+        ssize_t count = most - sent < sizeof data ? (ssize_t)(most - sent) : (ssize_t)sizeof data;
+        count = send(f->clients[pair], data, (size_t)count, MSG_NOSIGNAL | MSG_DONTWAIT);
+        sent += count > 0 ? (size_t)count : 0;
+        while ((count = recv(f->servers[pair], data, sizeof data, MSG_DONTWAIT)) > 0) {
+            taken += (size_t)count;
+            quiet_ms = 0;
+        }
+        usleep(1000);
+    }
+    return taken;
 }
 
 static void close_fixture(struct fixture *f)
@@ -93,69 +126,117 @@ static void close_fixture(struct fixture *f)
     inflow_free(&f->inflow);
 }
 
-/* Of the bytes of one large frame, and of heartbeats and handshakes that nobody hears. */
-#define ABOUT 5000
+/* Of handshakes that nobody hears, and of packets, one of which may go beyond the limit. */
+enum { EACH = 400000, AHEAD = EACH / 2 * 3, ABOUT = 70000, SHORT_MS = 100, LONG_MS = 10000 };
 
-START_TEST(who_sends_more_than_is_heard_is_cut)
+START_TEST(nobody_gets_further_ahead_than_the_limit)
 {
     struct fixture f;
-    open_fixture(&f, 100000, 1 << 30);
-    f.inflow.payload_max = 200000;
-    int talks = add_pair(&f), hoards = add_pair(&f), stranger = add_pair(&f);
+    open_fixture(&f, EACH, 1 << 30);
+    f.inflow.payload_max = 1 << 20;
+    int talks = add_pair(&f), hoards = add_pair(&f);
     hear(&f, talks, 0);
     hear(&f, hoards, 0);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    for (int i = 0; i < 9; i++) {
-        send_through(&f, talks, 150000);
-        hear(&f, talks, 150000);
-        send_through(&f, hoards, 11000);
-        hear(&f, hoards, 1000);
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0); /* Below the bound, not above. */
+    ck_assert_uint_eq(look(&f), 0);
+    for (int i = 0; i < 9; i++) { /* Without a look between them: hearing is enough. */
+        ck_assert_uint_eq(push_through(&f, talks, EACH, LONG_MS), EACH);
+        hear(&f, talks, EACH);
     }
-    send_through(&f, hoards, 10000 + ABOUT);
-    send_through(&f, stranger, 100000 + ABOUT);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0); /* They have another chance. */
-    ck_assert_uint_eq(inflow_look(&f.inflow), 2);
-    ck_assert(!is_cut(&f, talks) && is_cut(&f, hoards) && is_cut(&f, stranger));
-    ck_assert_uint_eq(f.inflow.cut, 2);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0); /* Once is enough. */
+    size_t taken = push_through(&f, hoards, 3 * AHEAD, SHORT_MS);
+    ck_assert_uint_gt(taken, EACH);
+    ck_assert_uint_lt(taken, AHEAD + ABOUT);
+    ck_assert_uint_eq(look(&f), 1);
+    ck_assert(is_held_back(&f, hoards) && !is_held_back(&f, talks));
+    ck_assert_uint_eq(look(&f), 0); /* It counts once. */
+    hear(&f, hoards, taken);
+    ck_assert_uint_gt(push_through(&f, hoards, EACH, LONG_MS), EACH / 2); /* TCP sends it again. */
+    ck_assert_uint_eq(f.inflow.held_back, 1);
+    ck_assert_uint_eq(f.inflow.ended, 0);
     close_fixture(&f);
 }
 END_TEST
 
-START_TEST(who_is_heard_between_two_looks_may_have_been_waiting)
+/* What it is told is acknowledged, and it can go. */
+START_TEST(whoever_is_held_back_still_listens_and_may_hang_up)
+{
+    static char data[65536];
+    struct fixture f;
+    open_fixture(&f, EACH, 1 << 30);
+    int pair = add_pair(&f);
+    look(&f);
+    push_through(&f, pair, 3 * AHEAD, SHORT_MS);
+    look(&f);
+    ck_assert(is_held_back(&f, pair));
+    for (size_t told = 0, heard = 0; heard < 3 << 20;) { /* More than the kernel keeps. */
+        ssize_t count = send(f.servers[pair], data, sizeof data, MSG_NOSIGNAL | MSG_DONTWAIT);
+        told += count > 0 ? (size_t)count : 0;
+        struct pollfd readable = {f.clients[pair], POLLIN, 0};
+        ck_assert_int_eq(poll(&readable, 1, LONG_MS), 1);
+        heard += (size_t)recv(f.clients[pair], data, sizeof data, 0);
+        ck_assert_uint_le(heard, told);
+    }
+    const struct linger at_once = {1, 0};
+    setsockopt(f.clients[pair], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(f.clients[pair]);
+    f.clients[pair] = -1;
+    struct pollfd over = {f.servers[pair], POLLRDHUP, 0};
+    ck_assert_int_eq(poll(&over, 1, LONG_MS), 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_stays_at_its_limit_is_ended)
 {
     struct fixture f;
-    open_fixture(&f, 100000, 1 << 30);
-    f.inflow.payload_max = 500000;
-    int pair = add_pair(&f);
-    for (int i = 0; i < 5; i++) {
-        send_through(&f, pair, 200000);
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-        hear(&f, pair, 200000);
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    }
-    ck_assert(!is_cut(&f, pair));
+    open_fixture(&f, EACH, 1 << 30);
+    int endless = add_pair(&f), other = add_pair(&f);
+    look(&f);
+    push_through(&f, endless, 3 * AHEAD, SHORT_MS);
+    for (int i = 0; i < 99; i++)
+        look(&f);
+    ck_assert(is_held_back(&f, endless) && !is_cut(&f, endless));
+    for (int i = 0; i < 3; i++)
+        look(&f);
+    ck_assert(is_cut(&f, endless) && !is_cut(&f, other));
+    ck_assert_uint_eq(f.inflow.ended, 1);
     close_fixture(&f);
 }
 END_TEST
 
-/* Every frame takes memory, and there may be many to a byte. */
+/* One that began before this module was there. */
+START_TEST(who_can_have_no_limit_is_ended_when_it_holds_too_much)
+{
+    struct fixture f;
+    uint16_t port;
+    f.count = 0;
+    f.listener = listen_somewhere(&port);
+    int early = add_pair(&f);
+    inflow_init(&f.inflow, port, EACH, 1 << 30);
+    int modest = add_pair(&f);
+    f.inflow.payload_max = 1 << 20;
+    send_through(&f, early, 2 * AHEAD);
+    send_through(&f, modest, EACH / 2);
+    for (int i = 0; i < 3; i++)
+        look(&f);
+    ck_assert(is_cut(&f, early) && !is_cut(&f, modest));
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(short_frames_count_for_more)
 {
     struct fixture f;
-    open_fixture(&f, 100000, 1 << 30);
+    open_fixture(&f, EACH, 1 << 30);
     f.inflow.payload_max = 1 << 20;
     int large = add_pair(&f), small = add_pair(&f);
     hear(&f, large, 60); /* A few headers say nothing about what comes next. */
     hear(&f, small, 0);
     inflow_hear(&f.inflow, peer_of(small), 5000, 10000);
-    for (int i = 0; i < 2; i++) {
-        send_through(&f, large, 40000);
-        send_through(&f, small, 20000);
-        ck_assert_uint_eq(inflow_look(&f.inflow), (unsigned)i);
-    }
-    ck_assert(!is_cut(&f, large) && is_cut(&f, small));
+    look(&f);
+    ck_assert_uint_eq(push_through(&f, large, EACH, LONG_MS), EACH);
+    ck_assert_uint_lt(push_through(&f, small, EACH, SHORT_MS), AHEAD / 32 + 10000 + ABOUT);
+    ck_assert_uint_eq(look(&f), 1);
+    ck_assert(!is_held_back(&f, large) && is_held_back(&f, small));
     close_fixture(&f);
 }
 END_TEST
@@ -169,13 +250,14 @@ START_TEST(who_sends_on_and_completes_nothing_counts_for_more_and_more)
     send_through(&f, slow, 200000); /* A payload that takes its time. */
     send_through(&f, endless, 400000);
     unsigned looks = 0;
-    for (; !is_cut(&f, endless) && looks < 50; looks++)
-        inflow_look(&f.inflow);
+    do
+        look(&f);
+    while (++looks < 50 && !is_held_back(&f, endless));
     ck_assert_uint_gt(looks, 3);
     ck_assert_uint_lt(looks, 20);
     for (int i = 0; i < 50; i++)
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    ck_assert(!is_cut(&f, slow));
+        ck_assert_uint_eq(look(&f), 0);
+    ck_assert(!is_held_back(&f, slow));
     close_fixture(&f);
 }
 END_TEST
@@ -189,23 +271,67 @@ START_TEST(what_nobody_hears_is_allowed_for)
     hear(&f, pair, 60);
     for (int i = 0; i < 20000; i++) {
         send_through(&f, pair, 14);
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+        ck_assert_uint_eq(look(&f), 0);
     }
     close_fixture(&f);
 }
 END_TEST
 
-START_TEST(of_many_that_hoard_a_little_the_largest_are_cut)
+START_TEST(while_all_hold_too_much_nobody_gets_more_than_a_share)
 {
     struct fixture f;
     open_fixture(&f, 100000, 260000);
     for (int i = 0; i < 4; i++)
-        send_through(&f, add_pair(&f), 60000 + 1000 * (size_t)i);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
-    send_through(&f, add_pair(&f), 20000);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 1);
+        send_through(&f, add_pair(&f), 60000);
+    ck_assert_uint_eq(look(&f), 0);
+    int modest = add_pair(&f);
+    send_through(&f, modest, 20000);
+    ck_assert_uint_eq(look(&f), 0);
+    ck_assert_uint_eq(look(&f), 4);
     for (int i = 0; i < 5; i++)
-        ck_assert(is_cut(&f, i) == (i == 3));
+        ck_assert(is_held_back(&f, i) == (i != modest));
+    ck_assert_uint_eq(push_through(&f, modest, 20000, LONG_MS), 20000);
+    ck_assert_uint_eq(push_through(&f, 0, 20000, SHORT_MS), 0);
+    hear(&f, 0, 30000); /* Less than its share, but all is too much. */
+    ck_assert_uint_eq(push_through(&f, 0, 1, SHORT_MS), 0);
+    hear(&f, 1, 60000);
+    look(&f);
+    ck_assert_uint_gt(push_through(&f, 0, 20000, LONG_MS), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* What they left behind has still to be heard. */
+START_TEST(nobody_is_let_in_while_much_is_left_of_those_who_have_gone)
+{
+    struct fixture f;
+    open_fixture(&f, 1 << 30, 1 << 30);
+    f.inflow.gone_max = 100000;
+    f.inflow.payload_max = 1 << 20;
+    int goes = add_pair(&f), stays = add_pair(&f);
+    send_through(&f, goes, 300000);
+    look(&f);
+    ck_assert(!f.inflow.closed);
+    close(f.servers[goes]);
+    close(f.clients[goes]);
+    f.servers[goes] = f.clients[goes] = -1;
+    look(&f);
+    ck_assert(f.inflow.closed);
+    ck_assert_uint_eq(push_through(&f, stays, 1, LONG_MS), 1);
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    ck_assert_int_eq(getsockname(f.listener, (struct sockaddr *)(void *)&address, &size), 0);
+    int knocks = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    (void)connect(knocks, (struct sockaddr *)(void *)&address, size);
+    struct pollfd fd = {knocks, POLLOUT, 0};
+    ck_assert_int_eq(poll(&fd, 1, 100), 0);
+    if (_i == 0)
+        inflow_drained(&f.inflow);
+    for (int i = 0; i < (_i == 0 ? 1 : 30); i++) /* Or nothing is heard of it for long. */
+        look(&f);
+    ck_assert(!f.inflow.closed);
+    ck_assert_int_eq(poll(&fd, 1, LONG_MS), 1); /* It knocks again by itself. */
+    close(knocks);
     close_fixture(&f);
 }
 END_TEST
@@ -219,12 +345,12 @@ START_TEST(of_too_many_connections_those_never_heard_go_first_and_the_latest_of_
         add_pair(&f);
     hear(&f, 2, 0);
     hear(&f, 5, 0);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 2);
+    ck_assert_uint_eq(look(&f), 2);
     for (int i = 0; i < 6; i++)
         ck_assert(is_cut(&f, i) == (i == 3 || i == 4));
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    ck_assert_uint_eq(look(&f), 0);
     f.inflow.connections_max = 1;
-    ck_assert_uint_eq(inflow_look(&f.inflow), 3);
+    ck_assert_uint_eq(look(&f), 3);
     ck_assert(!is_cut(&f, 2) && is_cut(&f, 5));
     close_fixture(&f);
 }
@@ -239,7 +365,7 @@ START_TEST(a_connection_in_the_place_of_another_is_known_for_a_new_one)
     int old = add_pair(&f);
     send_through(&f, old, 500000);
     hear(&f, old, 500000);
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    ck_assert_uint_eq(look(&f), 0);
     int fd = f.servers[old];
     close(f.servers[old]); /* Its successor gets the same number. */
     close(f.clients[old]);
@@ -253,7 +379,7 @@ START_TEST(a_connection_in_the_place_of_another_is_known_for_a_new_one)
         f.clients[young] = f.clients[young] == fd ? -1 : f.clients[young];
     }
     inflow_hear(&f.inflow, peer_of(old), 1, 300000); /* What is left of the old one's. */
-    inflow_look(&f.inflow);
+    look(&f);
     ck_assert(!inflow_knows(&f.inflow, peer_of(old)));
     inflow_meet(&f.inflow, peer_of(old), fd);
     inflow_hear(&f.inflow, peer_of(old), 1, 300000);
@@ -276,11 +402,24 @@ START_TEST(other_sockets_and_files_are_left_alone)
     inflow_meet(&f.inflow, peer_of(0), ends[0]);
     ck_assert(!f.inflow.blind);
     for (int i = 0; i < 5; i++)
-        ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+        ck_assert_uint_eq(look(&f), 0);
     ck_assert(!is_cut(&other, pair));
     close(ends[0]);
     close(ends[1]);
     close_fixture(&other);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_cannot_tell_any_more_lifts_all_limits)
+{
+    struct fixture f;
+    open_fixture(&f, EACH, 1 << 30);
+    int pair = add_pair(&f);
+    look(&f);
+    push_through(&f, pair, 3 * AHEAD, SHORT_MS);
+    inflow_meet(&f.inflow, 1, -1);
+    ck_assert_uint_ge(push_through(&f, pair, AHEAD, LONG_MS), AHEAD);
     close_fixture(&f);
 }
 END_TEST
@@ -293,14 +432,14 @@ START_TEST(who_cannot_tell_leaves_everybody_alone)
     ck_assert(!inflow_knows(&f.inflow, 1));
     inflow_meet(&f.inflow, 1, -1);
     ck_assert(inflow_knows(&f.inflow, 1)); /* Do not ask again. */
-    ck_assert_uint_eq(inflow_look(&f.inflow) + inflow_look(&f.inflow), 0);
+    ck_assert_uint_eq(look(&f) + look(&f), 0);
     ck_assert(!is_cut(&f, 0));
     close_fixture(&f);
     open_fixture(&f, 1000, 1000); /* A port that is not known. */
     send_through(&f, add_pair(&f), 50000);
     inflow_free(&f.inflow);
     inflow_init(&f.inflow, 0, 1000, 1000);
-    ck_assert_uint_eq(inflow_look(&f.inflow) + inflow_look(&f.inflow), 0);
+    ck_assert_uint_eq(look(&f) + look(&f), 0);
     ck_assert(!is_cut(&f, 0));
     close_fixture(&f);
 }
@@ -319,10 +458,10 @@ START_TEST(thousands_of_peers_come_and_go)
         ck_assert(inflow_knows(&f.inflow, peer));
         ck_assert(!inflow_knows(&f.inflow, peer - 1));
         if (peer % 1000 == 0)
-            ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+            ck_assert_uint_eq(look(&f), 0);
     }
     ck_assert(inflow_knows(&f.inflow, peer_of(stays)));
-    ck_assert_uint_eq(inflow_look(&f.inflow), 0);
+    ck_assert_uint_eq(look(&f), 0);
     ck_assert_uint_le(f.inflow.peer_slots, 256);
     close_fixture(&f);
 }
@@ -330,15 +469,19 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, who_sends_more_than_is_heard_is_cut);
-    tcase_add_test(t, who_is_heard_between_two_looks_may_have_been_waiting);
+    tcase_add_test(t, nobody_gets_further_ahead_than_the_limit);
+    tcase_add_test(t, whoever_is_held_back_still_listens_and_may_hang_up);
+    tcase_add_test(t, who_stays_at_its_limit_is_ended);
+    tcase_add_test(t, who_can_have_no_limit_is_ended_when_it_holds_too_much);
     tcase_add_test(t, short_frames_count_for_more);
     tcase_add_test(t, who_sends_on_and_completes_nothing_counts_for_more_and_more);
     tcase_add_test(t, what_nobody_hears_is_allowed_for);
-    tcase_add_test(t, of_many_that_hoard_a_little_the_largest_are_cut);
+    tcase_add_test(t, while_all_hold_too_much_nobody_gets_more_than_a_share);
+    tcase_add_loop_test(t, nobody_is_let_in_while_much_is_left_of_those_who_have_gone, 0, 2);
     tcase_add_test(t, of_too_many_connections_those_never_heard_go_first_and_the_latest_of_them);
     tcase_add_test(t, a_connection_in_the_place_of_another_is_known_for_a_new_one);
     tcase_add_test(t, other_sockets_and_files_are_left_alone);
+    tcase_add_test(t, who_cannot_tell_any_more_lifts_all_limits);
     tcase_add_test(t, who_cannot_tell_leaves_everybody_alone);
     tcase_add_test(t, thousands_of_peers_come_and_go);
 }

@@ -401,6 +401,7 @@ START_TEST(a_killed_server_0_comes_back_to_its_run)
         ck_assert_uint_eq(opened.run_id, RUN);
         ck_assert_uint_eq(opened.generation, i + 1);
         ck_assert(!opened.ended && !opened.restore); /* Before the first checkpoint. */
+        ck_assert_uint_eq(opened.ended_run_id, 0);
     }
     close_fixture(&f);
 }
@@ -430,6 +431,7 @@ START_TEST(a_run_that_has_ended_tells_those_who_come_from_it)
     ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
     ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
     ck_assert(opened.run_id == RUN + 1 && opened.generation == 1);
+    ck_assert(opened.ended_run_id == RUN && opened.exit_code == EXIT_TERMINATED);
     close_fixture(&f);
 }
 END_TEST
@@ -464,6 +466,7 @@ START_TEST(a_run_killed_after_its_last_words_has_ended)
         close_fixture(&f);
         open_fixture_on(&f, &disk_posix, out, "auto"); /* Whoever does not come from it. */
         opened = open_run(&f);
+        ck_assert(opened.ended_run_id == RUN && opened.exit_code == ends[i].exit_code);
         if (i == 0)
             ck_assert(opened.status == STATUS_EXISTS);
         else
@@ -504,6 +507,80 @@ START_TEST(going_back_raises_the_generation_and_finds_the_newest_checkpoint)
     check_checkpoint(&f, 4);
     opened = reopen(&f, "auto");
     ck_assert(opened.generation == 5 && opened.restore_step == 4);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Written, and then a kill: nothing was removed. */
+static void write_checkpoint_only(struct fixture *f, uint64_t step)
+{
+    struct checkpoint_part parts[2];
+    struct error error;
+    for (uint32_t i = 0; i < 2; i++)
+        parts[i] = cut(f, i, i, step).part;
+    const struct manifest manifest = {
+        .job = f->job, .run_id = RUN, .step = step, .part_count = 2, .parts = parts};
+    ck_assert_msg(checkpoint_write_manifest(f->disk, f->out, &manifest, &error) == STATUS_OK, "%s",
+                  error.text);
+}
+
+START_TEST(what_a_killed_server_0_could_not_remove_its_successor_does)
+{
+    for (int damaged = 0; damaged < 2; damaged++) {
+        struct fixture f;
+        uint64_t steps[8];
+        char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX + 40];
+        scratch_path(out, damaged ? "damaged" : "whole");
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        start(&f);
+        for (uint64_t step = 1; step <= 5; step++)
+            write_checkpoint_only(&f, step);
+        checkpoint_path(path, out, 5);
+        snprintf(part, sizeof part, "%s/part-1-of-2.safetensors", path);
+        if (damaged)
+            scratch_write(part, "x", 1);
+        close_fixture(&f);
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        struct message_run_opened opened = open_run(&f);
+        ck_assert(opened.status == STATUS_OK && opened.restore);
+        ck_assert_uint_eq(opened.restore_step, damaged ? 4 : 5);
+        /* Three whole ones; what is damaged is newer than those. */
+        ck_assert_uint_eq(checkpoint_list(f.disk, out, steps, 8), damaged ? 4 : 3);
+        for (uint64_t step = opened.restore_step - 2; step <= opened.restore_step; step++)
+            check_checkpoint(&f, step);
+        load_both(&f, true);
+        post_clear(&f.post);
+        write_checkpoint(&f, 6);
+        ck_assert_uint_eq(checkpoint_list(f.disk, out, steps, 8), damaged ? 4 : 3);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(what_went_wrong_is_noted_in_run_json)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    open_fixture(&f, "auto");
+    start(&f);
+    const struct run_summary so_far = {.state = RUN_RUNNING, .faults = {.workers_lost = 3}};
+    for (int successor = 0; successor < 2; successor++) {
+        struct packet packet = {.message.kind = MESSAGE_SUMMARY,
+                                .payload = frame_create(sizeof so_far)};
+        memcpy(packet.payload->data, &so_far, sizeof so_far);
+        struct generation next = {.run_id = RUN, .number = 9};
+        snprintf(path, sizeof path, "%.900s/run.json", f.out);
+        if (successor) { /* It has the run now, and its own run.json. */
+            ck_assert(generation_write(&next, f.disk, f.out, NULL) == STATUS_OK);
+            scratch_write(path, "{}", 2);
+        }
+        give(&f, 0, packet);
+        ck_assert_uint_eq(post_count_all(&f.post), 0);
+        size_t bytes;
+        char *text = scratch_read(path, &bytes);
+        ck_assert((strstr(text, "\"workers_lost\": 3") != NULL) == !successor);
+        free(text);
+    }
     close_fixture(&f);
 }
 END_TEST
@@ -872,6 +949,8 @@ static void add(TCase *t)
     tcase_add_test(t, a_run_that_has_ended_tells_those_who_come_from_it);
     tcase_add_test(t, a_run_killed_after_its_last_words_has_ended);
     tcase_add_test(t, going_back_raises_the_generation_and_finds_the_newest_checkpoint);
+    tcase_add_test(t, what_a_killed_server_0_could_not_remove_its_successor_does);
+    tcase_add_test(t, what_went_wrong_is_noted_in_run_json);
     tcase_add_test(t, what_is_of_an_older_generation_is_dropped);
     tcase_add_test(t, a_server_0_with_a_successor_writes_nothing_more);
     tcase_add_test(t, a_generation_that_cannot_be_written_is_said);

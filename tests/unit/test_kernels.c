@@ -41,7 +41,7 @@ START_TEST(matrices_multiply_whichever_is_transposed)
         bt[i % n * k + i / n] = b[i];
     }
     float *before = random_floats(m * n, 3);
-    kernels_multiply(m, n, k, a, b, c, KERNELS_SET);
+    kernels_multiply_at(m, n, k, at, b, c, KERNELS_SET);
     kernels_multiply_at(m, n, k, at, b, ca, KERNELS_ADD);
     float *scratch = random_floats(kernels_multiply_turned_scratch(m, k), 4);
     kernels_multiply_turned(m, n, k, a, bt, cb, scratch);

@@ -3,7 +3,6 @@
 #include "deploy/launch.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "ps/leases.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/random.h"

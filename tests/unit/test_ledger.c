@@ -1,8 +1,6 @@
 #include "ps/ledger.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "tests/lib/post.h"

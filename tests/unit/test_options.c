@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/options.h"
 #include "common/options_table.h"
@@ -159,6 +158,7 @@ START_TEST(errors_name_bounds_and_choices)
                "syncopate run: --schedule=line: needs one of constant, step, cosine");
     expect_bad(OPTION_RUN, "--steps 0",
                "syncopate run: --steps=0: needs a whole number, at least 1");
+    expect_bad(OPTION_WORKER, "--ps 1", "syncopate-worker: --ps=1: needs 0");
 }
 END_TEST
 
@@ -337,6 +337,11 @@ START_TEST(slow_workers_are_found_by_number)
     ck_assert_double_eq(options_slow_factor("1:2.5,3:4", 3), 4);
     ck_assert_double_eq(options_slow_factor("1:2.5,3:4", 0), 1);
     ck_assert_double_eq(options_slow_factor(NULL, 0), 1);
+    struct error error;
+    ck_assert_int_eq(options_slow_check(NULL, 1, NULL), STATUS_OK);
+    ck_assert_int_eq(options_slow_check("1:2.5,3:4", 4, NULL), STATUS_OK);
+    ck_assert_int_eq(options_slow_check("3:4,1:2.5", 3, &error), STATUS_INVALID);
+    ck_assert_str_eq(error.text, "--slow=3:4,1:2.5: there is no worker 3; there are 3, from 0 on");
     static const char *const bad[] = {"1", "1:", ":2", "1:0.5", "1:2,", "1:2;3:4", "a:2", "1:nan"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(!option_slow_valid(bad[i]), "%s", bad[i]);

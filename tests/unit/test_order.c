@@ -1,6 +1,5 @@
 #include "worker/order.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/suite.h"

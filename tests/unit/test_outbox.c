@@ -1,6 +1,5 @@
 #include "common/outbox.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/post.h"

@@ -1138,6 +1138,41 @@ START_TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint)
 }
 END_TEST
 
+/* Another process was this server while this one was away: what had been finished before the
+ * checkpoint will not be given to anybody again. */
+START_TEST(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
+{
+    for (uint64_t step = 1; step < 3; step++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send(&f, (struct sent){0, chunk, 0, 0, left, 8, false});
+        for (uint32_t chunk = 0; chunk < 3; chunk++) /* The last one lacks batch 1. */
+            send(&f, (struct sent){0, chunk, 1, 0, left, 8, false});
+        post_clear(&f.post);
+        struct packet packet = {.message = {.kind = MESSAGE_LOAD, .generation = ++f.generation}};
+        packet.message.load =
+            (struct message_load){.plan = f.plan, .restore = false, .keep = true, .step = step};
+        owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+        ck_assert_int_eq(loaded(&f).loaded.status, step == 1 ? STATUS_OK : STATUS_AGAIN);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(the_verdict_that_makes_a_cut_is_counted_in_it)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    cut(&f, 1);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+    const struct packet *taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT);
+    ck_assert_uint_eq(taken->message.cut_taken.verdicts.applied, 4);
+    close_fixture(&f);
+}
+END_TEST
+
 /* --- values that workers on this host read where they are written ------------------------------
  */
 
@@ -1329,6 +1364,8 @@ static void add(TCase *t)
     tcase_add_test(t, what_is_of_another_generation_is_not_touched);
     tcase_add_test(t, an_async_server_keeps_its_chunks_and_says_how_far_they_are);
     tcase_add_test(t, an_async_server_that_starts_again_has_the_batches_of_its_checkpoint);
+    tcase_add_test(t, an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it);
+    tcase_add_test(t, the_verdict_that_makes_a_cut_is_counted_in_it);
     tcase_add_test(t, values_that_a_worker_reads_stay_until_it_has_pushed);
     tcase_add_test(t, values_of_the_generation_before_stay_until_their_readers_have_come_along);
     tcase_add_test(t, a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared);

@@ -1,7 +1,5 @@
 #include "ps/plan.h"
 
-#include <stdlib.h>
-
 #include "common/tree.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"

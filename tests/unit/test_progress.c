@@ -290,6 +290,20 @@ START_TEST(a_new_generation_goes_back)
 }
 END_TEST
 
+START_TEST(another_server_0_says_where_it_goes_on)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, START PROGRESS START);
+    progress_tick(&scene.progress, 1);
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "9,380 in all\n"));
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "server 0 is back: 60,000 examples, 938 updates an "
+                                                "epoch, 9,380 in all; going on after update 0\n"));
+    scene_end(&scene);
+}
+END_TEST
+
 START_TEST(async_progress_tells_staleness)
 {
     char text[PROGRESS_LINE_MAX];
@@ -345,6 +359,7 @@ static void add(TCase *t)
     tcase_add_test(t, members_that_are_missing_or_absurd_are_left_out);
     tcase_add_test(t, waiting_says_for_whom);
     tcase_add_test(t, a_new_generation_goes_back);
+    tcase_add_test(t, another_server_0_says_where_it_goes_on);
     tcase_add_test(t, async_progress_tells_staleness);
     tcase_add_test(t, durations_read_well);
     tcase_add_test(t, a_file_is_no_terminal);

@@ -1,5 +1,3 @@
-#include <stdbool.h>
-#include <string.h>
 
 #include "common/random.h"
 #include "tests/lib/suite.h"

@@ -1,8 +1,6 @@
 #include "deploy/record.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/runs.h"

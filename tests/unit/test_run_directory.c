@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/job_json.h"
 #include "common/json.h"
@@ -77,7 +76,7 @@ START_TEST(a_new_directory_is_made_and_claimed)
     ck_assert(!scratch_has(path));
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
     ck_assert(!resuming);
-    ck_assert_double_eq(directory.earlier_seconds, 0);
+    ck_assert_double_eq(directory.earlier.seconds, 0);
     struct json *root = read_run(path);
     ck_assert_str_eq(json_text(root, "state"), "running");
     ck_assert_str_eq(json_text(root, "run_id"), "0000000000000007");
@@ -109,7 +108,7 @@ START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
         ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
         ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
         ck_assert(resuming);
-        ck_assert_double_eq(directory.earlier_seconds, 12.5);
+        ck_assert_double_eq(directory.earlier.seconds, 12.5);
         struct json *root = read_run(path);
         ck_assert_str_eq(json_text(root, "state"), "running");
         ck_assert_double_eq(json_number(root, "step"), 100);
@@ -468,6 +467,55 @@ START_TEST(left_overs_of_killed_writers_are_removed)
 }
 END_TEST
 
+START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    bool resuming;
+    const struct run_faults faults = {.generation = 3,
+                                      .workers_lost = 1,
+                                      .servers_lost = 2,
+                                      .recomputed = 40,
+                                      .fenced = 5,
+                                      .bad_gradients = 6,
+                                      .checkpoints_skipped = 7,
+                                      .checkpoints_failed = 8};
+    const struct run_summary summary = {.state = RUN_STOPPED, .faults = faults};
+    static const struct {
+        const char *path;
+        uint64_t each;
+    } numbers[] = {{"workers_lost", 1},       {"servers_lost", 2},
+                   {"recomputed", 40},        {"fenced", 5},
+                   {"bad_gradients", 6},      {"checkpoints_skipped", 7},
+                   {"checkpoints_failed", 8}, {"events_lost", 9}};
+    scratch_path(path, "run");
+    for (uint64_t life = 1; life <= 4; life++) {
+        uint64_t run_id = life < 4 ? 7 : 8, lives = life < 4 ? life : 1;
+        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, &resuming, NULL),
+                         STATUS_OK);
+        directory.events_lost = 9;
+        if (life < 3) /* Killed. */
+            ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
+                             STATUS_OK);
+        else
+            ck_assert_int_eq(run_directory_summary(&directory, &job, run_id, &summary, NULL),
+                             STATUS_OK);
+        run_directory_close(&directory);
+        struct json *root = read_run(path);
+        ck_assert_str_eq(json_text(root, "state"), life < 3 ? "running" : "stopped");
+        ck_assert_uint_eq(json_u64(root, "faults.generation", 0), 3);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "faults.%s", numbers[i].path);
+            ck_assert_uint_eq(json_u64(root, name, 0), lives * numbers[i].each);
+        }
+        json_release(&root);
+    }
+    job_free(&job);
+}
+END_TEST
+
 START_TEST(run_json_says_whether_a_run_has_ended)
 {
     static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED};
@@ -505,6 +553,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_summary_has_its_documented_fields);
     tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
     tcase_add_test(tcase, left_overs_of_killed_writers_are_removed);
+    tcase_add_test(tcase,
+                   faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session);
     tcase_add_test(tcase, run_json_says_whether_a_run_has_ended);
 }
 

@@ -1,8 +1,5 @@
 #include "ps/scoreboard.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/lib/suite.h"
 
 static const struct scoring *share(struct scoreboard *board, uint32_t worker, uint64_t epoch)

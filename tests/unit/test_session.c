@@ -1318,6 +1318,7 @@ START_TEST(an_async_worker_keeps_its_batches_when_only_members_change)
     struct fixture f;
     open_fixture(&f, MODE_ASYNC);
     begin(&f); /* With batches 0 and 1. */
+    welcome(&f); /* Repeated: it is no other admission. */
     give_start(&f, 0);
     push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
     ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
@@ -1817,6 +1818,250 @@ START_TEST(gradients_of_one_step_lie_beside_each_other_in_each_shard)
 }
 END_TEST
 
+/* --- what went wrong in histories, in small ----------------------------------------------------
+ */
+
+START_TEST(a_refusal_of_what_an_earlier_admission_said_is_not_the_end)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 0, REFUSAL_REJOIN, "silent for too long");
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Under the ticket before. */
+    uint64_t earlier = request_for(&f, 0);
+    f.ticket = 8;
+    welcome(&f);
+    struct message refused = {.kind = MESSAGE_REFUSED, .request = earlier};
+    refused.refused.reason = REFUSAL_MEMBER;
+    give(&f, 0, refused);
+    ck_assert(!session_is_over(f.session));
+    refused.request = UINT64_MAX; /* Another one has this ticket's place. */
+    give(&f, 0, refused);
+    check_over(&f, EXIT_CLUSTER_LOST, "");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_is_known_after_all_is_welcomed_with_the_ticket_it_has)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 0, REFUSAL_REJOIN, "a mistake");
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 0.2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ticket, 3);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(server_0_sees_at_once_that_it_is_followed)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    tick(&f, 0.1);
+    post_clear(&f.post);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f.generation = 2;
+    f.ticket = 1;
+    welcome(&f);
+    tick(&f, 0.001);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_PING));
+    post_clear(&f.post);
+    give_start(&f, 0);
+    tick(&f, 0.001);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, f.assignment);
+    close_fixture(&f);
+}
+END_TEST
+
+/* The last version that there will be only falls, but for a server 0 that is new. */
+START_TEST(the_last_version_is_what_the_latest_generation_says)
+{
+    for (int restarted = 0; restarted < 2; restarted++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        answer_all(&f, (struct reply){.version = 1, .stop_step = 2});
+        push(&f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+        if (restarted) {
+            f.generation = 2;
+            f.assignment = 0;
+            f.ticket = 1;
+            welcome(&f); /* It knows of no stop, and its START may come before it asks for one. */
+        }
+        give_start(&f, 1); /* Says 6. */
+        answer_all(&f, (struct reply){.version = 2});
+        ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough == !restarted);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* Somebody died, and what it had on lease is dealt to those who had said that they were done. */
+START_TEST(an_async_worker_that_said_done_goes_on)
+{
+    for (int dealt = 0; dealt < 2; dealt++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        begin(&f); /* With batches 0 and 1. */
+        for (uint64_t batch = 0; batch < 2; batch++) {
+            push(&f, batch, (struct node){0, 4}, true, frame_of(1, 64));
+            answer_all(&f, (struct reply){.version = batch + 1, .verdict = VERDICT_APPLIED});
+        }
+        uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
+        struct message enough = {.kind = MESSAGE_WORK, .request = request};
+        enough.work.enough = true;
+        enough.work.batch = 6;
+        give(&f, 0, enough);
+        ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+        done(&f);
+        post_clear(&f.post);
+        if (dealt) { /* It is told anew how work is dealt, and asks for some ... */
+            give_start(&f, 0);
+            ck_assert(!sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+            answer_all(&f, (struct reply){.version = 2});
+        }
+        give_batch(&f, 3); /* ... or is given some at once. */
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
+        ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* Between the WELCOME of a new generation and its START. */
+START_TEST(nothing_of_the_generation_before_is_said_again)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f); /* With batches 0 and 1. */
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    evaluation(&f, 1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_EVALUATION));
+    ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f.generation = 2;
+    f.ticket = 1;
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 2);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_PING));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEASE));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_new_assignment_is_not_told_that_the_one_before_is_done)
+{
+    for (int raised = 0; raised < 2; raised++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        start(&f, 6);
+        answer_all(&f, (struct reply){.version = 6});
+        done(&f);
+        tick(&f, 0.1);
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_DONE));
+        f.generation += (uint64_t)raised;
+        f.ticket += (uint64_t)raised;
+        if (raised)
+            welcome(&f);
+        else
+            give_start(&f, 6);
+        post_clear(&f.post);
+        tick(&f, 2);
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* The trainer scores its share as of the START that it knows. */
+START_TEST(a_score_is_of_the_assignment_that_the_trainer_knows)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f);
+    give_start(&f, 0); /* Members change; the trainer, who computes, is told with its next work. */
+    evaluation(&f, 1);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_pushed_for_others_sake_may_be_held_as_well)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give_start(&f, 0); /* It has pushed nothing yet. */
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    ck_assert(session_apart(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_end_of_another_run_is_not_this_one_s)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED, .run_id = RUN + 1});
+    ck_assert(!session_is_over(f.session));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_BYE));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Server 0 may have let it in, and then must not wait for it. */
+START_TEST(who_goes_before_it_is_welcomed_says_so)
+{
+    const enum message_kind kinds[] = {MESSAGE_STOP, MESSAGE_LEAVE};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        tick(&f, 0.1);
+        from_trainer(&f, (struct message){.kind = kinds[i], .stop.exit_code = EXIT_TERMINATED},
+                     NULL);
+        ck_assert(session_is_over(f.session));
+        ck_assert_ptr_nonnull(sent(&f, 0, kinds[i]));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_declaration_is_asked_of_those_who_join)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give(&f, 0, (struct message){.kind = MESSAGE_WANT_JOB}); /* Late. */
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOB_PAGE));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(every_node_has_the_whole_deadline)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    tick_heard(&f, 200);
+    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    tick_heard(&f, 200);
+    ck_assert(!session_is_over(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, it_joins_again_and_again_and_declares_when_asked);
@@ -1874,6 +2119,19 @@ static void add(TCase *t)
     tcase_add_test(t, memory_that_is_read_is_held_until_new_values_are_asked_for);
     tcase_add_test(t, who_was_left_behind_forgets_what_it_has_of_the_old_version);
     tcase_add_test(t, gradients_of_one_step_lie_beside_each_other_in_each_shard);
+    tcase_add_test(t, a_refusal_of_what_an_earlier_admission_said_is_not_the_end);
+    tcase_add_test(t, who_is_known_after_all_is_welcomed_with_the_ticket_it_has);
+    tcase_add_test(t, server_0_sees_at_once_that_it_is_followed);
+    tcase_add_test(t, the_last_version_is_what_the_latest_generation_says);
+    tcase_add_test(t, an_async_worker_that_said_done_goes_on);
+    tcase_add_test(t, nothing_of_the_generation_before_is_said_again);
+    tcase_add_test(t, a_new_assignment_is_not_told_that_the_one_before_is_done);
+    tcase_add_test(t, a_score_is_of_the_assignment_that_the_trainer_knows);
+    tcase_add_test(t, what_is_pushed_for_others_sake_may_be_held_as_well);
+    tcase_add_test(t, the_end_of_another_run_is_not_this_one_s);
+    tcase_add_test(t, who_goes_before_it_is_welcomed_says_so);
+    tcase_add_test(t, a_declaration_is_asked_of_those_who_join);
+    tcase_add_test(t, every_node_has_the_whole_deadline);
 }
 
 int main(void)

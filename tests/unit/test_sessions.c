@@ -1,7 +1,5 @@
 #include "ps/sessions.h"
 
-#include <stdlib.h>
-
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 

@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/variable.h"
 #include "tests/lib/suite.h"
