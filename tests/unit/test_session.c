@@ -1317,7 +1317,7 @@ START_TEST(an_async_worker_keeps_its_batches_when_only_members_change)
 {
     struct fixture f;
     open_fixture(&f, MODE_ASYNC);
-    begin(&f); /* With batches 0 and 1. */
+    begin(&f);   /* With batches 0 and 1. */
     welcome(&f); /* Repeated: it is no other admission. */
     give_start(&f, 0);
     push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
