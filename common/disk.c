@@ -131,10 +131,10 @@ static bool flush_directory_of(const char *path)
     return flushed;
 }
 
-/* Write, flush and close; on false errno tells why and the file is closed. */
-static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_count)
+/* Write, flush if it is to last, and close; on false errno tells why and the file is closed. */
+static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_count, bool lasting)
 {
-    bool filled = write_pieces(file, pieces, piece_count) && flush_file(file);
+    bool filled = write_pieces(file, pieces, piece_count) && (!lasting || flush_file(file));
     int number = errno;
     bool closed = close_file(file);
     if (!filled)
@@ -142,11 +142,9 @@ static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_co
     return filled && closed;
 }
 
-static enum status posix_write_file(void *context, const char *path,
-                                    const struct disk_piece *pieces, size_t piece_count,
-                                    struct error *error)
+static enum status put_file(const char *path, const struct disk_piece *pieces, size_t piece_count,
+                            bool lasting, struct error *error)
 {
-    (void)context;
     char aside[DISK_PATH_MAX + 8];
     if (path[0] == '\0' || strlen(path) >= DISK_PATH_MAX)
         return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
@@ -154,14 +152,28 @@ static enum status posix_write_file(void *context, const char *path,
     int file = open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0)
         return report(error, "write", aside);
-    if (!fill_file(file, pieces, piece_count) || rename(aside, path) != 0) {
+    if (!fill_file(file, pieces, piece_count, lasting) || rename(aside, path) != 0) {
         enum status status = report(error, "write", path);
         unlink(aside);
         return status;
     }
-    if (!flush_directory_of(path))
+    if (lasting && !flush_directory_of(path))
         return report(error, "flush the directory of", path);
     return STATUS_OK;
+}
+
+static enum status posix_write_file(void *context, const char *path,
+                                    const struct disk_piece *pieces, size_t piece_count,
+                                    struct error *error)
+{
+    (void)context;
+    return put_file(path, pieces, piece_count, true, error);
+}
+
+enum status disk_put_note(const char *path, const char *text, struct error *error)
+{
+    struct disk_piece piece = {text, strlen(text)};
+    return put_file(path, &piece, 1, false, error);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */

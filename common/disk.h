@@ -50,4 +50,8 @@ struct disk {
 /* The real one. */
 extern const struct disk disk_posix;
 
+/* On the real one, for another process of this host: whole or not there at all, but not durable.
+ * Whoever reads it may take it away at once, with its directory. */
+enum status disk_put_note(const char *path, const char *text, struct error *error);
+
 #endif

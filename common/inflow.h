@@ -22,8 +22,9 @@
  * came over the wire: how long frames are is judged by those heard last, and ever worse of a
  * connection that sends on and completes no message; limits are the lower for it.
  *
- * A connection gets its first limit when it is first heard or seen. Twenty times a second this
- * module looks at all connections to the port and
+ * A connection gets its first limit when it is first heard or seen; until then it sends what the
+ * network carries, and of one that comes and goes between two looks nobody counts what it left.
+ * Twenty times a second this module looks at all connections to the port and
  *
  *     moves no limit of those that hold more than their share, while all hold more than all_max,
  *     ends one that is at its limit and not heard for ten seconds: it completes nothing,

@@ -149,11 +149,6 @@ const struct json *json_item(const struct json *array, size_t index)
     return outer(json_array_get(inner(array), index));
 }
 
-bool json_is_a_list(const struct json *value)
-{
-    return json_is_array(inner(value));
-}
-
 bool json_is_a_record(const struct json *value)
 {
     return json_is_object(inner(value));

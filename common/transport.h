@@ -92,8 +92,8 @@ struct transport_operations {
 
     /* Connecting: STATUS_REFUSED when the other side will not have this process, however long one
      * waits, because of its key or for want of one; text[size] says why. STATUS_OK when nothing
-     * speaks against it. May take a second to find out, seldom. Listening: STATUS_OK. NULL in
-     * transports without keys. */
+     * speaks against it; then text says what is known if nobody has ever answered, or "". May take
+     * a second to find out, seldom. Listening: STATUS_OK. NULL in transports without keys. */
     enum status (*refusal)(struct endpoint *endpoint, char *text, size_t size);
 
     /* The rest is for peers on one host that share memory; NULL in transports that never do. */

@@ -82,7 +82,7 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
         {ZMQ_HEARTBEAT_IVL, 1000}, /* Z9 */
         {ZMQ_HEARTBEAT_TIMEOUT, 5000},
         {ZMQ_HEARTBEAT_TTL, 5000},
-        {ZMQ_HANDSHAKE_IVL, MONITOR_HANDSHAKE_MS},
+        {ZMQ_HANDSHAKE_IVL, endpoint->listening ? MONITOR_HANDSHAKE_MS : MONITOR_OWN_MS},
         {ZMQ_RECONNECT_IVL, 100},
         {ZMQ_RECONNECT_IVL_MAX, 2000}, /* Z10 */
         {ZMQ_IPV6, 1},
@@ -451,7 +451,10 @@ static enum status zmq_refusal(struct endpoint *endpoint, char *text, size_t siz
         return explain_mismatch(endpoint, text, size);
     if (endpoint->keys != NULL && counts->unauthorized > 0)
         return explain_unauthorized(endpoint, text, size);
-    return explain_cuts(endpoint, text, size);
+    enum status status = explain_cuts(endpoint, text, size);
+    if (status == STATUS_OK && counts->succeeded == 0 && counts->late > 0)
+        snprintf(text, size, "connected, but the handshake gets no answer");
+    return status;
 }
 
 /* --- waiting and the end ------------------------------------------------------------------- */
@@ -503,9 +506,14 @@ static const struct transport_operations operations = {
 
 /* libzmq allocates every payload it receives. By default glibc gives such memory back as soon as it
  * is freed, and the next payload pays for having it mapped and zeroed again: a quarter of an
- * exchange's time. Kept, it costs no more than the most that was ever under way at once. */
+ * exchange's time. Kept, it costs no more than the most that was ever under way at once: in one
+ * arena, because gradients, which libzmq's thread allocates, and answers take turns in the same
+ * memory. Otherwise each kind keeps what it ever took, nearly twice as much, and it takes long to
+ * get there.
+ */
 static void keep_freed_memory(void)
 {
+    mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_TOP_PAD, SPARE_BYTES);

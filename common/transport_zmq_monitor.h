@@ -28,7 +28,10 @@ struct handshakes {
 /* libzmq is silent about what is no ZMTP 3 at all. Such connections are those that were accepted
  * MONITOR_PATIENCE_US ago and of which nothing else was said since; so they are counted late. */
 #define MONITOR_HANDSHAKE_MS 5000 /* How long a handshake may take. */
-#define MONITOR_PATIENCE_US  (1000u * (MONITOR_HANDSHAKE_MS + 500u))
+/* The same where it begins: less, so that a server that does not answer is not taken for one that
+ * hangs up. */
+#define MONITOR_OWN_MS      4000
+#define MONITOR_PATIENCE_US (1000u * (MONITOR_HANDSHAKE_MS + 500u))
 
 struct monitor {
     void *socket; /* NULL: closed. */

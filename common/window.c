@@ -101,6 +101,8 @@ static enum status make_memory(struct window *window, const struct share *share,
     enum status status = shared_memory_create(offer->written_bytes, false, &window->written, error);
     if (status == STATUS_OK)
         status = shared_memory_create(offer->parameters_bytes, true, &window->parameters, error);
+    if (status == STATUS_OK) /* Now, and not page by page in the first minute. */
+        memset(shared_memory_data(window->written), 0, rings);
     return status;
 }
 

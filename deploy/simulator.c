@@ -431,6 +431,11 @@ static bool was_left_behind(const struct simulator *s, const struct simulated_pr
 {
     if (strstr(p->reason, REFUSED_OF_ANOTHER_RUN) != NULL)
         return false; /* Server 0 was heard, and could have said what became of its run. */
+    /* A server 0 that was killed when the run had ended may begin another one, with others, or find
+     * nobody any more. */
+    if (s->announced && s->injector.began_again &&
+        (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT))
+        return true;
     if (s->options.plan == NULL || !s->finished ||
         (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
         return false;

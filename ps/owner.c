@@ -42,20 +42,6 @@ struct owner {
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-/* Chunks of one server, numbered in partition order. */
-static uint32_t place_on_server(const struct plan *plan, uint32_t chunk)
-{
-    uint32_t server = plan->partition.chunks[chunk].server, place = 0;
-    for (uint32_t i = 0; i < chunk; i++)
-        place += plan->partition.chunks[i].server == server;
-    return place;
-}
-
-uint32_t owner_of_chunk(const struct plan *plan, uint32_t chunk, uint32_t count)
-{
-    return count <= 1 ? 0 : place_on_server(plan, chunk) % count;
-}
-
 static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk,
                               const struct chunk_memory *memory)
 {

@@ -39,9 +39,6 @@ enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t
                          uint32_t count, const struct chunk_memory *memory);
 void owner_destroy(struct owner **owner);
 
-/* Which of `count` owners of its server has a chunk of the partition. */
-uint32_t owner_of_chunk(const struct plan *plan, uint32_t chunk, uint32_t count);
-
 /* Takes over the packet's payload. */
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
                   struct outbox *outbox);

@@ -71,9 +71,7 @@ static enum status write_port_file(const struct server *server, struct error *er
 {
     char line[ADDRESS_MAX + 1];
     snprintf(line, sizeof line, "%s\n", server->address);
-    struct disk_piece piece = {line, strlen(line)};
-    const struct disk *disk = server->options.disk;
-    return disk->write_file(disk->context, server->options.port_file, &piece, 1, error);
+    return disk_put_note(server->options.port_file, line, error);
 }
 
 static uint32_t choose_owner_threads(int32_t wish)
@@ -484,6 +482,17 @@ static void heed_refusal(struct server *server)
     flush(server);
 }
 
+/* What keeps server 0 from answering. */
+static void diagnose(const struct server *server, char *why, size_t size)
+{
+    const struct transport_operations *operations = server->options.transport->operations;
+    why[0] = '\0';
+    if (server->upstream != NULL && operations->refusal != NULL)
+        operations->refusal(server->upstream, why, size);
+    if (why[0] == '\0')
+        transport_diagnose(server->options.coordinator, DIAGNOSE_MS, why, size);
+}
+
 /* Server 0 says for whom it waits by itself; any other server waits for server 0. */
 static void say_why_waiting(struct server *server)
 {
@@ -497,7 +506,7 @@ static void say_why_waiting(struct server *server)
     if (now_us - server->said_us < WAITING_LINE_US)
         return;
     if (server->unanswered) {
-        transport_diagnose(server->options.coordinator, DIAGNOSE_MS, why, sizeof why);
+        diagnose(server, why, sizeof why);
         log_info("waiting %.0f s for ps/0 at %s: %s", seconds, server->options.coordinator, why);
     } else {
         log_info("waiting %.0f s for ps/0: %s", seconds, what);

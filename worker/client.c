@@ -254,6 +254,17 @@ static void heed_refusals(struct client *client)
     flush(client);
 }
 
+/* What keeps server 0 from answering. */
+static void diagnose(const struct client *client, char *why, size_t size)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    why[0] = '\0';
+    if (operations->refusal != NULL)
+        operations->refusal(client->servers[0], why, size);
+    if (why[0] == '\0')
+        transport_diagnose(client->options.job->servers[0], DIAGNOSE_MS, why, size);
+}
+
 static void say_why_waiting(struct client *client)
 {
     char why[128];
@@ -267,7 +278,7 @@ static void say_why_waiting(struct client *client)
         return;
     const char *address = client->options.job->servers[0];
     if (client->unanswered)
-        transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
+        diagnose(client, why, sizeof why);
     log_info("waiting %.0f s for ps/0 at %s: %s", seconds, address,
              client->unanswered ? why : what);
     client->said_us = clock_now_us();

@@ -332,7 +332,7 @@ static double rate_between(const struct trial *trial, enum phase phase, double f
     return (last->updates - first->updates) / (last->seconds - first->seconds);
 }
 
-/* Bytes a second, by least squares. */
+/* Bytes a second, by least squares; 0 when it shrinks. */
 static double slope(const struct trial *trial, enum phase phase)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -347,7 +347,7 @@ static double slope(const struct trial *trial, enum phase phase)
         xy += sample->seconds * sample->memory;
     }
     double spread = n * xx - x * x;
-    return spread > 0 ? (n * xy - x * y) / spread : 0;
+    return spread > 0 && n * xy > x * y ? (n * xy - x * y) / spread : 0;
 }
 
 static double peak(const struct trial *trial, enum phase phase)

@@ -1,10 +1,13 @@
 /* fuzz_server.c - a whole server 0 (router, coordinator, owners, keeper, a disk in memory) among
- * peers that send it what they like. It may refuse, end the job, or be over; it may not die.
+ * peers that send it what they like: workers that come back under other names, another server, and
+ * itself killed and started again from what is on its disk. It may refuse, end the job, or be over;
+ * it may not die.
  *
- *     input: settings (1 byte: bit 0, async) | steps, each one byte and what it takes
+ *     input: settings (1 byte: bit 0, async; bit 1, two servers) | steps, each one byte and what it
+ *     takes
  *
  * Mutating headers alone would seldom get past the door, so there are steps for what an honest
- * worker does, and headers may be given the right run, incarnation and sender. */
+ * worker or server does, and headers may be given the right run, incarnation and sender. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,7 @@
 #include "tests/fuzz/samples.h"
 
 enum { RUN = 77, INCARNATION = 1000, WORKERS = 2, PEERS = 4, PAYLOAD_MAX = 1024, STEPS_MAX = 200 };
+enum { OTHER = PEERS, SENDERS }; /* The other server's place among those that speak. */
 
 /* The cores, and for every message under way some hundred bytes and its payload: what one input
  * asks for is answered before the next. */
@@ -27,7 +31,7 @@ struct declared {
     uint32_t count;
 };
 
-static struct declared declared[MODE_COUNT];
+static struct declared declared[MODE_COUNT][2]; /* For one server and two. */
 
 struct server {
     struct cores cores;
@@ -35,15 +39,16 @@ struct server {
     struct outbox outbox;
     uint64_t now_us;
     const struct declared *job;
-    uint64_t run_id, generation, tickets[PEERS]; /* As server 0 has said. */
+    uint64_t run_id, generation, tickets[SENDERS]; /* As server 0 has said. */
+    uint64_t lives[SENDERS], own_life;             /* How often they were started again. */
     bool failed; /* No memory for owners: such a server would end. */
 };
 
-static struct declared declare(enum mode mode)
+static struct declared declare(enum mode mode, uint32_t servers)
 {
     struct declared result = {0};
     struct job job = samples_job("sgd", mode);
-    job.server_count = 1;
+    job.server_count = servers;
     job.worker_count = WORKERS;
     job.steps = 6;
     job.checkpoint_every = 2;
@@ -57,7 +62,30 @@ static struct declared declare(enum mode mode)
 void fuzz_start(void)
 {
     for (unsigned mode = 0; mode < MODE_COUNT; mode++)
-        declared[mode] = declare((enum mode)mode);
+        for (uint32_t i = 0; i < 2; i++)
+            declared[mode][i] = declare((enum mode)mode, i + 1);
+}
+
+static void make_cores(struct server *server)
+{
+    const struct cores_options options = {
+        .router = {.incarnation = 9 + server->own_life,
+                   .owner_count = 2,
+                   .host = "here",
+                   .start_timeout = 20,
+                   .worker_timeout = 5,
+                   .recovery_timeout = 20},
+        .coordinator = {.run_id = RUN + server->own_life,
+                        .out = "out",
+                        .start_timeout = 20,
+                        .worker_timeout = 5,
+                        .stop_timeout = 10,
+                        .recovery_timeout = 20,
+                        .progress_timeout = 20},
+        .keeper = {.disk = &server->disk.disk, .out = "out", .restore = "auto"},
+    };
+    fuzz_must(cores_init(&server->cores, &options, server->now_us) == STATUS_OK,
+              "a server can be made");
 }
 
 static void open_server(struct server *server, const struct declared *job)
@@ -66,29 +94,15 @@ static void open_server(struct server *server, const struct declared *job)
     simulated_disk_init(&server->disk, 1, 1);
     server->now_us = 1;
     server->job = job;
-    const struct cores_options options = {
-        .router = {.incarnation = 9,
-                   .owner_count = 2,
-                   .host = "here",
-                   .start_timeout = 20,
-                   .worker_timeout = 5,
-                   .recovery_timeout = 20},
-        .coordinator = {.run_id = RUN,
-                        .out = "out",
-                        .start_timeout = 20,
-                        .worker_timeout = 5,
-                        .stop_timeout = 10},
-        .keeper = {.disk = &server->disk.disk, .out = "out", .restore = "auto"},
-    };
-    fuzz_must(cores_init(&server->cores, &options, server->now_us) == STATUS_OK,
-              "a server can be made");
+    make_cores(server);
 }
 
 /* --- queues -------------------------------------------------------------------------------- */
 
-static uint64_t peer_of(uint32_t worker)
+/* Whoever is started again has another connection. */
+static uint64_t peer_of(const struct server *server, uint32_t sender)
 {
-    return 10 + worker;
+    return 10 + sender + 16 * server->lives[sender];
 }
 
 /* What is for the wire gets lost, after an honest worker has learned who it is. */
@@ -99,8 +113,8 @@ static void send_wire(struct server *server, const struct packet *packet)
         return;
     server->run_id = message->run_id;
     server->generation = message->generation;
-    for (uint32_t i = 0; i < PEERS && message->kind == MESSAGE_WELCOME; i++)
-        if (packet->peer == peer_of(i))
+    for (uint32_t i = 0; i < SENDERS && message->kind == MESSAGE_WELCOME; i++)
+        if (packet->peer == peer_of(server, i))
             server->tickets[i] = message->welcome.ticket;
 }
 
@@ -127,14 +141,28 @@ static void flush(struct server *server)
     }
 }
 
-static void close_server(struct server *server)
+static void drop_outbox(struct server *server)
 {
     struct outgoing item;
     while (outbox_take(&server->outbox, &item))
         frame_release(item.packet.payload);
     outbox_free(&server->outbox);
+}
+
+static void close_server(struct server *server)
+{
+    drop_outbox(server);
     cores_free(&server->cores);
     simulated_disk_free(&server->disk);
+}
+
+/* Killed; the next one finds its files. */
+static void start_again(struct server *server)
+{
+    drop_outbox(server);
+    cores_free(&server->cores);
+    server->own_life++;
+    make_cores(server);
 }
 
 /* --- what peers do ------------------------------------------------------------------------- */
@@ -159,23 +187,23 @@ static void receive(struct server *server, struct packet *packet)
     flush(server);
 }
 
-/* A message of worker `worker` with all that is not its own matter right. */
-static struct packet from_worker(const struct server *server, uint32_t worker,
-                                 enum message_kind kind)
+/* A message of a worker, or the other server, with all that is not its own matter right. */
+static struct packet from(const struct server *server, uint32_t sender, enum message_kind kind)
 {
-    return (struct packet){.peer = peer_of(worker),
-                           .message = {.kind = kind,
-                                       .role = ROLE_WORKER,
-                                       .index = worker,
-                                       .incarnation = INCARNATION + worker,
-                                       .run_id = server->run_id,
-                                       .generation = server->generation,
-                                       .ticket = server->tickets[worker]}};
+    return (struct packet){
+        .peer = peer_of(server, sender),
+        .message = {.kind = kind,
+                    .role = sender == OTHER ? ROLE_PS : ROLE_WORKER,
+                    .index = sender == OTHER ? 1 : sender,
+                    .incarnation = INCARNATION + sender + 16 * server->lives[sender],
+                    .run_id = server->run_id,
+                    .generation = server->generation,
+                    .ticket = server->tickets[sender]}};
 }
 
 static void send_join(struct server *server, uint32_t worker, const uint8_t *digest)
 {
-    struct packet packet = from_worker(server, worker, MESSAGE_JOIN);
+    struct packet packet = from(server, worker, MESSAGE_JOIN);
     packet.message.join.version_min = packet.message.join.version_max = PROTOCOL_VERSION_MAX;
     memcpy(packet.message.join.job_digest, digest, DIGEST_BYTES);
     receive(server, &packet);
@@ -184,7 +212,7 @@ static void send_join(struct server *server, uint32_t worker, const uint8_t *dig
 static void send_declaration(struct server *server, uint32_t worker, const uint8_t *bytes,
                              uint32_t count)
 {
-    struct packet packet = from_worker(server, worker, MESSAGE_JOB_PAGE);
+    struct packet packet = from(server, worker, MESSAGE_JOB_PAGE);
     for (uint32_t i = 0; pages_cut(bytes, count, i, &packet.message.job_page); i++)
         receive(server, &packet);
 }
@@ -194,6 +222,12 @@ static void join(struct server *server, uint32_t worker)
     send_join(server, worker, server->job->digest);
     send_declaration(server, worker, server->job->bytes, server->job->count);
     send_join(server, worker, server->job->digest);
+}
+
+static void come_back(struct server *server, uint32_t worker)
+{
+    server->lives[worker]++;
+    join(server, worker);
 }
 
 /* Another declaration, unless it is an honest one of a model too large to try here. */
@@ -221,23 +255,25 @@ static void declare_other(struct server *server, struct fuzz_input *input)
 static void send_header(struct server *server, struct fuzz_input *input)
 {
     unsigned fit = (unsigned)fuzz_take(input, 1);
-    uint32_t worker = (uint32_t)fuzz_take(input, 1) % PEERS;
+    uint32_t sender = (uint32_t)fuzz_take(input, 1) % PEERS;
     size_t payload_bytes = fit & 4 ? fuzz_take(input, 2) % PAYLOAD_MAX : 0, bytes;
     const uint8_t *header = fuzz_take_bytes(input, fuzz_take(input, 2), &bytes);
     struct packet packet = {0};
     struct error error;
     if (message_decode(header, bytes, &packet.message, &error) != STATUS_OK)
         return;
-    packet.peer = peer_of(worker);
+    sender = fit & 8 ? OTHER : sender;
+    packet.peer = peer_of(server, sender);
     if (fit & 1) {
         packet.message.run_id = server->run_id;
         packet.message.generation = server->generation;
     }
     if (fit & 2) {
-        packet.message.role = ROLE_WORKER;
-        packet.message.index = worker;
-        packet.message.incarnation = INCARNATION + worker;
-        packet.message.ticket = server->tickets[worker];
+        const struct packet right = from(server, sender, packet.message.kind);
+        packet.message.role = right.message.role;
+        packet.message.index = right.message.index;
+        packet.message.incarnation = right.message.incarnation;
+        packet.message.ticket = right.message.ticket;
     }
     if (message_may_have_payload(packet.message.kind))
         packet.payload = payload_of(input, payload_bytes);
@@ -266,7 +302,7 @@ static void ask_more(struct message_exchange *exchange, struct fuzz_input *input
 static void send_exchange(struct server *server, struct fuzz_input *input)
 {
     uint32_t worker = (uint32_t)fuzz_take(input, 1) % WORKERS;
-    struct packet packet = from_worker(server, worker, MESSAGE_EXCHANGE);
+    struct packet packet = from(server, worker, MESSAGE_EXCHANGE);
     struct message_exchange *exchange = &packet.message.exchange;
     unsigned what = (unsigned)fuzz_take(input, 1);
     exchange->chunk = (uint32_t)fuzz_take(input, 1) % 4;
@@ -292,7 +328,7 @@ static void send_small(struct server *server, struct fuzz_input *input)
                                               MESSAGE_EVALUATION, MESSAGE_DONE,  MESSAGE_BYE,
                                               MESSAGE_STATUS,     MESSAGE_STOP};
     uint32_t worker = (uint32_t)fuzz_take(input, 1) % WORKERS;
-    struct packet packet = from_worker(server, worker, kinds[fuzz_take(input, 1) % 8]);
+    struct packet packet = from(server, worker, kinds[fuzz_take(input, 1) % 8]);
     uint64_t step = fuzz_take(input, 1);
     switch (packet.message.kind) {
     case MESSAGE_LEASE:
@@ -312,9 +348,46 @@ static void send_small(struct server *server, struct fuzz_input *input)
     receive(server, &packet);
 }
 
+/* What the other server has to say, in any order. */
+static void send_other(struct server *server, struct fuzz_input *input)
+{
+    static const enum message_kind kinds[] = {
+        MESSAGE_JOIN, MESSAGE_READY,        MESSAGE_PING, MESSAGE_CUT_TAKEN,
+        MESSAGE_DONE, MESSAGE_PART_WRITTEN, MESSAGE_STOP, MESSAGE_BYE};
+    struct packet packet = from(server, OTHER, kinds[fuzz_take(input, 1) % 8]);
+    uint64_t what = fuzz_take(input, 1), step = fuzz_take(input, 1);
+    switch (packet.message.kind) {
+    case MESSAGE_JOIN:
+        server->lives[OTHER] += what & 1;
+        packet = from(server, OTHER, MESSAGE_JOIN);
+        packet.message.join.version_min = packet.message.join.version_max = PROTOCOL_VERSION_MAX;
+        break;
+    case MESSAGE_READY:
+        packet.message.ready.shared = what & 1;
+        packet.message.ready.needs_chunks = what & 2;
+        packet.message.ready.reached = step;
+        break;
+    case MESSAGE_PING:
+        packet.message.ping.step = step;
+        break;
+    case MESSAGE_CUT_TAKEN:
+        packet.message.cut_taken.step = step;
+        packet.message.cut_taken.taken = (what & 1) == 0;
+        break;
+    case MESSAGE_PART_WRITTEN:
+        packet.message.part_written.server = what & 1 ? (uint32_t)what : 1;
+        packet.message.part_written.step = step;
+        packet.message.part_written.written = (what & 2) == 0;
+        break;
+    default:
+        break;
+    }
+    receive(server, &packet);
+}
+
 static void step(struct server *server, struct fuzz_input *input)
 {
-    switch (fuzz_take(input, 1) % 7) {
+    switch (fuzz_take(input, 1) % 10) {
     case 0:
         join(server, (uint32_t)fuzz_take(input, 1) % WORKERS);
         break;
@@ -331,6 +404,15 @@ static void step(struct server *server, struct fuzz_input *input)
     case 5:
         declare_other(server, input);
         break;
+    case 7:
+        come_back(server, (uint32_t)fuzz_take(input, 1) % WORKERS);
+        break;
+    case 8:
+        send_other(server, input);
+        break;
+    case 9:
+        start_again(server);
+        break;
     default:
         server->now_us += fuzz_take(input, 2) * 1000;
         cores_tick(&server->cores, server->now_us, &server->outbox);
@@ -343,7 +425,8 @@ void fuzz_one(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
     struct server server;
-    open_server(&server, &declared[fuzz_take(&input, 1) & 1]);
+    unsigned settings = (unsigned)fuzz_take(&input, 1);
+    open_server(&server, &declared[settings & 1][settings >> 1 & 1]);
     for (unsigned i = 0; i < STEPS_MAX && input.left > 0 && !server.failed; i++)
         step(&server, &input);
     close_server(&server);

@@ -26,7 +26,7 @@ length_of()
     case $1 in
     ring | window) echo 300 ;;
     server | options) echo 600 ;;
-    model) echo 1100 ;;
+    model | session) echo 1100 ;;
     message) echo 4200 ;;
     *) echo 2400 ;;
     esac

@@ -3,6 +3,7 @@
  *
  * A format that changes makes other seeds: run it again and commit them. */
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,29 +389,107 @@ static void make_rings(void)
 
 /* --- a server ------------------------------------------------------------------------------ */
 
+struct script {
+    uint8_t bytes[2048];
+    size_t count;
+};
+
+static void add_step(struct script *script, const void *bytes, size_t count)
+{
+    assert(script->count + count <= sizeof script->bytes);
+    memcpy(script->bytes + script->count, bytes, count);
+    script->count += count;
+}
+
+#define STEP(script, ...)                                                                          \
+    add_step(script, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+/* Both chunks of so many steps are exchanged and reported. */
+static void make_steps(struct script *script, bool async, uint8_t first, uint8_t end)
+{
+    for (uint8_t step = first; step < end; step++) {
+        if (async)
+            STEP(script, 4, step & 1, 1, 0);
+        for (uint8_t chunk = 0; chunk < 2; chunk++)
+            STEP(script, 3, step & 1, 0, chunk, step, 0, 0, 0x80, 0x3f);
+        STEP(script, 4, step & 1, 3, step, 6, 100, 0);
+    }
+}
+
+/* For six seconds workers say that they are alive, and nobody else does. */
+static void make_silence(struct script *script, uint8_t workers)
+{
+    for (int i = 0; i < 12; i++) {
+        STEP(script, 6, 0xf4, 1);
+        for (uint8_t worker = 0; worker < workers; worker++)
+            STEP(script, 4, worker, 0, 0);
+    }
+}
+
+static void make_end(struct script *script)
+{
+    STEP(script, 4, 0, 4, 6, 4, 1, 4, 6, 4, 0, 5, 0, 4, 1, 5, 0, 6, 255, 255);
+}
+
 /* Two workers join, exchange both chunks of every step and say so, and leave; see fuzz_server.c. */
 static void make_server(const char *name, bool async)
 {
-    uint8_t input[1024] = {async, 0, 0, 0, 1};
-    size_t at = 5;
-    for (uint8_t step = 0; step < 6; step++) {
-        if (async) {
-            const uint8_t lease[] = {4, step & 1, 1, 0};
-            memcpy(input + at, lease, sizeof lease);
-            at += sizeof lease;
+    struct script script = {{async}, 1};
+    STEP(&script, 0, 0, 0, 1, 6, 100, 0);
+    make_steps(&script, async, 0, 6);
+    make_end(&script);
+    write_seed("server", name, script.bytes, script.count);
+}
+
+/* On the way a worker and then the server are killed and come back. */
+static void make_server_killed(const char *name, bool async)
+{
+    struct script script = {{async}, 1};
+    STEP(&script, 0, 0, 0, 1, 6, 100, 0);
+    make_steps(&script, async, 0, 3);
+    make_silence(&script, 1);
+    STEP(&script, 7, 1);
+    make_steps(&script, async, 3, 5);
+    STEP(&script, 9, 6, 100, 0, 0, 0, 0, 1, 6, 100, 0);
+    make_steps(&script, async, 0, 6);
+    make_end(&script);
+    write_seed("server", name, script.bytes, script.count);
+}
+
+/* The other one joins, is ready, takes part in a cut, is lost and comes back. */
+static void make_server_with_other(const char *name, bool async)
+{
+    struct script script = {{(uint8_t)(async | 2)}, 1};
+    STEP(&script, 0, 0, 8, 0, 0, 0, 6, 100, 0, 0, 1, 8, 1, 1, 0, 6, 100, 0);
+    make_steps(&script, async, 0, 2);
+    STEP(&script, 8, 3, 0, 2, 8, 5, 0, 2);
+    make_silence(&script, 2);
+    STEP(&script, 8, 0, 1, 0, 0, 0, 0, 1, 8, 1, 3, 0, 6, 100, 0);
+    make_steps(&script, async, 0, 4);
+    make_end(&script);
+    write_seed("server", name, script.bytes, script.count);
+}
+
+/* --- a worker ------------------------------------------------------------------------------ */
+
+/* Welcome, start, the answers to whatever was asked (beyond the first ones `kind`: 0, results; 2,
+ * receipts; 3, that chunks moved on), and work, in two generations; see fuzz_session.c. */
+static void make_session(const char *name, uint8_t settings, uint8_t kind)
+{
+    struct script script = {{settings}, 1};
+    for (uint8_t generation = 0; generation < 2; generation++) {
+        STEP(&script, 8, 200, 0, 0, 1, 1, 0, generation, 1, 1, 0, 8, 0);
+        for (uint8_t step = 0; step < 4; step++) {
+            for (uint8_t place = 0; place < 16; place += 2) {
+                if (step > 0 && kind > 0)
+                    STEP(&script, 2, kind, place);
+                STEP(&script, 2, 0, place, 1, 0, 2, 0, (uint8_t)(place + 1), 1, 0);
+            }
+            STEP(&script, 4, 0, step, 5, (uint8_t)(generation ? 8 : 0), 8, 100, 0);
         }
-        for (uint8_t chunk = 0; chunk < 2; chunk++) {
-            const uint8_t exchange[] = {3, step & 1, 0, chunk, step, 0, 0, 0x80, 0x3f};
-            memcpy(input + at, exchange, sizeof exchange);
-            at += sizeof exchange;
-        }
-        const uint8_t report[] = {4, step & 1, 2, step, 6, 100, 0};
-        memcpy(input + at, report, sizeof report);
-        at += sizeof report;
     }
-    static const uint8_t end[] = {4, 0, 4, 6, 4, 1, 4, 6, 4, 0, 5, 0, 4, 1, 5, 0, 6, 255, 255};
-    memcpy(input + at, end, sizeof end);
-    write_seed("server", name, input, at + sizeof end);
+    STEP(&script, 4, 16, 0, 5, 0, 4, 6, 0);
+    write_seed("session", name, script.bytes, script.count);
 }
 
 int main(int argc, char **argv)
@@ -442,6 +521,14 @@ int main(int argc, char **argv)
     make_rings();
     make_server("sync", false);
     make_server("async", true);
+    make_server_killed("sync-killed", false);
+    make_server_killed("async-killed", true);
+    make_server_with_other("sync-two", false);
+    make_server_with_other("async-two", true);
+    make_session("sync", 0, 0);
+    make_session("async", 1, 0);
+    make_session("sync-two", 2, 2);
+    make_session("async-two", 3, 3);
     job_free(&sgd);
     job_free(&adam);
     return 0;

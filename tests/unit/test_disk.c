@@ -58,6 +58,26 @@ START_TEST(files_and_directories_are_private)
 }
 END_TEST
 
+/* It is the reader's from the moment it has its name. */
+START_TEST(a_note_is_whole_private_and_replaced)
+{
+    char path[DISK_PATH_MAX];
+    size_t bytes;
+    struct stat about;
+    scratch_path(path, "note");
+    ck_assert_int_eq(disk_put_note(path, "a longer first one\n", NULL), STATUS_OK);
+    ck_assert_int_eq(disk_put_note(path, "here\n", NULL), STATUS_OK);
+    char *text = scratch_read(path, &bytes);
+    ck_assert_uint_eq(bytes, 5);
+    ck_assert_mem_eq(text, "here\n", 5);
+    free(text);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_int_eq(about.st_mode & 0777, 0600);
+    scratch_path(path, "not-there/note");
+    ck_assert_int_ne(disk_put_note(path, "here\n", NULL), STATUS_OK);
+}
+END_TEST
+
 START_TEST(a_file_in_the_way_is_no_directory)
 {
     char file[DISK_PATH_MAX], below[DISK_PATH_MAX];
@@ -185,6 +205,7 @@ static void add(TCase *tcase)
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
     tcase_add_test(tcase, many_pieces_arrive_in_order);
     tcase_add_test(tcase, files_and_directories_are_private);
+    tcase_add_test(tcase, a_note_is_whole_private_and_replaced);
     tcase_add_test(tcase, a_file_in_the_way_is_no_directory);
     tcase_add_test(tcase, a_failed_write_leaves_the_old_file_and_no_other);
     tcase_add_test(tcase, a_file_larger_than_expected_is_not_read);

@@ -203,6 +203,23 @@ START_TEST(who_stays_at_its_limit_is_ended)
 }
 END_TEST
 
+START_TEST(who_is_heard_at_its_limit_is_not_ended)
+{
+    struct fixture f;
+    open_fixture(&f, EACH, 1 << 30);
+    f.inflow.payload_max = 1 << 20;
+    int pair = add_pair(&f);
+    hear(&f, pair, 0);
+    push_through(&f, pair, 3 * AHEAD, SHORT_MS);
+    for (int i = 0; i < 300; i++) {
+        hear(&f, pair, 10);
+        look(&f);
+    }
+    ck_assert(is_held_back(&f, pair) && !is_cut(&f, pair));
+    close_fixture(&f);
+}
+END_TEST
+
 /* One that began before this module was there. */
 START_TEST(who_can_have_no_limit_is_ended_when_it_holds_too_much)
 {
@@ -292,7 +309,8 @@ START_TEST(while_all_hold_too_much_nobody_gets_more_than_a_share)
         ck_assert(is_held_back(&f, i) == (i != modest));
     ck_assert_uint_eq(push_through(&f, modest, 20000, LONG_MS), 20000);
     ck_assert_uint_eq(push_through(&f, 0, 20000, SHORT_MS), 0);
-    hear(&f, 0, 30000); /* Less than its share, but all is too much. */
+    hear(&f, 0, 10000); /* Less than its share, but all is too much. */
+    look(&f);
     ck_assert_uint_eq(push_through(&f, 0, 1, SHORT_MS), 0);
     hear(&f, 1, 60000);
     look(&f);
@@ -472,6 +490,7 @@ static void add(TCase *t)
     tcase_add_test(t, nobody_gets_further_ahead_than_the_limit);
     tcase_add_test(t, whoever_is_held_back_still_listens_and_may_hang_up);
     tcase_add_test(t, who_stays_at_its_limit_is_ended);
+    tcase_add_test(t, who_is_heard_at_its_limit_is_not_ended);
     tcase_add_test(t, who_can_have_no_limit_is_ended_when_it_holds_too_much);
     tcase_add_test(t, short_frames_count_for_more);
     tcase_add_test(t, who_sends_on_and_completes_nothing_counts_for_more_and_more);

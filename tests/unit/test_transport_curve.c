@@ -474,6 +474,34 @@ START_TEST(when_nobody_is_there_to_check_keys_nobody_is_let_in)
 }
 END_TEST
 
+/* It takes questions, and that is all. */
+START_TEST(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so)
+{
+    struct guarded server;
+    struct party late;
+    char why[128] = "";
+    make_all("keys");
+    open_guarded(&server, "keys");
+    guard_stop(&server.guard);
+    void *mute = zmq_socket(server.context, ZMQ_ROUTER);
+    uint64_t began_us = clock_now_us(); /* The other one's socket is closed behind our back. */
+    while (zmq_bind(mute, "inproc://zeromq.zap.01") != 0)
+        ck_assert(clock_now_us() - began_us < PATIENCE_US);
+    start_worker(&late, "keys", 0);
+    for (began_us = clock_now_us(); why[0] == '\0';) {
+        ck_assert(clock_now_us() - began_us < PATIENCE_US);
+        ck_assert(!try_send(&late, 0, "late", NULL, 10000));
+        ck_assert_int_eq(late.t->refusal(late.endpoint, why, sizeof why), STATUS_OK);
+    }
+    ck_assert_str_eq(why, "connected, but the handshake gets no answer");
+    monitor_look(&server.monitor, clock_now_us());
+    ck_assert_uint_eq(server.monitor.counts.succeeded, 0);
+    stop(&late);
+    zmq_close(mute);
+    close_guarded(&server);
+}
+END_TEST
+
 START_TEST(refusals_are_counted_by_what_they_were_for)
 {
     struct guarded server;
@@ -625,6 +653,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_worker_with_keys_does_not_talk_to_a_server_without);
     tcase_add_test(tcase, without_keys_nobody_is_believed_to_have_one);
     tcase_add_test(tcase, when_nobody_is_there_to_check_keys_nobody_is_let_in);
+    tcase_add_test(tcase,
+                   a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so);
     tcase_add_test(tcase, refusals_are_counted_by_what_they_were_for);
     tcase_add_test(tcase, garbage_is_refused_and_counted_and_hurts_nobody);
     tcase_add_test(tcase, a_greeting_tells_what_listens);
