@@ -435,7 +435,8 @@ static enum status explain_cuts(struct endpoint *endpoint, char *text, size_t si
     if (key_equal(endpoint->keys->server, endpoint->keys->own.public_key))
         snprintf(text, size, "wrong key: it does not have the one that all servers share");
     else
-        snprintf(text, size, "wrong key: it is not the server of %.200s/servers.key",
+        snprintf(text, size,
+                 "wrong key: it is not the server of %.200s/servers.key, or can check no keys now",
                  endpoint->keys->directory);
     return STATUS_REFUSED;
 }
