@@ -231,7 +231,7 @@ static uint64_t read_fault(const struct json *root, const char *name)
     return json_u64(root, path, 0);
 }
 
-static void read_faults(struct run_faults *faults, const struct json *root)
+void run_faults_read(struct run_faults *faults, const struct json *root)
 {
     *faults = (struct run_faults){
         .generation = read_fault(root, "generation"),
@@ -249,7 +249,7 @@ static void read_faults(struct run_faults *faults, const struct json *root)
 static void read_earlier(struct run_summary *earlier, const struct json *root)
 {
     empty_summary(earlier);
-    read_faults(&earlier->faults, root);
+    run_faults_read(&earlier->faults, root);
     earlier->step = json_u64(root, "step", 0);
     earlier->seconds = number_or_zero(root, "seconds");
     earlier->evaluation_seconds = number_or_zero(root, "evaluation_seconds");

@@ -32,6 +32,8 @@
 #include "common/job.h"
 #include "common/status.h"
 
+struct json;
+
 #define STALENESS_BUCKETS 65 /* 0, 1, ..., 63, and 64 or more. */
 
 /* Counted per gradient (one worker's contribution to one update), all its chunks together. */
@@ -75,6 +77,9 @@ struct run_faults {
     uint64_t checkpoints_failed;  /* Could not be written. */
     uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
 };
+
+/* From run.json; what is not there is 0. */
+void run_faults_read(struct run_faults *faults, const struct json *root);
 
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 

@@ -82,8 +82,7 @@ struct transport_operations {
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                  const int *doorbells, size_t doorbell_count, int timeout_ms);
     /* Listening: from now on a peer that has much more than this under way is held back, and loses
-     * its connection if that does not end; nobody else notices. NULL in transports without bounds.
-     */
+     * its connection if that does not end; nobody else notices. NULL: without bounds. */
     void (*expect)(struct endpoint *endpoint, const struct traffic *traffic);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);
@@ -138,6 +137,12 @@ enum status transport_public_key(const uint8_t secret_key[KEY_BYTES],
  * not resolve", "resolves to loopback", "no answer", or "accepts connections but does not answer".
  * Tries a connection for at most timeout_ms. */
 void transport_diagnose(const char *address, int timeout_ms, char *text, size_t size);
+
+/* The same for an endpoint that is connected there, or NULL, which may know more: that the
+ * handshake gets no answer, or is refused. Takes a second or two at most. Threads: the endpoint's.
+ */
+void transport_explain_silence(const struct transport *transport, struct endpoint *endpoint,
+                               const char *address, char *text, size_t size);
 
 /* Turn "host:port" into the numeric address that a socket can be bound to; ":port" and "*:port"
  * stay every address. STATUS_NOT_FOUND when the name does not resolve. */

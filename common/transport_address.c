@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define DIAGNOSE_MS 1000
+
 static int split(const char *address, char *host, size_t size, const char **port)
 {
     const char *colon = strrchr(address, ':');
@@ -132,4 +134,15 @@ void transport_diagnose(const char *address, int timeout_ms, char *text, size_t 
     default:
         snprintf(text, size, "%s%s", strerror(reason), local);
     }
+}
+
+void transport_explain_silence(const struct transport *transport, struct endpoint *endpoint,
+                               const char *address, char *text, size_t size)
+{
+    const struct transport_operations *operations = transport->operations;
+    text[0] = '\0';
+    if (endpoint != NULL && operations->refusal != NULL)
+        operations->refusal(endpoint, text, size);
+    if (text[0] == '\0')
+        transport_diagnose(address, DIAGNOSE_MS, text, size);
 }

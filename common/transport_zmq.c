@@ -510,8 +510,7 @@ static const struct transport_operations operations = {
  * exchange's time. Kept, it costs no more than the most that was ever under way at once: in one
  * arena, because gradients, which libzmq's thread allocates, and answers take turns in the same
  * memory. Otherwise each kind keeps what it ever took, nearly twice as much, and it takes long to
- * get there.
- */
+ * get there. */
 static void keep_freed_memory(void)
 {
     mallopt(M_ARENA_MAX, 1);

@@ -77,20 +77,6 @@ static void take_summary(struct record *record, const struct json *root)
     record->rejected = count_of(root, "verdicts.rejected");
 }
 
-static void take_faults(struct record *record, const struct json *root)
-{
-    record->faults = (struct record_faults){
-        .generation = count_of(root, "faults.generation"),
-        .workers_lost = count_of(root, "faults.workers_lost"),
-        .servers_lost = count_of(root, "faults.servers_lost"),
-        .recomputed = count_of(root, "faults.recomputed"),
-        .fenced = count_of(root, "faults.fenced"),
-        .bad_gradients = count_of(root, "faults.bad_gradients"),
-        .checkpoints_skipped = count_of(root, "faults.checkpoints_skipped"),
-        .checkpoints_failed = count_of(root, "faults.checkpoints_failed"),
-    };
-}
-
 static void take_histogram(struct record *record, const struct json *root)
 {
     const struct json *buckets = json_at(root, "staleness.histogram");
@@ -135,7 +121,7 @@ static enum status read_run(struct record *record, struct error *error)
     if (json_is_a_record(root)) {
         take_configuration(record, root);
         take_summary(record, root);
-        take_faults(record, root);
+        run_faults_read(&record->faults, root);
         take_histogram(record, root);
         status = take_workers(record, root, error);
     } else {

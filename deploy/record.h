@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/disk.h"
+#include "common/run_directory.h"
 #include "common/status.h"
 
 #define RECORD_BUCKETS     65   /* Staleness 0, 1, ..., 63, and 64 or more. */
@@ -38,16 +39,6 @@ struct record_worker {
     double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
 };
 
-/* What went wrong on the way and was made good. */
-struct record_faults {
-    double generation; /* Times that the job went back to a checkpoint. */
-    double workers_lost, servers_lost;
-    double recomputed; /* Updates made again, because a server was lost. */
-    double fenced;     /* Messages of processes that did not belong any more. */
-    double bad_gradients;
-    double checkpoints_skipped, checkpoints_failed;
-};
-
 struct record {
     char path[DISK_PATH_MAX];
     char mode[32], optimizer[32], data[256], model[1024];
@@ -61,7 +52,7 @@ struct record {
     double staleness_mean, staleness_max;
     double histogram[RECORD_BUCKETS]; /* Gradients by staleness. */
     double applied, stale, duplicate, rejected;
-    struct record_faults faults;
+    struct run_faults faults;
 
     struct record_worker *worker; /* [worker_count], owned. */
     size_t worker_count;

@@ -60,17 +60,17 @@ static void print_gradients(FILE *out, const struct record *record)
 }
 
 /* ", 3 of something" when there were any; one of them is `one`. */
-static void print_count(FILE *out, double count, const char *one, const char *many, bool *first)
+static void print_count(FILE *out, uint64_t count, const char *one, const char *many, bool *first)
 {
     char text[32];
-    if (!(count > 0))
+    if (count == 0)
         return;
-    fprintf(out, "%s%s %s", *first ? "  made good      " : ", ", count_text(count, text),
+    fprintf(out, "%s%s %s", *first ? "  made good      " : ", ", count_text((double)count, text),
             count > 1 ? many : one);
     *first = false;
 }
 
-static void print_faults(FILE *out, const struct record_faults *faults)
+static void print_faults(FILE *out, const struct run_faults *faults)
 {
     bool first = true;
     print_count(out, faults->workers_lost, "worker lost", "workers lost", &first);

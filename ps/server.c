@@ -27,7 +27,6 @@
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
 #define LAST_WORDS_MS    2000 /* For what has been said to leave. */
 #define OWNERS_MAX       16
-#define DIAGNOSE_MS      1000
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
 #define ANSWERS_A_SECOND 100      /* To what is malformed. */
@@ -483,14 +482,10 @@ static void heed_refusal(struct server *server)
 }
 
 /* What keeps server 0 from answering. */
-static void diagnose(const struct server *server, char *why, size_t size)
+static void explain_silence(const struct server *server, char *why, size_t size)
 {
-    const struct transport_operations *operations = server->options.transport->operations;
-    why[0] = '\0';
-    if (server->upstream != NULL && operations->refusal != NULL)
-        operations->refusal(server->upstream, why, size);
-    if (why[0] == '\0')
-        transport_diagnose(server->options.coordinator, DIAGNOSE_MS, why, size);
+    transport_explain_silence(server->options.transport, server->upstream,
+                              server->options.coordinator, why, size);
 }
 
 /* Server 0 says for whom it waits by itself; any other server waits for server 0. */
@@ -506,7 +501,7 @@ static void say_why_waiting(struct server *server)
     if (now_us - server->said_us < WAITING_LINE_US)
         return;
     if (server->unanswered) {
-        diagnose(server, why, sizeof why);
+        explain_silence(server, why, sizeof why);
         log_info("waiting %.0f s for ps/0 at %s: %s", seconds, server->options.coordinator, why);
     } else {
         log_info("waiting %.0f s for ps/0: %s", seconds, what);
@@ -520,7 +515,7 @@ static void explain_end(struct server *server, int exit_code, struct error *reas
     char why[128];
     const char *text = router_exit_reason(server->cores.router);
     if (exit_code == EXIT_START_TIMEOUT && server->unanswered) {
-        transport_diagnose(server->options.coordinator, DIAGNOSE_MS, why, sizeof why);
+        explain_silence(server, why, sizeof why);
         error_set(reason, STATUS_OK, "%s at %s: %s", text, server->options.coordinator, why);
     } else {
         error_set(reason, STATUS_OK, "%s", text);

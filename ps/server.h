@@ -34,8 +34,8 @@
  *                      values then lie in 2 S of shared memory, and S of the model's are private
  *                      only while a connection or a checkpoint holds a version, or after a reload
  *     the transport    W T of what came over TCP and nobody has taken yet, in whole messages or
- * parts of them, see inflow.h; 64 MiB of what connections that have ended left; what a new
- * connection sends in its first 50 ms; 25 KiB a connection
+ *                      parts of them, see inflow.h; 64 MiB of what connections that have ended
+ *                      left; what a new connection sends in its first 50 ms; 25 KiB a connection
  *
  * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, and nothing grows with
  * time; what was freed is kept for the next time, so resident memory stays at its highest. A

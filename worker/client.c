@@ -23,7 +23,6 @@
 #define TICK_MS          100
 #define RECEIVES_A_ROUND 64
 #define LAST_WORDS_MS    2000
-#define DIAGNOSE_MS      1000
 #define WAITING_LINE_US  5000000u
 #define SHARING_US       2000000u /* For servers to hand memory over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
@@ -167,6 +166,13 @@ static void send_pending(struct client *client)
     }
 }
 
+/* What keeps server 0 from answering. */
+static void explain_silence(const struct client *client, char *why, size_t size)
+{
+    transport_explain_silence(client->options.transport, client->servers[0],
+                              client->options.job->servers[0], why, size);
+}
+
 /* A worker that never reached server 0 ends with the reason why. */
 static void explain_end(const struct client *client, struct message *finished)
 {
@@ -175,7 +181,7 @@ static void explain_end(const struct client *client, struct message *finished)
         return;
     const char *address = client->options.job->servers[0];
     size_t used = strlen(reason);
-    transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
+    explain_silence(client, why, sizeof why);
     snprintf(reason + used, MESSAGE_TEXT_MAX - used, " at %s: %s", address, why);
 }
 
@@ -254,17 +260,6 @@ static void heed_refusals(struct client *client)
     flush(client);
 }
 
-/* What keeps server 0 from answering. */
-static void diagnose(const struct client *client, char *why, size_t size)
-{
-    const struct transport_operations *operations = client->options.transport->operations;
-    why[0] = '\0';
-    if (operations->refusal != NULL)
-        operations->refusal(client->servers[0], why, size);
-    if (why[0] == '\0')
-        transport_diagnose(client->options.job->servers[0], DIAGNOSE_MS, why, size);
-}
-
 static void say_why_waiting(struct client *client)
 {
     char why[128];
@@ -278,7 +273,7 @@ static void say_why_waiting(struct client *client)
         return;
     const char *address = client->options.job->servers[0];
     if (client->unanswered)
-        diagnose(client, why, sizeof why);
+        explain_silence(client, why, sizeof why);
     log_info("waiting %.0f s for ps/0 at %s: %s", seconds, address,
              client->unanswered ? why : what);
     client->said_us = clock_now_us();
