@@ -209,7 +209,7 @@ $(BUILD)/%.o: %.c | $(PROTO_C)
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o)
 FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
-FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulated_disk.o deploy/record.o) \
+FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulated_disk.o) \
     $(filter $(BUILD)/worker/idx.o $(BUILD)/worker/layer% $(BUILD)/worker/loss.o $(BUILD)/worker/model.o,$(WORKER)) \
     $(patsubst %,$(BUILD)/worker/%.o,announcements exchange lease_book score_duty sender session) \
     $(filter-out $(BUILD)/ps/server.o,$(PS)) $(filter-out $(BUILD)/common/transport%,$(COMMON))

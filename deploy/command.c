@@ -28,32 +28,6 @@ int command_exit_code(enum status status)
     }
 }
 
-char *command_count(uint64_t count, char text[32])
-{
-    char digits[24];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, count), used = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            text[used++] = ',';
-        text[used++] = digits[i];
-    }
-    text[used] = '\0';
-    return text;
-}
-
-char *command_bytes(uint64_t bytes, char text[32])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-    return text;
-}
-
 char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX])
 {
     size_t used = (size_t)snprintf(text, COMMAND_SHAPE_MAX, "[");

@@ -32,12 +32,6 @@ int command_fail(const char *program, int code, const struct error *error);
 /* The exit code of a failure to read or write something a person named. */
 int command_exit_code(enum status status);
 
-/* "121,930" into text[32], which is returned. */
-char *command_count(uint64_t count, char text[32]);
-
-/* "1.2 MiB" into text[32], which is returned. */
-char *command_bytes(uint64_t bytes, char text[32]);
-
 /* "[3,3,1,32]" into text[COMMAND_SHAPE_MAX], which is returned. */
 #define COMMAND_SHAPE_MAX 200
 char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX]);

@@ -16,10 +16,11 @@
 #include "common/disk.h"
 #include "common/keys.h"
 #include "common/options.h"
+#include "common/progress.h"
+#include "common/wording.h"
 #include "deploy/command.h"
 #include "deploy/comparison.h"
 #include "deploy/launch.h"
-#include "deploy/progress.h"
 #include "deploy/report.h"
 #include "deploy/table.h"
 
@@ -237,19 +238,17 @@ static void print_strong(const struct plan *plan, const char *text)
 static void print_heading(const struct plan *plan, const struct run *run, size_t index)
 {
     char text[256];
-    snprintf(text, sizeof(text),
-             "run %zu of %zu: %s, %" PRIu32 " worker%s, %" PRIu32 " server%s, seed %" PRIu64,
-             index + 1, plan->run_count, mode_name(run->options.mode), run->options.workers,
-             run->options.workers == 1 ? "" : "s", run->options.ps, run->options.ps == 1 ? "" : "s",
-             run->options.seed);
+    snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
+             plan->run_count, mode_name(run->options.mode),
+             wording_counted(run->options.workers, "worker", "workers").text,
+             wording_counted(run->options.ps, "server", "servers").text, run->options.seed);
     print_strong(plan, text);
     fflush(stdout);
 }
 
 static void print_result(const struct record *record)
 {
-    char seconds[32];
-    printf("  done in %s", progress_duration(record->seconds, seconds));
+    printf("  done in %s", wording_duration(record->seconds).text);
     if (isfinite(record->train_loss))
         printf(", loss %.4f", record->train_loss);
     if (isfinite(record->test_accuracy))

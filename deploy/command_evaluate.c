@@ -7,6 +7,7 @@
 
 #include "common/checkpoint.h"
 #include "common/options.h"
+#include "common/wording.h"
 #include "deploy/command.h"
 #include "worker/dataset.h"
 #include "worker/model.h"
@@ -55,19 +56,19 @@ static enum status score_file(const struct model_file *file, const struct datase
 static void print_score(const struct model_file *file, const struct dataset *dataset,
                         const struct score *score)
 {
-    char count[32];
     double examples = (double)score->examples;
     double loss = score->not_finite > 0
                       ? NAN
                       : (double)score->loss * SCORE_LOSS_UNIT / (examples > 0 ? examples : 1);
     printf("model          %s\n", file->model);
-    printf("data           %s, %s test examples\n", dataset->name,
-           command_count(dataset->test.count, count));
+    printf("data           %s, %s\n", dataset->name,
+           wording_counted(dataset->test.count, "test example", "test examples").text);
     printf("test loss      %.6f\n", loss);
     printf("test accuracy  %.2f %%\n",
            100 * (double)score->correct / (examples > 0 ? examples : 1));
     if (score->not_finite > 0)
-        printf("not finite     %s examples\n", command_count(score->not_finite, count));
+        printf("not finite     %s\n",
+               wording_counted(score->not_finite, "example", "examples").text);
 }
 
 static enum status evaluate(const struct options *options, struct error *error)

@@ -6,6 +6,7 @@
 
 #include "common/checkpoint.h"
 #include "common/options.h"
+#include "common/wording.h"
 #include "deploy/command.h"
 
 #define DEFAULT_OUT "model.safetensors"
@@ -24,7 +25,7 @@ static enum status check_free(const char *out, struct error *error)
 static enum status export_model(const char *path, const char *out, bool quiet, struct error *error)
 {
     struct model_file file = {0};
-    char sha256[65], bytes[32];
+    char sha256[65];
     enum status status = check_free(out, error);
     if (status == STATUS_OK)
         status = model_file_open(&file, &disk_posix, path, error);
@@ -37,8 +38,9 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
         printf("%s  %s\n", sha256, out);
     struct stat written;
     if (status == STATUS_OK && !quiet && stat(out, &written) == 0)
-        fprintf(stderr, "%u variables, %s, %s\n", file.variable_count,
-                command_bytes((uint64_t)written.st_size, bytes), file.model);
+        fprintf(stderr, "%s, %s, %s\n",
+                wording_counted(file.variable_count, "variable", "variables").text,
+                wording_bytes((uint64_t)written.st_size).text, file.model);
     model_file_close(&file);
     return status;
 }

@@ -13,10 +13,11 @@
 #include "common/keys.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "common/record.h"
+#include "common/summary.h"
+#include "common/wording.h"
 #include "deploy/command.h"
 #include "deploy/inspect_address.h"
-#include "deploy/record.h"
-#include "deploy/summary.h"
 
 #define PROGRAM            "syncopate inspect"
 #define ADDRESS_SECONDS    5.0
@@ -56,20 +57,21 @@ static enum status print_variables(const struct variable *variables, uint32_t co
     printf("  %-20s %-16s %12s %12s %12s %12s\n", "variable", "shape", "values", "norm", "min",
            "max");
     for (uint32_t i = 0; i < count; i++) {
-        char shape[COMMAND_SHAPE_MAX], number[32];
+        char shape[COMMAND_SHAPE_MAX];
         uint64_t elements = variable_elements(&variables[i]);
         struct statistics statistics = statistics_of(values + offsets[i], elements);
         parameters += elements;
         printf("  %-20s %-16s %12s %12.6g %12.6g %12.6g\n", variables[i].name,
-               command_shape(&variables[i], shape), command_count(elements, number),
-               statistics.norm, statistics.min, statistics.max);
+               command_shape(&variables[i], shape), wording_count(elements).text, statistics.norm,
+               statistics.min, statistics.max);
         if (statistics.not_finite > 0)
-            printf("  %-20s %s values are not finite\n", "",
-                   command_count(statistics.not_finite, number));
+            printf("  %-20s %s not finite\n", "",
+                   wording_counted(statistics.not_finite, "value is", "values are").text);
     }
-    char number[32], sha256[65];
+    char sha256[65];
     parameters_sha256(variables, count, values, sha256);
-    printf("  %s parameters, sha256 %s\n", command_count(parameters, number), sha256);
+    printf("  %s, sha256 %s\n", wording_counted(parameters, "parameter", "parameters").text,
+           sha256);
     free(offsets);
     return STATUS_OK;
 }
@@ -117,8 +119,7 @@ static void print_parts(const char *path, const struct manifest *manifest)
     for (uint32_t i = 0; i < manifest->part_count; i++) {
         const struct checkpoint_part *part = &manifest->parts[i];
         const char *fault = part_fault(path, part);
-        char bytes[32];
-        printf("  part         %s  %s  %s\n", part->name, command_bytes(part->bytes, bytes),
+        printf("  part         %s  %s  %s\n", part->name, wording_bytes(part->bytes).text,
                fault != NULL ? fault : "whole");
     }
 }
@@ -148,15 +149,15 @@ static enum status inspect_values(const char *path, struct error *error)
 
 static enum status inspect_checkpoint(const char *path, struct error *error)
 {
-    char file[DISK_PATH_MAX + 32], step[32], steps[32];
+    char file[DISK_PATH_MAX + 32];
     struct manifest manifest = {0};
     snprintf(file, sizeof file, "%s/manifest.json", path);
     enum status status = manifest_read(&manifest, &disk_posix, file, error);
     if (status != STATUS_OK)
         return status;
     printf("checkpoint %s\n", path);
-    printf("  step         %s of %s, run %016" PRIx64 "\n", command_count(manifest.step, step),
-           command_count(manifest.job.steps, steps), manifest.run_id);
+    printf("  step         %s of %s, run %016" PRIx64 "\n", wording_count(manifest.step).text,
+           wording_count(manifest.job.steps).text, manifest.run_id);
     print_job(&manifest.job);
     print_parts(path, &manifest);
     manifest_free(&manifest);
@@ -182,15 +183,14 @@ static enum status inspect_model(const char *path, struct error *error)
 
 static void print_latest(const struct record *record)
 {
-    char number[32];
     if (record->point_count > 0) {
         const struct record_point *point = &record->points[record->point_count - 1];
         printf("  latest         epoch %.2f, step %s", point->epoch,
-               command_count(point->step > 0 ? (uint64_t)point->step : 0, number));
+               wording_count(point->step > 0 ? (uint64_t)point->step : 0).text);
         printf(", loss %.4f, accuracy %.1f %%", point->loss, 100 * point->accuracy);
         printf(", %s images/s\n",
-               command_count(point->images_per_second > 0 ? (uint64_t)point->images_per_second : 0,
-                             number));
+               wording_count(point->images_per_second > 0 ? (uint64_t)point->images_per_second : 0)
+                   .text);
     }
     for (size_t i = 0; i < record->evaluation_count; i++)
         printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
@@ -203,7 +203,7 @@ static void print_checkpoints(const char *path)
     uint64_t steps[CHECKPOINTS_LISTED];
     size_t count = checkpoint_list(&disk_posix, path, steps, CHECKPOINTS_LISTED);
     for (size_t i = 0; i < count && i < CHECKPOINTS_LISTED; i++) {
-        char directory[DISK_PATH_MAX], file[DISK_PATH_MAX + 32], bytes[32];
+        char directory[DISK_PATH_MAX], file[DISK_PATH_MAX + 32];
         struct manifest manifest = {0};
         struct error error = {0};
         uint64_t total = 0;
@@ -215,8 +215,9 @@ static void print_checkpoints(const char *path)
         }
         for (uint32_t part = 0; part < manifest.part_count; part++)
             total += manifest.parts[part].bytes;
-        printf("  checkpoint     %s, %u %s, %s\n", directory, manifest.part_count,
-               manifest.part_count == 1 ? "part" : "parts", command_bytes(total, bytes));
+        printf("  checkpoint     %s, %s, %s\n", directory,
+               wording_counted(manifest.part_count, "part", "parts").text,
+               wording_bytes(total).text);
         manifest_free(&manifest);
     }
     if (count == 0)

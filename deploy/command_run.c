@@ -16,11 +16,12 @@
 #include "common/keys.h"
 #include "common/options.h"
 #include "common/partition.h"
+#include "common/progress.h"
 #include "common/run_directory.h"
+#include "common/summary.h"
+#include "common/wording.h"
 #include "deploy/command.h"
 #include "deploy/launch.h"
-#include "deploy/progress.h"
-#include "deploy/summary.h"
 #include "worker/model.h"
 
 #define PROGRAM "syncopate run"
@@ -181,11 +182,6 @@ static int check(struct plan *plan, int argc, char **argv, struct error *error)
 
 /* --- what will be run ------------------------------------------------------------------------ */
 
-static const char *plural(uint32_t count, const char *one, const char *many)
-{
-    return count == 1 ? one : many;
-}
-
 static void print_learning_rate(const struct plan *plan)
 {
     const struct schedule *schedule = &plan->job.schedule;
@@ -194,12 +190,13 @@ static void print_learning_rate(const struct plan *plan)
     if (schedule->kind == SCHEDULE_STEP && options->decay_steps == 0)
         printf(", times %g after every epoch", schedule->decay_factor);
     if (schedule->kind == SCHEDULE_STEP && options->decay_steps != 0)
-        printf(", times %g every %" PRIu64 " updates", schedule->decay_factor,
-               schedule->decay_steps);
+        printf(", times %g every %s", schedule->decay_factor,
+               wording_counted(schedule->decay_steps, "update", "updates").text);
     if (schedule->kind == SCHEDULE_COSINE)
         printf(", down to %g of it along a cosine", schedule->decay_factor);
     if (schedule->warmup_steps > 0)
-        printf(", rising over the first %" PRIu64 " updates", schedule->warmup_steps);
+        printf(", rising over the first %s",
+               wording_counted(schedule->warmup_steps, "update", "updates").text);
     printf("\n");
 }
 
@@ -209,16 +206,17 @@ static void print_work(const struct plan *plan)
     const struct job *job = &plan->job;
     uint32_t leaves = (job->batch + job->micro_batch - 1) / job->micro_batch;
     if (options->mode == MODE_SYNC)
-        printf("  update     %u examples in %u %s of %u, added up over all workers\n", job->batch,
-               leaves, plural(leaves, "leaf", "leaves"), job->micro_batch);
+        printf("  update     %s in %s of %u, added up over all workers\n",
+               wording_counted(job->batch, "example", "examples").text,
+               wording_counted(leaves, "leaf", "leaves").text, job->micro_batch);
     else
-        printf("  update     %u examples of one worker, applied %s\n", job->batch,
+        printf("  update     %s of one worker, applied %s\n",
+               wording_counted(job->batch, "example", "examples").text,
                options->use_locking ? "as it arrives, a variable at a time" : "as it arrives");
     if (options->steps > 0)
-        printf("  length     %" PRIu64 " updates", options->steps);
+        printf("  length     %s", wording_counted(options->steps, "update", "updates").text);
     else
-        printf("  length     %" PRIu64 " %s", options->epochs,
-               options->epochs == 1 ? "epoch" : "epochs");
+        printf("  length     %s", wording_counted(options->epochs, "epoch", "epochs").text);
     printf(", seed %" PRIu64 "\n", options->seed);
 }
 
@@ -227,8 +225,9 @@ static void print_sync_remarks(const struct plan *plan)
     uint32_t leaves = (plan->job.batch + plan->job.micro_batch - 1) / plan->job.micro_batch;
     uint32_t workers = plan->options.workers;
     if (workers > leaves)
-        printf("  note       an update has %u %s: %u of %u workers stand by\n", leaves,
-               plural(leaves, "leaf", "leaves"), workers - leaves, workers);
+        printf("  note       an update has %s: %u of %u workers %s by\n",
+               wording_counted(leaves, "leaf", "leaves").text, workers - leaves, workers,
+               workers - leaves == 1 ? "stands" : "stand");
     else if (leaves % workers != 0)
         printf("  note       %u leaves do not divide evenly among %u workers\n", leaves, workers);
 }
@@ -237,12 +236,11 @@ static void print_async_remarks(const struct plan *plan)
 {
     const struct options *options = &plan->options;
     if (options->workers > 1)
-        printf("  note       with %u workers a gradient is about %u %s old when it is applied\n",
-               options->workers, options->workers - 1,
-               plural(options->workers - 1, "update", "updates"));
+        printf("  note       with %u workers a gradient is about %s old when it is applied\n",
+               options->workers, wording_counted(options->workers - 1, "update", "updates").text);
     if (plan->job.batch != options->global_batch)
-        printf("  note       a sync update has %u examples (--global-batch), one here %u\n",
-               options->global_batch, plan->job.batch);
+        printf("  note       a sync update has %s (--global-batch), one here %u\n",
+               wording_counted(options->global_batch, "example", "examples").text, plan->job.batch);
 }
 
 static void print_remarks(const struct plan *plan)
@@ -255,29 +253,28 @@ static void print_remarks(const struct plan *plan)
     if (plan->options.slow != NULL)
         printf("  note       slowed down on purpose: %s (worker:factor)\n", plan->options.slow);
     if (processors > 0 && plan->options.workers > (unsigned long)processors)
-        printf("  note       %u workers share %ld %s\n", plan->options.workers, processors,
-               processors == 1 ? "processor" : "processors");
+        printf("  note       %u workers share %s\n", plan->options.workers,
+               wording_counted((uint64_t)processors, "processor", "processors").text);
 }
 
 static void print_plan(const struct plan *plan)
 {
     const struct options *options = &plan->options;
-    char count[32];
     printf("%s training on %s, ", mode_name(options->mode), options->data);
     if (options->ps == 0)
         printf("one process without servers\n");
     else
-        printf("%u %s and %u %s\n", options->ps, plural(options->ps, "server", "servers"),
-               options->workers, plural(options->workers, "worker", "workers"));
+        printf("%s and %s\n", wording_counted(options->ps, "server", "servers").text,
+               wording_counted(options->workers, "worker", "workers").text);
     printf("  model      %s", plan->model);
     if (plan->parameters > 0)
-        printf(" (%s parameters)", command_count(plan->parameters, count));
+        printf(" (%s)", wording_counted(plan->parameters, "parameter", "parameters").text);
     printf("\n");
     if (plan->chunks > 0) {
-        char chunk[32], server[32];
-        printf("  dealt      %u %s of up to %s, about %s a server, max/mean %.3f\n", plan->chunks,
-               plural(plan->chunks, "chunk", "chunks"), command_bytes(plan->chunk_bytes, chunk),
-               command_bytes(plan->server_bytes, server), plan->imbalance);
+        printf("  dealt      %s of up to %s, about %s a server, max/mean %.3f\n",
+               wording_counted(plan->chunks, "chunk", "chunks").text,
+               wording_bytes(plan->chunk_bytes).text, wording_bytes(plan->server_bytes).text,
+               plan->imbalance);
     }
     print_work(plan);
     print_learning_rate(plan);

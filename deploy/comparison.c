@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/wording.h"
+
 void comparison_init(struct comparison *comparison)
 {
     memset(comparison, 0, sizeof(*comparison));
@@ -68,8 +70,8 @@ static struct group *group_of(struct comparison *comparison, const struct record
     memset(group, 0, sizeof(*group));
     snprintf(group->mode, sizeof(group->mode), "%s", record->mode);
     group->workers = record->workers;
-    snprintf(group->label, sizeof(group->label), "%.31s, %u worker%s", record->mode,
-             record->workers, record->workers == 1 ? "" : "s");
+    snprintf(group->label, sizeof(group->label), "%.31s, %.28s", record->mode,
+             wording_counted(record->workers, "worker", "workers").text);
     group->index = (unsigned)comparison->group_count;
     group->mode_index = mode_index;
     group->workers_index = workers_index;

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/record.h"
 #include "common/status.h"
-#include "deploy/record.h"
 
 #define COMPARISON_GROUPS_MAX 64
 #define COMPARISON_RUNS_MAX   1024

@@ -28,6 +28,7 @@
 #include "common/clock.h"
 #include "common/disk.h"
 #include "common/json.h"
+#include "common/wording.h"
 #include "deploy/arguments.h"
 #include "deploy/children.h"
 #include "deploy/ports.h"
@@ -704,8 +705,8 @@ static int blame(const struct launcher *launcher, const struct child *child, str
         error_set(error, STATUS_LOST, "%s", text);
     if (child->restarts > 0) {
         size_t used = strlen(error->text);
-        snprintf(error->text + used, sizeof error->text - used, " (after %u %s)", child->restarts,
-                 child->restarts == 1 ? "restart" : "restarts");
+        snprintf(error->text + used, sizeof error->text - used, " (after %s)",
+                 wording_counted(child->restarts, "restart", "restarts").text);
     }
     bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
                 code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "common/wording.h"
 #include "deploy/figures.h"
 #include "deploy/svg.h"
 #include "deploy/table.h"
@@ -75,8 +76,9 @@ void report_machine(char *text, size_t bytes)
     if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof(memory)))
         gibibytes = strtod(memory, NULL) / 1024 / 1024; /* It is in KiB. */
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    snprintf(text, bytes, "%s, %ld processor%s, %.1f GiB of memory, %s %s", processor, online,
-             online == 1 ? "" : "s", gibibytes, system.sysname, system.release);
+    snprintf(text, bytes, "%s, %s, %.1f GiB of memory, %s %s", processor,
+             wording_counted(online > 0 ? (uint64_t)online : 0, "processor", "processors").text,
+             gibibytes, system.sysname, system.release);
 }
 
 /* Add text at *used; what does not fit is left out, and *used stays within bytes. */
@@ -145,11 +147,11 @@ static void put_lead(FILE *page, const struct comparison *comparison)
         return;
     }
     const struct record *record = comparison->records[0];
-    size_t runs = comparison->record_count;
-    fprintf(page, "%zu run%s of the same work: ", runs, runs == 1 ? "" : "s");
+    fprintf(page,
+            "%s of the same work: ", wording_counted(comparison->record_count, "run", "runs").text);
     put(page, record->data);
-    fprintf(page, ", %llu epoch%s, %llu examples an update, ", (unsigned long long)record->epochs,
-            record->epochs == 1 ? "" : "s", (unsigned long long)record->global_batch);
+    fprintf(page, ", %s, %s an update, ", wording_counted(record->epochs, "epoch", "epochs").text,
+            wording_counted(record->global_batch, "example", "examples").text);
     put(page, record->optimizer);
     if (isfinite(record->learning_rate))
         fprintf(page, " with learning rate %g", record->learning_rate);

@@ -22,7 +22,7 @@
 #include "common/optimizer.h"
 #include "common/partition.h"
 #include "common/random.h"
-#include "deploy/record.h"
+#include "common/record.h"
 #include "ps/server.h"
 #include "tests/lib/scratch.h"
 #include "worker/client.h"

@@ -1,4 +1,4 @@
-#include "deploy/progress.h"
+#include "common/progress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ START_TEST(plain_lines_come_every_log_every_seconds)
     progress_tick(&scene.progress, 10);
     ck_assert_str_eq(shown(&scene) + before,
                      "epoch 3.0 of 10  step 2,814 of 9,380  loss 0.312  accuracy 88.7 %  "
-                     "6,400 images/s  1:06 left\n");
+                     "6,400 images/s  1 min 6 s left\n");
     before = strlen(shown(&scene));
     progress_tick(&scene.progress, 30);
     ck_assert_uint_eq(strlen(shown(&scene)), before); /* Nothing new, nothing said. */
@@ -319,19 +319,6 @@ START_TEST(async_progress_tells_staleness)
 }
 END_TEST
 
-START_TEST(durations_read_well)
-{
-    char text[32];
-    ck_assert_str_eq(progress_duration(0, text), "0 s");
-    ck_assert_str_eq(progress_duration(59.4, text), "59 s");
-    ck_assert_str_eq(progress_duration(290, text), "4:50");
-    ck_assert_str_eq(progress_duration(3753, text), "1:02:33");
-    ck_assert_str_eq(progress_duration(NAN, text), "?");
-    ck_assert_str_eq(progress_duration(-1, text), "?");
-    ck_assert_str_eq(progress_duration(INFINITY, text), "?");
-}
-END_TEST
-
 START_TEST(a_file_is_no_terminal)
 {
     FILE *file = tmpfile();
@@ -361,7 +348,6 @@ static void add(TCase *t)
     tcase_add_test(t, a_new_generation_goes_back);
     tcase_add_test(t, another_server_0_says_where_it_goes_on);
     tcase_add_test(t, async_progress_tells_staleness);
-    tcase_add_test(t, durations_read_well);
     tcase_add_test(t, a_file_is_no_terminal);
 }
 

@@ -1,4 +1,4 @@
-#include "deploy/record.h"
+#include "common/record.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "deploy/summary.h"
+#include "common/summary.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,31 +6,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "deploy/command.h"
+#include "common/wording.h"
 
 /* More lines than this tell less than their ends do. */
 #define WORKERS_SHOWN 16
 
 /* Counts in a record are doubles, because JSON's are. */
-static const char *count_text(double count, char text[32])
+static uint64_t whole(double count)
 {
-    return command_count(count >= 0 && count < 0x1p63 ? (uint64_t)count : 0, text);
+    return count >= 0 && count < 0x1p63 ? (uint64_t)count : 0;
 }
 
 static void print_work(FILE *out, const struct record *record)
 {
-    char updates[32], examples[32], rate[32];
     double worked = 0;
     for (size_t i = 0; i < record->worker_count; i++)
         worked += isnan(record->worker[i].examples) ? 0 : record->worker[i].examples;
-    fprintf(out, "  updates        %s of %s", command_count(record->step, updates),
-            command_count(record->steps, examples));
+    fprintf(out, "  updates        %s of %s", wording_count(record->step).text,
+            wording_count(record->steps).text);
     if (worked > 0)
-        fprintf(out, ", %s examples computed", count_text(worked, examples));
+        fprintf(out, ", %s computed", wording_counted(whole(worked), "example", "examples").text);
     fprintf(out, "\n");
     if (!isnan(record->seconds))
-        fprintf(out, "  training       %.1f s, %s images/s\n", record->seconds,
-                count_text(record->images_per_second, rate));
+        fprintf(out, "  training       %s, %s images/s\n", wording_duration(record->seconds).text,
+                wording_count(whole(record->images_per_second)).text);
 }
 
 static void print_scores(FILE *out, const struct record *record)
@@ -48,25 +47,24 @@ static void print_scores(FILE *out, const struct record *record)
 
 static void print_gradients(FILE *out, const struct record *record)
 {
-    char text[4][32];
     if (strcmp(record->mode, "async") == 0 && !isnan(record->staleness_mean))
         fprintf(out, "  staleness      mean %.2f, max %.0f updates\n", record->staleness_mean,
                 record->staleness_max);
     if (record->applied > 0)
-        fprintf(out,
-                "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
-                count_text(record->applied, text[0]), count_text(record->stale, text[1]),
-                count_text(record->duplicate, text[2]), count_text(record->rejected, text[3]));
+        fprintf(
+            out, "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
+            wording_count(whole(record->applied)).text, wording_count(whole(record->stale)).text,
+            wording_count(whole(record->duplicate)).text,
+            wording_count(whole(record->rejected)).text);
 }
 
 /* ", 3 of something" when there were any; one of them is `one`. */
 static void print_count(FILE *out, uint64_t count, const char *one, const char *many, bool *first)
 {
-    char text[32];
     if (count == 0)
         return;
-    fprintf(out, "%s%s %s", *first ? "  made good      " : ", ", count_text((double)count, text),
-            count > 1 ? many : one);
+    fprintf(out, "%s%s", *first ? "  made good      " : ", ",
+            wording_counted(count, one, many).text);
     *first = false;
 }
 
@@ -96,8 +94,10 @@ static void print_workers(FILE *out, const struct record *record)
         }
         char name[32];
         snprintf(name, sizeof name, "worker %zu", i);
-        fprintf(out, "  %-14s %.1f s computing, %.1f s exchanging, %.1f s waiting\n", name,
-                worker->compute_seconds, worker->exchange_seconds, worker->wait_seconds);
+        fprintf(out, "  %-14s %s computing, %s exchanging, %s waiting\n", name,
+                wording_duration(worker->compute_seconds).text,
+                wording_duration(worker->exchange_seconds).text,
+                wording_duration(worker->wait_seconds).text);
     }
 }
 
@@ -105,8 +105,8 @@ static void print_apart(FILE *out, const struct record *record)
 {
     double evaluation = isnan(record->evaluation_seconds) ? 0 : record->evaluation_seconds;
     double checkpoint = isnan(record->checkpoint_seconds) ? 0 : record->checkpoint_seconds;
-    fprintf(out, "  apart          %.1f s evaluating, %.1f s writing checkpoints\n", evaluation,
-            checkpoint);
+    fprintf(out, "  apart          %s evaluating, %s writing checkpoints\n",
+            wording_duration(evaluation).text, wording_duration(checkpoint).text);
 }
 
 static void print_files(FILE *out, const struct record *record)
@@ -130,12 +130,12 @@ static void print_files(FILE *out, const struct record *record)
 
 void summary_print(FILE *out, const struct record *record, uint32_t restarts)
 {
-    fprintf(out, "%s, %u %s, %u %s: %s%s%s", record->mode, record->servers,
-            record->servers == 1 ? "server" : "servers", record->workers,
-            record->workers == 1 ? "worker" : "workers", record->state,
+    fprintf(out, "%s, %s, %s: %s%s%s", record->mode,
+            wording_counted(record->servers, "server", "servers").text,
+            wording_counted(record->workers, "worker", "workers").text, record->state,
             record->reason[0] != '\0' ? ", " : "", record->reason);
     if (restarts > 0)
-        fprintf(out, ", %u %s", restarts, restarts == 1 ? "restart" : "restarts");
+        fprintf(out, ", %s", wording_counted(restarts, "restart", "restarts").text);
     fprintf(out, "\n");
     print_work(out, record);
     print_scores(out, record);

@@ -3,7 +3,8 @@
  * On a terminal one line is drawn over and over, with a line that stays for each evaluation:
  *
  *     epoch 3  step 2,814  loss 0.312  accuracy 88.7 %  test accuracy 87.9 %
- *     epoch 3.4 of 10  step 3,189 of 9,380  loss 0.301  accuracy 89.0 %  21,300 images/s  4:50 left
+ *     epoch 3.4 of 10  step 3,189 of 9,380  loss 0.301  accuracy 89.0 %  21,300 images/s  4 min 50
+ * s left
  *
  * Elsewhere the second kind becomes a plain line every --log-every seconds. With --quiet nothing is
  * shown. Colour only on a terminal, without NO_COLOR and with a TERM that is not dumb.
@@ -12,8 +13,8 @@
  *
  * Threads: one. Ownership: progress_open opens nothing that progress_close does not close. */
 
-#ifndef DEPLOY_PROGRESS_H
-#define DEPLOY_PROGRESS_H
+#ifndef COMMON_PROGRESS_H
+#define COMMON_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,8 +81,5 @@ bool progress_take_event(struct progress *progress, const char *line);
 
 /* The live line without colour, at most PROGRESS_LINE_MAX bytes. */
 void progress_describe(const struct progress_state *state, double waited, char *text);
-
-/* "45 s", "4:50", "1:02:33" into text[32], which is returned. */
-char *progress_duration(double seconds, char text[32]);
 
 #endif

@@ -1,4 +1,4 @@
-#include "deploy/progress.h"
+#include "common/progress.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
-#include "deploy/command.h"
+#include "common/wording.h"
 
 #define WIDTH_UNKNOWN 80
 
@@ -46,23 +46,6 @@ static size_t terminal_width(FILE *out)
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-char *progress_duration(double seconds, char text[32])
-{
-    if (!(seconds >= 0) || seconds > 3.6e8) {
-        snprintf(text, 32, "?");
-        return text;
-    }
-    uint64_t whole = (uint64_t)(seconds + 0.5);
-    if (whole < 60)
-        snprintf(text, 32, "%" PRIu64 " s", whole);
-    else if (whole < 3600)
-        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64, whole / 60, whole % 60);
-    else
-        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, whole / 3600, whole / 60 % 60,
-                 whole % 60);
-    return text;
-}
-
 /* Appends to a line of PROGRESS_LINE_MAX bytes; what does not fit is cut. */
 static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -93,28 +76,27 @@ static double seconds_left(const struct progress_state *state)
 
 void progress_describe(const struct progress_state *state, double waited, char *text)
 {
-    char number[32], total[32], left[32];
     text[0] = '\0';
     if (state->waiting[0] != '\0') {
         append(text, "%s", state->waiting);
         return;
     }
     if (!state->started) {
-        append(text, "starting, %s", progress_duration(waited, left));
+        append(text, "starting, %s", wording_duration(waited).text);
         return;
     }
     if (state->steps_per_epoch > 0)
         append(text, "epoch %.1f of %.3g  ", state->epoch,
                (double)state->steps / (double)state->steps_per_epoch);
-    append(text, "step %s of %s", command_count(state->step, number),
-           command_count(state->steps, total));
+    append(text, "step %s of %s", wording_count(state->step).text,
+           wording_count(state->steps).text);
     append_scores(text, state);
     if (state->async && !isnan(state->staleness_mean))
         append(text, "  staleness %.1f", state->staleness_mean);
     if (state->images_per_second > 0)
-        append(text, "  %s images/s", command_count((uint64_t)state->images_per_second, number));
+        append(text, "  %s images/s", wording_count((uint64_t)state->images_per_second).text);
     if (state->step < state->steps && !isnan(seconds_left(state)))
-        append(text, "  %s left", progress_duration(seconds_left(state), left));
+        append(text, "  %s left", wording_duration(seconds_left(state)).text);
 }
 
 /* --- drawing --------------------------------------------------------------------------------- */
@@ -201,13 +183,14 @@ static void on_start(struct progress *progress, const struct json *event)
     state->epoch =
         state->steps_per_epoch > 0 ? (double)state->step / (double)state->steps_per_epoch : 0;
 
-    char text[PROGRESS_LINE_MAX] = "", number[32];
-    append(text, again ? "server 0 is back: %s examples" : "training on %s examples",
-           command_count(state->examples, number));
-    append(text, ", %s updates an epoch", command_count(state->steps_per_epoch, number));
-    append(text, ", %s in all", command_count(state->steps, number));
+    char text[PROGRESS_LINE_MAX] = "";
+    append(text, again ? "server 0 is back: %s" : "training on %s",
+           wording_counted(state->examples, "example", "examples").text);
+    append(text, ", %s an epoch",
+           wording_counted(state->steps_per_epoch, "update", "updates").text);
+    append(text, ", %s in all", wording_count(state->steps).text);
     if (again || state->step > 0)
-        append(text, "; going on after update %s", command_count(state->step, number));
+        append(text, "; going on after update %s", wording_count(state->step).text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }
@@ -228,11 +211,11 @@ static void on_progress(struct progress *progress, const struct json *event)
 static void on_evaluation(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
-    char text[PROGRESS_LINE_MAX] = "", number[32];
+    char text[PROGRESS_LINE_MAX] = "";
     state->test_accuracy = json_number(event, "test_accuracy");
     append(text, "epoch %.4g", json_number(event, "epoch"));
     size_t emphasis = strlen(text);
-    append(text, "  step %s", command_count(json_u64(event, "step", 0), number));
+    append(text, "  step %s", wording_count(json_u64(event, "step", 0)).text);
     append_scores(text, state);
     append(text, "  test accuracy %.1f %%", 100 * state->test_accuracy);
     if (!progress->style.quiet)
@@ -248,13 +231,13 @@ static void on_waiting(struct progress *progress, const struct json *event)
 static void on_generation(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
-    char text[PROGRESS_LINE_MAX] = "", number[32];
+    char text[PROGRESS_LINE_MAX] = "";
     state->waiting[0] = '\0';
     state->step = json_u64(event, "step", 0);
     if (state->steps_per_epoch > 0)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
     append(text, "a lost server is back; going on after update %s",
-           command_count(state->step, number));
+           wording_count(state->step).text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }

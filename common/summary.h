@@ -2,13 +2,13 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_SUMMARY_H
-#define DEPLOY_SUMMARY_H
+#ifndef COMMON_SUMMARY_H
+#define COMMON_SUMMARY_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-#include "deploy/record.h"
+#include "common/record.h"
 
 /* restarts: processes that the launcher started again; 0 when nobody knows. */
 void summary_print(FILE *out, const struct record *record, uint32_t restarts);

@@ -1,0 +1,32 @@
+/* wording.h - numbers as people read them, so that all programs say the same thing alike.
+ *
+ *     printf("%s, %s\n", wording_counted(2814, "update", "updates").text,
+ *            wording_duration(3725.4).text);                         2,814 updates, 1 h 2 min
+ *
+ * What comes back lives to the end of the full expression it is made in.
+ *
+ * Threads: pure. */
+
+#ifndef COMMON_WORDING_H
+#define COMMON_WORDING_H
+
+#include <stdint.h>
+
+struct wording {
+    char text[96];
+};
+
+/* "121,930" */
+struct wording wording_count(uint64_t count);
+
+/* "1 server", "121,930 examples" */
+struct wording wording_counted(uint64_t count, const char *one, const char *many);
+
+/* "512 B", "1.2 MiB" */
+struct wording wording_bytes(uint64_t bytes);
+
+/* Seconds, in the two largest units that matter: "0 s", "40 ms", "5.7 s", "45 s", "4 min 50 s",
+ * "1 h 2 min", "3 d 4 h"; "?" when they are negative, infinite or not a number. */
+struct wording wording_duration(double seconds);
+
+#endif
