@@ -6,7 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 
 small=(--data synthetic:500 --model softmax --seed 3)
-often=("${small[@]}" --steps 100000000 --checkpoint-every 5)
+# Slowed down, or the events of thousands of checkpoints fill the small disk by themselves.
+often=("${small[@]}" --steps 100000000 --checkpoint-every 5 --slow 0:20)
 bounded=("${small[@]}" --steps 1500 --checkpoint-every 5)
 kills=8
 if sanitized; then kills=4; fi
