@@ -57,14 +57,18 @@ TESTLIB  := $(call objects,tests/lib)
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
-THREADS   := $(call programs,threads) $(call scripts,threads)
+# Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
+THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
 PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-TESTS     := $(UNIT) $(FUZZERS) $(THREADS) $(SIMULATED) $(PROCESSES)
+# Those that wait most come first, so that the short ones fill the gaps.
+TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
+# Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
+LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '\<(suite_run_both|long_run)\>' tests/*/*.c tests/*/*.sh)),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o),$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))
@@ -74,8 +78,8 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .DEFAULT_GOAL := help
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-check libraries all demo check tests unit asan tsan sim fuzz fuzz-corpus \
-        fuzzers bench chaos matrix \
+.PHONY: help setup setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
+        fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check tidy install clean benches run-tests
 
 help: ## this list
@@ -96,12 +100,16 @@ demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compa
 	$(BUILD)/syncopate compare --modes sync,async --workers 2 --epochs 3 \
 	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-check: setup-check ## build and run every test: units, threads, simulated clusters, real processes
+check: setup-check ## build and test: units, threads, simulated clusters, real processes (2 minutes)
+	@$(AGAIN) all tests
+	@$(RUN_TESTS) $(TESTS) tests/include_direction.sh
+
+check-rest: setup-check ## what check leaves out because it takes long, and libFuzzer for a second each
 	@$(AGAIN) all tests
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
-	@RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) tests/include_direction.sh $(TESTS) \
-	    $(if $(HAS_LIBFUZZER),tests/fuzz/run.sh)
-	@$(if $(HAS_LIBFUZZER),,echo "without clang's libFuzzer only the corpora of tests/fuzz were tried")
+	@TEST_LONG=only RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) $(LONG) tests/fuzz/run.sh
+
+check-all: check check-rest ## both: every test there is
 
 asan: setup-check ## the same tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(AGAIN) MODE=asan all tests
@@ -113,6 +121,7 @@ tsan: setup-check ## the same tests with ThreadSanitizer
 
 sim: export TEST_SEEDS = $(SEEDS)
 sim: export TEST_TIMEOUT = 36000
+sim chaos: SHOWN := 1
 sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of each kind
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(SIMULATED)
@@ -121,7 +130,7 @@ chaos: export CHAOS_FAULTS ?= 60
 chaos: LANES := 1
 chaos: setup-check ## real processes killed, stopped, joined and left at random, and every case of faults.sh (minutes)
 	@$(AGAIN) all tests
-	@FAULTS=all TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
+	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
 
 matrix: ## write README.md's table of failures anew, from what faults.sh tests
 	@tests/processes/matrix.sh --write
@@ -238,9 +247,10 @@ fuzzers: $(FUZZERS)
 # finds something ends the process with a code of its own.
 # ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels do.
 LANES           = $(shell echo $$(($(JOBS) + 1)))
+SHOWN           = $(V)
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abspath $(BUILD)) TEST_MODE=$(MODE) \
-    JOBS=$(LANES) \
+    JOBS=$(LANES) TEST_VERBOSE=$(SHOWN) \
     ASAN_OPTIONS=exitcode=86:detect_stack_use_after_return=1 \
     UBSAN_OPTIONS=print_stacktrace=1 \
     TSAN_OPTIONS=exitcode=87:second_deadlock_stack=1:suppressions=$(abspath tests/tsan.supp) \

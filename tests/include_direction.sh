@@ -21,5 +21,5 @@ wrong=$(awk '
     $2 ~ /^jansson/ { only("common/json.c") }          $2 ~ /^sodium/ { only("common/hash.c") }
     $2 ~ /^zlib/ { only("worker/idx.c") }' <<<"$includes")
 
-if [ -n "$wrong" ]; then printf 'include direction: %s\n' "$wrong" >&2; exit 1; fi
-echo "include direction: $(wc -l <<<"$includes") includes, all pointing down"
+if [ -n "$wrong" ]; then printf 'not ok - include direction: %s\n' "$wrong"; exit 1; fi
+echo "ok - include direction: $(wc -l <<<"$includes") includes, all pointing down"

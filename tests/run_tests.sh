@@ -3,19 +3,34 @@
 #
 #     JOBS            so many at once (1, at most 12); most of them wait most of the time
 #     TEST_TIMEOUT    seconds for each; whatever hangs is a failure (900)
+#     TEST_LONG       which cases: short (unset), long ("only") or both ("1"); see tests/lib/suite.h
+#     TEST_VERBOSE    1: show what programs print; otherwise only what failing ones print
 #
-# A program counts with check's own closing line ("100%: Checks: 12, Failures: 0, Errors: 0"),
-# however many it prints; one that prints none, or fails in spite of them, counts as one test by
-# its exit code. What it prints is shown when it has ended. Each has a number below JOBS of its own
-# in TEST_LANE, so that two at once can keep off each other's ports. The last line is
-# "N passed, N failed"; the exit code is 1 when anything failed.
+# What a program has tried is what it says:
+#
+#     100%: Checks: 12, Failures: 0, Errors: 0     check's closing line, so many times it likes
+#     ok - a server ends                           one that passed (tests/processes/lib.sh)
+#     not ok - a server ends                       one that failed
+#     SKIPPED - two hosts: needs root              one that could not be tried here, and why
+#
+# Whoever says none of these has failed, whatever its exit code: it has tried nothing; and so has
+# whoever ends with another exit code than 0. A test of check that skips is counted by check as
+# passed, and here as skipped.
+#
+# Each has a number below JOBS of its own in TEST_LANE, so that two at once can keep off each other's
+# ports. What was skipped is named at the end. The last line is "N passed, N failed, N skipped"; the
+# exit code is 1 when anything failed.
 set -euo pipefail
 
 jobs=$((${JOBS:-1} < 12 ? ${JOBS:-1} : 12))
 timeout_seconds=${TEST_TIMEOUT:-900}
 passed=0
 failed=0
+skipped_all=0
+finished=0
+count=$#
 failures=()
+skips=()
 took=()
 declare -A programs=() lanes=() starts=() # By process id.
 logs=$(mktemp -d)
@@ -29,11 +44,26 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 
-# Prints "checks bad" summed over check's closing lines in the log.
-count_checks()
+# tally LOG - prints how many were passed, failed and skipped, by what the log says; nothing when it
+# does not say.
+tally()
 {
-    sed -nE 's/^[0-9]+%: Checks: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+).*/\1 \2 \3/p' "$1" |
-        awk '{ checks += $1; bad += $2 + $3 } END { print checks + 0, bad + 0 }'
+    awk '
+        /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/ {
+            split($0, n, /[^0-9]+/)
+            checks += n[2]; bad += n[3] + n[4]
+        }
+        /^ok - / { passed++ }
+        /^not ok - / { failed++ }
+        /^SKIPPED - / { skipped++ }
+        END {
+            # Of the skipped, those of check are among its checks.
+            good = checks - bad
+            if (skipped > 0 && good > 0)
+                good -= skipped < good ? skipped : good
+            if (checks + passed + failed + skipped > 0)
+                print good + passed, bad + failed, skipped + 0
+        }' "$1"
 }
 
 free_lane()
@@ -43,31 +73,64 @@ free_lane()
     echo "$lane"
 }
 
+# On a terminal the last line says what is at work; it is written over by what comes next.
+show_running()
+{
+    local pid names=
+    if [ ! -t 1 ]; then return; fi
+    for pid in "${!programs[@]}"; do names+=" ${programs[$pid]##*tests/}"; done
+    printf '\r\033[K%.79s' "[$finished/$count] running:$names"
+}
+say()
+{
+    if [ -t 1 ]; then printf '\r\033[K'; fi
+    printf '%s\n' "$*"
+}
+
 start()
 {
     local lane
     lane=$(free_lane)
     TEST_LANE=$lane timeout --kill-after=10 "$timeout_seconds" "$1" </dev/null >"$logs/$lane" 2>&1 &
     programs[$!]=$1 lanes[$!]=$lane starts[$!]=$SECONDS
+    show_running
 }
 
-# Waits for one, shows what it printed, and counts it.
+# Waits for one, says how it went, and counts it.
 finish_one()
 {
-    local pid code=0 program log checks bad
+    local pid code=0 name log good bad skipped why="" seconds line
     wait -n -p pid || code=$?
-    program=${programs[$pid]} log=$logs/${lanes[$pid]}
-    echo "== $program"
-    cat "$log"
-    read -r checks bad < <(count_checks "$log")
-    if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1 checks=$((checks + 1)); fi
-    if [ "$checks" -eq 0 ]; then checks=1; fi
-    if [ "$code" -eq 124 ]; then echo "$program: gave up after $timeout_seconds seconds"; fi
-    if [ "$bad" -gt 0 ]; then failures+=("$program (exit code $code)"); fi
-    took+=("$((SECONDS - starts[$pid])) s $program")
-    passed=$((passed + checks - bad))
-    failed=$((failed + bad))
+    name=${programs[$pid]##*tests/} log=$logs/${lanes[$pid]} # "unit/test_tree", wherever it is.
+    seconds=$((SECONDS - starts[$pid]))
     unset "programs[$pid]" "lanes[$pid]" "starts[$pid]"
+    finished=$((finished + 1))
+    read -r good bad skipped <<<"$(tally "$log")"
+    if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
+        why="gave up after $seconds s"
+    elif [ "$code" -ne 0 ]; then
+        why="exit code $code"
+    elif [ -z "$good" ]; then
+        why="does not say what it has tried"
+    elif [ "$bad" -gt 0 ]; then
+        why="exit code 0 all the same"
+    fi
+    if [ -n "$why" ] && [ "${bad:-0}" -eq 0 ]; then bad=1; fi
+    printf -v line '[%3d/%d] %-32s %4d passed %4d s' "$finished" "$count" "$name" "${good:-0}" "$seconds"
+    if [ "${skipped:-0}" -gt 0 ]; then line+=", $skipped skipped"; fi
+    if [ "$bad" -gt 0 ]; then line+=", $bad FAILED"; fi
+    say "$line"
+    if [ -n "$why" ]; then
+        failures+=("$name: $why")
+        printf '%s: %s; it says:\n' "$name" "$why"
+    fi
+    if [ -n "$why" ] || [ -n "${TEST_VERBOSE:-}" ]; then sed 's/^/    /' "$log"; fi
+    while read -r line; do skips+=("$name: $line"); done < <(sed -n 's/^SKIPPED - //p' "$log")
+    took+=("$seconds s  $name")
+    passed=$((passed + ${good:-0}))
+    failed=$((failed + bad))
+    skipped_all=$((skipped_all + ${skipped:-0}))
+    show_running
 }
 
 if [ $# -eq 0 ]; then
@@ -80,8 +143,15 @@ for program in "$@"; do
 done
 while [ "${#programs[@]}" -gt 0 ]; do finish_one; done
 
-echo "the longest, of $SECONDS s:"
+say "the longest, of $SECONDS s:"
 printf '    %s\n' "${took[@]}" | sort -rn | sed -n '1,8p'
-if [ "${#failures[@]}" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
-echo "$passed passed, $failed failed"
+if [ "${#skips[@]}" -gt 0 ]; then
+    echo "skipped:"
+    printf '    %s\n' "${skips[@]}" | sort | fold -s -w 79
+fi
+if [ "${#failures[@]}" -gt 0 ]; then
+    echo "failed:"
+    printf '    %s\n' "${failures[@]}" | sort
+fi
+echo "$passed passed, $failed failed, $skipped_all skipped"
 [ "$failed" -eq 0 ]

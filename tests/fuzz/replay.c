@@ -58,6 +58,8 @@ int main(int argc, char **argv)
         count += replay(argv[i]);
     if (argc == 1)
         count = replay(corpus);
-    fprintf(stderr, "%u inputs taken\n", count);
-    return count > 0 ? 0 : 1;
+    if (count == 0)
+        return 1;
+    fprintf(stderr, "ok - %s: %u inputs taken\n", name ? name : argv[0], count);
+    return 0;
 }

@@ -8,8 +8,8 @@
 #
 # One line a fuzzer says how many executions there were and how fast. New inputs that reach more are
 # kept in FUZZ_BUILD/corpus/, an input that fails in FUZZ_BUILD/findings/: copy it into
-# tests/fuzz/corpus/ with what repairs it. The last line is "N passed, N failed"; the exit code is 1
-# when anything was found.
+# tests/fuzz/corpus/ with what repairs it. The last line is "N passed, N failed, 0 skipped"; the exit
+# code is 1 when anything was found.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -39,7 +39,7 @@ run_one()
     local name=$1 code=0 log=$build/log/$1.txt
     mkdir -p "$build/corpus/$name" "$build/findings" "$build/log"
     if [ ! -d "tests/fuzz/corpus/$name" ]; then
-        echo "$name: has no corpus in tests/fuzz/corpus/$name"
+        echo "not ok - $name: has no corpus in tests/fuzz/corpus/$name"
         return 1
     fi
     ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=1:quarantine_size_mb=8 \
@@ -49,11 +49,11 @@ run_one()
         -artifact_prefix="$build/findings/$name-" "$build/corpus/$name" "tests/fuzz/corpus/$name" \
         >"$log" 2>&1 </dev/null || code=$?
     if [ "$code" -eq 72 ]; then
-        echo "$name: interrupted"
+        echo "not ok - $name: interrupted"
         return 1
     fi
     if [ "$code" -ne 0 ]; then
-        echo "$name: FOUND SOMETHING (exit code $code), see $log:"
+        echo "not ok - $name: FOUND SOMETHING (exit code $code), see $log:"
         tail -n 40 "$log"
         return 1
     fi
@@ -62,10 +62,14 @@ run_one()
         /stat::average_exec_per_sec/ { rate = $2 }
         END {
             speed = rate > 0 ? sprintf(", %d a second", rate) : ""
-            printf "fuzz: %-14s %10d executions%s, nothing found\n", name, executions, speed
+            printf "ok - %-14s %10d executions%s, nothing found\n", name, executions, speed
         }' "$log"
 }
 
+if [ ! -d "$build/tests/fuzz" ]; then
+    echo "SKIPPED - inputs made up by libFuzzer: this machine's clang has none, or there is no clang"
+    exit 0
+fi
 missing=()
 for name in "${parsers[@]}"; do
     if [ ! -x "$build/tests/fuzz/fuzz_$name" ]; then missing+=("$name"); fi
@@ -86,5 +90,5 @@ for name in "${parsers[@]}"; do
     run_one "$name" &
 done
 while [ $((passed + failed)) -lt "${#parsers[@]}" ]; do finish_one; done
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

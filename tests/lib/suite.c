@@ -1,18 +1,43 @@
 #include "tests/lib/suite.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-int suite_run(const char *name, void (*add)(TCase *tcase))
+static void add_case(Suite *suite, const char *name, void (*add)(TCase *tcase))
 {
-    Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
     tcase_set_timeout(tcase, 120);
     suite_add_tcase(suite, tcase);
     add(tcase);
+}
+
+int suite_run_both(const char *name, void (*add)(TCase *tcase), void (*add_long)(TCase *tcase))
+{
+    const char *wish = getenv("TEST_LONG");
+    bool is_long = wish != NULL && *wish != '\0', only = is_long && strcmp(wish, "only") == 0;
+    Suite *suite = suite_create(name);
+    if (!only)
+        add_case(suite, name, add);
+    if (is_long && add_long != NULL)
+        add_case(suite, "long", add_long);
 
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int suite_run(const char *name, void (*add)(TCase *tcase))
+{
+    return suite_run_both(name, add, NULL);
+}
+
+void suite_skip(const char *what_and_why)
+{
+    /* Not by stdio: what the process before the fork had not written would be written twice. */
+    dprintf(STDOUT_FILENO, "SKIPPED - %s\n", what_and_why);
 }

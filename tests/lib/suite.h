@@ -1,5 +1,14 @@
 /* suite.h - what every unit test program shares: one suite, run in this process order, summed up in
- * check's own closing line. */
+ * check's own closing line.
+ *
+ * `make check` is to stay quick, so that it is run. Cases that take longer than a few seconds are
+ * added apart: `make check-all` runs them as well, and TEST_LONG in the environment has the word:
+ *
+ *     TEST_LONG unset or empty   make check: what add() adds
+ *     TEST_LONG=only             what check leaves out: what add_long() adds
+ *     TEST_LONG=1                both, as `TEST_LONG=1 build/release/tests/unit/test_x` by hand
+ *
+ * Scripts have short_run and long_run for the same (tests/processes/lib.sh). */
 
 #ifndef TESTS_LIB_SUITE_H
 #define TESTS_LIB_SUITE_H
@@ -8,5 +17,13 @@
 
 /* Run the tests that add() puts into the case; 0 when all passed, for main to return. */
 int suite_run(const char *name, void (*add)(TCase *tcase));
+
+/* The same with a second case, of what takes long. The Makefile finds programs with long cases by
+ * the name of this function. */
+int suite_run_both(const char *name, void (*add)(TCase *tcase), void (*add_long)(TCase *tcase));
+
+/* For a test that cannot do here what it is for: say so and return. "one user is turned away: only
+ * root can be somebody else". Such tests are counted apart, and named at the end of make check. */
+void suite_skip(const char *what_and_why);
 
 #endif

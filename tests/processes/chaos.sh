@@ -8,7 +8,9 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-wanted=${CHAOS_FAULTS:-4}
+wanted=4
+if long_run; then wanted=12; fi # With another seed.
+wanted=${CHAOS_FAULTS:-$wanted}
 seed=${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}
 RANDOM=$((seed % 32768))
 lease=2 # --worker-timeout, seconds.

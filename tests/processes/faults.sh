@@ -3,8 +3,8 @@
 # which phase, in which mode, what happens then, within which time, and how everybody ends.
 #
 # Each case is a line of the table below, and the code that makes it happen and holds the line
-# against what happened. A few cases run (make check); with FAULTS=all every one (make chaos); --table
-# prints the table, from which matrix.sh makes the one in README.md.
+# against what happened. A few cases run in make check, the others in make check-all, all in make
+# chaos; --table prints the table, from which matrix.sh makes the one in README.md.
 #
 # Times are in seconds: W is --worker-timeout, R --recovery-timeout, P --progress-timeout, T
 # --start-timeout. A case may take $patience times what its line says.
@@ -15,7 +15,7 @@ W=$patience R=$((3 * patience)) P=$((3 * patience)) T=$((6 * patience))
 
 # id | who | phase | mode | what befalls it | what happens | within | exit codes
 # Mode "both" is two cases, ID-sync and ID-async; where the mode cannot matter it is "any", one case.
-# A * before the id: in make check as well.
+# A * before the id: in make check.
 table=$(cat <<'END'
 again-ps0-before|server 0|before the job|both|killed, started again|the job starts|3|0
 again-ps1-before|another server|before the job|both|killed, started again|the job starts|3|0
@@ -627,10 +627,11 @@ fi
 # Most of a case is waiting: several at once, each a process of its own.
 export PORTS_GIVEN=$work/ports
 chosen=("$@")
-if [ "${FAULTS:-}" = all ]; then
-    mapfile -t chosen < <(lines | sed 's/^\*//' | cut -d'|' -f1)
-elif [ $# -eq 0 ]; then
-    mapfile -t chosen < <(lines | sed -n 's/^\*//p' | cut -d'|' -f1)
+if [ $# -eq 0 ]; then
+    mapfile -t chosen < <(
+        if short_run; then lines | sed -n 's/^\*//p'; fi | cut -d'|' -f1
+        if long_run; then lines | sed '/^\*/d'; fi | cut -d'|' -f1
+    )
 fi
 at_once=${FAULTS_AT_ONCE:-5}
 if sanitized; then at_once=2; fi

@@ -6,6 +6,14 @@
 #     ends ps0 0                                           waits for it; fails unless it exits 0
 #     ok "a server ends with exit code 0"
 #
+# `make check` is to stay quick, so that it is run: a script's share is some 30 s, most of it waiting.
+# What takes longer belongs to `make check-all`, which says so in TEST_LONG (see short_run below):
+#
+#     if short_run; then ok_when_one_server_dies; fi       in make check
+#     if long_run; then ok_when_each_of_ten_dies; fi       in make check-all only
+#
+# What cannot be tried on this machine says so with skip, and is counted and named at the end.
+#
 # Every test has a folder of its own, $work, and leaves nothing behind: whatever still runs at the
 # end is killed, and is a failure. TEST_BUILD is where the programs are, TEST_MODE how they were
 # built, which decides how patient one must be.
@@ -27,7 +35,12 @@ for variable in $(compgen -e SYNCOPATE_ || true); do unset "$variable"; done
 export OPENBLAS_NUM_THREADS=1 TEST_MARK="$work"
 
 ok() { echo "ok - $*"; }
-skip() { echo "SKIPPED - $*"; }
+skip() { echo "SKIPPED - $*"; } # WHAT: WHY NOT HERE
+# Which cases are wanted: the short ones (TEST_LONG is empty), what make check leaves out (only), or
+# all (1: TEST_LONG=1 tests/processes/this.sh). The Makefile finds scripts with long cases by the
+# word long_run. C tests have suite_run_both for it (tests/lib/suite.h).
+short_run() { [ "${TEST_LONG:-}" != only ]; }
+long_run() { [ -n "${TEST_LONG:-}" ]; }
 sanitized() { [ "$mode" != release ]; }
 
 # Say what failed and the last words of everybody.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # waits.sh - every state in which a process can wait, with the deadline that ends it when the other
 # side is gone, and the test that takes it away: a case of faults.sh, or, where real processes cannot
-# be held in that state, a unit test. Prints the list; make chaos runs the cases (FAULTS=all).
+# be held in that state, a unit test. Prints the list; make check-all runs the cases.
 #
 # W is --worker-timeout, R --recovery-timeout, P --progress-timeout, T --start-timeout, S
 # --stop-timeout.

@@ -48,16 +48,17 @@ static void end(pid_t process)
     ck_assert_int_eq(waitpid(process, &how, 0), process);
 }
 
-static void check_name(const struct error *error, pid_t process, bool stopped)
+/* False where the kernel does not tell who holds a lock: there is only that somebody does. */
+static bool check_name(const struct error *error, pid_t process, bool stopped)
 {
     char name[32];
-    /* Where the kernel does not tell who holds a lock there is only that somebody does. */
     ck_assert_ptr_nonnull(strstr(error->text, "another run is using run"));
     if (strstr(error->text, "process") == NULL)
-        return;
+        return false;
     snprintf(name, sizeof name, "process %d (", (int)process);
     ck_assert_msg(strstr(error->text, name) != NULL, "%s", error->text);
     ck_assert_msg((strstr(error->text, "stopped") != NULL) == stopped, "%s", error->text);
+    return true;
 }
 
 START_TEST(the_holder_is_named)
@@ -66,9 +67,10 @@ START_TEST(the_holder_is_named)
     struct error error;
     int file = open_lock();
     ck_assert_int_eq(file_lock(file, "run", &error), STATUS_EXISTS);
-    check_name(&error, process, false);
+    bool named = check_name(&error, process, false);
     ck_assert_int_eq(file_lock_look(file, "run", &error), STATUS_EXISTS);
-    check_name(&error, process, false);
+    if (!check_name(&error, process, false) || !named)
+        suite_skip("who holds a lock: this kernel does not say");
     close(file);
     end(process);
 }
@@ -82,7 +84,8 @@ START_TEST(a_stopped_holder_is_said_to_be_stopped)
     ck_assert_int_eq(kill(process, SIGSTOP), 0);
     ck_assert_int_eq(waitpid(process, &how, WUNTRACED), process);
     ck_assert_int_eq(file_lock(file, "run", &error), STATUS_EXISTS);
-    check_name(&error, process, true);
+    if (!check_name(&error, process, true))
+        suite_skip("whether the holder of a lock is stopped: this kernel does not say who it is");
     close(file);
     end(process);
 }

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# runner.sh - the runner of the tests itself: what it makes of programs that pass, fail, skip, hang,
+# crash or say nothing; and what .ci/run makes of stages.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+tests=$(cd "$(dirname "$0")/.." && pwd)
+
+# program NAME TEXT - a test program that is this shell script, in $work.
+program()
+{
+    printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
+    chmod +x "$work/$1"
+}
+# tried CODE LAST-LINE NAME... - the runner ends so, given those programs.
+tried()
+{
+    local code=0 wanted=$1 last=$2
+    shift 2
+    TEST_TIMEOUT=1 TEST_VERBOSE='' JOBS=2 "$tests/run_tests.sh" "${@/#/$work/}" >"$work/runner.log" 2>&1 || code=$?
+    if [ "$code" -ne "$wanted" ]; then fail "the runner ended with exit code $code, not $wanted"; fi
+    if [ "$(tail -n 1 "$work/runner.log")" != "$last" ]; then fail "the last line is not: $last"; fi
+}
+
+program good 'echo "ok - one"; echo "ok - two"'
+program check 'echo "Running suite(s): x"; echo "66%: Checks: 3, Failures: 1, Errors: 0"; exit 1'
+program checks 'echo "100%: Checks: 3, Failures: 0, Errors: 0"; echo "100%: Checks: 4, Failures: 0, Errors: 0"'
+program skips 'echo "ok - one"; echo "SKIPPED - the other: there is no other"'
+program skips_all 'echo "SKIPPED - all of it: no root"'
+program check_skips 'echo "SKIPPED - one: no root"; echo "100%: Checks: 3, Failures: 0, Errors: 0"'
+program silent 'exit 0'
+program chats 'echo "all is well"'
+program nothing 'echo "100%: Checks: 0, Failures: 0, Errors: 0"'
+program hangs 'echo "ok - one"; exec sleep 60'
+program crashes 'echo "ok - one"; kill -SEGV $$'
+program fails 'echo "ok - one"; exit 3'
+program lies 'echo "not ok - one"; exit 0'
+
+tried 0 "2 passed, 0 failed, 0 skipped" good
+tried 0 "9 passed, 0 failed, 0 skipped" good checks
+tried 1 "2 passed, 1 failed, 0 skipped" check
+says runner "check: exit code 1"
+ok "lines of scripts and check's own are counted"
+
+tried 0 "3 passed, 0 failed, 3 skipped" skips skips_all check_skips
+says runner "skips: the other: there is no other"
+says runner "check_skips: one: no root"
+ok "what was skipped is counted and named, and is not passed as well"
+
+for name in silent chats nothing; do
+    tried 1 "2 passed, 1 failed, 0 skipped" "$name" good
+    says runner "$name: does not say what it has tried"
+done
+ok "who says nothing of tests has failed"
+
+tried 1 "1 passed, 1 failed, 0 skipped" hangs
+says runner "hangs: gave up after"
+tried 1 "1 passed, 1 failed, 0 skipped" crashes
+says runner "crashes: exit code 139"
+tried 1 "1 passed, 1 failed, 0 skipped" fails
+says runner "fails: exit code 3"
+tried 1 "0 passed, 1 failed, 0 skipped" lies
+tried 1 "0 passed, 1 failed, 0 skipped" is_not_there
+ok "who hangs, crashes, fails or is not there has failed"
+
+tried 0 "4 passed, 0 failed, 0 skipped" good good
+if [ "$(grep -c 'one' "$work/runner.log")" -ne 0 ]; then fail "what passing programs print is shown"; fi
+
+# --- stages ---------------------------------------------------------------------------------------
+# staged CODE LAST-LINE LINE... - a script with these stages ends so.
+staged()
+{
+    local code=0 wanted=$1 last=$2
+    shift 2
+    {
+        echo "set -euo pipefail; . '$tests/stages.sh'"
+        printf '%s\n' "$@" closing
+    } >"$work/stages"
+    (cd "$work" && bash stages) >"$work/stages.log" 2>&1 || code=$?
+    if [ "$code" -ne "$wanted" ]; then fail "the stages ended with exit code $code, not $wanted"; fi
+    if [ "$(tail -n 1 "$work/stages.log")" != "$last" ]; then fail "the last line is not: $last"; fi
+}
+program tests_pass 'echo noise; echo "7 passed, 0 failed, 2 skipped"'
+program tests_fail 'echo "7 passed, 2 failed, 0 skipped"; exit 1'
+program tests_break 'echo "7 passed, 0 failed, 0 skipped"; exit 2'
+program line_too_early 'echo "7 passed, 0 failed, 0 skipped"; echo "make: *** Error 1"'
+
+staged 0 "8 passed, 0 failed, 2 skipped" "stage tests ./tests_pass" "step other true"
+says stages "^tests +7 +0 +2 +[0-9]+$"
+says stages "^in all +[0-9]+$"
+staged 1 "14 passed, 2 failed, 2 skipped" "stage bad ./tests_fail" "stage good ./tests_pass"
+staged 1 "7 passed, 1 failed, 0 skipped" "stage broken ./tests_break"
+staged 1 "0 passed, 1 failed, 0 skipped" "step other false"
+ok "stages are summed up, and the last line is theirs"
+staged 1 "0 passed, 1 failed, 0 skipped" "stage silent ./silent"
+says stages "silent: the last line does not say what passed"
+staged 1 "0 passed, 1 failed, 0 skipped" "stage early ./line_too_early"
+staged 1 "7 passed, 1 failed, 2 skipped" "stage gone ./is_not_there" "stage tests ./tests_pass"
+ok "a stage of tests that does not say what it has tried has failed"
