@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/address.h"
 #include "common/options_table.h"
 
 /* Many more than there are rows; checked at the start of options_parse. */
@@ -22,7 +23,9 @@ struct parser {
     struct error *error;
     /* How each row was set last, for error messages; "" when it still has its default. */
     char source[ROWS_MAX][128];
-    bool flags_over; /* After a bare "--". */
+    struct options others;  /* What the other role's options say, which does nothing here. */
+    bool ignored[ROWS_MAX]; /* Such were given. */
+    bool flags_over;        /* After a bare "--". */
 };
 
 /* Set the error to "program: message" and refuse. */
@@ -127,14 +130,25 @@ static void expectation(const struct option_row *row, char *text, size_t size)
         snprintf(text, size, "%s from %.10g to %.10g", what, row->min, row->max);
 }
 
+/* Servers and workers take each other's options, so that one list serves all processes of a job. */
+static enum option_user other_role(enum option_user user)
+{
+    return user == OPTION_PS ? OPTION_WORKER : user == OPTION_WORKER ? OPTION_PS : 0;
+}
+
 /* Set the row from text; `source` is how the person wrote it, "--seed" or "SYNCOPATE_SEED". */
 static enum status set_row(struct parser *parser, const struct option_row *row, const char *source,
                            const char *text)
 {
-    if (!store(row, text, parser->options)) {
+    bool own = (row->users & parser->user) != 0;
+    if (!store(row, text, own ? parser->options : &parser->others)) {
         char expected[256];
         expectation(row, expected, sizeof expected);
         return refuse(parser, "%s=%s: needs %s", source, text, expected);
+    }
+    if (!own) {
+        parser->ignored[row - option_rows] = true;
+        return STATUS_OK;
     }
     char *kept = parser->source[row - option_rows];
     snprintf(kept, sizeof parser->source[0], "%s=%.80s", source, text);
@@ -173,6 +187,9 @@ static void set_defaults(struct options *options, enum option_user user)
 
 static enum status read_environment(struct parser *parser)
 {
+    struct error error;
+    if (option_environment_check(&error) != STATUS_OK)
+        return refuse(parser, "%s", error.text);
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
         if (!(row->users & parser->user))
@@ -191,64 +208,11 @@ static enum status read_environment(struct parser *parser)
 
 /* --- unknown options ----------------------------------------------------------------------- */
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t smaller = a < b ? a : b;
-    return smaller < c ? smaller : c;
-}
-
-/* Levenshtein's distance, and a swap of neighbours counts once. Names are cut at 64 bytes. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t rows[3][SUGGESTION_LENGTH_MAX + 1];
-    size_t length_a = strnlen(a, SUGGESTION_LENGTH_MAX);
-    size_t length_b = strnlen(b, SUGGESTION_LENGTH_MAX);
-    size_t *before = rows[0], *above = rows[1], *row = rows[2];
-    for (size_t j = 0; j <= length_b; j++)
-        above[j] = j;
-    for (size_t i = 1; i <= length_a; i++) {
-        row[0] = i;
-        for (size_t j = 1; j <= length_b; j++) {
-            size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
-            row[j] = least(above[j] + 1, row[j - 1] + 1, change);
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && before[j - 2] + 1 < row[j])
-                row[j] = before[j - 2] + 1;
-        }
-        size_t *free_row = before;
-        before = above;
-        above = row;
-        row = free_row;
-    }
-    return above[length_b];
-}
-
-/* The name nearest to the one asked for, or NULL when none is near. */
-static const char *nearest(enum option_user user, const char *name)
-{
-    static const char *const always[] = {"help", "version"};
-    size_t length = strlen(name);
-    size_t best = length / 3 < 2 ? 2 : length / 3;
-    const char *found = NULL;
-    for (size_t i = 0; i < option_row_count + 2; i++) {
-        bool row = i < option_row_count;
-        if (row && !(option_rows[i].users & user))
-            continue;
-        const char *candidate = row ? option_rows[i].name : always[i - option_row_count];
-        size_t distance = edit_distance(name, candidate);
-        if (distance < best || (distance == best && found == NULL && distance < length)) {
-            best = distance;
-            found = candidate;
-        }
-    }
-    return found;
-}
-
 /* "syncopate-worker, syncopate run" when other programs have an option of this name. */
 static bool other_users(const char *name, size_t length, char *text, size_t size)
 {
     text[0] = '\0';
-    for (unsigned user = OPTION_PS; user <= OPTION_SIMULATE; user <<= 1) {
+    for (unsigned user = OPTION_PS; user <= OPTION_KEYGEN; user <<= 1) {
         if (!option_find(user, name, length))
             continue;
         size_t used = strlen(text);
@@ -270,7 +234,7 @@ static enum status refuse_unknown(const struct parser *parser, const char *argum
     char users[200];
     if (argument[1] == '-' && other_users(name, length, users, sizeof users))
         return refuse(parser, "--%s is not an option of this program (of %s)", word, users);
-    const char *suggestion = nearest(parser->user, word);
+    const char *suggestion = option_nearest(parser->user | other_role(parser->user), word);
     if (suggestion)
         return refuse(parser, "unknown option %.*s (did you mean --%s?)",
                       (int)strcspn(argument, "="), argument, suggestion);
@@ -307,6 +271,8 @@ static enum status take_option(struct parser *parser, int argc, char **argv, int
     const char *name = argument + 2;
     size_t length = strcspn(name, "=");
     const struct option_row *row = dashes == 2 ? option_find(parser->user, name, length) : NULL;
+    if (row == NULL && dashes == 2)
+        row = option_find(other_role(parser->user), name, length);
     if (row == NULL)
         return refuse_unknown(parser, argument);
 
@@ -394,39 +360,65 @@ static enum status check_used(const struct parser *parser)
     return STATUS_OK;
 }
 
-/* Hosts of one list; with_index: --task-index points into it. */
+/* Hosts of one list. servers: they are connected to, so that each needs an address of its own. */
 static enum status check_hosts(const struct parser *parser, const char *name, const char *list,
-                               uint32_t max, bool with_index)
+                               bool servers, uint32_t *count)
 {
+    uint32_t max = servers ? JOB_SERVERS_MAX : JOB_WORKERS_MAX;
+    struct error error;
+    *count = 0;
     if (list == NULL)
         return STATUS_OK;
     char(*items)[ADDRESS_MAX] = malloc(max * sizeof *items);
     if (items == NULL)
         return error_set(parser->error, STATUS_MEMORY, "%s: out of memory", parser->program);
-    uint32_t count;
-    struct error error;
-    enum status status = options_hosts(list, items, max, &count, &error);
+    enum status status = options_hosts(list, items, max, count, &error);
+    if (status == STATUS_OK)
+        status = options_hosts_apart(items, *count, &error);
+    if (status == STATUS_OK && servers)
+        status = options_hosts_differ(items, *count, &error);
     free(items);
-    if (status != STATUS_OK)
-        return refuse(parser, "--%s: %s", name, error.text);
-    if (with_index && parser->options->task_index >= count)
-        return refuse(parser, "--task-index=%" PRIu32 ": --%s names only %" PRIu32,
-                      parser->options->task_index, name, count);
-    return STATUS_OK;
+    return status == STATUS_OK ? status : refuse(parser, "--%s: %s", name, error.text);
+}
+
+static enum status check_index(const struct parser *parser, const char *name, uint32_t count)
+{
+    uint32_t index = parser->options->task_index;
+    return count == 0 || index < count
+               ? STATUS_OK
+               : refuse(parser, "--task-index=%" PRIu32 ": --%s names only %" PRIu32, index, name,
+                        count);
 }
 
 static enum status check_role(const struct parser *parser)
 {
     const struct options *options = parser->options;
-    const char *role = parser->user == OPTION_PS ? "ps" : "worker";
+    bool server = parser->user == OPTION_PS;
+    const char *role = server ? "ps" : "worker";
+    uint32_t servers, workers = 0;
     if (options->job_name && strcmp(options->job_name, role) != 0)
         return refuse(parser, "--job-name=%s, but this is syncopate-%s", options->job_name, role);
-    enum status status = check_hosts(parser, "ps-hosts", options->ps_hosts, JOB_SERVERS_MAX,
-                                     parser->user == OPTION_PS);
+    enum status status = check_hosts(parser, "ps-hosts", options->ps_hosts, true, &servers);
+    if (status == STATUS_OK && server)
+        status = check_index(parser, "ps-hosts", servers);
     if (status == STATUS_OK)
-        status = check_hosts(parser, "worker-hosts", options->worker_hosts, JOB_WORKERS_MAX,
-                             parser->user == OPTION_WORKER);
+        status = check_hosts(parser, "worker-hosts", options->worker_hosts, false, &workers);
+    if (status == STATUS_OK && !server)
+        status = check_index(parser, "worker-hosts", workers);
     return status;
+}
+
+static enum status check_server(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    char host[ADDRESS_MAX];
+    uint16_t port;
+    if (options->ps_hosts == NULL && options->bind == NULL)
+        return refuse(parser, "needs --ps-hosts with --task-index, or --bind");
+    if (options->bind != NULL && !address_split(options->bind, host, &port))
+        return refuse(parser, "--bind=%s: needs host:port, or :port for all addresses",
+                      options->bind);
+    return STATUS_OK;
 }
 
 static enum status check_worker(const struct parser *parser)
@@ -440,14 +432,12 @@ static enum status check_worker(const struct parser *parser)
         return refuse(parser, "needs --ps-hosts, the servers' host:port in order");
     if (options->worker_hosts == NULL && options->workers == 0)
         return refuse(parser, "needs --worker-hosts or --workers, to know how many workers join");
-    if (options->worker_hosts && options->workers > 0) {
-        uint32_t named = 1;
-        for (const char *c = options->worker_hosts; *c; c++)
-            named += *c == ',';
-        if (named != options->workers)
-            return refuse(parser, "%s, but --worker-hosts names %" PRIu32,
-                          source_of(parser, "workers"), named);
-    }
+    uint32_t named = options->workers;
+    if (options->workers > 0 && options->worker_hosts != NULL)
+        options_hosts(options->worker_hosts, NULL, JOB_WORKERS_MAX, &named, NULL);
+    if (named != options->workers)
+        return refuse(parser, "%s, but --worker-hosts names %" PRIu32, source_of(parser, "workers"),
+                      named);
     return STATUS_OK; /* With an index from --workers on it joins a job under way. */
 }
 
@@ -473,9 +463,28 @@ static enum status check_keys(const struct parser *parser)
     return STATUS_OK;
 }
 
+/* Whether a worker that has servers leaves it to them. */
+static bool is_left_to_servers(const struct parser *parser, const struct option_row *row)
+{
+    bool files = strcmp(row->name, "out") == 0 || strcmp(row->name, "restore") == 0;
+    const char *source = parser->source[row - option_rows];
+    return parser->user == OPTION_WORKER && parser->options->ps > 0 && files && source[0] == '-';
+}
+
+static void list_ignored(const struct parser *parser)
+{
+    struct options *options = parser->options;
+    size_t used = 0, size = sizeof options->ignored;
+    for (size_t i = 0; i < option_row_count && used < size; i++)
+        if (parser->ignored[i] || is_left_to_servers(parser, &option_rows[i]))
+            used += (size_t)snprintf(options->ignored + used, size - used, "%s--%s",
+                                     used > 0 ? ", " : "", option_rows[i].name);
+}
+
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
+    list_ignored(parser);
     if (options->quiet && options->verbose)
         return refuse(parser, "--quiet and --verbose exclude each other");
     if (takes_path(parser->user) && options->path == NULL)
@@ -485,8 +494,8 @@ static enum status check_whole(const struct parser *parser)
         status = check_role(parser);
     if (status == STATUS_OK)
         status = check_keys(parser);
-    if (status == STATUS_OK && parser->user == OPTION_PS && !options->ps_hosts && !options->bind)
-        status = refuse(parser, "needs --ps-hosts with --task-index, or --bind");
+    if (status == STATUS_OK && parser->user == OPTION_PS)
+        status = check_server(parser);
     if (status == STATUS_OK && parser->user == OPTION_WORKER)
         status = check_worker(parser);
     return status;

@@ -91,6 +91,9 @@ struct options {
 
     bool quiet, verbose;
     double log_every; /* Seconds between progress lines where output is not a terminal. */
+
+    /* "--mode, --seed": the other role's options that were given, which do nothing here; or "". */
+    char ignored[700];
 };
 
 /* What options_parse decided. */
@@ -102,9 +105,10 @@ enum options_result {
 
 /* Fill options from defaults, environment and arguments (argv[0] is skipped). `program` is shown in
  * help and opens the error line: "syncopate run". Everything that options alone can tell is checked
- * here: bounds, unknown options (the nearest known one is named), options the chosen mode,
- * optimizer or schedule would not use, missing or surplus arguments. Strings point into argv or the
- * environment. */
+ * here: bounds, unknown options and variables (the nearest known one is named), options the chosen
+ * mode, optimizer or schedule would not use, missing or surplus arguments. Servers and workers take
+ * each other's options, so that one list serves all processes of a job: their values are checked,
+ * and they are named in options->ignored. Strings point into argv or the environment. */
 enum options_result options_parse(struct options *options, enum option_user user,
                                   const char *program, int argc, char **argv, struct error *error);
 
@@ -114,10 +118,16 @@ enum options_result options_parse(struct options *options, enum option_user user
 bool options_begin(struct options *options, enum option_user user, int argc, char **argv,
                    int *exit_code);
 
-/* "a:1,b:2" into items; STATUS_INVALID for an empty or overlong item, one without a port (0 to
- * 65535), or more than max. A NULL list has none. */
+/* "a:1,tcp://b:2,node[1-3,08]:7000" into items "a:1", "b:2", "node1:7000" and so on; STATUS_INVALID
+ * for an empty or overlong item, one without a port (0 to 65535), or more than max. A NULL list has
+ * none. items NULL: they are only counted. */
 enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
                           uint32_t *count, struct error *error);
+
+/* STATUS_INVALID when one of them means only whoever reads it (localhost) and another does not. */
+enum status options_hosts_apart(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
+/* STATUS_INVALID when two are the same; with port 0 they are not. */
+enum status options_hosts_differ(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
 
 /* compare's lists: "sync,async" into different modes, "1,2,4" into numbers of workers. */
 enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,

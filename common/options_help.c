@@ -18,12 +18,14 @@ static const struct program_text program_texts[] = {
     {OPTION_PS, "--ps-hosts LIST --task-index I [options]",
      "Own a part of a job's parameters and apply the workers' gradients to them. A server is "
      "generic: model, data and mode come from the workers, which declare the job to server 0. "
-     "Server 0 also writes the run directory. The processes of a job may start in any order.",
+     "Server 0 also writes the run directory. The processes of a job may start in any order. "
+     "Options of syncopate-worker are taken and ignored, so that one list serves all.",
      "  syncopate-ps --ps-hosts alpha:2222,beta:2222 --task-index 0 --out runs/first"},
     {OPTION_WORKER, "--ps-hosts LIST --worker-hosts LIST --task-index I [options]",
      "Compute gradients on a part of the data and exchange them with the servers for new "
      "parameters until the job is done. All workers of a job are given the same options but "
-     "--task-index; one that differs is refused with both values.",
+     "--task-index; one that differs is refused with both values. Options of syncopate-ps are "
+     "taken and ignored, so that one list serves all.",
      "  syncopate-worker --ps-hosts alpha:2222,beta:2222 \\\n"
      "      --worker-hosts gamma:0,delta:0 --task-index 1 --model cnn --epochs 10"},
     {OPTION_RUN, "[options]",
@@ -187,7 +189,8 @@ void options_help(FILE *out, enum option_user user, const char *program)
         out,
         "Every option can be set as SYNCOPATE_ and its name in capitals with _ for -, for "
         "example SYNCOPATE_VERBOSE=true. A flag wins over the environment, and the "
-        "environment over the default.",
+        "environment over the default. A variable that begins so and is no program's option is a "
+        "mistake.",
         2, 2);
     fputs("\nExit codes:\n", out);
     for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++) {

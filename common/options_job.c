@@ -84,10 +84,11 @@ static enum status job_processes(const struct options *options, struct job *job,
                                  struct error *error)
 {
     job->worker_count = options->workers;
-    if (options->worker_hosts) {
-        job->worker_count = 1;
-        for (const char *c = options->worker_hosts; *c; c++)
-            job->worker_count += *c == ',';
+    if (options->worker_hosts != NULL) {
+        enum status status =
+            options_hosts(options->worker_hosts, NULL, JOB_WORKERS_MAX, &job->worker_count, error);
+        if (status != STATUS_OK)
+            return status;
     }
     if (options->ps_hosts == NULL)
         return STATUS_OK;

@@ -1,6 +1,5 @@
 #include "common/options_table.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "common/identity.h"
@@ -204,7 +203,8 @@ const struct option_row option_rows[] = {
      JOB_WORKERS_MAX, NULL, NULL,
      "Workers in the job. Default: as many as --worker-hosts names."},
     {"ps-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ps_hosts), ROLES, "LIST", NULL, 0, 0,
-     NULL, NULL, "Every server's host:port, in order, with commas; the same for all processes."},
+     NULL, NULL, "Every server's host:port, in order, with commas; the same for all processes. "
+     "node[1-3]:7000 is node1:7000,node2:7000,node3:7000."},
     {"worker-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_hosts), ROLES, "LIST",
      NULL, 0, 0, NULL, NULL,
      "Every worker's host:port; only counted, since workers do not listen."},
@@ -334,16 +334,6 @@ const struct option_row *option_find(unsigned user, const char *name, size_t len
             return row;
     }
     return NULL;
-}
-
-void option_environment_name(const struct option_row *row, char text[64])
-{
-    size_t length = 0;
-    for (const char *prefix = "SYNCOPATE_"; *prefix; prefix++)
-        text[length++] = *prefix;
-    for (const char *c = row->name; *c && length < 63; c++)
-        text[length++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
-    text[length] = '\0';
 }
 
 const char *option_user_program(enum option_user user)

@@ -61,8 +61,15 @@ extern const size_t option_row_count;
 /* The row that `user` has under this name (`-` and `_` alike), or NULL. length: of the name. */
 const struct option_row *option_find(unsigned user, const char *name, size_t length);
 
+/* The name nearest to one that is none of theirs, or NULL when none is near. */
+const char *option_nearest(unsigned users, const char *name);
+
 /* "SYNCOPATE_GLOBAL_BATCH" of a row into text[64]. */
 void option_environment_name(const struct option_row *row, char text[64]);
+/* Whether "NAME=value" sets an option of any program. */
+bool option_environment_is(const char *entry);
+/* STATUS_INVALID when the environment has a variable that looks like an option's and is none. */
+enum status option_environment_check(struct error *error);
 
 /* "syncopate run" of one user bit. */
 const char *option_user_program(enum option_user user);

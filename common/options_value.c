@@ -85,34 +85,6 @@ static const char *next_item(const char *list, char *item, size_t size, bool *fi
     return list[length] == ',' ? list + length + 1 : NULL;
 }
 
-static bool has_port(const char *host)
-{
-    const char *colon = strrchr(host, ':');
-    uint64_t port;
-    return colon && colon != host && option_parse_u64(colon + 1, &port) && port <= 65535;
-}
-
-enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
-                          uint32_t *count, struct error *error)
-{
-    *count = 0;
-    while (list != NULL) {
-        bool fits;
-        if (*count == max)
-            return error_set(error, STATUS_INVALID, "more than %" PRIu32 " hosts", max);
-        char *item = items[*count];
-        list = next_item(list, item, ADDRESS_MAX, &fits);
-        if (item[0] == '\0')
-            return error_set(error, STATUS_INVALID, "host number %" PRIu32 " is empty", *count);
-        if (!fits)
-            return error_set(error, STATUS_INVALID, "host number %" PRIu32 " is too long", *count);
-        if (!has_port(item))
-            return error_set(error, STATUS_INVALID, "'%s' is not host:port", item);
-        ++*count;
-    }
-    return STATUS_OK;
-}
-
 enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
                           struct error *error)
 {

@@ -148,14 +148,7 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
 
 bool arguments_environment_is_option(const char *entry)
 {
-    size_t length = strcspn(entry, "=");
-    for (size_t i = 0; i < option_row_count; i++) {
-        char name[64];
-        option_environment_name(&option_rows[i], name);
-        if (strlen(name) == length && memcmp(name, entry, length) == 0)
-            return true;
-    }
-    return false;
+    return option_environment_is(entry);
 }
 
 char *const *arguments_list(const struct arguments *arguments)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/address.h"
 #include "common/checkpoint.h"
 #include "common/hash.h"
 #include "common/keys.h"
@@ -253,10 +254,9 @@ static bool holds(const char *directory, const char *name)
 
 static bool is_address(const char *text)
 {
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL || colon == text || colon[1] == '\0' || strchr(text, '/') != NULL)
-        return false;
-    return colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+    char host[ADDRESS_MAX];
+    uint16_t port;
+    return address_split(text, host, &port) && host[0] != '\0' && strchr(host, '/') == NULL;
 }
 
 static enum status inspect_path(const char *path, struct error *error)
@@ -280,12 +280,12 @@ static int inspect_job(const struct options *options, struct error *error)
 {
     struct keys keys;
     if (options->keys == NULL)
-        return inspect_address(options->path, NULL, ADDRESS_SECONDS, error);
+        return inspect_address(address_plain(options->path), NULL, ADDRESS_SECONDS, error);
     enum status status =
         keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
     if (status != STATUS_OK)
         return command_exit_code(status);
-    int code = inspect_address(options->path, &keys, ADDRESS_SECONDS, error);
+    int code = inspect_address(address_plain(options->path), &keys, ADDRESS_SECONDS, error);
     keys_close(&keys);
     return code;
 }

@@ -202,6 +202,8 @@ int main(int argc, char **argv)
     snprintf(who, sizeof who, "worker/%u", options.task_index);
     log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
     signals_block();
+    if (options.ignored[0] != '\0')
+        log_info("ignored, as options of syncopate-ps: %s", options.ignored);
     file_limit_raise();
     kernels_init();
 

@@ -39,6 +39,36 @@ refused 2 "127.0.0.1" syncopate-worker --ps-hosts 127.0.0.1 --workers 1
 absent "$work/none"
 ok "unknown options and values are usage errors"
 
+SYNCOPATE_WORKER=3 refused 2 "variable SYNCOPATE_WORKER .*did you mean SYNCOPATE_WORKERS" \
+    syncopate run --out "$work/none"
+SYNCOPATE_WORKER=3 refused 2 "SYNCOPATE_WORKERS" syncopate-ps --bind 127.0.0.1:0
+refused 2 "localhost:7000 is a different host for everyone.*beta:7000 is not" \
+    syncopate-ps --ps-hosts localhost:7000,beta:7000 --insecure
+refused 2 "a:7000 is named twice" syncopate-worker --ps-hosts a:7000,tcp://a:7000 --workers 1
+refused 2 "global-batch=0" syncopate-ps --bind 127.0.0.1:0 --global-batch 0
+refused 2 "max-restarts is not an option of this program .of syncopate run" \
+    syncopate-worker --ps-hosts a:1 --workers 1 --max-restarts 1
+absent "$work/none"
+ok "misspelt variables, hosts that cannot be meant and options of nobody here are usage errors"
+
+# One list of options for all four processes of a job: each says what it leaves to the others.
+port=$(free_port)
+both=(--ps-hosts "tcp://127.0.0.1:$port,127.0.0.1:$(free_port)" --workers 2 "${quick[@]:0:6}"
+    --seed 3 --insecure --restore never --out "$work/one-list")
+for i in 0 1; do
+    start "list-ps$i" syncopate-ps --task-index "$i" "${both[@]}"
+    start "list-worker$i" syncopate-worker --task-index "$i" "${both[@]}"
+done
+for i in 0 1; do
+    ends "list-ps$i" 0
+    ends "list-worker$i" 0
+    says "list-ps$i" "ignored, as options of syncopate-worker: .*--model, .*--seed, --workers"
+    says "list-worker$i" "ignored, as options of syncopate-ps: --insecure, --out, --restore"
+done
+run inspected 5 syncopate inspect "tcp://127.0.0.1:$port"
+says inspected "syncopate inspect: 127.0.0.1:$port"
+ok "one list of options serves servers and workers, and tcp:// is understood"
+
 # --- data -----------------------------------------------------------------------------------------
 be32() { printf '%b' "$(printf '\\x%02x' $(($1 >> 24 & 255)) $(($1 >> 16 & 255)) \
     $(($1 >> 8 & 255)) $(($1 & 255)))"; }
