@@ -66,7 +66,13 @@ static enum status job_work(const struct options *options, uint64_t examples, st
     job->use_locking = async && options->use_locking;
     job->seed = options->seed;
     job->examples = examples;
-    job->batch = async && options->worker_batch ? options->worker_batch : options->global_batch;
+    bool own = async && options->worker_batch;
+    job->batch = own ? options->worker_batch : options->global_batch;
+    if (job->batch > examples)
+        return error_set(error, STATUS_INVALID,
+                         "--%s-batch=%" PRIu32 ": an update cannot have more examples than there "
+                         "are to train on, %" PRIu64,
+                         own ? "worker" : "global", job->batch, examples);
     /* A leaf is never larger than its batch. */
     job->micro_batch = options->micro_batch < job->batch ? options->micro_batch : job->batch;
     job->steps = options->steps;

@@ -135,7 +135,7 @@ const struct option_row option_rows[] = {
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
      "made from the seed), or a folder with MNIST-like IDX files."},
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
-     BATCH_MAX, NULL, NULL, "Examples in one sync update."},
+     BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"micro-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(micro_batch), JOB, "N", "16", 1,
      BATCH_MAX, NULL, NULL,
      "Examples in a leaf, the smallest piece of work; a batch smaller than this is one leaf."},

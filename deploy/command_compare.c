@@ -23,10 +23,10 @@
 #include "deploy/launch.h"
 #include "deploy/report.h"
 #include "deploy/table.h"
+#include "worker/workload.h"
 
-#define PROGRAM          "syncopate compare"
-#define EXAMPLES_ASSUMED 60000 /* To check a job before the data are read. */
-#define COMMAND_BYTES    4096
+#define PROGRAM       "syncopate compare"
+#define COMMAND_BYTES 4096
 
 extern char **environ;
 
@@ -126,20 +126,19 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     options->out = run->out;
 }
 
-/* What is wrong with any of the runs is said before the first one starts. */
-static enum status check_jobs(const struct plan *plan, struct error *error)
+/* What is wrong with any of the runs is said before the first one starts; the seed does not matter.
+ * An exit code. */
+static int check_runs(const struct plan *plan, struct error *error)
 {
-    for (size_t i = 0; i < plan->run_count; i++) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < plan->mode_count * plan->workers_count && code == EXIT_DONE; i++) {
         struct run run;
-        struct job job;
-        memset(&job, 0, sizeof(job));
+        struct workload workload;
         make_run(&run, plan, i);
-        enum status status = options_job(&run.options, EXAMPLES_ASSUMED, &job, error);
-        job_free(&job);
-        if (status != STATUS_OK)
-            return status;
+        code = workload_look(&workload, &run.options, error);
+        workload_free(&workload);
     }
-    return STATUS_OK;
+    return code;
 }
 
 static uint32_t workers_most(const struct plan *plan)
@@ -177,7 +176,7 @@ static enum status read_plan(struct plan *plan, struct error *error)
     plan->run_count = round * plan->options.seeds;
     plan->style = progress_style_of(stdout, plan->options.quiet, plan->options.verbose,
                                     plan->options.log_every);
-    return check_jobs(plan, error);
+    return STATUS_OK;
 }
 
 /* --- the folder ------------------------------------------------------------------------------ */
@@ -384,6 +383,9 @@ int command_compare(int argc, char **argv)
         return code;
     if (read_plan(&plan, &error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_USAGE, &error);
+    code = check_runs(&plan, &error);
+    if (code != EXIT_DONE)
+        return command_fail(PROGRAM, code, &error);
     enum status status = check_keys(&plan, &error);
     if (status == STATUS_OK)
         status = make_out(&plan, &error);

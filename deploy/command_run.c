@@ -1,8 +1,7 @@
 /* syncopate run: one job on this machine, from the plan to the summary.
  *
- * What can be known to be wrong is said before any process is started; what only a worker finds out
- * (damaged data, a model that does not fit the images of --data DIR) comes back as its exit code.
- */
+ * What can be known to be wrong is said before any process is started; what only a worker finds
+ * out, who reads the data to their end, comes back as its exit code. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,29 +14,19 @@
 #include "common/clock.h"
 #include "common/keys.h"
 #include "common/options.h"
-#include "common/partition.h"
 #include "common/progress.h"
 #include "common/run_directory.h"
 #include "common/summary.h"
 #include "common/wording.h"
 #include "deploy/command.h"
 #include "deploy/launch.h"
-#include "worker/model.h"
+#include "worker/workload.h"
 
 #define PROGRAM "syncopate run"
 
-/* To have a job to check before the data is read; the worker counts for itself. */
-#define EXAMPLES_ASSUMED 60000
-
 struct plan {
     struct options options;
-    struct job job; /* As far as options decide, with EXAMPLES_ASSUMED. */
-    char model[MODEL_TEXT_MAX];
-    uint64_t parameters; /* 0: not known yet. */
-    /* How the parameter space is dealt over the servers; 0 chunks: not known yet, or no servers. */
-    uint32_t chunks;
-    uint64_t chunk_bytes, server_bytes; /* Of the largest chunk, of the first server. */
-    double imbalance;
+    struct workload workload; /* Looked at. */
     char out[DISK_PATH_MAX];
     bool out_made; /* By us, empty: to be taken away again when nothing comes into it. */
 };
@@ -68,58 +57,10 @@ static enum status check_alone(struct plan *plan, int argc, char **argv, struct 
     return STATUS_OK;
 }
 
-static bool data_is_built_in(const char *data)
+static enum status check_restore(const struct plan *plan, struct error *error)
 {
-    return strcmp(data, "fashion-mnist") == 0 || strcmp(data, "synthetic") == 0 ||
-           strncmp(data, "synthetic:", strlen("synthetic:")) == 0;
-}
-
-static enum status deal_chunks(struct plan *plan, const struct variable *variables, uint32_t count,
-                               struct error *error)
-{
-    struct partition partition;
-    if (plan->options.ps == 0)
-        return STATUS_OK;
-    enum status status = partition_make(&partition, variables, count, plan->options.ps,
-                                        plan->options.chunk_bytes, plan->job.use_locking, error);
-    if (status != STATUS_OK)
-        return status;
-    plan->chunks = partition.chunk_count;
-    plan->chunk_bytes = partition.chunk_elements * sizeof(float);
-    plan->server_bytes = partition_server_bytes(&partition, 0);
-    plan->imbalance = partition_imbalance(&partition);
-    partition_free(&partition);
-    return STATUS_OK;
-}
-
-/* The shape of the images is known without reading them, unless they are somebody's own. */
-static enum status check_model(struct plan *plan, struct error *error)
-{
-    static const struct model_input fashion = {28, 28, 1, 10};
-    struct model *model = NULL;
-    snprintf(plan->model, sizeof plan->model, "%s", plan->options.model);
-    if (!data_is_built_in(plan->options.data))
-        return STATUS_OK;
-    enum status status = model_create(&model, plan->options.model, fashion, 1, error);
-    if (status != STATUS_OK)
-        return status;
-    uint32_t count;
-    const struct variable *variables = model_variables(model, &count);
-    plan->parameters = variables_elements(variables, count);
-    snprintf(plan->model, sizeof plan->model, "%s", model_text(model));
-    status = deal_chunks(plan, variables, count, error);
-    model_destroy(&model);
-    return status;
-}
-
-static enum status check_paths(const struct plan *plan, struct error *error)
-{
-    struct stat there = {0};
-    const char *data = plan->options.data, *restore = plan->options.restore;
-    if (!data_is_built_in(data) && stat(data, &there) != 0)
-        return error_set(error, STATUS_NOT_FOUND, "--data=%s: %s", data, strerror(errno));
-    if (!data_is_built_in(data) && !S_ISDIR(there.st_mode))
-        return error_set(error, STATUS_NOT_FOUND, "--data=%s: is not a folder", data);
+    struct stat there;
+    const char *restore = plan->options.restore;
     if (restore == NULL || strcmp(restore, "auto") == 0 || strcmp(restore, "never") == 0)
         return STATUS_OK;
     if (stat(restore, &there) != 0)
@@ -168,11 +109,12 @@ static enum status check_out(struct plan *plan, struct error *error)
 static int check(struct plan *plan, int argc, char **argv, struct error *error)
 {
     if (check_alone(plan, argc, argv, error) != STATUS_OK ||
-        options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK ||
-        options_job(&plan->options, EXAMPLES_ASSUMED, &plan->job, error) != STATUS_OK ||
-        check_model(plan, error) != STATUS_OK)
+        options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK)
         return EXIT_USAGE;
-    enum status status = check_paths(plan, error);
+    int code = workload_look(&plan->workload, &plan->options, error);
+    if (code != EXIT_DONE)
+        return code;
+    enum status status = check_restore(plan, error);
     if (status == STATUS_OK && plan->options.keys != NULL)
         status = keys_check(plan->options.keys, plan->options.workers, error);
     if (status == STATUS_OK)
@@ -184,7 +126,7 @@ static int check(struct plan *plan, int argc, char **argv, struct error *error)
 
 static void print_learning_rate(const struct plan *plan)
 {
-    const struct schedule *schedule = &plan->job.schedule;
+    const struct schedule *schedule = &plan->workload.job.schedule;
     const struct options *options = &plan->options;
     printf("  optimizer  %s, learning rate %g", options->optimizer, schedule->learning_rate);
     if (schedule->kind == SCHEDULE_STEP && options->decay_steps == 0)
@@ -203,8 +145,8 @@ static void print_learning_rate(const struct plan *plan)
 static void print_work(const struct plan *plan)
 {
     const struct options *options = &plan->options;
-    const struct job *job = &plan->job;
-    uint32_t leaves = (job->batch + job->micro_batch - 1) / job->micro_batch;
+    const struct job *job = &plan->workload.job;
+    uint32_t leaves = job_leaves_max(job);
     if (options->mode == MODE_SYNC)
         printf("  update     %s in %s of %u, added up over all workers\n",
                wording_counted(job->batch, "example", "examples").text,
@@ -222,7 +164,7 @@ static void print_work(const struct plan *plan)
 
 static void print_sync_remarks(const struct plan *plan)
 {
-    uint32_t leaves = (plan->job.batch + plan->job.micro_batch - 1) / plan->job.micro_batch;
+    uint32_t leaves = job_leaves_max(&plan->workload.job);
     uint32_t workers = plan->options.workers;
     if (workers > leaves)
         printf("  note       an update has %s: %u of %u workers %s by\n",
@@ -238,9 +180,10 @@ static void print_async_remarks(const struct plan *plan)
     if (options->workers > 1)
         printf("  note       with %u workers a gradient is about %s old when it is applied\n",
                options->workers, wording_counted(options->workers - 1, "update", "updates").text);
-    if (plan->job.batch != options->global_batch)
+    uint32_t batch = plan->workload.job.batch;
+    if (batch != options->global_batch)
         printf("  note       a sync update has %s (--global-batch), one here %u\n",
-               wording_counted(options->global_batch, "example", "examples").text, plan->job.batch);
+               wording_counted(options->global_batch, "example", "examples").text, batch);
 }
 
 static void print_remarks(const struct plan *plan)
@@ -257,25 +200,31 @@ static void print_remarks(const struct plan *plan)
                wording_counted((uint64_t)processors, "processor", "processors").text);
 }
 
+static void print_dealt(const struct partition *partition)
+{
+    if (partition->chunk_count == 0)
+        return;
+    printf("  dealt      %s of up to %s, about %s a server, max/mean %.3f\n",
+           wording_counted(partition->chunk_count, "chunk", "chunks").text,
+           wording_bytes(partition->chunk_elements * sizeof(float)).text,
+           wording_bytes(partition_server_bytes(partition, 0)).text,
+           partition_imbalance(partition));
+}
+
 static void print_plan(const struct plan *plan)
 {
     const struct options *options = &plan->options;
+    const struct job *job = &plan->workload.job;
+    uint64_t parameters = variables_elements(job->variables, job->variable_count);
     printf("%s training on %s, ", mode_name(options->mode), options->data);
     if (options->ps == 0)
         printf("one process without servers\n");
     else
         printf("%s and %s\n", wording_counted(options->ps, "server", "servers").text,
                wording_counted(options->workers, "worker", "workers").text);
-    printf("  model      %s", plan->model);
-    if (plan->parameters > 0)
-        printf(" (%s)", wording_counted(plan->parameters, "parameter", "parameters").text);
-    printf("\n");
-    if (plan->chunks > 0) {
-        printf("  dealt      %s of up to %s, about %s a server, max/mean %.3f\n",
-               wording_counted(plan->chunks, "chunk", "chunks").text,
-               wording_bytes(plan->chunk_bytes).text, wording_bytes(plan->server_bytes).text,
-               plan->imbalance);
-    }
+    printf("  model      %s (%s)\n", job->model,
+           wording_counted(parameters, "parameter", "parameters").text);
+    print_dealt(&plan->workload.partition);
     print_work(plan);
     print_learning_rate(plan);
     if (options->keys != NULL)
@@ -364,6 +313,6 @@ int command_run(int argc, char **argv)
     code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan);
     if (plan.out_made)
         rmdir(plan.out); /* Goes through only when nothing came into it. */
-    job_free(&plan.job);
+    workload_free(&plan.workload);
     return code;
 }

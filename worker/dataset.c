@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/hash.h"
+#include "common/spelling.h"
 #include "worker/idx.h"
 #include "worker/synthetic.h"
 
@@ -15,72 +16,105 @@ _Static_assert(DIGEST_BYTES == HASH_BYTES, "a job's digest is a hash");
 
 #define CLASSES                 10
 #define FASHION_MNIST_DIRECTORY "/usr/share/datasets/fashion-mnist"
+#define SYNTHETIC_MIN           5          /* Training examples to one for testing; at least. */
 #define SYNTHETIC_MAX           10000000   /* Training examples: 8 GB. */
 #define SYNTHETIC_TEST          (1u << 31) /* Where in the sequence the test set starts. */
 
 /* --- files --------------------------------------------------------------------------------- */
 
+/* The two files of one set. */
+struct set {
+    struct idx images, labels;
+};
+
+static void set_free(struct set *set)
+{
+    idx_free(&set->images);
+    idx_free(&set->labels);
+}
+
 /* Find directory/name, plain or compressed. */
-static enum status file_find(const char *directory, const char *name, char *path, size_t path_size,
+static enum status file_find(const char *directory, const char *name, char path[IDX_PATH_MAX],
                              struct error *error)
 {
     static const char *const endings[] = {"", ".gz"};
     struct stat about;
     for (int i = 0; i < 2; i++) {
-        int length = snprintf(path, path_size, "%s/%s%s", directory, name, endings[i]);
-        if (length < 0 || (size_t)length >= path_size) {
+        int length = snprintf(path, IDX_PATH_MAX, "%s/%s%s", directory, name, endings[i]);
+        if (length < 0 || length >= IDX_PATH_MAX) {
             return error_set(error, STATUS_INVALID, "%.200s...: the path is too long", directory);
         }
-        if (stat(path, &about) == 0) {
-            return STATUS_OK;
+        if (stat(path, &about) != 0) {
+            continue;
         }
+        if (!S_ISREG(about.st_mode)) { /* Opening a pipe would wait for whoever writes to it. */
+            return error_set(error, STATUS_IO, "%s: is %s, not a file", path,
+                             S_ISDIR(about.st_mode) ? "a directory" : "something else");
+        }
+        return STATUS_OK;
     }
     return error_set(error, STATUS_NOT_FOUND, "there is neither %s nor %s.gz in %s", name, name,
                      directory);
 }
 
-static enum status labels_check(const struct idx *labels, const char *path, struct error *error)
+static enum status file_open(struct idx *idx, const char *directory, const char *prefix,
+                             const char *rest, uint32_t dimensions, struct error *error)
+{
+    char name[64], path[IDX_PATH_MAX];
+    snprintf(name, sizeof name, "%s-%s", prefix, rest);
+    enum status status = file_find(directory, name, path, error);
+    return status ? status : idx_open(idx, path, dimensions, error);
+}
+
+/* Open both files and look at their headers. */
+static enum status set_open(struct set *set, struct examples *examples, const char *directory,
+                            const char *prefix, struct error *error)
+{
+    enum status status = file_open(&set->images, directory, prefix, "images-idx3-ubyte", 3, error);
+    status =
+        status ? status : file_open(&set->labels, directory, prefix, "labels-idx1-ubyte", 1, error);
+    if (status) {
+        return status;
+    }
+    if (set->images.sizes[0] != set->labels.sizes[0]) {
+        return error_set(error, STATUS_INVALID, "%s has %u labels for the %u images of %s",
+                         set->labels.path, set->labels.sizes[0], set->images.sizes[0],
+                         set->images.path);
+    }
+    examples->count = set->labels.sizes[0];
+    return STATUS_OK;
+}
+
+static enum status labels_check(const struct idx *labels, struct error *error)
 {
     for (uint64_t i = 0; i < labels->sizes[0]; i++) {
         if (labels->bytes[i] >= CLASSES) {
             return error_set(error, STATUS_INVALID,
-                             "%s: example %llu (from 0) has the label %u; labels are 0 to %d", path,
-                             (unsigned long long)i, labels->bytes[i], CLASSES - 1);
+                             "%s: example %llu (from 0) has the label %u; labels are 0 to %d",
+                             labels->path, (unsigned long long)i, labels->bytes[i], CLASSES - 1);
         }
     }
     return STATUS_OK;
 }
 
-/* Read one set and hand its memory to `examples`; images->sizes stay for the caller to look at. */
-static enum status set_read(struct examples *examples, const char *directory, const char *prefix,
-                            struct idx *images, struct error *error)
+/* Read both files and hand their memory to `examples`. */
+static enum status set_read(struct set *set, struct examples *examples, struct error *error)
 {
-    char name[64], images_path[512], labels_path[512];
-    struct idx labels = {0};
-    snprintf(name, sizeof name, "%s-images-idx3-ubyte", prefix);
-    enum status status = file_find(directory, name, images_path, sizeof images_path, error);
-    status = status ? status : idx_read(images, images_path, 3, error);
-    examples->images = images->bytes;
-    if (status) {
-        return status;
-    }
-    snprintf(name, sizeof name, "%s-labels-idx1-ubyte", prefix);
-    status = file_find(directory, name, labels_path, sizeof labels_path, error);
-    status = status ? status : idx_read(&labels, labels_path, 1, error);
-    examples->labels = labels.bytes;
-    if (status) {
-        return status;
-    }
-    if (images->sizes[0] != labels.sizes[0]) {
-        return error_set(error, STATUS_INVALID, "%s has %u labels for the %u images of %s",
-                         labels_path, labels.sizes[0], images->sizes[0], images_path);
-    }
-    examples->count = labels.sizes[0];
-    return labels_check(&labels, labels_path, error);
+    enum status status = idx_read(&set->images, error);
+    status = status ? status : idx_read(&set->labels, error);
+    status = status ? status : labels_check(&set->labels, error);
+    examples->images = set->images.bytes;
+    examples->labels = set->labels.bytes;
+    set->images.bytes = set->labels.bytes = NULL;
+    return status;
 }
 
-static enum status directory_read(struct dataset *dataset, const char *directory,
-                                  struct error *error)
+struct folder {
+    struct set train, test;
+};
+
+static enum status folder_open(struct folder *folder, struct dataset *dataset,
+                               const char *directory, struct error *error)
 {
     struct stat about;
     if (stat(directory, &about) != 0) {
@@ -90,28 +124,28 @@ static enum status directory_read(struct dataset *dataset, const char *directory
     if (!S_ISDIR(about.st_mode)) {
         return error_set(error, STATUS_INVALID, "%s is not a folder", directory);
     }
-    struct idx train = {0}, test = {0};
-    enum status status = set_read(&dataset->train, directory, "train", &train, error);
-    status = status ? status : set_read(&dataset->test, directory, "t10k", &test, error);
+    enum status status = set_open(&folder->train, &dataset->train, directory, "train", error);
+    status = status ? status : set_open(&folder->test, &dataset->test, directory, "t10k", error);
     if (status) {
         return status;
     }
-    if (train.sizes[1] != test.sizes[1] || train.sizes[2] != test.sizes[2]) {
+    const uint32_t *train = folder->train.images.sizes, *test = folder->test.images.sizes;
+    if (train[1] != test[1] || train[2] != test[2]) {
         return error_set(error, STATUS_INVALID,
-                         "%s: training images are %ux%u and test images %ux%u", directory,
-                         train.sizes[1], train.sizes[2], test.sizes[1], test.sizes[2]);
+                         "%s: training images are %ux%u and test images %ux%u", directory, train[1],
+                         train[2], test[1], test[2]);
     }
-    dataset->height = train.sizes[1];
-    dataset->width = train.sizes[2];
-    dataset->channels = 1;
+    dataset->height = train[1];
+    dataset->width = train[2];
     return STATUS_OK;
 }
 
 /* Debian's package; when it is not there, say what to do about it. */
-static enum status fashion_mnist_read(struct dataset *dataset, struct error *error)
+static enum status fashion_mnist_open(struct folder *folder, struct dataset *dataset,
+                                      struct error *error)
 {
     struct error why = {0};
-    enum status status = directory_read(dataset, FASHION_MNIST_DIRECTORY, &why);
+    enum status status = folder_open(folder, dataset, FASHION_MNIST_DIRECTORY, &why);
     if (status == STATUS_NOT_FOUND) {
         return error_set(error, status,
                          "%.300s: run 'apt-get install dataset-fashion-mnist', or give --data DIR "
@@ -123,52 +157,83 @@ static enum status fashion_mnist_read(struct dataset *dataset, struct error *err
 
 /* --- made up ------------------------------------------------------------------------------- */
 
-/* "synthetic" or "synthetic:N". Returns false when data is something else. */
-static bool synthetic_parse(const char *data, uint64_t *count, enum status *status,
-                            struct error *error)
+static bool is_synthetic(const char *data)
 {
-    *status = STATUS_OK;
-    *count = SYNTHETIC_TRAIN;
     size_t length = strlen("synthetic");
-    if (strncmp(data, "synthetic", length) != 0 || (data[length] != '\0' && data[length] != ':')) {
-        return false;
-    }
-    if (data[length] == '\0') {
-        return true;
-    }
-    const char *digits = data + length + 1;
-    char *end;
-    unsigned long long number = strtoull(digits, &end, 10);
-    if (*digits < '0' || *digits > '9' || *end || number < 5 || number > SYNTHETIC_MAX) {
-        *status = error_set(error, STATUS_INVALID,
-                            "'%.80s': write synthetic:N with N training examples, 5 to %d", data,
-                            SYNTHETIC_MAX);
-    }
-    *count = number;
-    return true;
+    return strncmp(data, "synthetic", length) == 0 && (data[length] == '\0' || data[length] == ':');
 }
 
-static enum status synthetic_fill(struct examples *examples, uint64_t seed, uint64_t first,
-                                  uint64_t count)
+/* Training examples of "synthetic" or "synthetic:N"; 0: no number that can be. */
+static uint64_t synthetic_count(const char *data)
 {
-    examples->images = malloc(count * SYNTHETIC_SIDE * SYNTHETIC_SIDE);
-    examples->labels = malloc(count);
+    const char *digits = data + strlen("synthetic");
+    if (*digits++ == '\0') {
+        return SYNTHETIC_TRAIN;
+    }
+    char *end;
+    unsigned long long number = strtoull(digits, &end, 10);
+    bool sound = *digits >= '0' && *digits <= '9' && *end == '\0';
+    return sound && number >= SYNTHETIC_MIN && number <= SYNTHETIC_MAX ? number : 0;
+}
+
+static void synthetic_look(struct dataset *dataset)
+{
+    dataset->height = dataset->width = SYNTHETIC_SIDE;
+    dataset->train.count = synthetic_count(dataset->name);
+    dataset->test.count = dataset->train.count / SYNTHETIC_MIN;
+}
+
+static enum status synthetic_fill(struct examples *examples, uint64_t seed, uint64_t first)
+{
+    examples->images = malloc(examples->count * SYNTHETIC_SIDE * SYNTHETIC_SIDE);
+    examples->labels = malloc(examples->count);
     if (!examples->images || !examples->labels) {
         return STATUS_MEMORY;
     }
-    examples->count = count;
-    synthetic_make(seed, first, count, examples->images, examples->labels);
+    synthetic_make(seed, first, examples->count, examples->images, examples->labels);
     return STATUS_OK;
 }
 
-static enum status synthetic_read(struct dataset *dataset, uint64_t seed, uint64_t count,
-                                  struct error *error)
+static enum status synthetic_read(struct dataset *dataset, uint64_t seed, struct error *error)
 {
-    dataset->height = dataset->width = SYNTHETIC_SIDE;
-    dataset->channels = 1;
-    enum status status = synthetic_fill(&dataset->train, seed, 0, count);
-    status = status ? status : synthetic_fill(&dataset->test, seed, SYNTHETIC_TEST, count / 5);
+    enum status status = synthetic_fill(&dataset->train, seed, 0);
+    status = status ? status : synthetic_fill(&dataset->test, seed, SYNTHETIC_TEST);
     return status ? error_set(error, status, "out of memory for the synthetic data") : STATUS_OK;
+}
+
+/* --- names --------------------------------------------------------------------------------- */
+
+/* A word that names neither a data set nor anything that is here. */
+static enum status unknown_word(const char *data, struct error *error)
+{
+    char hint[SPELLING_HINT_MAX];
+    struct spelling spelling;
+    spelling_begin(&spelling, data);
+    spelling_try(&spelling, "fashion-mnist");
+    spelling_try(&spelling, "synthetic");
+    return error_set(error, STATUS_INVALID,
+                     "--data=%.80s: there is no data set and no folder of this name; give "
+                     "fashion-mnist, synthetic, synthetic:N or a folder of IDX files%s",
+                     data, spelling_hint(&spelling, "", hint));
+}
+
+enum status dataset_check_name(const char *data, struct error *error)
+{
+    struct stat about;
+    if (data[0] == '\0' || strlen(data) >= sizeof((struct dataset *)NULL)->name) {
+        return error_set(error, STATUS_INVALID, "--data=%.80s...: needs 1 to %zu characters", data,
+                         sizeof((struct dataset *)NULL)->name - 1);
+    }
+    if (is_synthetic(data) && synthetic_count(data) == 0) {
+        return error_set(error, STATUS_INVALID,
+                         "--data=%.80s: write synthetic:N with N training examples, %d to %d", data,
+                         SYNTHETIC_MIN, SYNTHETIC_MAX);
+    }
+    bool known = is_synthetic(data) || strcmp(data, "fashion-mnist") == 0;
+    if (!known && strchr(data, '/') == NULL && stat(data, &about) != 0 && errno == ENOENT) {
+        return unknown_word(data, error);
+    }
+    return STATUS_OK;
 }
 
 /* --- both ---------------------------------------------------------------------------------- */
@@ -194,26 +259,61 @@ static void dataset_digest(struct dataset *dataset)
     hash_final(&hash, dataset->digest);
 }
 
+/* Everything but the examples; folder: what they are to be read from, unless they are made up. */
+static enum status look(struct dataset *dataset, struct folder *folder, const char *data,
+                        struct error *error)
+{
+    memset(dataset, 0, sizeof *dataset);
+    memset(folder, 0, sizeof *folder);
+    enum status status = dataset_check_name(data, error);
+    if (status) {
+        return status;
+    }
+    memcpy(dataset->name, data, strlen(data) + 1);
+    dataset->channels = 1;
+    dataset->classes = CLASSES;
+    if (is_synthetic(data)) {
+        synthetic_look(dataset);
+        return STATUS_OK;
+    }
+    return strcmp(data, "fashion-mnist") == 0 ? fashion_mnist_open(folder, dataset, error)
+                                              : folder_open(folder, dataset, data, error);
+}
+
+static enum status fill(struct dataset *dataset, struct folder *folder, uint64_t seed,
+                        struct error *error)
+{
+    if (is_synthetic(dataset->name)) {
+        return synthetic_read(dataset, seed, error);
+    }
+    enum status status = set_read(&folder->train, &dataset->train, error);
+    return status ? status : set_read(&folder->test, &dataset->test, error);
+}
+
+static void folder_free(struct folder *folder)
+{
+    set_free(&folder->train);
+    set_free(&folder->test);
+}
+
+enum status dataset_look(struct dataset *dataset, const char *data, struct error *error)
+{
+    struct folder folder;
+    enum status status = look(dataset, &folder, data, error);
+    folder_free(&folder);
+    if (status) {
+        dataset_close(dataset);
+    }
+    return status;
+}
+
 enum status dataset_open(struct dataset *dataset, const char *data, uint64_t seed,
                          struct error *error)
 {
-    memset(dataset, 0, sizeof *dataset);
-    if (strlen(data) == 0 || strlen(data) >= sizeof dataset->name) {
-        return error_set(error, STATUS_INVALID,
-                         "the data's name must have 1 to %zu characters, not %zu",
-                         sizeof dataset->name - 1, strlen(data));
-    }
-    memcpy(dataset->name, data, strlen(data) + 1);
-    dataset->classes = CLASSES;
-    enum status status;
-    uint64_t count;
-    if (strcmp(data, "fashion-mnist") == 0) {
-        status = fashion_mnist_read(dataset, error);
-    } else if (synthetic_parse(data, &count, &status, error)) {
-        status = status ? status : synthetic_read(dataset, seed, count, error);
-    } else {
-        status = directory_read(dataset, data, error);
-    }
+    struct folder folder;
+    enum status status = look(dataset, &folder, data, error);
+    status = status ? status : fill(dataset, &folder, seed, error);
+    folder_free(&folder);
     if (status) {
         dataset_close(dataset);
         return status;

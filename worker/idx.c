@@ -1,8 +1,10 @@
 #include "worker/idx.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <zlib.h>
 
@@ -27,10 +29,10 @@ static int64_t read_all(gzFile file, uint8_t *bytes, uint64_t count)
     return (int64_t)done;
 }
 
-static enum status read_failure(gzFile file, const char *path, struct error *error)
+static enum status read_failure(const struct idx *idx, struct error *error)
 {
     int number;
-    const char *text = gzerror(file, &number);
+    const char *text = gzerror(idx->file, &number), *path = idx->path;
     if (number == Z_ERRNO) {
         return error_set(error, STATUS_IO, "%s: cannot be read: %s", path, strerror(errno));
     }
@@ -45,100 +47,135 @@ static uint32_t big_endian(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Fill idx->sizes and *total, the bytes that must follow. */
-static enum status header_read(struct idx *idx, gzFile file, const char *path, uint32_t dimensions,
-                               uint64_t *total, struct error *error)
+/* Fill idx->sizes and idx->total. */
+static enum status header_read(struct idx *idx, uint32_t dimensions, struct error *error)
 {
     uint8_t header[4 + 4 * IDX_DIMENSIONS_MAX] = {0};
     uint64_t length = 4 + 4 * (uint64_t)dimensions;
-    int64_t got = read_all(file, header, length);
+    int64_t got = read_all(idx->file, header, length);
     if (got < 0) {
-        return read_failure(file, path, error);
+        return read_failure(idx, error);
     }
     uint32_t expected = IDX_TYPE_BYTES << 8 | dimensions;
     if (got >= 4 && big_endian(header) != expected) {
         return error_set(error, STATUS_INVALID,
                          "%s: starts with the number %u instead of %u: not a"
                          " file of %s",
-                         path, big_endian(header), expected, dimensions == 1 ? "labels" : "images");
+                         idx->path, big_endian(header), expected,
+                         dimensions == 1 ? "labels" : "images");
     }
     if (got < (int64_t)length) {
         return error_set(error, STATUS_INVALID, "%s: is cut off: %lld bytes of a header of %llu",
-                         path, (long long)got, (unsigned long long)length);
+                         idx->path, (long long)got, (unsigned long long)length);
     }
-    *total = 1;
+    idx->total = 1;
     for (uint32_t i = 0; i < dimensions; i++) {
         uint32_t size = idx->sizes[i] = big_endian(header + 4 + 4 * i);
         uint32_t limit = i == 0 ? UINT32_MAX : IDX_SIDE_MAX;
-        if (size == 0 || size > limit || *total > IDX_BYTES_MAX / size) {
+        if (size == 0 || size > limit || idx->total > IDX_BYTES_MAX / size) {
             return error_set(error, STATUS_INVALID, "%s: dimension %u has an impossible size, %u",
-                             path, i + 1, size);
+                             idx->path, i + 1, size);
         }
-        *total *= size;
+        idx->total *= size;
     }
     return STATUS_OK;
 }
 
-/* Read exactly total bytes into idx->bytes, which doubles as long as bytes keep coming. */
-static enum status body_read(struct idx *idx, gzFile file, const char *path, uint64_t total,
-                             struct error *error)
+static enum status too_short(const struct idx *idx, uint64_t bytes, struct error *error)
 {
-    uint64_t room = 0, done = 0;
+    return error_set(error, STATUS_INVALID,
+                     "%s: is cut off: %llu bytes where its header promises %llu", idx->path,
+                     (unsigned long long)bytes, (unsigned long long)idx->total);
+}
+
+static enum status too_long(const struct idx *idx, struct error *error)
+{
+    return error_set(error, STATUS_INVALID, "%s: is longer than the %llu bytes its header promises",
+                     idx->path, (unsigned long long)idx->total);
+}
+
+/* A file that is not compressed shows how many bytes there are to come. */
+static enum status length_check(const struct idx *idx, uint32_t dimensions, struct error *error)
+{
+    struct stat about;
+    if (!gzdirect(idx->file) || stat(idx->path, &about) != 0) {
+        return STATUS_OK;
+    }
+    uint64_t header = 4 + 4 * (uint64_t)dimensions, bytes = (uint64_t)about.st_size;
+    bytes = bytes > header ? bytes - header : 0;
+    return bytes < idx->total   ? too_short(idx, bytes, error)
+           : bytes > idx->total ? too_long(idx, error)
+                                : STATUS_OK;
+}
+
+/* Read exactly idx->total bytes into idx->bytes, which doubles as long as bytes keep coming. */
+static enum status body_read(struct idx *idx, struct error *error)
+{
+    uint64_t room = 0, done = 0, total = idx->total;
     while (done < total) {
         room = room ? 2 * room : IDX_PIECE;
         room = room < total ? room : total;
         uint8_t *bytes = realloc(idx->bytes, room);
         if (!bytes) {
-            return error_set(error, STATUS_MEMORY, "%s: out of memory", path);
+            return error_set(error, STATUS_MEMORY, "%s: out of memory", idx->path);
         }
         idx->bytes = bytes;
-        int64_t got = read_all(file, bytes + done, room - done);
+        int64_t got = read_all(idx->file, bytes + done, room - done);
         if (got < 0) {
-            return read_failure(file, path, error);
+            return read_failure(idx, error);
         }
         done += (uint64_t)got;
         if (done < room) {
-            return error_set(error, STATUS_INVALID,
-                             "%s: is cut off: %llu bytes where its header promises %llu", path,
-                             (unsigned long long)done, (unsigned long long)total);
+            return too_short(idx, done, error);
         }
     }
     uint8_t more;
-    int64_t got = read_all(file, &more, 1);
+    int64_t got = read_all(idx->file, &more, 1);
     int number;
-    gzerror(file, &number);
+    gzerror(idx->file, &number);
     if (got < 0 || (got == 0 && number != Z_OK)) {
-        return read_failure(file, path, error); /* Its length and checksum come last in gzip. */
+        return read_failure(idx, error); /* Its length and checksum come last in gzip. */
     }
-    return got == 0 ? STATUS_OK
-                    : error_set(error, STATUS_INVALID,
-                                "%s: is longer than the %llu bytes its header promises", path,
-                                (unsigned long long)total);
+    return got == 0 ? STATUS_OK : too_long(idx, error);
 }
 
-enum status idx_read(struct idx *idx, const char *path, uint32_t dimensions, struct error *error)
+enum status idx_open(struct idx *idx, const char *path, uint32_t dimensions, struct error *error)
 {
     memset(idx, 0, sizeof *idx);
+    snprintf(idx->path, sizeof idx->path, "%s", path);
     errno = 0;
-    gzFile file = gzopen(path, "rb");
-    if (!file) {
+    idx->file = gzopen(path, "rb");
+    if (!idx->file) {
         enum status status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO;
         return error_set(error, status, "%s: cannot be opened: %s", path,
                          errno ? strerror(errno) : "out of memory");
     }
-    gzbuffer(file, 1 << 17);
-    uint64_t total = 0;
-    enum status status = header_read(idx, file, path, dimensions, &total, error);
-    status = status ? status : body_read(idx, file, path, total, error);
-    gzclose(file);
+    gzbuffer(idx->file, 1 << 17);
+    enum status status = header_read(idx, dimensions, error);
+    status = status ? status : length_check(idx, dimensions, error);
     if (status) {
         idx_free(idx);
     }
     return status;
 }
 
+enum status idx_read(struct idx *idx, struct error *error)
+{
+    enum status status = body_read(idx, error);
+    if (status) {
+        idx_free(idx);
+        return status;
+    }
+    gzclose(idx->file);
+    idx->file = NULL;
+    return STATUS_OK;
+}
+
 void idx_free(struct idx *idx)
 {
+    if (idx->file) {
+        gzclose(idx->file);
+    }
     free(idx->bytes);
     memset(idx, 0, sizeof *idx);
 }

@@ -15,83 +15,15 @@
 #include "common/signals.h"
 #include "common/transport.h"
 #include "worker/client.h"
-#include "worker/dataset.h"
-#include "worker/model.h"
-#include "worker/node_gradient.h"
 #include "worker/probe_gradient.h"
 #include "worker/solo.h"
 #include "worker/trainer.h"
-
-/* Everything that is read or derived before training. */
-struct workload {
-    struct dataset dataset;
-    struct model *model;
-    struct job job;
-    struct node_gradient gradient;
-    bool gradient_made;
-};
+#include "worker/workload.h"
 
 static int complain(int exit_code, const struct error *error)
 {
     log_error("%s", error->text);
     return exit_code;
-}
-
-static void workload_free(struct workload *workload)
-{
-    if (workload->gradient_made)
-        node_gradient_free(&workload->gradient);
-    model_destroy(&workload->model);
-    job_free(&workload->job);
-    dataset_close(&workload->dataset);
-}
-
-/* The declaration: what the options say, and what data and model add. */
-static enum status fill_job(struct workload *workload, const struct options *options,
-                            struct error *error)
-{
-    struct job *job = &workload->job;
-    uint32_t count;
-    const struct variable *variables = model_variables(workload->model, &count);
-    job->variables = malloc(count * sizeof *job->variables);
-    if (job->variables == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    memcpy(job->variables, variables, count * sizeof *variables);
-    job->variable_count = count;
-    snprintf(job->model, sizeof job->model, "%s", model_text(workload->model));
-    snprintf(job->data, sizeof job->data, "%s", workload->dataset.name);
-    memcpy(job->data_digest, workload->dataset.digest, DIGEST_BYTES);
-    job->test_examples = workload->dataset.test.count;
-    if (options->ps == 0)
-        job->worker_count = 1;
-    return job_check(job, error);
-}
-
-/* Exit code in *exit_code when it fails. */
-static enum status workload_make(struct workload *workload, const struct options *options,
-                                 int *exit_code, struct error *error)
-{
-    *exit_code = EXIT_CANNOT_OPEN;
-    enum status status = dataset_open(&workload->dataset, options->data, options->seed, error);
-    if (status != STATUS_OK)
-        return status;
-    *exit_code = EXIT_USAGE;
-    status = options_job(options, workload->dataset.train.count, &workload->job, error);
-    if (status != STATUS_OK)
-        return status;
-    const struct dataset *dataset = &workload->dataset;
-    struct model_input input = {dataset->height, dataset->width, dataset->channels,
-                                dataset->classes};
-    status =
-        model_create(&workload->model, options->model, input, workload->job.micro_batch, error);
-    if (status == STATUS_OK)
-        status = fill_job(workload, options, error);
-    if (status != STATUS_OK)
-        return status;
-    *exit_code = EXIT_TRAINING_FAILED;
-    status = node_gradient_init(&workload->gradient, &workload->job, workload->model, dataset);
-    workload->gradient_made = status == STATUS_OK;
-    return status == STATUS_OK ? status : error_set(error, status, "out of memory");
 }
 
 /* Whoever computes for ever must not keep the process. */
@@ -194,7 +126,7 @@ int main(int argc, char **argv)
 {
     struct options options;
     struct error error = {STATUS_OK, ""};
-    struct workload workload;
+    struct workload workload = {0};
     int exit_code;
     if (!options_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
         return exit_code;
@@ -207,8 +139,8 @@ int main(int argc, char **argv)
     file_limit_raise();
     kernels_init();
 
-    memset(&workload, 0, sizeof workload);
-    if (workload_make(&workload, &options, &exit_code, &error) != STATUS_OK) {
+    exit_code = workload_read(&workload, &options, &error);
+    if (exit_code != EXIT_DONE) {
         workload_free(&workload);
         return complain(exit_code, &error);
     }

@@ -33,7 +33,8 @@ void fuzz_one(const uint8_t *data, size_t size)
               "a file in memory takes bytes");
     struct idx idx;
     struct error error;
-    if (idx_read(&idx, path, dimensions, &error) != STATUS_OK)
+    if (idx_open(&idx, path, dimensions, &error) != STATUS_OK ||
+        idx_read(&idx, &error) != STATUS_OK)
         return;
     uint64_t bytes = 1;
     unsigned sum = 0;

@@ -87,9 +87,9 @@ idx()
             >"$1/${set%:*}-labels-idx1-ubyte"
     done
 }
-images=(syncopate run --model softmax --steps 2 --quiet --out "$work/none" --data)
+images=(syncopate run --model softmax --steps 2 --global-batch 40 --quiet --out "$work/none" --data)
 idx "$work/whole"
-run whole 0 syncopate run --model softmax --steps 2 --quiet --out "$work/whole-out" \
+run whole 0 syncopate run --model softmax --steps 2 --global-batch 40 --quiet --out "$work/whole-out" \
     --data "$work/whole"
 
 refused 5 "nowhere.*No such file" "${images[@]}" "$work/nowhere"
@@ -117,7 +117,7 @@ for model in "pool 40, dense 10" "conv 8x5 relu, dense 9" "convolve 3" "dense 10
     refused 2 "." syncopate run --model "$model" --data synthetic:200 --out "$work/none"
 done
 # What only a worker can tell, which has read the images: 8x8.
-refused 2 "pool|8x8" syncopate run --model "pool 9, flatten, dense 10" --data "$work/whole" --out \
+refused 2 "pool|8x8" syncopate run --global-batch 40 --model "pool 9, flatten, dense 10" --data "$work/whole" --out \
     "$work/none"
 absent "$work/none"
 ok "a layer list that does not fit is a usage error"

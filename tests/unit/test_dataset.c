@@ -382,7 +382,80 @@ START_TEST(synthetic_with_a_wrong_number_is_refused)
         ck_assert_int_eq(dataset_open(&dataset, wrong[i], 1, &error), STATUS_INVALID);
         ck_assert_ptr_nonnull(strstr(error.text, "write synthetic:N"));
     }
-    ck_assert_int_eq(dataset_open(&dataset, "synthetics", 1, NULL), STATUS_NOT_FOUND);
+}
+END_TEST
+
+/* --- looking only -------------------------------------------------------------------------- */
+
+START_TEST(a_look_tells_what_reading_will_find)
+{
+    static const char *const data[] = {folder, "synthetic", "synthetic:500"};
+    for (size_t i = 0; i < sizeof data / sizeof data[0]; i++) {
+        struct dataset seen, read;
+        ck_assert_int_eq(dataset_look(&seen, data[i], NULL), STATUS_OK);
+        ck_assert_int_eq(dataset_open(&read, data[i], 1, NULL), STATUS_OK);
+        ck_assert_str_eq(seen.name, read.name);
+        ck_assert_uint_eq(seen.height, read.height);
+        ck_assert_uint_eq(seen.width, read.width);
+        ck_assert_uint_eq(seen.channels, read.channels);
+        ck_assert_uint_eq(seen.classes, read.classes);
+        ck_assert_uint_eq(seen.train.count, read.train.count);
+        ck_assert_uint_eq(seen.test.count, read.test.count);
+        ck_assert_ptr_null(seen.train.images);
+        dataset_close(&read);
+    }
+}
+END_TEST
+
+START_TEST(a_look_finds_what_headers_and_lengths_tell)
+{
+    uint8_t bytes[1000];
+    struct dataset dataset;
+    struct error error = {0};
+    ck_assert_int_eq(dataset_look(&dataset, folder, NULL), STATUS_OK);
+    file_write(TRAIN_IMAGES, bytes, images_make(bytes, 7, 4, 5) - 1);
+    ck_assert_int_eq(dataset_look(&dataset, folder, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "cut off: 139 bytes where its header promises 140"));
+    file_write(TRAIN_IMAGES, bytes, images_make(bytes, 6, 4, 5));
+    ck_assert_int_eq(dataset_look(&dataset, folder, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "7 labels for the 6 images"));
+    file_write(TRAIN_IMAGES, bytes, images_make(bytes, 7, 5, 4));
+    ck_assert_int_eq(dataset_look(&dataset, folder, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "training images are 5x4 and test images 4x5"));
+}
+END_TEST
+
+/* Who opens a pipe for reading waits until somebody writes to it. */
+START_TEST(a_pipe_in_the_place_of_a_file_is_named)
+{
+    char path[256];
+    path_of(TEST_LABELS, path);
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    expect_error(STATUS_IO, TEST_LABELS, "not a file");
+}
+END_TEST
+
+/* --- names --------------------------------------------------------------------------------- */
+
+START_TEST(a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there)
+{
+    static const char *const words[][2] = {
+        {"mnist", "(did you mean fashion-mnist?)"},
+        {"Fashion_MNIST", "(did you mean fashion-mnist?)"},
+        {"syntetic", "(did you mean synthetic?)"},
+        {"synthetics", "(did you mean synthetic?)"},
+        {"cifar10", "give fashion-mnist, synthetic, synthetic:N or a folder of IDX files"},
+    };
+    struct error error;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        ck_assert_int_eq(dataset_check_name(words[i][0], &error), STATUS_INVALID);
+        ck_assert_msg(strstr(error.text, words[i][1]), "%s", error.text);
+    }
+    ck_assert_int_eq(dataset_check_name("fashion-mnist", NULL), STATUS_OK);
+    ck_assert_int_eq(dataset_check_name("synthetic:5", NULL), STATUS_OK);
+    ck_assert_int_eq(dataset_check_name("/nowhere/mnist", NULL), STATUS_OK); /* A path is opened. */
+    ck_assert_int_eq(dataset_check_name(folder, NULL), STATUS_OK);
 }
 END_TEST
 
@@ -431,6 +504,10 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, synthetic_data_have_ten_classes_about_as_often);
     tcase_add_test(tcase, an_example_depends_on_its_number_alone);
     tcase_add_test(tcase, synthetic_with_a_wrong_number_is_refused);
+    tcase_add_test(tcase, a_look_tells_what_reading_will_find);
+    tcase_add_test(tcase, a_look_finds_what_headers_and_lengths_tell);
+    tcase_add_test(tcase, a_pipe_in_the_place_of_a_file_is_named);
+    tcase_add_test(tcase, a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there);
     tcase_add_test(tcase, fashion_mnist_is_read_or_the_remedy_is_named);
 }
 

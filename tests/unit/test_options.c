@@ -401,6 +401,34 @@ START_TEST(batches_depend_on_the_mode)
 }
 END_TEST
 
+START_TEST(a_batch_has_no_more_examples_than_there_are)
+{
+    struct options options;
+    struct job job;
+    struct error error;
+    expect_run(&options, OPTION_RUN, "--global-batch 200");
+    ck_assert_int_eq(options_job(&options, 200, &job, NULL), STATUS_OK);
+    job_free(&job);
+    ck_assert_int_eq(options_job(&options, 199, &job, &error), STATUS_INVALID);
+    ck_assert_str_eq(error.text, "--global-batch=200: an update cannot have more examples than "
+                                 "there are to train on, 199");
+    job_free(&job);
+    /* What the mode does not use may be as it likes. */
+    expect_run(&options, OPTION_RUN, "--mode async --global-batch 200 --worker-batch 20");
+    ck_assert_int_eq(options_job(&options, 199, &job, NULL), STATUS_OK);
+    job_free(&job);
+    expect_run(&options, OPTION_RUN, "--mode async --worker-batch 100");
+    ck_assert_int_eq(options_job(&options, 99, &job, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "--worker-batch=100: "));
+    job_free(&job);
+    /* A micro-batch larger than its batch is one leaf. */
+    expect_run(&options, OPTION_RUN, "--global-batch 32 --micro-batch 500");
+    ck_assert_int_eq(options_job(&options, 199, &job, NULL), STATUS_OK);
+    ck_assert_uint_eq(job_leaves_max(&job), 1);
+    job_free(&job);
+}
+END_TEST
+
 START_TEST(steps_and_checkpoints_can_be_given)
 {
     struct job job = job_of(OPTION_RUN, "--steps 5 --epochs 3 --checkpoint-every 0");
@@ -536,6 +564,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, slow_workers_are_found_by_number);
     tcase_add_test(tcase, the_reference_job_is_declared);
     tcase_add_test(tcase, batches_depend_on_the_mode);
+    tcase_add_test(tcase, a_batch_has_no_more_examples_than_there_are);
     tcase_add_test(tcase, steps_and_checkpoints_can_be_given);
     tcase_add_test(tcase, schedules_have_sensible_defaults);
     tcase_add_test(tcase, given_settings_overlay_the_optimizers);

@@ -1,0 +1,121 @@
+#include "worker/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What goes wrong behind a text that is as it should be is a matter of memory. */
+static int exit_code_of(enum status status, int usual)
+{
+    return status == STATUS_OK ? EXIT_DONE : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : usual;
+}
+
+static enum status make_model(struct workload *workload, const struct options *options,
+                              struct error *error)
+{
+    const struct dataset *dataset = &workload->dataset;
+    struct model_input input = {dataset->height, dataset->width, dataset->channels,
+                                dataset->classes};
+    struct error why = {0};
+    enum status status =
+        model_create(&workload->model, options->model, input, workload->job.micro_batch, &why);
+    return status == STATUS_OK ? status : error_set(error, status, "--model: %.480s", why.text);
+}
+
+/* The declaration: to what the options say comes what data and model add. */
+static enum status fill_job(struct workload *workload, const struct options *options,
+                            struct error *error)
+{
+    struct job *job = &workload->job;
+    uint32_t count;
+    const struct variable *variables = model_variables(workload->model, &count);
+    job->variables = malloc(count * sizeof *job->variables);
+    if (job->variables == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    memcpy(job->variables, variables, count * sizeof *variables);
+    job->variable_count = count;
+    snprintf(job->model, sizeof job->model, "%s", model_text(workload->model));
+    snprintf(job->data, sizeof job->data, "%s", workload->dataset.name);
+    memcpy(job->data_digest, workload->dataset.digest, DIGEST_BYTES);
+    job->test_examples = workload->dataset.test.count;
+    if (options->ps == 0)
+        job->worker_count = 1;
+    return job_check(job, error);
+}
+
+static enum status deal(struct workload *workload, const struct options *options,
+                        struct error *error)
+{
+    const struct job *job = &workload->job;
+    uint32_t servers = options->ps_hosts != NULL ? job->server_count : options->ps;
+    if (servers == 0)
+        return STATUS_OK;
+    return partition_make(&workload->partition, job->variables, job->variable_count, servers,
+                          job->chunk_bytes, job->use_locking, error);
+}
+
+/* All that follows from options and the data's sizes. */
+static int declare(struct workload *workload, const struct options *options, struct error *error)
+{
+    enum status status = options_job(options, workload->dataset.train.count, &workload->job, error);
+    if (status == STATUS_OK)
+        status = make_model(workload, options, error);
+    if (status == STATUS_OK)
+        status = fill_job(workload, options, error);
+    if (status == STATUS_OK)
+        status = deal(workload, options, error);
+    return exit_code_of(status, EXIT_USAGE);
+}
+
+static int data_failed(enum status status, const struct error *why, struct error *error)
+{
+    error_set(error, status, "--data: %.480s", why->text);
+    return exit_code_of(status, EXIT_CANNOT_OPEN);
+}
+
+int workload_look(struct workload *workload, const struct options *options, struct error *error)
+{
+    struct error why = {0};
+    memset(workload, 0, sizeof *workload);
+    if (dataset_check_name(options->data, error) != STATUS_OK)
+        return EXIT_USAGE;
+    enum status status = dataset_look(&workload->dataset, options->data, &why);
+    return status == STATUS_OK ? declare(workload, options, error)
+                               : data_failed(status, &why, error);
+}
+
+static int make_gradient(struct workload *workload, struct error *error)
+{
+    enum status status = node_gradient_init(&workload->gradient, &workload->job, workload->model,
+                                            &workload->dataset);
+    workload->gradient_made = status == STATUS_OK;
+    if (status != STATUS_OK)
+        error_set(error, status, "out of memory");
+    return status == STATUS_OK ? EXIT_DONE : EXIT_TRAINING_FAILED;
+}
+
+/* Looked at first, because reading takes its time; then all is made from what was really read. */
+int workload_read(struct workload *workload, const struct options *options, struct error *error)
+{
+    int code = workload_look(workload, options, error);
+    if (code != EXIT_DONE)
+        return code;
+    struct error why = {0};
+    workload_free(workload);
+    enum status status = dataset_open(&workload->dataset, options->data, options->seed, &why);
+    if (status != STATUS_OK)
+        return data_failed(status, &why, error);
+    code = declare(workload, options, error);
+    return code == EXIT_DONE ? make_gradient(workload, error) : code;
+}
+
+void workload_free(struct workload *workload)
+{
+    if (workload->gradient_made)
+        node_gradient_free(&workload->gradient);
+    partition_free(&workload->partition);
+    model_destroy(&workload->model);
+    job_free(&workload->job);
+    dataset_close(&workload->dataset);
+    memset(workload, 0, sizeof *workload);
+}
