@@ -1,20 +1,25 @@
-/* log.h - what happened, as lines for people: time, who, event, key=value pairs.
+/* log.h - what happened, as lines for people and programs: time, who, event, key=value pairs.
  *
- *     12:01:07.412 ps/0 worker joined worker=1 host=alpha joined=2 of=2
+ *     2026-11-22T10:31:15.123Z ps/0 worker joined worker=1 host=alpha joined=2 of=2
  *
- * Lines go to standard error, one write each, on changes of state and never once a message.
- * Data goes to standard output or files, not here.
+ * or the same as JSON, see log_line.h. Lines go to standard error, one write each, on changes of
+ * state and never once a message. Data goes to standard output or files, not here.
+ *
+ * Nobody waits for whoever reads them: while standard error takes nothing (a terminal stopped with
+ * Ctrl-S, a pipe nobody empties), lines are lost, and the next that gets through is one that says
+ * how many.
  *
  * Threads: any; a line is written whole. */
 
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
-enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+#include "common/log_line.h"
 
-/* Who speaks ("ps/0", "worker/1", "syncopate") and the least important level still written.
- * Call once, before any thread starts. */
-void log_init(const char *who, enum log_level level);
+/* Who speaks ("ps/0", "worker/1", "syncopate"), the least important level still written, and how.
+ * Call before any thread starts; without it, "syncopate", LOG_INFO and text. */
+void log_init(const char *who, enum log_level level, enum log_format format);
+enum log_format log_format_now(void);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

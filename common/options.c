@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/address.h"
+#include "common/log.h"
 #include "common/options_table.h"
 
 /* Many more than there are rows; checked at the start of options_parse. */
@@ -545,4 +546,11 @@ bool options_begin(struct options *options, enum option_user user, int argc, cha
         fprintf(stderr, "%s\n", error.text);
     *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
     return result == OPTIONS_RUN;
+}
+
+void options_begin_log(const struct options *options, const char *who)
+{
+    enum log_format format;
+    log_format_parse(options->log_format, &format);
+    log_init(who, options->quiet ? LOG_WARNING : options->verbose ? LOG_DEBUG : LOG_INFO, format);
 }

@@ -90,7 +90,8 @@ struct options {
     const char *path;
 
     bool quiet, verbose;
-    double log_every; /* Seconds between progress lines where output is not a terminal. */
+    double log_every;       /* Seconds between progress lines where output is not a terminal. */
+    const char *log_format; /* "text" or "json". */
 
     /* "--mode, --seed": the other role's options that were given, which do nothing here; or "". */
     char ignored[700];
@@ -117,6 +118,9 @@ enum options_result options_parse(struct options *options, enum option_user user
  * wrong. */
 bool options_begin(struct options *options, enum option_user user, int argc, char **argv,
                    int *exit_code);
+
+/* Have the log speak as `who`, as the options say. */
+void options_begin_log(const struct options *options, const char *who);
 
 /* "a:1,tcp://b:2,node[1-3,08]:7000" into items "a:1", "b:2", "node1:7000" and so on; STATUS_INVALID
  * for an empty or overlong item, one without a port (0 to 65535), or more than max. A NULL list has

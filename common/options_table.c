@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/identity.h"
+#include "common/log_line.h"
 #include "common/partition.h"
 
 /* --- choices ------------------------------------------------------------------------------- */
@@ -88,6 +89,17 @@ static const char *expected_loss(void)
     return "continue, wait, fail";
 }
 
+static bool accepts_log_format(const char *value)
+{
+    enum log_format format;
+    return log_format_parse(value, &format);
+}
+
+static const char *expected_log_format(void)
+{
+    return "text, json";
+}
+
 static const char *expected_slow(void)
 {
     return "a list of worker:factor such as 1:2.0,3:4 with factors from 1 to 1000";
@@ -101,6 +113,7 @@ static const struct option_choice choice_counts = {accepts_counts, expected_coun
 static const struct option_choice choice_transport = {accepts_transport, expected_transport};
 static const struct option_choice choice_role = {accepts_role, expected_role};
 static const struct option_choice choice_loss = {accepts_loss, expected_loss};
+static const struct option_choice choice_log_format = {accepts_log_format, expected_log_format};
 static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
 
 /* --- rows ---------------------------------------------------------------------------------- */
@@ -304,6 +317,10 @@ const struct option_row option_rows[] = {
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),
      OPTION_WORKER | LAUNCHES, "S", "10", 0.001, 1e9, NULL, NULL,
      "Seconds between progress lines where output is not a terminal."},
+    {"log-format", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(log_format), RUNS, "text|json",
+     "text", 0, 0, &choice_log_format, NULL,
+     "Of the log on standard error; times are UTC. json: each line is one object with time, level, "
+     "who, text and the line's key=value pairs as members."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), EVERYONE, NULL, NULL, 0, 0, NULL,
      NULL, "Warnings and errors only."},
     {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), EVERYONE, NULL, NULL, 0, 0,

@@ -68,7 +68,9 @@ struct wording wording_duration(double seconds)
              tenths = (uint64_t)(seconds * 10 + 0.5);
     uint64_t whole = (uint64_t)(seconds + 0.5), minutes = (whole + 30) / 60;
     uint64_t hours = (minutes + 30) / 60;
-    if (milliseconds > 0 && milliseconds < 1000)
+    if (milliseconds == 0 && seconds > 0)
+        snprintf(wording.text, sizeof wording.text, "<1 ms");
+    else if (milliseconds > 0 && milliseconds < 1000)
         snprintf(wording.text, sizeof wording.text, "%" PRIu64 " ms", milliseconds);
     else if (tenths < 100 && tenths % 10 != 0)
         snprintf(wording.text, sizeof wording.text, "%.1f s", (double)tenths / 10);

@@ -25,8 +25,8 @@ struct wording wording_counted(uint64_t count, const char *one, const char *many
 /* "512 B", "1.2 MiB" */
 struct wording wording_bytes(uint64_t bytes);
 
-/* Seconds, in the two largest units that matter: "0 s", "40 ms", "5.7 s", "45 s", "4 min 50 s",
- * "1 h 2 min", "3 d 4 h"; "?" when they are negative, infinite or not a number. */
+/* Seconds, in the two largest units that matter: "0 s", "<1 ms", "40 ms", "5.7 s", "45 s", "4 min
+ * 50 s", "1 h 2 min", "3 d 4 h"; "?" when they are negative, infinite or not a number. */
 struct wording wording_duration(double seconds);
 
 #endif

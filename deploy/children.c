@@ -142,10 +142,10 @@ void child_open_log(struct child *child, const char *directory)
     child->early_bytes = 0;
 }
 
-/* What a line says is wrong, or NULL: "12:01:07.412 worker/1 error: text", or a sanitizer's. */
+/* What a line that is none of a log says is wrong, or NULL: a sanitizer's. */
 static const char *error_in_line(const char *line)
 {
-    static const char *const marks[] = {" error: ", "ERROR: ", "runtime error: "};
+    static const char *const marks[] = {"ERROR: ", "runtime error: "};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         const char *mark = strstr(line, marks[i]);
         if (mark != NULL)
@@ -160,12 +160,16 @@ static void child_end_line(struct child *child, child_line_fn *each, void *conte
     child->line_bytes = 0;
     if (child->line[0] == '\0')
         return;
-    const char *text = error_in_line(child->line);
-    if (text != NULL)
-        snprintf(child->error, sizeof child->error, "%s", text);
+    struct log_line line;
+    bool of_log = log_line_read(&line, child->line);
+    const char *error = !of_log                   ? error_in_line(child->line)
+                        : line.level == LOG_ERROR ? line.text
+                                                  : NULL;
+    if (error != NULL)
+        snprintf(child->error, sizeof child->error, "%s", error);
     memcpy(child->tail[child->tail_count++ % CHILD_TAIL], child->line, sizeof child->line);
     if (each != NULL)
-        each(context, child->line);
+        each(context, child->line, line.level);
 }
 
 /* Control characters never reach a terminal from here. */

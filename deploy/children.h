@@ -18,14 +18,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/log_line.h"
 #include "common/status.h"
 
-#define CHILD_LINE_MAX  1024 /* Longer lines are cut, in what is kept and passed on. */
-#define CHILD_TAIL      6    /* Lines kept. */
+#define CHILD_LINE_MAX  LOG_LINE_MAX /* Longer lines are cut, in what is kept and passed on. */
+#define CHILD_TAIL      6            /* Lines kept. */
 #define CHILD_EARLY_MAX 65536
 
-/* Whoever wants a child's lines as they come; without newline. */
-typedef void child_line_fn(void *context, const char *line);
+/* Whoever wants a child's lines as they come; without newline. What is no line of its log counts as
+ * LOG_INFO. */
+typedef void child_line_fn(void *context, const char *line, enum log_level level);
 
 struct child {
     char name[32]; /* "ps/0", "worker/1" */

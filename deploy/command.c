@@ -1,11 +1,43 @@
 #include "deploy/command.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/options_table.h"
+
+bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code)
+{
+    if (!options_begin(options, user, argc, argv, exit_code))
+        return false;
+    enum log_format format;
+    log_format_parse(options->log_format, &format);
+    /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
+    log_init(option_user_program(user), LOG_WARNING, format);
+    return true;
+}
+
+void command_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX])
+{
+    struct log_line parts = {.level = level, .who = "syncopate"};
+    if (log_format_now() == LOG_FORMAT_TEXT) {
+        snprintf(line, LOG_LINE_MAX, "%s", text);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &parts.time);
+    snprintf(parts.text, sizeof parts.text, "%s", text);
+    line[log_line_write(&parts, LOG_FORMAT_JSON, line) - 1] = '\0';
+}
 
 int command_fail(const char *program, int code, const struct error *error)
 {
+    char line[LOG_LINE_MAX];
+    bool text = log_format_now() == LOG_FORMAT_TEXT;
     fflush(stdout); /* What was said before stays before. */
-    fprintf(stderr, "%s: %s\n", program, error->text);
+    command_remark(LOG_ERROR, error->text, line);
+    fprintf(stderr, "%s%s%s\n", text ? program : "", text ? ": " : "", line);
     return code;
 }
 

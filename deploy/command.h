@@ -10,9 +10,10 @@
 #ifndef DEPLOY_COMMAND_H
 #define DEPLOY_COMMAND_H
 
-#include <stdint.h>
-#include <stdio.h>
+#include <stdbool.h>
 
+#include "common/log_line.h"
+#include "common/options.h"
 #include "common/status.h"
 #include "common/variable.h"
 
@@ -26,7 +27,14 @@ int command_keygen(int argc, char **argv);
 
 /* --- shared ---------------------------------------------------------------------------------- */
 
-/* Say "program: text" on standard error and return code. */
+/* options_begin, and the log as the options say. */
+bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code);
+
+/* A line for standard error as --log-format wants it, without newline: the text, or JSON. */
+void command_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX]);
+
+/* Say "program: text" on standard error, or the same as JSON, and return code. */
 int command_fail(const char *program, int code, const struct error *error);
 
 /* The exit code of a failure to read or write something a person named. */

@@ -379,7 +379,7 @@ int command_compare(int argc, char **argv)
     struct plan plan = {0};
     struct error error = {0};
     int code;
-    if (!options_begin(&plan.options, OPTION_COMPARE, argc, argv, &code))
+    if (!command_begin(&plan.options, OPTION_COMPARE, argc, argv, &code))
         return code;
     if (read_plan(&plan, &error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_USAGE, &error);

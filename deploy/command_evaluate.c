@@ -96,7 +96,7 @@ int command_evaluate(int argc, char **argv)
     struct options options;
     struct error error = {0};
     int code;
-    if (!options_begin(&options, OPTION_EVALUATE, argc, argv, &code))
+    if (!command_begin(&options, OPTION_EVALUATE, argc, argv, &code))
         return code;
     enum status status = evaluate(&options, &error);
     if (status != STATUS_OK)

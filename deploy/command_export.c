@@ -51,7 +51,7 @@ int command_export(int argc, char **argv)
     struct options options;
     struct error error = {0};
     int code;
-    if (!options_begin(&options, OPTION_EXPORT, argc, argv, &code))
+    if (!command_begin(&options, OPTION_EXPORT, argc, argv, &code))
         return code;
     const char *out = options.out != NULL ? options.out : DEFAULT_OUT;
     enum status status = export_model(options.path, out, options.quiet, &error);

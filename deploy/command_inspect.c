@@ -296,7 +296,7 @@ int command_inspect(int argc, char **argv)
     struct error error = {0};
     struct stat there;
     int code;
-    if (!options_begin(&options, OPTION_INSPECT, argc, argv, &code))
+    if (!command_begin(&options, OPTION_INSPECT, argc, argv, &code))
         return code;
     if (is_address(options.path) && stat(options.path, &there) != 0)
         code = inspect_job(&options, &error);

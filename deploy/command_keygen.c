@@ -83,7 +83,7 @@ int command_keygen(int argc, char **argv)
     struct options options;
     struct error error = {0};
     int code;
-    if (!options_begin(&options, OPTION_KEYGEN, argc, argv, &code))
+    if (!command_begin(&options, OPTION_KEYGEN, argc, argv, &code))
         return code;
     enum status status = options.workers > 0
                              ? make_job(options.path, options.workers, options.quiet, &error)

@@ -307,7 +307,7 @@ int command_run(int argc, char **argv)
     struct plan plan = {0};
     struct error error = {0};
     int code;
-    if (!options_begin(&plan.options, OPTION_RUN, argc, argv, &code))
+    if (!command_begin(&plan.options, OPTION_RUN, argc, argv, &code))
         return code;
     code = check(&plan, argc, argv, &error);
     code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan);

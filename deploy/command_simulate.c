@@ -42,7 +42,7 @@ int command_simulate(int argc, char **argv)
     struct options options;
     struct error error = {0};
     int code;
-    if (!options_begin(&options, OPTION_SIMULATE, argc, argv, &code))
+    if (!command_begin(&options, OPTION_SIMULATE, argc, argv, &code))
         return code;
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();

@@ -31,6 +31,7 @@
 #include "common/wording.h"
 #include "deploy/arguments.h"
 #include "deploy/children.h"
+#include "deploy/command.h"
 #include "deploy/ports.h"
 #include "deploy/restart.h"
 
@@ -79,12 +80,22 @@ static void say(void *context, const char *line)
         fprintf(stderr, "%s\n", line);
 }
 
-/* A child's line: all of them with --verbose, else those that somebody should see. */
-static void hear(void *context, const char *line)
+/* The launcher's own remark. */
+static void remark(struct launcher *launcher, enum log_level level, const char *text)
+{
+    char line[LOG_LINE_MAX];
+    if (level > LOG_WARNING && launcher->options->quiet)
+        return;
+    command_remark(level, text, line);
+    say(launcher, line);
+}
+
+/* A child's line: all of them with --verbose, else those that somebody should see. What is an error
+ * is told at the end, of whoever is to blame. */
+static void hear(void *context, const char *line, enum log_level level)
 {
     const struct launcher *launcher = context;
-    if (launcher->options->verbose ||
-        (!launcher->options->quiet && strstr(line, " warning: ") != NULL))
+    if (launcher->options->verbose || level == LOG_WARNING)
         say(context, line);
 }
 
@@ -272,10 +283,9 @@ static void on_stop_signal(struct launcher *launcher, int signal, double now)
     if (launcher->child_count == 0)
         return;
     drop_restarts(launcher);
-    if (!launcher->options->quiet)
-        say(launcher, signal == SIGINT
-                          ? "stopping at a checkpoint (Ctrl-C again to end at once)"
-                          : "stopping at a checkpoint (a second signal ends all at once)");
+    remark(launcher, LOG_INFO,
+           signal == SIGINT ? "stopping at a checkpoint (Ctrl-C again to end at once)"
+                            : "stopping at a checkpoint (a second signal ends all at once)");
     if (launcher->children[0].running) /* Not child_signal: its answer counts. */
         kill(launcher->children[0].pid, signal == SIGINT ? SIGINT : SIGTERM);
     else
@@ -632,7 +642,7 @@ static void say_restart(struct launcher *launcher, const struct child *child)
     child_describe_end(child, text, sizeof text);
     snprintf(line, sizeof line, "%s; started again (restart %u of %u)", text, child->restarts + 1,
              launcher->options->max_restarts);
-    say(launcher, line);
+    remark(launcher, LOG_WARNING, line);
 }
 
 static void restart(struct launcher *launcher, size_t slot)

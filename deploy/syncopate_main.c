@@ -106,7 +106,7 @@ static int help_on(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    log_init("syncopate", LOG_WARNING);
+    log_init("syncopate", LOG_WARNING, LOG_FORMAT_TEXT);
     if (argc < 2) {
         print_help(stdout);
         return EXIT_USAGE;

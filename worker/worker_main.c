@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         return exit_code;
     char who[32];
     snprintf(who, sizeof who, "worker/%u", options.task_index);
-    log_init(who, options.quiet ? LOG_WARNING : options.verbose ? LOG_DEBUG : LOG_INFO);
+    options_begin_log(&options, who);
     signals_block();
     if (options.ignored[0] != '\0')
         log_info("ignored, as options of syncopate-ps: %s", options.ignored);

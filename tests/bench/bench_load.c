@@ -102,7 +102,7 @@ static void serve(const struct trial *trial, int tell)
     struct server *server;
     struct transport *transport;
     prctl(PR_SET_NAME, "bench-ps");
-    log_init("bench/ps", LOG_ERROR);
+    log_init("bench/ps", LOG_ERROR, LOG_FORMAT_TEXT);
     kernels_init();
     if (transport_create(&transport, strcmp(trial->transport, "tcp") != 0, &error) != STATUS_OK)
         fail(error.text);

@@ -92,7 +92,7 @@ static void serve(const void *setting)
     char run[DISK_PATH_MAX];
     snprintf(run, sizeof run, "%s/%d", pair->folder, (int)getpid());
     prctl(PR_SET_NAME, "bench-ps");
-    log_init("bench/ps", LOG_ERROR);
+    log_init("bench/ps", LOG_ERROR, LOG_FORMAT_TEXT);
     kernels_init();
     if (disk_posix.make_directory(disk_posix.context, run, &error) != STATUS_OK)
         contender_fail(error.text);
@@ -194,7 +194,7 @@ static void *open_pair(const void *setting, const char *address)
     struct pair *pair = calloc(1, sizeof *pair);
     if (pair == NULL)
         contender_fail("out of memory");
-    log_init("bench/worker", LOG_ERROR);
+    log_init("bench/worker", LOG_ERROR, LOG_FORMAT_TEXT);
     prctl(PR_SET_NAME, "bench-worker");
     kernels_init();
     snprintf(pair->servers[0], ADDRESS_MAX, "%s", address);

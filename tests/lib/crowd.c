@@ -208,7 +208,7 @@ static _Noreturn void live(const struct crowd *crowd, uint32_t first, uint32_t c
     struct transport *transport;
     struct member *members = calloc(count, sizeof *members);
     prctl(PR_SET_NAME, "bench-crowd");
-    log_init("bench/crowd", LOG_ERROR);
+    log_init("bench/crowd", LOG_ERROR, LOG_FORMAT_TEXT);
     kernels_init();
     if (members == NULL ||
         transport_create(&transport, strcmp(crowd->transport, "tcp") != 0, &error) != STATUS_OK)

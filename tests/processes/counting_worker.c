@@ -167,7 +167,7 @@ int main(int argc, char **argv)
         return result == OPTIONS_HELP ? EXIT_DONE : EXIT_USAGE;
     }
     snprintf(who, sizeof who, "worker/%u", w.options.task_index);
-    log_init(who, w.options.quiet ? LOG_WARNING : w.options.verbose ? LOG_DEBUG : LOG_INFO);
+    options_begin_log(&w.options, who);
     signals_block();
     kernels_init();
     const char *pause_us = getenv("COUNTING_PAUSE_US");

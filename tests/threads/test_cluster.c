@@ -132,7 +132,7 @@ static void cluster_open(struct cluster *cluster, enum way way, const struct scr
     memset(cluster, 0, sizeof *cluster);
     cluster->script = script;
     kernels_init();
-    log_init("test", LOG_WARNING);
+    log_init("test", LOG_WARNING, LOG_FORMAT_TEXT);
     scratch_path(cluster->out, "out");
     struct transport *inner = NULL;
     if (way == ZMQ)

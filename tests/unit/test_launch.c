@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/disk.h"
+#include "common/log.h"
 #include "deploy/arguments.h"
 #include "tests/lib/suite.h"
 
@@ -21,7 +22,10 @@
 #define STOPS(how) "trap 'exit " how "' INT TERM\nwhile :; do sleep 0.05; done\n"
 /* The body of a script that dies at its first start. */
 #define DIES_ONCE  "[ -e $0-$index.again ] || { touch $0-$index.again; kill -9 $$; }\n"
-#define SAYS_ERROR "echo \"12:01:07.412 worker/$index error: no such layer\" >&2\n"
+#define SAYS_ERROR "echo \"2026-11-22T10:31:15.123Z worker/$index error: no such layer\" >&2\n"
+#define SAYS_ERROR_JSON                                                                            \
+    "echo '{\"time\":\"2026-11-22T10:31:15.123Z\",\"level\":\"error\",\"who\":\"worker/1\",'"      \
+    "'\"text\":\"no such layer\"}' >&2\n"
 
 /* Of one test; check runs each in a process of its own. */
 struct scene {
@@ -259,6 +263,54 @@ START_TEST(a_child_that_fails_is_named_with_its_last_error_and_the_others_are_st
     ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
     ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 3: no such layer");
     ck_assert(clock_now_seconds() - started < 30);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(an_error_in_json_is_understood)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, SLEEPS,
+               "[ $index = 0 ] && exec sleep 60\n" SAYS_ERROR_JSON "echo done >&2\nexit 3\n");
+    ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
+    ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 3: no such layer");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(warnings_are_passed_on_and_nothing_else)
+{
+    struct scene scene;
+    scene_init(
+        &scene, 1, 1, SLEEPS,
+        "cat >&2 <<'end'\n"
+        "2026-11-22T10:31:15.123Z worker/0 heard of a warning: and an error: of others\n"
+        "2026-11-22T10:31:15.123Z worker/0 warning: late\n"
+        "{\"time\":\"\",\"level\":\"info\",\"who\":\"worker/0\",\"text\":\"a warning: no\"}\n"
+        "{\"time\":\"\",\"level\":\"warning\",\"who\":\"worker/0\",\"text\":\"later\"}\n"
+        "not of a log warning: at all\n"
+        "end\n" SAYS_ERROR "exit 2\n");
+    ck_assert_int_eq(launch(&scene), EXIT_USAGE);
+    ck_assert_str_eq(scene.said, "2026-11-22T10:31:15.123Z worker/0 warning: late\n"
+                                 "{\"time\":\"\",\"level\":\"warning\",\"who\":\"worker/0\","
+                                 "\"text\":\"later\"}\n");
+    ck_assert_str_eq(scene.error.text, "worker/0 ended with exit code 2: no such layer");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(remarks_are_as_the_log_is)
+{
+    struct scene scene;
+    struct log_line line;
+    log_init("syncopate run", LOG_WARNING, LOG_FORMAT_JSON);
+    scene_init(&scene, 1, 1, SLEEPS, "[ -e $0.again ] && exit 2\ntouch $0.again\nkill -9 $$\n");
+    ck_assert_int_eq(launch(&scene), EXIT_USAGE);
+    scene.said[strcspn(scene.said, "\n")] = '\0';
+    ck_assert(log_line_read(&line, scene.said));
+    ck_assert_int_eq(line.level, LOG_WARNING);
+    ck_assert_str_eq(line.text,
+                     "worker/0 was killed by signal 9 (Killed); started again (restart 1 of 5)");
     scene_end(&scene);
 }
 END_TEST
@@ -693,6 +745,9 @@ static void add(TCase *t)
     tcase_add_test(t, without_servers_one_worker_runs_alone);
     tcase_add_test(t, children_get_one_thread_for_blas_and_no_options_by_environment);
     tcase_add_test(t, a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped);
+    tcase_add_test(t, an_error_in_json_is_understood);
+    tcase_add_test(t, warnings_are_passed_on_and_nothing_else);
+    tcase_add_test(t, remarks_are_as_the_log_is);
     tcase_add_test(t, a_child_killed_by_a_signal_is_a_lost_cluster);
     tcase_add_test(t, the_failure_that_explains_most_is_reported);
     tcase_add_test(t, a_child_that_ignores_sigterm_is_killed);

@@ -40,7 +40,7 @@ START_TEST(durations_read_well)
         const char *text;
     } cases[] = {
         {0, "0 s"},
-        {0.0004, "0 s"},
+        {0.0004, "<1 ms"},
         {0.0005, "1 ms"},
         {0.04, "40 ms"},
         {0.9994, "999 ms"},
