@@ -4,235 +4,27 @@
  * Every gradient of an honest worker takes 1 off every value (crowd.h), so the final model says
  * exactly what was applied. What the others do follows from a seed. */
 
-#include <fcntl.h>
-#include <libgen.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
-#include "common/disk.h"
-#include "common/model_file.h"
-#include "common/options.h"
 #include "common/random.h"
-#include "tests/lib/crowd.h"
+#include "tests/lib/hostile.h"
 #include "tests/lib/rogue.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
 
 enum {
-    HONEST = 3,
+    HONEST = HOSTILE_HONEST,
     ROGUES = 6,
     STRANGERS = 6,
-    ELEMENTS = 4096,
-    CHUNK = 4096, /* Bytes. */
-    DELAY_US = 4000,
     ENOUGH = 100000, /* More updates than are ever made. */
     MIB = 1 << 20,
 };
 
-#define DEADLINE 120.0 /* Seconds for whatever is waited for. */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 struct mischief;
 typedef void mischief_do(struct mischief *mischief);
-
-struct hostile {
-    struct job job;
-    struct variable variable;
-    char servers[1][ADDRESS_MAX];
-    char out[DISK_PATH_MAX], log[DISK_PATH_MAX];
-    pid_t server;
-    struct crowd crowd;
-    uint64_t updates; /* That the job has. */
-    uint64_t most;    /* Bytes resident in the server at most. */
-};
-
-/* --- a server and honest workers ----------------------------------------------------------- */
-
-static void find_program(char path[DISK_PATH_MAX])
-{
-    const char *build = getenv("TEST_BUILD");
-    char self[DISK_PATH_MAX - 64];
-    if (build != NULL) {
-        snprintf(path, DISK_PATH_MAX, "%s/syncopate-ps", build);
-        return;
-    }
-    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
-    ck_assert_int_gt(bytes, 0);
-    self[bytes] = '\0';
-    snprintf(path, DISK_PATH_MAX, "%s/../../syncopate-ps", dirname(self));
-}
-
-static void start_server(struct hostile *h)
-{
-    char program[DISK_PATH_MAX], port[DISK_PATH_MAX], *text;
-    size_t bytes;
-    find_program(program);
-    scratch_path(h->out, "out");
-    scratch_path(h->log, "server.log");
-    scratch_path(port, "port");
-    fflush(NULL);
-    h->server = fork();
-    ck_assert_int_ge(h->server, 0);
-    if (h->server == 0) {
-        int log = open(h->log, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(log, STDOUT_FILENO);
-        dup2(log, STDERR_FILENO);
-        execl(program, program, "--ps-hosts", "127.0.0.1:0", "--port-file", port, "--out", h->out,
-              "--worker-timeout", "3", "--progress-timeout", "6", "--recovery-timeout", "20",
-              "--stop-timeout", "10", (char *)NULL);
-        _exit(127);
-    }
-    double until = clock_now_seconds() + DEADLINE;
-    while (!scratch_has(port)) {
-        ck_assert_msg(clock_now_seconds() < until, "the server does not start");
-        usleep(10000);
-    }
-    text = scratch_read(port, &bytes);
-    snprintf(h->servers[0], ADDRESS_MAX, "%.*s", (int)strcspn(text, "\n"), text);
-    free(text);
-}
-
-static void make_job(struct hostile *h, enum mode mode, uint64_t updates)
-{
-    struct job *job = &h->job;
-    h->updates = updates;
-    snprintf(h->variable.name, sizeof h->variable.name, "w");
-    h->variable.rank = 1;
-    h->variable.shape[0] = ELEMENTS;
-    job->mode = mode;
-    job->variables = &h->variable;
-    job->variable_count = 1;
-    snprintf(job->optimizer.name, sizeof job->optimizer.name, "sgd");
-    job->schedule.learning_rate = 1;
-    snprintf(job->model, sizeof job->model, "made up");
-    snprintf(job->data, sizeof job->data, "made up");
-    job->micro_batch = 1;
-    job->batch = mode == MODE_SYNC ? HONEST : 1;
-    job->steps = updates;
-    job->examples = updates * job->batch;
-    job->test_examples = 10;
-    job->chunk_bytes = CHUNK;
-    job->worker_count = HONEST;
-    job->server_count = 1;
-    job->servers = h->servers;
-}
-
-/* Then the first batches are in, whoever had them. */
-static void await_updates(const struct hostile *h)
-{
-    double until = clock_now_seconds() + DEADLINE;
-    for (uint32_t i = 0; i < HONEST; i++)
-        while (crowd_updates(&h->crowd, 0, i, 1) < 2) {
-            ck_assert_msg(clock_now_seconds() < until, "worker %u makes no progress", i);
-            usleep(1000);
-        }
-}
-
-static void open_hostile(struct hostile *h, enum mode mode, uint64_t updates)
-{
-    memset(h, 0, sizeof *h);
-    start_server(h);
-    make_job(h, mode, updates);
-    crowd_init(&h->crowd, &h->job, "tcp", HONEST);
-    crowd_start(&h->crowd, 0, HONEST);
-    ck_assert_msg(crowd_wait(&h->crowd, 0, HONEST, DEADLINE), "the workers do not start");
-    await_updates(h);
-    for (uint32_t i = 0; i < HONEST; i++)
-        atomic_store(&h->crowd.shared->workers[i].delay_us, DELAY_US);
-}
-
-/* The server's memory, and that it is there. */
-static void look_at_server(struct hostile *h)
-{
-    char path[64];
-    unsigned long pages = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)h->server);
-    FILE *file = fopen(path, "r");
-    if (file != NULL && fscanf(file, "%*u %lu", &pages) == 1 && pages * 4096 > h->most)
-        h->most = pages * 4096;
-    if (file != NULL)
-        fclose(file);
-}
-
-static bool server_is_there(const struct hostile *h)
-{
-    return waitpid(h->server, NULL, WNOHANG) == 0;
-}
-
-static int server_ends(struct hostile *h)
-{
-    int status;
-    double until = clock_now_seconds() + DEADLINE;
-    while (waitpid(h->server, &status, WNOHANG) == 0) {
-        if (clock_now_seconds() > until) {
-            kill(h->server, SIGKILL);
-            ck_abort_msg("the server does not end");
-        }
-        look_at_server(h);
-        usleep(10000);
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-static void say_log(const struct hostile *h)
-{
-    size_t bytes;
-    char *text = scratch_read(h->log, &bytes);
-    fprintf(stderr, "%s\n", bytes > 4000 ? text + bytes - 4000 : text);
-    free(text);
-}
-
-/* Every value is what so many updates make of it. */
-static void check_model(const struct hostile *h, uint64_t updates)
-{
-    struct model_file file;
-    struct error error;
-    ck_assert_msg(model_file_open(&file, &disk_posix, h->out, &error) == STATUS_OK, "%s",
-                  error.text);
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        ck_assert_msg(file.parameters[i] == -(float)updates, "element %u is %g after %llu updates",
-                      i, (double)file.parameters[i], (unsigned long long)updates);
-    model_file_close(&file);
-}
-
-/* The job ends as if nobody else had been there. */
-static void end_well(struct hostile *h, uint64_t bound)
-{
-    bool well = crowd_ends(&h->crowd, DEADLINE);
-    int code = server_ends(h);
-    if (!well || code != 0) {
-        say_log(h);
-        for (uint32_t i = 0; i < HONEST; i++)
-            fprintf(stderr, "worker %u: %d %s\n", i,
-                    atomic_load(&h->crowd.shared->workers[i].exit_code),
-                    h->crowd.shared->workers[i].end);
-    }
-    ck_assert_int_eq(code, 0);
-    ck_assert_msg(well, "an honest worker ended badly");
-    if (!SANITIZED)
-        ck_assert_msg(h->most < bound, "the server held %llu MiB",
-                      (unsigned long long)(h->most / MIB));
-    check_model(h, h->updates);
-}
-
-static void close_hostile(struct hostile *h)
-{
-    crowd_end(&h->crowd);
-    crowd_free(&h->crowd);
-}
 
 /* --- mischief ------------------------------------------------------------------------------ */
 
@@ -388,7 +180,7 @@ static void fill(struct mischief *m, struct message *message)
         message->stop.exit_code = roll(m, 256);
         break;
     case MESSAGE_CHUNK_STATE:
-        message->chunk_state.count = 1 + any_number(m) % ELEMENTS;
+        message->chunk_state.count = 1 + any_number(m) % HOSTILE_ELEMENTS;
         message->chunk_state.first = any_number(m);
         message->chunk_state.array = roll(m, 3);
         break;
@@ -447,11 +239,11 @@ static void push_nonsense(struct mischief *m)
                                                  .examples = 1,
                                                  .want = one_in(m, 2),
                                                  .receipt = one_in(m, 2)};
-    size_t bytes = CHUNK;
+    size_t bytes = HOSTILE_CHUNK;
     switch (roll(m, async ? 6 : 5)) {
     case 0:
         bytes = 4 * (1 + roll(m, 4000));
-        bytes += bytes == CHUNK ? 4 : 0;
+        bytes += bytes == HOSTILE_CHUNK ? 4 : 0;
         break;
     case 1:
         message.exchange.chunk = 4 + roll(m, 100000);
@@ -613,18 +405,15 @@ static void make_mischief(struct mischief *m)
 {
     struct hostile *h = m->hostile;
     bool sync = h->job.mode == MODE_SYNC;
-    double until = clock_now_seconds() + DEADLINE;
-    while (crowd_updates(&h->crowd, 0, 0, HONEST) < (sync ? HONEST : 1) * h->updates * 9 / 10) {
-        if (!server_is_there(h)) {
-            say_log(h);
-            ck_abort_msg("the server has ended");
-        }
+    double until = clock_now_seconds() + HOSTILE_DEADLINE;
+    while (hostile_updates(h) < (sync ? HONEST : 1) * h->updates * 9 / 10) {
+        hostile_check_there(h);
         ck_assert_msg(clock_now_seconds() < until, "the honest workers make no progress");
         tricks[roll(m, sizeof tricks / sizeof *tricks)](m);
         if (sync)
             leave(m);
         if (++m->done % 8 == 0)
-            look_at_server(h);
+            hostile_look(h);
     }
 }
 
@@ -634,12 +423,12 @@ static void run_mischief(enum mode mode, uint64_t seed)
 {
     struct hostile h;
     struct mischief m;
-    open_hostile(&h, mode, SANITIZED || mode == MODE_SYNC ? 400 : 1200);
+    hostile_open(&h, mode, HOSTILE_SANITIZED || mode == MODE_SYNC ? 400 : 1200, 1);
     open_mischief(&m, &h, seed);
     make_mischief(&m);
     close_mischief(&m);
-    end_well(&h, 400 * (uint64_t)MIB);
-    close_hostile(&h);
+    hostile_end_well(&h, 400 * (uint64_t)MIB);
+    hostile_close(&h);
 }
 
 START_TEST(an_async_job_ends_well_whatever_others_say)
@@ -664,7 +453,7 @@ START_TEST(thousands_of_connections_are_no_harm)
     setrlimit(RLIMIT_NOFILE, &limit);
     uint32_t count = limit.rlim_cur < 6000 ? (uint32_t)limit.rlim_cur / 2 : 5000, open = 0;
     struct stranger *strangers = calloc(count, sizeof *strangers);
-    open_hostile(&h, MODE_ASYNC, SANITIZED ? 300 : 1000);
+    hostile_open(&h, MODE_ASYNC, HOSTILE_SANITIZED ? 300 : 1000, 1);
     for (uint32_t i = 0; i < count; i++) {
         strangers[i].fd = -1;
         if (i % 3 == 0)
@@ -672,14 +461,14 @@ START_TEST(thousands_of_connections_are_no_harm)
         else if (i % 3 == 1 && stranger_open(&strangers[i], h.servers[0]))
             stranger_frame(&strangers[i], 0, 100000);
         open += strangers[i].fd >= 0;
-        look_at_server(&h);
+        hostile_look(&h);
     }
     /* How many get in while nobody has time for them is the machine's affair. */
     ck_assert_uint_ge(open, count / 5);
     for (uint32_t i = 0; i < count; i++)
         stranger_close(&strangers[i]);
-    end_well(&h, 400 * (uint64_t)MIB);
-    close_hostile(&h);
+    hostile_end_well(&h, 400 * (uint64_t)MIB);
+    hostile_close(&h);
     free(strangers);
 }
 END_TEST
@@ -691,14 +480,14 @@ START_TEST(a_member_that_never_says_done_does_not_keep_the_job)
     struct rogue rogue;
     struct message message;
     static const uint8_t digest[DIGEST_BYTES];
-    open_hostile(&h, MODE_ASYNC, 200);
+    hostile_open(&h, MODE_ASYNC, 200, 1);
     ck_assert(rogue_join(&rogue, h.servers[0], &h.job, HONEST, digest, 10000));
     if (_i == 1) { /* And it has work that it does not do. */
         message = rogue_message(&rogue, MESSAGE_LEASE);
         rogue_say(&rogue, &message, 0, 0, 1000);
     }
-    double until = clock_now_seconds() + DEADLINE;
-    while (server_is_there(&h) && h.crowd.process_count > 0 && clock_now_seconds() < until &&
+    double until = clock_now_seconds() + HOSTILE_DEADLINE;
+    while (h.crowd.process_count > 0 && clock_now_seconds() < until &&
            !rogue.finished) {
         rogue_ping(&rogue);
         while (rogue_hear(&rogue, &message, 100) && !rogue.finished)
@@ -707,8 +496,8 @@ START_TEST(a_member_that_never_says_done_does_not_keep_the_job)
             break;
     }
     rogue_close(&rogue);
-    end_well(&h, 400 * (uint64_t)MIB);
-    close_hostile(&h);
+    hostile_end_well(&h, 400 * (uint64_t)MIB);
+    hostile_close(&h);
 }
 END_TEST
 
