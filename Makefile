@@ -230,7 +230,7 @@ $(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(FUZZLIB)
 	$(SAY)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
-WRAPPED   := batch_set_has chunk_apply sessions_know simulated_disk_done_us checkpoint_write_part
+WRAPPED   := batch_set_has chunk_apply sessions_judge simulated_disk_done_us checkpoint_write_part
 $(BUILD)/tests/simulated/test_planted: LINKED = $(WRAPPED:%=-Wl,--wrap=%)
 
 # Every test and benchmark may use everything; the linker is given all of it.

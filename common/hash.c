@@ -29,6 +29,12 @@ void hash_init(struct hash *hash)
     crypto_generichash_init(hash_state(hash), NULL, 0, HASH_BYTES);
 }
 
+void hash_init_keyed(struct hash *hash, const uint8_t key[HASH_BYTES])
+{
+    sodium_ready();
+    crypto_generichash_init(hash_state(hash), key, HASH_BYTES, HASH_BYTES);
+}
+
 void hash_update(struct hash *hash, const void *bytes, size_t count)
 {
     crypto_generichash_update(hash_state(hash), bytes, count);
@@ -81,6 +87,12 @@ uint64_t hash_random_u64(void)
         randombytes_buf(&number, sizeof number);
     } while (number == 0);
     return number;
+}
+
+void hash_random(uint8_t bytes[HASH_BYTES])
+{
+    sodium_ready();
+    randombytes_buf(bytes, HASH_BYTES);
 }
 
 void hash_bytes(const void *bytes, size_t count, uint8_t digest[HASH_BYTES])

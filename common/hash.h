@@ -4,6 +4,7 @@
  *   sha256    the same for files that other tools will check (sha256sum)
  *   hash_hex  digests for people
  *   hash_random_u64   unpredictable numbers: incarnations and run ids
+ *   hash_random       the same as bytes: secrets
  *
  * Threads: any; one struct per thread. Errors: none.
  * Ownership: the structs are plain values without owned memory. struct hash asks for 64-byte
@@ -24,6 +25,8 @@ struct hash {
 };
 
 void hash_init(struct hash *hash);
+/* The same under a key: nobody without it can make the digest, or learn the key from any. */
+void hash_init_keyed(struct hash *hash, const uint8_t key[HASH_BYTES]);
 void hash_update(struct hash *hash, const void *bytes, size_t count);
 /* Little-endian, so that digests of numbers agree between machines. */
 void hash_update_u64(struct hash *hash, uint64_t value);
@@ -46,5 +49,6 @@ void hash_hex(const uint8_t *bytes, size_t count, char *text);
 
 /* 64 bits from the operating system. Never 0, so that 0 can mean "none yet". */
 uint64_t hash_random_u64(void);
+void hash_random(uint8_t bytes[HASH_BYTES]);
 
 #endif

@@ -72,6 +72,12 @@ static ProtobufCBinaryData give_digest(const uint8_t *digest)
     return (ProtobufCBinaryData){DIGEST_BYTES, (uint8_t *)(uintptr_t)digest};
 }
 
+static bool is_zero(const uint8_t *digest)
+{
+    static const uint8_t zeros[DIGEST_BYTES];
+    return memcmp(digest, zeros, DIGEST_BYTES) == 0;
+}
+
 static char *give_text(const char *text)
 {
     return (char *)(uintptr_t)text;
@@ -180,6 +186,9 @@ static void put_welcome(const struct message *m, Syncopate__Header *h, union bod
     b->welcome.restore_step = m->welcome.restore_step;
     b->welcome.out = give_text(m->welcome.out);
     b->welcome.ticket = m->welcome.ticket;
+    b->welcome.proof = m->welcome.proof;
+    if (!is_zero(m->welcome.secret))
+        b->welcome.secret = give_digest(m->welcome.secret);
 }
 
 static bool get_welcome(const Syncopate__Header *h, struct message *m)
@@ -187,7 +196,9 @@ static bool get_welcome(const Syncopate__Header *h, struct message *m)
     m->welcome.restore = h->welcome->restore;
     m->welcome.restore_step = h->welcome->restore_step;
     m->welcome.ticket = h->welcome->ticket;
-    return take_text(m->welcome.out, sizeof m->welcome.out, h->welcome->out);
+    m->welcome.proof = h->welcome->proof;
+    return take_digest(m->welcome.secret, h->welcome->secret) &&
+           take_text(m->welcome.out, sizeof m->welcome.out, h->welcome->out);
 }
 
 static void put_waiting(const struct message *m, Syncopate__Header *h, union body *b)
@@ -731,6 +742,13 @@ bool message_may_have_payload(enum message_kind kind)
     return (unsigned)kind < MESSAGE_KIND_COUNT && kinds[kind].payload;
 }
 
+/* Whoever speaks no version of ours is told so in its own. */
+static uint32_t version_of(const struct message *message)
+{
+    bool foreign = message->kind == MESSAGE_REFUSED && message->refused.version != 0;
+    return foreign ? message->refused.version : PROTOCOL_VERSION_MAX;
+}
+
 size_t message_encode(const struct message *message, uint8_t *buffer)
 {
     assert(message->kind > MESSAGE_NONE && message->kind < MESSAGE_WIRE_COUNT);
@@ -738,7 +756,7 @@ size_t message_encode(const struct message *message, uint8_t *buffer)
     Syncopate__Header header = SYNCOPATE__HEADER__INIT;
     union body body;
 
-    header.version = PROTOCOL_VERSION_MAX;
+    header.version = version_of(message);
     header.role = (Syncopate__Role)message->role;
     header.index = message->index;
     header.incarnation = message->incarnation;
@@ -746,6 +764,7 @@ size_t message_encode(const struct message *message, uint8_t *buffer)
     header.generation = message->generation;
     header.request = message->request;
     header.ticket = message->ticket;
+    header.proof = message->proof;
     header.body_case = (Syncopate__Header__BodyCase)kind->body_case;
     kind->put(message, &header, &body);
 
@@ -773,9 +792,10 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
     Syncopate__Header *header = syncopate__header__unpack(&allocator, count, bytes);
     if (header == NULL)
         return error_set(error, STATUS_INVALID, "header does not decode");
-    /* A JOIN of another version is answered with a reason, so it passes here. */
+    /* A JOIN of another version is answered with a reason, so both pass here. */
     if ((header->version < PROTOCOL_VERSION_MIN || header->version > PROTOCOL_VERSION_MAX) &&
-        header->body_case != SYNCOPATE__HEADER__BODY_JOIN)
+        header->body_case != SYNCOPATE__HEADER__BODY_JOIN &&
+        header->body_case != SYNCOPATE__HEADER__BODY_REFUSED)
         return error_set(error, STATUS_INVALID, "protocol version %u", header->version);
     if ((unsigned)header->role >= ROLE_COUNT)
         return error_set(error, STATUS_INVALID, "role %d", (int)header->role);
@@ -791,6 +811,7 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
     message->generation = header->generation;
     message->request = header->request;
     message->ticket = header->ticket;
+    message->proof = header->proof;
     if (!kinds[message->kind].get(header, message))
         return error_set(error, STATUS_INVALID, "%s with a field out of range",
                          message_kind_name(message->kind));

@@ -19,14 +19,15 @@
 
 #include "common/checkpoint.h"
 #include "common/frame.h"
+#include "common/hash.h"
 #include "common/job.h"
 #include "common/key.h"
 #include "common/run_directory.h"
 #include "common/status.h"
 #include "common/tree.h"
 
-#define PROTOCOL_VERSION_MIN 1
-#define PROTOCOL_VERSION_MAX 1
+#define PROTOCOL_VERSION_MIN 2
+#define PROTOCOL_VERSION_MAX 2
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
@@ -127,7 +128,8 @@ struct message_welcome {
     bool restore;
     uint64_t restore_step;
     char out[MESSAGE_TEXT_MAX];
-    uint64_t ticket;
+    uint64_t ticket, proof;
+    uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/proof.h. */
 };
 
 struct message_ready {
@@ -269,7 +271,8 @@ struct message {
     enum role role; /* Of the sender. */
     uint32_t index;
     uint64_t incarnation, run_id, generation, request;
-    uint64_t ticket; /* Which admission of the sender this is from. */
+    uint64_t ticket; /* Which admission of the sender this is from ... */
+    uint64_t proof;  /* ... and that it is the sender's, see ps/proof.h. */
     union {
         struct message_join join;
         struct message_job_page job_page;
@@ -279,6 +282,7 @@ struct message {
         } waiting; /* Also pong, status answer. */
         struct {
             enum refusal reason;
+            uint32_t version; /* That the receiver speaks, to write this in; 0: as everything. */
             char text[MESSAGE_TEXT_MAX];
         } refused;
         struct message_ready ready;
@@ -331,7 +335,8 @@ struct message {
 
 /* A message under way: where it comes from or goes to, and its payload. */
 struct packet {
-    uint64_t peer;          /* A transport's name for the other end. */
+    uint64_t peer; /* A transport's name for the other end. */
+    bool member;   /* Of the job, and to be told of it: the other end, as far as is known. */
     uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
     struct message message;
     struct frame *payload; /* One reference, the packet's; NULL for none. */

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/hash.h"
 #include "common/job.h"
 
 #define BACKLOG                                                                                    \
@@ -22,6 +23,19 @@ union control {
     struct cmsghdr header;
     unsigned char bytes[CMSG_SPACE(RENDEZVOUS_FDS_MAX * sizeof(int))];
 };
+
+uint64_t rendezvous_name(uint64_t incarnation)
+{
+    struct hash hash;
+    uint8_t digest[HASH_BYTES];
+    uint64_t name = 0;
+    hash_init(&hash);
+    hash_update_u64(&hash, incarnation);
+    hash_final(&hash, digest);
+    for (int i = 0; i < 8; i++)
+        name = name << 8 | digest[i];
+    return name;
+}
 
 /* Returns the length of the address. */
 static socklen_t address_of(uint64_t name, struct sockaddr_un *address)

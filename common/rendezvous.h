@@ -1,11 +1,11 @@
 /* rendezvous.h - where two processes on one host meet to hand file descriptors over.
  *
  * An abstract Unix socket (SOCK_SEQPACKET: messages stay whole) called "syncopate-" and 16 hex
- * digits of a number that no other server has, its incarnation. Abstract names live in a network
- * namespace, not in a file system, and vanish with the process that listens, so nothing outlives a
- * job; containers with networks of their own do not find each other, and fall back to TCP. Names
- * have no permissions: both sides ask the kernel who the other is and deal with their own user
- * only.
+ * digits of a number that no other server has. Abstract names live in a network namespace, not in a
+ * file system, and vanish with the process that listens, so nothing outlives a job; containers with
+ * networks of their own do not find each other, and fall back to TCP. Names have no permissions:
+ * both sides ask the kernel who the other is and deal with their own user only. Whoever is on this
+ * host can read names, but not what they are made of.
  *
  * Nothing here blocks or raises signals, and every descriptor made or received is close-on-exec.
  *
@@ -23,6 +23,9 @@
 
 #define RENDEZVOUS_BYTES_MAX 4096 /* Of a message. */
 #define RENDEZVOUS_FDS_MAX   16   /* With a message. */
+
+/* Of a server, from its incarnation, which is told to members alone. */
+uint64_t rendezvous_name(uint64_t incarnation);
 
 /* STATUS_EXISTS when somebody else listens there, STATUS_IO. */
 enum status rendezvous_listen(uint64_t name, int *fd, struct error *error);

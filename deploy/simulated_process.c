@@ -51,6 +51,8 @@ static enum status make_server(struct simulator *s, struct simulated_process *p)
                    .out = SIMULATED_OUT,
                    .journal = false},
     };
+    for (size_t i = 0; i < HASH_BYTES; i++)
+        options.coordinator.secret[i] = (uint8_t)random_next(&s->random);
     snprintf(options.keeper.restore, sizeof options.keeper.restore, "%s", from->restore);
     enum status status = cores_init(&p->cores, &options, s->now_us);
     p->cores_made = status == STATUS_OK;

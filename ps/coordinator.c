@@ -281,7 +281,6 @@ void coordinator_answer_other_run(const struct coordinator *c, const struct pack
         return;
     }
     struct message *finished = &letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox)->message;
-    finished->run_id = c->ended_run_id;
     finished->stop.exit_code = c->ended_code;
     snprintf(finished->stop.reason, MESSAGE_TEXT_MAX, "the run had ended");
 }
@@ -388,20 +387,22 @@ static void handle_ended(struct coordinator *c, const struct packet *packet, str
         return;
     }
     if (!bye)
-        coordinator_tell_finished(c, packet->peer, outbox);
+        coordinator_answer_finished(c, packet, outbox);
     if (last_word)
         handle_last_word(c, packet, member, now_us);
 }
 
 /* The member that the message is from, or NULL. What is about the process alone is as good from one
  * that has not heard of its admission yet. */
-static struct member *find_sender(const struct coordinator *c, const struct message *message)
+static struct member *find_sender(const struct coordinator *c, const struct packet *packet)
 {
+    const struct message *message = &packet->message;
     bool alone = message->kind == MESSAGE_STOP || message->kind == MESSAGE_LEAVE ||
                  message->kind == MESSAGE_BYE;
-    if (c->head.run_id == 0 || coordinator_is_of_another_run(c, message))
-        return NULL;
     struct member *place = membership_place(&c->membership, message);
+    if (c->head.run_id == 0 || coordinator_is_of_another_run(c, message) ||
+        (place != NULL && place->peer == PEER_LOCAL && packet->peer != PEER_LOCAL))
+        return NULL;
     if (alone && place != NULL && place->present && place->incarnation == message->incarnation)
         return place;
     return message->run_id == 0 ? NULL : membership_find(&c->membership, message);
@@ -423,14 +424,15 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
                    struct outbox *outbox)
 {
     enum message_kind kind = packet->message.kind;
-    struct member *member = find_sender(c, &packet->message);
+    struct member *member = find_sender(c, packet);
+    packet->member = member != NULL && membership_has_key(member, packet);
     c->known = c->known || (packet->message.run_id != 0 && packet->peer != PEER_LOCAL);
     if (kind == MESSAGE_STATUS)
         handle_status(c, packet, now_us, outbox);
     else if (c->state >= FINISHING)
         handle_ended(c, packet, member, now_us, outbox);
     else if (kind == MESSAGE_JOIN)
-        coordinator_handle_join(c, packet, now_us, outbox);
+        packet->member = coordinator_handle_join(c, packet, now_us, outbox);
     else if (kind == MESSAGE_JOB_PAGE)
         coordinator_handle_job_page(c, packet, now_us, outbox);
     else if (kind == MESSAGE_REPORT)

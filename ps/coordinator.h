@@ -42,6 +42,7 @@ enum worker_loss {
 
 struct coordinator_options {
     uint64_t run_id; /* Random and not 0; the run's, unless the run directory has a run already. */
+    uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
     char out[MESSAGE_TEXT_MAX];
     /* Seconds. */
     double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;

@@ -92,11 +92,23 @@ void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox
 
 /* --- telling ------------------------------------------------------------------------------- */
 
-void coordinator_tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
+static void say_finished(const struct coordinator *c, struct packet *packet)
 {
-    struct packet *packet = letter_to_peer(&c->head, peer, MESSAGE_FINISHED, outbox);
     packet->message.stop.exit_code = (uint32_t)c->exit_code;
     snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", c->reason);
+}
+
+void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
+                                 struct outbox *outbox)
+{
+    struct packet *out = letter_to_peer(&c->head, packet->peer, MESSAGE_FINISHED, outbox);
+    out->member = packet->member;
+    say_finished(c, out);
+}
+
+static void tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
+{
+    say_finished(c, letter_to_peer(&c->head, peer, MESSAGE_FINISHED, outbox));
 }
 
 void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -104,12 +116,12 @@ void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct o
     c->told_us = now_us;
     for (uint32_t i = 0; i < c->membership.worker_count; i++)
         if (c->membership.workers[i].present && !c->membership.workers[i].bye)
-            coordinator_tell_finished(c, c->membership.workers[i].peer, outbox);
+            tell_finished(c, c->membership.workers[i].peer, outbox);
     for (uint32_t i = 0; i < c->membership.server_count; i++)
         if (c->membership.servers[i].present && !c->membership.servers[i].bye)
-            coordinator_tell_finished(c, c->membership.servers[i].peer, outbox);
+            tell_finished(c, c->membership.servers[i].peer, outbox);
     if (c->membership.servers == NULL) /* No job yet: only our own router. */
-        coordinator_tell_finished(c, PEER_LOCAL, outbox);
+        tell_finished(c, PEER_LOCAL, outbox);
 }
 
 void coordinator_finish(struct coordinator *c, int exit_code, const char *reason, uint64_t now_us,

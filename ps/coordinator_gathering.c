@@ -5,14 +5,20 @@
 #include "ps/coordinator_state.h"
 
 #define WELCOME_REPEAT_US 1000000u
+#define REFUSALS_NAMED    100  /* One line each, ... */
+#define REFUSALS_A_LINE   1000 /* ... and then one for so many. */
 
 /* --- joining ------------------------------------------------------------------------------- */
 
-static void welcome(const struct coordinator *c, const struct member *member, struct outbox *outbox)
+static void welcome(const struct coordinator *c, const struct member *member, enum role role,
+                    struct outbox *outbox)
 {
     struct message *message =
         &letter_to_peer(&c->head, member->peer, MESSAGE_WELCOME, outbox)->message;
     message->welcome.ticket = member->ticket;
+    message->welcome.proof = member->proof;
+    if (role == ROLE_PS)
+        memcpy(message->welcome.secret, c->options.secret, HASH_BYTES);
     message->welcome.restore = c->restore;
     message->welcome.restore_step = c->first_step;
     snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
@@ -64,6 +70,19 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     }
 }
 
+/* Whoever is refused may ask as often as it likes, but not in our log. */
+static void log_refused(struct coordinator *c, const struct packet *packet, const char *text,
+                        struct outbox *outbox)
+{
+    const char *role = role_name(packet->message.role);
+    uint64_t count = ++c->refused;
+    if (count <= REFUSALS_NAMED)
+        outbox_log(outbox, "refused %s/%u: %s", role, packet->message.index, text);
+    else if (count % REFUSALS_A_LINE == 0)
+        outbox_log(outbox, "refused %s/%u: %s (count=%" PRIu64 ")", role, packet->message.index,
+                   text, count);
+}
+
 /* Whether the sender is a member now; if not, it has been answered. */
 static bool admit(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                   struct outbox *outbox)
@@ -83,12 +102,11 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
         return false;
     case ADMISSION_REFUSE:
         letter_refused(&c->head, packet, refusal, outbox, "%s", text);
-        outbox_log(outbox, "refused %s/%u: %s", role_name(packet->message.role),
-                   packet->message.index, text);
+        log_refused(c, packet, text, outbox);
         return false;
     case ADMISSION_REPLACE:
         if (!replace_holder(c, packet, now_us, outbox)) {
-            coordinator_tell_finished(c, packet->peer, outbox);
+            coordinator_answer_finished(c, packet, outbox);
             return false;
         }
         replaces = true;
@@ -100,8 +118,8 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     return c->state < FINISHING;
 }
 
-/* Somebody of this job, or who would be. */
-static void join_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+/* Somebody of this job, or who would be. Whether it is a member now. */
+static bool join_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                      struct outbox *outbox)
 {
     const struct message *message = &packet->message;
@@ -109,36 +127,50 @@ static void join_job(struct coordinator *c, const struct packet *packet, uint64_
     bool is_member = place != NULL && place->present && place->incarnation == message->incarnation;
     if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
         coordinator_answer_departed(c, packet, outbox);
-        return;
+        return false;
     }
     if (c->state == CLOSING && !is_member && (message->role == ROLE_WORKER || c->closed)) {
         c->turned_away = true;
         letter_waiting(&c->head, packet, "training is over; the job is being closed", outbox);
-        return;
+        return false;
     }
     if (!admit(c, packet, now_us, outbox))
-        return;
+        return false;
     if (c->raising != 0) { /* Its WELCOME comes with the new generation. */
         letter_waiting(&c->head, packet, "the job goes back to its last checkpoint", outbox);
-        return;
+        return true;
     }
     if (message->role == ROLE_PS)
         declaration_send(&c->declaration, &c->head, packet->peer, outbox);
-    welcome(c, membership_place(&c->membership, message), outbox);
+    welcome(c, membership_place(&c->membership, message), message->role, outbox);
     coordinator_start_when_gathered(c, now_us, outbox);
+    return true;
 }
 
-void coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+/* In words that the sender understands: of a version that it speaks. */
+static void refuse_version(const struct coordinator *c, const struct packet *packet,
+                           struct outbox *outbox)
+{
+    const struct message_join *join = &packet->message.join;
+    struct packet *out = letter_answer(&c->head, packet, MESSAGE_REFUSED, outbox);
+    out->message.refused.reason = REFUSAL_VERSION;
+    out->message.refused.version =
+        join->version_max < PROTOCOL_VERSION_MIN ? join->version_max : join->version_min;
+    snprintf(out->message.refused.text, MESSAGE_TEXT_MAX,
+             "ps/0 speaks protocol versions %u to %u, %s/%u %u to %u: start the same version of "
+             "Syncopate everywhere",
+             PROTOCOL_VERSION_MIN, PROTOCOL_VERSION_MAX, role_name(packet->message.role),
+             packet->message.index, join->version_min, join->version_max);
+}
+
+bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
 {
     const struct message *message = &packet->message;
     bool worker = message->role == ROLE_WORKER;
     if (message->join.version_max < PROTOCOL_VERSION_MIN ||
         message->join.version_min > PROTOCOL_VERSION_MAX)
-        letter_refused(&c->head, packet, REFUSAL_VERSION, outbox,
-                       "protocol versions %u to %u are spoken here, %u to %u there",
-                       PROTOCOL_VERSION_MIN, PROTOCOL_VERSION_MAX, message->join.version_min,
-                       message->join.version_max);
+        refuse_version(c, packet, outbox);
     else if (coordinator_is_of_another_run(c, message))
         coordinator_answer_other_run(c, packet, outbox);
     else if (c->state == WAITING && worker)
@@ -151,7 +183,8 @@ void coordinator_handle_join(struct coordinator *c, const struct packet *packet,
     else if (c->state == OPENING)
         letter_waiting(&c->head, packet, "the run directory is being opened", outbox);
     else
-        join_job(c, packet, now_us, outbox);
+        return join_job(c, packet, now_us, outbox);
+    return false;
 }
 
 /* --- the declaration ----------------------------------------------------------------------- */
@@ -161,7 +194,8 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
 {
     enum status status = declaration_accept(&c->declaration, job);
     if (status == STATUS_OK)
-        status = membership_init(&c->membership, job->server_count, job->worker_count);
+        status = membership_init(&c->membership, job->server_count, job->worker_count,
+                                 c->options.secret);
     struct frame *copy = frame_create(c->declaration.size);
     if (copy == NULL || status != STATUS_OK) {
         frame_release(copy);
@@ -308,7 +342,7 @@ void coordinator_welcome_again(struct coordinator *c, struct member *server, str
         return;
     if (!server->has_job)
         declaration_send(&c->declaration, &c->head, server->peer, outbox);
-    welcome(c, server, outbox);
+    welcome(c, server, ROLE_PS, outbox);
 }
 
 void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

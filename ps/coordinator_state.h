@@ -70,6 +70,7 @@ struct coordinator {
     uint64_t training_us;    /* When training first started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
+    uint64_t refused;      /* JOINs. */
     uint64_t impostors;    /* Messages in a member's name that came with another key. */
     bool turned_away;      /* Somebody was told to wait for the end. */
     bool own_router_left;  /* Although it had never become a member. */
@@ -102,7 +103,8 @@ void coordinator_answer_departed(struct coordinator *c, const struct packet *pac
 
 /* --- gathering ----------------------------------------------------------------------------- */
 
-void coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+/* Whether the sender has its place, now or since before. */
+bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox);
 void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
                                  uint64_t now_us, struct outbox *outbox);
@@ -193,7 +195,9 @@ double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* The last checkpoint is whole. */
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
-void coordinator_tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox);
+/* To whoever asks, and is a member or not. */
+void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
+                                 struct outbox *outbox);
 void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 void coordinator_finish(struct coordinator *c, int exit_code, const char *reason, uint64_t now_us,
                         struct outbox *outbox);

@@ -100,18 +100,35 @@ static void deliver_to_coordinator(struct cores *cores, struct packet *packet, u
     }
 }
 
+/* Who it is from, and nothing that members know each other by: whoever is none might say it back.
+ */
+static void stamp_for_stranger(const struct cores *cores, struct message *message)
+{
+    router_stamp(cores->router, message);
+    message->incarnation = message->run_id = message->generation = 0;
+    message->ticket = message->proof = 0;
+}
+
 /* The coordinator speaks for a run and a generation that our own router may have to hear of first,
  * and says which; all others leave it to the router. */
-static void deliver_to_peer(struct cores *cores, struct packet *packet, uint64_t now_us,
-                            struct outbox *outbox)
+static void stamp_for_member(const struct cores *cores, struct message *message)
 {
-    struct message *message = &packet->message;
     uint64_t run_id = message->run_id, generation = message->generation;
     router_stamp(cores->router, message);
     if (run_id != 0) {
         message->run_id = run_id;
         message->generation = generation;
     }
+}
+
+static void deliver_to_peer(struct cores *cores, struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    struct message *message = &packet->message;
+    if (packet->member || packet->peer == PEER_LOCAL)
+        stamp_for_member(cores, message);
+    else
+        stamp_for_stranger(cores, message);
     if (packet->peer == PEER_LOCAL)
         router_handle_coordinator(cores->router, packet, now_us, outbox);
     else

@@ -17,6 +17,7 @@ struct packet *letter_to_peer(const struct letterhead *head, uint64_t peer, enum
 {
     struct packet *packet = add(head, TO_PEER, kind, outbox);
     packet->peer = peer;
+    packet->member = true;
     return packet;
 }
 
@@ -24,6 +25,7 @@ struct packet *letter_answer(const struct letterhead *head, const struct packet 
                              enum message_kind kind, struct outbox *outbox)
 {
     struct packet *packet = letter_to_peer(head, to->peer, kind, outbox);
+    packet->member = to->member;
     packet->message.request = to->message.request;
     return packet;
 }

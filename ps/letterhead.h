@@ -15,7 +15,7 @@ struct letterhead {
     uint64_t run_id, generation;
 };
 
-/* A message to a peer, or (letter_answer) to whoever sent `to`, as the answer to that. */
+/* A message to a member, or (letter_answer) to whoever sent `to`, as the answer to that. */
 struct packet *letter_to_peer(const struct letterhead *head, uint64_t peer, enum message_kind kind,
                               struct outbox *outbox);
 struct packet *letter_answer(const struct letterhead *head, const struct packet *to,

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ps/proof.h"
+
 #define MISSING_ROOM   48       /* More than one entry of the list takes. */
 #define SUITOR_GONE_US 1000000u /* A suitor asks much more often. */
 
 enum status membership_init(struct membership *membership, uint32_t server_count,
-                            uint32_t worker_count)
+                            uint32_t worker_count, const uint8_t secret[HASH_BYTES])
 {
     memset(membership, 0, sizeof *membership);
+    memcpy(membership->secret, secret, HASH_BYTES);
     membership->server_count = server_count;
     membership->worker_count = membership->declared_count = worker_count;
     membership->servers = calloc(server_count, sizeof *membership->servers);
@@ -51,7 +54,7 @@ struct member *membership_find(const struct membership *membership, const struct
 {
     struct member *member = membership_place(membership, message);
     return member != NULL && member->present && member->incarnation == message->incarnation &&
-                   member->ticket == message->ticket
+                   member->ticket == message->ticket && (member->proof ^ message->proof) == 0
                ? member
                : NULL;
 }
@@ -187,11 +190,13 @@ struct member *membership_take(struct membership *membership, const struct packe
         return NULL;
     struct member *member = membership_place(membership, message);
     const struct member before = *member;
+    uint64_t ticket = ++membership->tickets;
     *member = (struct member){
         .present = true,
         .ever = true,
         .incarnation = message->incarnation,
-        .ticket = ++membership->tickets,
+        .ticket = ticket,
+        .proof = proof_make(membership->secret, message, ticket),
         .peer = join->peer,
         .heard_us = now_us,
         .moved_us = now_us,

@@ -1,7 +1,8 @@
 /* membership.h - who belongs to the job: a place for every server and worker, and who has it.
  *
  * A place is taken by a process (an incarnation), which gets a ticket with it: a number that counts
- * admissions, so that nobody is mistaken for his predecessor. What becomes of a place:
+ * admissions, so that nobody is mistaken for his predecessor; and a proof, so that nobody else is
+ * mistaken for it. What becomes of a place:
  *
  *     free --JOIN--> taken --silence--> servers:  lost, but the place's until somebody else JOINs:
  *                      |                          should it be heard again, nothing was lost
@@ -46,7 +47,7 @@ struct member {
     bool has_job; /* Servers: has the declaration. */
     bool done;    /* Workers: has finished training, as dealt. */
     bool bye;     /* Knows that the job has ended. */
-    uint64_t incarnation, ticket, peer, heard_us;
+    uint64_t incarnation, ticket, proof, peer, heard_us;
     uint64_t gone_us;       /* When it was lost, or missed. */
     uint8_t key[KEY_BYTES]; /* That its JOIN came with; none without keys. */
     char host[64];
@@ -82,20 +83,22 @@ struct member {
 struct membership {
     struct member *servers, *workers; /* [server_count], [worker_count], owned. */
     uint32_t server_count;
-    uint32_t worker_count;   /* Grows with the indexes that join. */
-    uint32_t declared_count; /* Workers that the job's start waits for. */
-    uint64_t tickets;        /* Given out. */
+    uint32_t worker_count;      /* Grows with the indexes that join. */
+    uint32_t declared_count;    /* Workers that the job's start waits for. */
+    uint64_t tickets;           /* Given out ... */
+    uint8_t secret[HASH_BYTES]; /* ... with proofs under this. */
 };
 
+/* secret: random, and nobody's but servers'; see proof.h. */
 enum status membership_init(struct membership *membership, uint32_t server_count,
-                            uint32_t worker_count);
+                            uint32_t worker_count, const uint8_t secret[HASH_BYTES]);
 void membership_free(struct membership *membership);
 
 /* The place that the message's sender has or claims to have, or NULL when there is none. Places
  * move when membership grows. */
 struct member *membership_place(const struct membership *membership, const struct message *message);
 
-/* The same if the sender has it: incarnation and ticket are right. */
+/* The same if the sender has it: incarnation, ticket and proof are right. */
 struct member *membership_find(const struct membership *membership, const struct message *message);
 
 /* Whether the key is the member's: knowing its incarnation does not make another peer it. */
@@ -121,7 +124,8 @@ enum admission {
 enum admission membership_judge(struct membership *membership, const struct packet *join,
                                 bool exact, uint64_t now_us, enum refusal *refusal, char *text);
 
-/* Give the sender of the JOIN its place and a new ticket. NULL when there is no memory. */
+/* Give the sender of the JOIN its place, a new ticket and its proof. NULL when there is no memory.
+ */
 struct member *membership_take(struct membership *membership, const struct packet *join,
                                uint64_t now_us);
 

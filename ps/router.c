@@ -34,7 +34,7 @@ struct router {
     struct router_options options;
     enum router_state state;
     struct plan *plan;
-    uint64_t run_id, generation, ticket;
+    uint64_t run_id, generation, ticket, proof;
     struct pages pages; /* The declaration, while it comes in. */
     struct sessions sessions;
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
@@ -147,6 +147,7 @@ void router_stamp(const struct router *router, struct message *message)
     message->run_id = router->run_id;
     message->generation = router->generation;
     message->ticket = router->ticket;
+    message->proof = router->proof;
 }
 
 static void finish(struct router *router, int exit_code, const char *reason)
@@ -190,10 +191,32 @@ static void refuse(const struct packet *packet, enum refusal reason, const char 
 {
     struct packet *answer = outbox_add(outbox, TO_PEER, MESSAGE_REFUSED);
     answer->peer = packet->peer;
+    answer->member = packet->member;
     answer->message.request = packet->message.request;
     answer->message.refused.reason = reason;
     snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%s", text);
     ++*count;
+}
+
+/* Whether the process that says to be a worker is. */
+static bool check_worker(struct router *router, const struct packet *packet, struct outbox *outbox)
+{
+    struct router_counts *counts = &router->counts;
+    switch (sessions_judge(&router->sessions, packet)) {
+    case SENDER_WORKER:
+        return true;
+    case SENDER_BELATED:
+        counts->fenced++;
+        break;
+    case SENDER_REPLACED:
+        refuse(packet, REFUSAL_MEMBER, "another process is this worker now", &counts->fenced,
+               outbox);
+        break;
+    case SENDER_NOBODY:
+        refuse(packet, REFUSAL_MEMBER, "not admitted as this worker", &counts->refused, outbox);
+        break;
+    }
+    return false;
 }
 
 /* Whether the sender is the worker it says, of this run and generation. */
@@ -210,13 +233,8 @@ static bool check_sender(struct router *router, const struct packet *packet, str
         counts->fenced++;
     else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
         refuse(packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused, outbox);
-    else if (sessions_is_belated(&router->sessions, packet))
-        counts->fenced++;
-    else if (!sessions_know(&router->sessions, packet))
-        refuse(packet, REFUSAL_MEMBER, "another process is this worker now", &counts->fenced,
-               outbox);
     else
-        return true;
+        return check_worker(router, packet, outbox);
     return false;
 }
 
@@ -295,6 +313,7 @@ static void drop_beyond_window(struct router *router, const struct packet *packe
         return;
     struct packet *answer = outbox_add(outbox, TO_PEER, MESSAGE_RECEIPT);
     answer->peer = packet->peer;
+    answer->member = true;
     answer->message.request = packet->message.request;
     answer->message.receipt = (struct message_receipt){
         .chunk = exchange->chunk, .step = exchange->step, .node = exchange->node, .missing = true};
@@ -303,7 +322,8 @@ static void drop_beyond_window(struct router *router, const struct packet *packe
 static void handle_exchange(struct router *router, struct packet *packet, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    if (!check_sender(router, packet, outbox))
+    packet->member = check_sender(router, packet, outbox);
+    if (!packet->member)
         return;
     const char *fault = exchange_fault(router, packet);
     if (fault != NULL) {
@@ -435,7 +455,7 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->cut = (struct cut){0};
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
-    sessions_forget(&router->sessions);
+    sessions_forget(&router->sessions, welcome->secret);
     order_load(router, router->whole && router->plan->job.mode == MODE_ASYNC, outbox);
 }
 
@@ -478,8 +498,10 @@ static void handle_welcome(struct router *router, const struct message *message,
         return;
     }
     bool again = !first && message->generation == router->generation;
-    if (!again || message->welcome.ticket > router->ticket)
+    if (!again || message->welcome.ticket > router->ticket) {
         router->ticket = message->welcome.ticket;
+        router->proof = message->welcome.proof;
+    }
     router->joining_again = false;
     router->generation = message->generation;
     if (!again)
@@ -776,6 +798,7 @@ static void send_answer(struct router *router, struct packet *packet, struct out
             router->released = message->result.version;
         message->result.stop_step = router->stop_step;
     }
+    packet->member = true;
     *outbox_add(outbox, TO_PEER, message->kind) = *packet;
     packet->payload = NULL;
 }

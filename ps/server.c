@@ -22,6 +22,7 @@
 #include "common/partition.h"
 #include "common/probe.h"
 #include "common/refused.h"
+#include "common/rendezvous.h"
 #include "ps/cores.h"
 
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
@@ -103,6 +104,7 @@ static enum status make_cores(struct server *server)
                         .allow_mixed = from->allow_mixed},
         .keeper = {.server = from->index, .disk = from->disk, .journal = from->journal},
     };
+    hash_random(options.coordinator.secret);
     probe_updates(options.router.probe_digest);
     snprintf(options.router.arithmetic, sizeof options.router.arithmetic, "%s",
              kernels_core_name());
@@ -247,7 +249,7 @@ static bool share_memory(struct server *server)
     const struct plan *plan = router_plan(server->cores.router);
     const struct transport_operations *transport = server->options.transport->operations;
     struct share share = {
-        .name = server->incarnation,
+        .name = rendezvous_name(server->incarnation),
         .shard_bytes = partition_server_bytes(&plan->partition, server->options.index),
         .slots = plan->pushes_max,
         /* In sync mode the values of two versions, see chunk.h. */

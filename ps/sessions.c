@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ps/proof.h"
+
 enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t answers_max)
 {
     sessions->window = window;
@@ -14,42 +16,48 @@ enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t a
 
 void sessions_free(struct sessions *sessions)
 {
-    if (sessions->all != NULL)
-        sessions_forget(sessions);
+    for (uint32_t i = 0; sessions->all != NULL && i < JOB_WORKERS_MAX; i++)
+        gauge_drop(&sessions->all[i].answers);
     free(sessions->all);
     memset(sessions, 0, sizeof *sessions);
 }
 
-void sessions_forget(struct sessions *sessions)
+void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES])
 {
+    memcpy(sessions->secret, secret, HASH_BYTES);
     for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
         gauge_drop(&sessions->all[i].answers);
     memset(sessions->all, 0, JOB_WORKERS_MAX * sizeof *sessions->all);
 }
 
-bool sessions_know(struct sessions *sessions, const struct packet *packet)
+static void take(struct session *session, const struct packet *packet)
 {
     const struct message *message = &packet->message;
-    assert(message->index < JOB_WORKERS_MAX);
-    struct session *session = &sessions->all[message->index];
-    if (session->known && message->ticket <= session->ticket)
-        return message->ticket == session->ticket && message->incarnation == session->incarnation &&
-               key_equal(packet->key, session->key);
     /* What the one before has not read, which may never read again, does not count against it. */
     gauge_drop(&session->answers);
     session->known = true;
     session->incarnation = message->incarnation;
     session->ticket = message->ticket;
+    session->proof = message->proof;
     memcpy(session->key, packet->key, KEY_BYTES);
-    return true;
 }
 
-bool sessions_is_belated(const struct sessions *sessions, const struct packet *packet)
+enum sender sessions_judge(struct sessions *sessions, const struct packet *packet)
 {
-    const struct session *session = &sessions->all[packet->message.index];
-    return session->known && packet->message.ticket < session->ticket &&
-           packet->message.incarnation == session->incarnation &&
-           key_equal(packet->key, session->key);
+    const struct message *message = &packet->message;
+    assert(message->index < JOB_WORKERS_MAX);
+    struct session *session = &sessions->all[message->index];
+    bool same_process = session->known && message->incarnation == session->incarnation &&
+                        key_equal(packet->key, session->key);
+    if (same_process && message->ticket == session->ticket &&
+        (message->proof ^ session->proof) == 0)
+        return SENDER_WORKER;
+    if (!proof_holds(sessions->secret, message))
+        return SENDER_NOBODY;
+    if (session->known && message->ticket <= session->ticket)
+        return same_process ? SENDER_BELATED : SENDER_REPLACED;
+    take(session, packet);
+    return SENDER_WORKER;
 }
 
 bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight)

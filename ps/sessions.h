@@ -10,6 +10,7 @@
  *     ticket 7, process B    taken: B has replaced A
  *     ticket 3, process A    a zombie
  *     ticket 7, process A    a zombie
+ *     ticket 9, process C    nobody: it cannot prove that server 0 has given it that
  *
  * What is on its way is weighed, in both directions: a worker that exceeds its window is not let in
  * before its own messages have been worked off, and one that does not read what it has asked for is
@@ -28,7 +29,7 @@
 
 struct session {
     bool known;
-    uint64_t incarnation, ticket;
+    uint64_t incarnation, ticket, proof;
     uint8_t key[KEY_BYTES];
     uint64_t under_way;    /* Bytes with the owners. */
     struct gauge *answers; /* Values on their way to this process; NULL before the first. */
@@ -38,21 +39,28 @@ struct sessions {
     struct session *all; /* [JOB_WORKERS_MAX] by worker index. Owned. */
     /* Bytes that one worker may have under way, and that may be under way to one process. */
     uint64_t window, answers_max;
+    uint8_t secret[HASH_BYTES]; /* Of proofs, see proof.h. */
 };
 
 enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t answers_max);
 void sessions_free(struct sessions *sessions);
 
-/* A new generation: server 0 may count from the beginning, and nothing is under way. */
-void sessions_forget(struct sessions *sessions);
+/* A new generation: server 0 may count from the beginning, and prove by another secret; and nothing
+ * is under way. */
+void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES]);
 
-/* Whether the packet is from the process that is this worker (its key counts too), or from its
- * successor, who is this worker from here on. The index is below JOB_WORKERS_MAX. */
-bool sessions_know(struct sessions *sessions, const struct packet *packet);
+/* Who sends a packet in a worker's name. */
+enum sender {
+    SENDER_WORKER,   /* The process that is this worker (its key counts too), or its successor, who
+                      * is from here on. */
+    SENDER_BELATED,  /* The same process, from before its latest admission: nobody's fault, and not
+                      * to be answered. */
+    SENDER_REPLACED, /* One whose place another has taken. */
+    SENDER_NOBODY,   /* One that was never admitted. */
+};
 
-/* Whether the packet is from the process that is this worker, but from before its latest admission:
- * nobody's fault, and not to be answered. */
-bool sessions_is_belated(const struct sessions *sessions, const struct packet *packet);
+/* The index is below JOB_WORKERS_MAX. */
+enum sender sessions_judge(struct sessions *sessions, const struct packet *packet);
 
 /* Whether `weight` more bytes of this worker fit its window: then they are under way. One message
  * always fits when nothing is. */

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/outbox.h"
 #include "common/partition.h"
+#include "common/rendezvous.h"
 #include "worker/exchange.h"
 #include "worker/score_duty.h"
 #include "worker/session.h"
@@ -202,7 +203,7 @@ static void flush(struct client *client)
     }
 }
 
-/* A server is found on this host under its incarnation, once it has values to give. One that takes
+/* A server is found on this host by its incarnation, once it has values to give. One that takes
  * another's place is asked as soon as the connection to that one is seen to have ended. */
 static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
 {
@@ -210,7 +211,8 @@ static void ask_to_share(struct client *client, uint32_t server, const struct me
     if (message->kind != MESSAGE_RESULT || client->asked[server] == message->incarnation ||
         operations->attach == NULL)
         return;
-    enum status status = operations->attach(client->servers[server], message->incarnation);
+    enum status status =
+        operations->attach(client->servers[server], rendezvous_name(message->incarnation));
     if (status == STATUS_EXISTS)
         return;
     client->asked[server] = message->incarnation;

@@ -11,6 +11,7 @@ struct packet *sender_add_as(const struct sender *sender, uint32_t server, enum 
     message->run_id = sender->run_id;
     message->generation = sender->generation;
     message->ticket = sender->ticket;
+    message->proof = sender->proof;
     message->request = request;
     return packet;
 }

@@ -12,9 +12,10 @@
 struct sender {
     uint32_t worker;
     uint64_t incarnation;
-    uint64_t run_id;             /* 0 before the first WELCOME; kept for good. */
-    uint64_t generation, ticket; /* Of the latest WELCOME, or of a later START. */
-    uint64_t last_request;       /* Requests are numbered from 1. */
+    uint64_t run_id;        /* 0 before the first WELCOME; kept for good. */
+    uint64_t ticket, proof; /* Of the latest WELCOME. */
+    uint64_t generation;    /* The same, or of a later START. */
+    uint64_t last_request;  /* Requests are numbered from 1. */
 };
 
 /* A message to server number `server` under a number of its own. */

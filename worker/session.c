@@ -277,7 +277,7 @@ static struct message *add_stranger(struct session *s, enum message_kind kind,
                                     struct outbox *outbox)
 {
     struct message *message = &sender_add(&s->sender, 0, kind, outbox)->message;
-    message->generation = message->ticket = 0;
+    message->generation = message->ticket = message->proof = 0;
     return message;
 }
 
@@ -340,6 +340,7 @@ static void handle_welcome(struct session *s, const struct message *message, uin
         return; /* Of an admission before. */
     s->sender.run_id = message->run_id;
     s->sender.ticket = ticket;
+    s->sender.proof = message->welcome.proof;
     adopt_generation(s, message->generation, now_us);
     s->stage = s->start.assignment == 0 ? GATHERED : STARTED;
     s->rejoined = true;

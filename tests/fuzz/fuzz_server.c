@@ -39,9 +39,9 @@ struct server {
     struct outbox outbox;
     uint64_t now_us;
     const struct declared *job;
-    uint64_t run_id, generation, tickets[SENDERS]; /* As server 0 has said. */
-    uint64_t lives[SENDERS], own_life;             /* How often they were started again. */
-    bool failed; /* No memory for owners: such a server would end. */
+    uint64_t run_id, generation, tickets[SENDERS], proofs[SENDERS]; /* As server 0 has said. */
+    uint64_t lives[SENDERS], own_life; /* How often they were started again. */
+    bool failed;                       /* No memory for owners: such a server would end. */
 };
 
 static struct declared declare(enum mode mode, uint32_t servers)
@@ -114,8 +114,10 @@ static void send_wire(struct server *server, const struct packet *packet)
     server->run_id = message->run_id;
     server->generation = message->generation;
     for (uint32_t i = 0; i < SENDERS && message->kind == MESSAGE_WELCOME; i++)
-        if (packet->peer == peer_of(server, i))
+        if (packet->peer == peer_of(server, i)) {
             server->tickets[i] = message->welcome.ticket;
+            server->proofs[i] = message->welcome.proof;
+        }
 }
 
 /* As in ps/server.c, in one thread. */
@@ -198,7 +200,8 @@ static struct packet from(const struct server *server, uint32_t sender, enum mes
                     .incarnation = INCARNATION + sender + 16 * server->lives[sender],
                     .run_id = server->run_id,
                     .generation = server->generation,
-                    .ticket = server->tickets[sender]}};
+                    .ticket = server->tickets[sender],
+                    .proof = server->proofs[sender]}};
 }
 
 static void send_join(struct server *server, uint32_t worker, const uint8_t *digest)
@@ -274,6 +277,7 @@ static void send_header(struct server *server, struct fuzz_input *input)
         packet.message.index = right.message.index;
         packet.message.incarnation = right.message.incarnation;
         packet.message.ticket = right.message.ticket;
+        packet.message.proof = right.message.proof;
     }
     if (message_may_have_payload(packet.message.kind))
         packet.payload = payload_of(input, payload_bytes);

@@ -131,8 +131,13 @@ void hostile_train(struct hostile *hostile, enum mode mode, uint64_t updates)
     ck_assert_msg(crowd_wait(&h->crowd, 0, HOSTILE_HONEST, HOSTILE_DEADLINE),
                   "the workers do not start");
     await_updates(h);
+    hostile_pace(h, DELAY_US);
+}
+
+void hostile_pace(const struct hostile *hostile, uint32_t delay_us)
+{
     for (uint32_t i = 0; i < HOSTILE_HONEST; i++)
-        atomic_store(&h->crowd.shared->workers[i].delay_us, DELAY_US);
+        atomic_store(&hostile->crowd.shared->workers[i].delay_us, delay_us);
 }
 
 void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uint32_t server_count)
@@ -170,9 +175,11 @@ void hostile_look(struct hostile *hostile)
     }
 }
 
-uint64_t hostile_updates(const struct hostile *hostile)
+double hostile_progress(const struct hostile *hostile)
 {
-    return crowd_updates(&hostile->crowd, 0, 0, HOSTILE_HONEST);
+    uint64_t each = hostile->job.mode == MODE_SYNC ? HOSTILE_HONEST : 1;
+    return (double)crowd_updates(&hostile->crowd, 0, 0, HOSTILE_HONEST) /
+           (double)(each * hostile->updates);
 }
 
 static void say_logs(const struct hostile *h)

@@ -58,8 +58,11 @@ uint64_t hostile_memory(const struct hostile *hostile, uint32_t server);
 /* Note it, of all servers. */
 void hostile_look(struct hostile *hostile);
 
-/* Updates that the honest workers have made. */
-uint64_t hostile_updates(const struct hostile *hostile);
+/* How long the honest workers take for an update besides; so that a job lasts as long as a test. */
+void hostile_pace(const struct hostile *hostile, uint32_t delay_us);
+
+/* The share of the job that is done. */
+double hostile_progress(const struct hostile *hostile);
 
 /* Fails the test, with the end of the logs, when a server has ended. */
 void hostile_check_there(const struct hostile *hostile);

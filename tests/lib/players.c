@@ -70,6 +70,7 @@ struct packet players_packet(struct players *p, enum role role, uint32_t index,
     packet.message.run_id = PLAYERS_RUN;
     packet.message.generation = player->generation;
     packet.message.ticket = player->ticket;
+    packet.message.proof = player->proof;
     packet.message.request = ++p->request;
     return packet;
 }
@@ -120,7 +121,7 @@ struct packet players_join_packet(struct players *p, enum role role, uint32_t in
 {
     struct packet packet = players_packet(p, role, index, MESSAGE_JOIN);
     struct message_join *join = &packet.message.join;
-    packet.message.run_id = packet.message.ticket = 0;
+    packet.message.run_id = packet.message.ticket = packet.message.proof = 0;
     join->version_min = PROTOCOL_VERSION_MIN;
     join->version_max = PROTOCOL_VERSION_MAX;
     snprintf(join->host, sizeof join->host, "host%u", index);
@@ -138,6 +139,7 @@ static void follow(struct players *p, enum role role, uint32_t index)
     if (welcome != NULL) {
         ck_assert_uint_eq(welcome->run_id, PLAYERS_RUN);
         player->ticket = welcome->welcome.ticket;
+        player->proof = welcome->welcome.proof;
         player->generation = welcome->generation;
     }
     if (start != NULL && start->generation >= player->generation) {

@@ -20,6 +20,7 @@ struct message rogue_message(struct rogue *rogue, enum message_kind kind)
                             .run_id = rogue->run_id,
                             .generation = rogue->generation,
                             .ticket = rogue->ticket,
+                            .proof = rogue->proof,
                             .request = ++rogue->requests};
 }
 
@@ -72,6 +73,7 @@ static void learn(struct rogue *rogue, const struct message *message)
         rogue->run_id = message->run_id;
         rogue->generation = message->generation;
         rogue->ticket = message->welcome.ticket;
+        rogue->proof = message->welcome.proof;
         rogue->welcome = true;
         break;
     case MESSAGE_START:

@@ -27,7 +27,7 @@ struct rogue {
     uint64_t incarnation;
     uint8_t probe_digest[DIGEST_BYTES];
     /* As server 0 has said. */
-    uint64_t run_id, generation, ticket;
+    uint64_t run_id, generation, ticket, proof;
     bool welcome, started, finished;
     struct message_start start;
     uint64_t requests;

@@ -14,9 +14,27 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
 
-enum { PATIENCE_MS = 5000, QUIET_MS = 50, UPDATES = 400, MIB = 1 << 20 };
+enum { PATIENCE_MS = 5000, QUIET_MS = 20, UPDATES = 300, SLOW_US = 150000, MIB = 1 << 20 };
 
 /* --- asking -------------------------------------------------------------------------------- */
+
+/* A job that goes on for as long as it takes to attack it. */
+static void open_attacked(struct hostile *h, enum mode mode)
+{
+    hostile_open(h, mode, UPDATES, 2);
+    hostile_pace(h, SLOW_US);
+}
+
+/* It was still going on, and ends as it should. */
+static void end_attacked(struct hostile *h)
+{
+    ck_assert_double_lt(hostile_progress(h), 1);
+    hostile_pace(h, 0);
+    hostile_end_well(h, 400 * (uint64_t)MIB);
+    ck_assert(!hostile_logged(h, 0, "lost worker"));
+    ck_assert(!hostile_logged(h, 0, "lost ps"));
+    hostile_close(h);
+}
 
 static void open_rogue(struct rogue *rogue, const struct hostile *h, uint32_t server)
 {
@@ -75,7 +93,7 @@ static unsigned hear_nothing(struct rogue *rogue, const struct message *message)
 START_TEST(strangers_are_told_nothing_that_members_are_known_by)
 {
     struct hostile h;
-    hostile_open(&h, MODE_ASYNC, UPDATES, 2);
+    open_attacked(&h, MODE_ASYNC);
     for (uint32_t server = 0; server < 2; server++) {
         struct rogue rogue;
         struct message message;
@@ -100,8 +118,7 @@ START_TEST(strangers_are_told_nothing_that_members_are_known_by)
         ck_assert_uint_ge(answers, 20);
         rogue_close(&rogue);
     }
-    hostile_end_well(&h, 400 * (uint64_t)MIB);
-    hostile_close(&h);
+    end_attacked(&h);
 }
 END_TEST
 
@@ -115,8 +132,8 @@ static void say_back(struct rogue *rogue, const struct message *told, enum role 
                                               MESSAGE_BYE, MESSAGE_EXCHANGE};
     struct message answer;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct message message =
-            kinds[i] == MESSAGE_EXCHANGE ? exchange_as(rogue, index) : rogue_message(rogue, kinds[i]);
+        struct message message = kinds[i] == MESSAGE_EXCHANGE ? exchange_as(rogue, index)
+                                                              : rogue_message(rogue, kinds[i]);
         message.role = role;
         message.index = index;
         message.incarnation = told->incarnation;
@@ -136,7 +153,7 @@ static void say_back(struct rogue *rogue, const struct message *told, enum role 
 START_TEST(whoever_knows_what_status_is_answered_is_nobody)
 {
     struct hostile h;
-    hostile_open(&h, MODE_ASYNC, UPDATES, 2);
+    open_attacked(&h, MODE_ASYNC);
     for (uint32_t server = 0; server < 2; server++) {
         struct rogue asks, speaks;
         struct message told = {0};
@@ -155,8 +172,7 @@ START_TEST(whoever_knows_what_status_is_answered_is_nobody)
         }
         rogue_close(&asks);
     }
-    hostile_end_well(&h, 400 * (uint64_t)MIB);
-    hostile_close(&h);
+    end_attacked(&h);
 }
 END_TEST
 
@@ -176,7 +192,7 @@ static void read_run(const struct hostile *h, uint64_t *run_id, uint64_t *genera
     free(text);
 }
 
-static const uint64_t guesses[] = {1,  2,   3,    4,          5,          6,        7,
+static const uint64_t guesses[] = {1,  2,   3,    4,          5,         6,         7,
                                    10, 100, 1000, UINT32_MAX, INT64_MAX, UINT64_MAX};
 
 /* One message of this kind for every ticket that may be guessed; none is heard as a member's. */
@@ -187,10 +203,10 @@ static void guess_tickets(struct rogue *rogue, struct message message)
         message.ticket = guesses[i];
         message.request = ++rogue->requests;
         ck_assert(rogue_say(rogue, &message, 0, 0, PATIENCE_MS));
-        while (rogue_hear(rogue, &answer, QUIET_MS / 5))
-            ck_assert_msg(answer.kind == MESSAGE_REFUSED, "%s with ticket %" PRIu64
-                          " is answered %s", message_kind_name(message.kind), guesses[i],
-                          message_kind_name(answer.kind));
+        while (rogue_hear(rogue, &answer, QUIET_MS / 4))
+            ck_assert_msg(
+                answer.kind == MESSAGE_REFUSED, "%s with ticket %" PRIu64 " is answered %s",
+                message_kind_name(message.kind), guesses[i], message_kind_name(answer.kind));
     }
 }
 
@@ -198,7 +214,7 @@ START_TEST(whoever_knows_the_run_and_guesses_tickets_takes_no_place)
 {
     struct hostile h;
     uint64_t run_id, generation;
-    hostile_open(&h, _i == 0 ? MODE_ASYNC : MODE_SYNC, UPDATES, 2);
+    open_attacked(&h, _i == 0 ? MODE_ASYNC : MODE_SYNC);
     read_run(&h, &run_id, &generation);
     for (uint32_t server = 0; server < 2; server++)
         for (uint32_t index = 0; index <= HOSTILE_HONEST; index++) {
@@ -214,9 +230,7 @@ START_TEST(whoever_knows_the_run_and_guesses_tickets_takes_no_place)
             guess_tickets(&rogue, message);
             rogue_close(&rogue);
         }
-    hostile_end_well(&h, 400 * (uint64_t)MIB);
-    ck_assert(!hostile_logged(&h, 0, "lost worker"));
-    hostile_close(&h);
+    end_attacked(&h);
 }
 END_TEST
 

@@ -68,8 +68,8 @@ enum status __real_chunk_apply(struct chunk *chunk, const float *gradient, uint3
                                bool keep_previous);
 enum status __wrap_chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
                                bool keep_previous);
-bool __real_sessions_know(struct sessions *sessions, const struct packet *packet);
-bool __wrap_sessions_know(struct sessions *sessions, const struct packet *packet);
+enum sender __real_sessions_judge(struct sessions *sessions, const struct packet *packet);
+enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet);
 uint64_t __real_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer);
 uint64_t __wrap_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer);
 
@@ -100,11 +100,12 @@ enum status __wrap_chunk_apply(struct chunk *chunk, const float *gradient, uint3
     return __real_chunk_apply(chunk, gradient, examples, keep_previous && planted != EARLY_DISCARD);
 }
 
-bool __wrap_sessions_know(struct sessions *sessions, const struct packet *packet)
+enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet)
 {
-    bool knows = __real_sessions_know(sessions, packet);
-    times += planted == UNFENCED_ZOMBIE && !knows;
-    return knows || planted == UNFENCED_ZOMBIE;
+    enum sender sender = __real_sessions_judge(sessions, packet);
+    bool let_in = planted == UNFENCED_ZOMBIE && sender == SENDER_REPLACED;
+    times += let_in;
+    return let_in ? SENDER_WORKER : sender;
 }
 
 uint64_t __wrap_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/rendezvous.h"
 #include "tests/lib/post.h"
 #include "tests/lib/scripted_server.h"
 #include "tests/lib/suite.h"
@@ -219,7 +220,7 @@ START_TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connect
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
     next(&f);
-    ck_assert_uint_eq(f.server.attached, 100);
+    ck_assert_uint_eq(f.server.attached, rendezvous_name(100));
     push_step(&f, 0);
     next(&f);
     ck_assert_uint_eq(f.server.attach_calls, 1);
@@ -236,13 +237,13 @@ START_TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connect
     push_step(&f, 2);
     next(&f);
     ck_assert_uint_gt(f.server.attach_calls, 1); /* In vain. */
-    ck_assert_uint_eq(f.server.attached, 100);
+    ck_assert_uint_eq(f.server.attached, rendezvous_name(100));
     scripted_server_lock(&f.server);
     f.server.attached = 0;
     scripted_server_unlock(&f.server);
     push_step(&f, 0);
     next(&f);
-    ck_assert_uint_eq(f.server.attached, 200);
+    ck_assert_uint_eq(f.server.attached, rendezvous_name(200));
     close_fixture(&f);
 }
 END_TEST

@@ -205,9 +205,16 @@ START_TEST(who_does_not_belong_is_refused_with_the_reason)
     struct packet odd = players_join_packet(&f, ROLE_WORKER, 1);
     odd.message.join.probe_digest[3] ^= 1;
     check_refused(&f, odd, REFUSAL_PROBE, "does not give the same bits");
-    struct packet future = players_join_packet(&f, ROLE_WORKER, 1);
-    future.message.join.version_min = future.message.join.version_max = 9;
-    check_refused(&f, future, REFUSAL_VERSION, "9 to 9 there");
+    for (uint32_t version = 1; version < 10; version += 8) { /* Each told in its own. */
+        struct packet other = players_join_packet(&f, ROLE_WORKER, 1);
+        char text[64];
+        other.message.join.version_min = other.message.join.version_max = version;
+        players_give(&f, other);
+        ck_assert_uint_eq(players_told(&f, 11, MESSAGE_REFUSED)->refused.version, version);
+        snprintf(text, sizeof text, "ps/0 speaks protocol versions %u to %u, worker/1 %u to %u",
+                 PROTOCOL_VERSION_MIN, PROTOCOL_VERSION_MAX, version, version);
+        check_refused(&f, other, REFUSAL_VERSION, text);
+    }
     players_join(&f, ROLE_WORKER, 1);
     ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WELCOME));
     players_close(&f);
@@ -254,7 +261,7 @@ START_TEST(nobody_speaks_for_a_member_with_another_key)
         thief.peer = 90;
         thief.key[0] = 1;
         check_refused(&f, thief, REFUSAL_KEY, "has another key");
-        thief = players_packet(&f, ROLE_PS, 0, kind);
+        thief = players_packet(&f, ROLE_PS, 1, kind);
         thief.peer = 90;
         thief.key[0] = 1;
         check_refused(&f, thief, REFUSAL_KEY, "has another key");
@@ -264,6 +271,98 @@ START_TEST(nobody_speaks_for_a_member_with_another_key)
     join.key[0] = 1;
     check_refused(&f, join, REFUSAL_KEY, "another key");
     ck_assert_ptr_null(players_told(&f, 11, MESSAGE_FINISHED));
+    players_close(&f);
+}
+END_TEST
+
+/* Whoever has heard server 0 knows its incarnation. */
+START_TEST(nobody_is_server_0_but_itself)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    players_start(&f);
+    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
+        if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
+            continue;
+        struct packet thief = players_packet(&f, ROLE_PS, 0, kind);
+        thief.peer = 90;
+        players_give(&f, thief);
+        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_PONG), 0);
+        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_FINISHED), 0);
+        post_clear(&f.post);
+    }
+    struct packet ping = players_packet(&f, ROLE_PS, 0, MESSAGE_PING);
+    players_give(&f, ping);
+    ck_assert_ptr_nonnull(players_told(&f, PEER_LOCAL, MESSAGE_PONG));
+    players_close(&f);
+}
+END_TEST
+
+/* What a JOIN's sender is to be said to be, and so is whoever speaks with a proof. */
+START_TEST(whoever_is_admitted_is_a_member_and_nobody_else_is)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    struct packet early = players_join_packet(&f, ROLE_WORKER, 0);
+    coordinator_handle(f.coordinator, &early, f.now_us, &f.post.outbox);
+    ck_assert(!early.member);
+    players_declare(&f, 0, &f.job);
+    players_opened(&f, 0, false, 0);
+    struct packet join = players_join_packet(&f, ROLE_WORKER, 0);
+    coordinator_handle(f.coordinator, &join, f.now_us, &f.post.outbox);
+    ck_assert(join.member);
+    const struct message *welcome = players_told(&f, 10, MESSAGE_WELCOME);
+    f.workers[0].ticket = welcome->welcome.ticket;
+    f.workers[0].proof = welcome->welcome.proof;
+    for (int wrong = 0; wrong < 5; wrong++) {
+        struct packet ping = players_packet(&f, ROLE_WORKER, 0, MESSAGE_PING);
+        ping.message.ticket += wrong == 1;
+        ping.message.proof += wrong == 2;
+        ping.message.incarnation += wrong == 3;
+        ping.message.index += wrong == 4;
+        coordinator_handle(f.coordinator, &ping, f.now_us, &f.post.outbox);
+        ck_assert_int_eq(ping.member, wrong == 0);
+    }
+    struct packet status = players_packet(&f, ROLE_OBSERVER, 0, MESSAGE_STATUS);
+    coordinator_handle(f.coordinator, &status, f.now_us, &f.post.outbox);
+    ck_assert(!status.member && !post_find(&f.post, TO_PEER, MESSAGE_STATUS_ANSWER)->member);
+    players_close(&f);
+}
+END_TEST
+
+/* Servers prove workers' tickets by it; workers have no use for it. */
+START_TEST(the_secret_is_told_to_servers_alone)
+{
+    struct players f;
+    players_prepare(&f, MODE_SYNC);
+    memset(f.options.secret, 0x5a, sizeof f.options.secret);
+    players_create(&f);
+    players_gather(&f);
+    players_join(&f, ROLE_WORKER, 0);
+    players_join(&f, ROLE_PS, 1);
+    ck_assert_uint_eq(players_told(&f, 10, MESSAGE_WELCOME)->welcome.secret[0], 0);
+    ck_assert_mem_eq(players_told(&f, 21, MESSAGE_WELCOME)->welcome.secret, f.options.secret,
+                     sizeof f.options.secret);
+    players_close(&f);
+}
+END_TEST
+
+START_TEST(refusals_do_not_fill_the_log)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    players_gather(&f);
+    unsigned lines = 0;
+    for (int i = 1; i <= 5000; i++) {
+        players_give(&f, players_join_packet(&f, ROLE_PS, 7));
+        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_REFUSED), 1);
+        lines += post_count(&f.post, TO_LOG, MESSAGE_WAITING);
+        if (i == 5000)
+            ck_assert_ptr_nonnull(post_log(&f.post, "there is no ps/7 (count=5000)"));
+        post_clear(&f.post);
+    }
+    ck_assert_uint_ge(lines, 10);
+    ck_assert_uint_lt(lines, 200);
     players_close(&f);
 }
 END_TEST
@@ -739,6 +838,10 @@ static void add(TCase *t)
     tcase_add_test(t, arithmetic_may_differ_where_bits_are_not_promised);
     tcase_add_test(t, a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared);
     tcase_add_test(t, nobody_speaks_for_a_member_with_another_key);
+    tcase_add_test(t, nobody_is_server_0_but_itself);
+    tcase_add_test(t, whoever_is_admitted_is_a_member_and_nobody_else_is);
+    tcase_add_test(t, the_secret_is_told_to_servers_alone);
+    tcase_add_test(t, refusals_do_not_fill_the_log);
     tcase_add_test(t, a_job_that_nobody_declares_times_out);
     tcase_add_test(t, a_run_directory_that_does_not_open_times_out);
     tcase_add_test(t, who_is_missing_is_named_again_and_again_and_at_the_deadline);

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "common/pages.h"
+#include "ps/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
+
+static const uint8_t secret[HASH_BYTES] = {5, 3};
 
 enum { RUN = 77, PEER = 5, NOW = 1000000 };
 
@@ -74,6 +77,8 @@ static void begin(struct fixture *f, uint64_t generation)
     free(bytes);
     struct message welcome = {.kind = MESSAGE_WELCOME, .run_id = RUN, .generation = generation};
     welcome.welcome.ticket = 40 + generation;
+    welcome.welcome.proof = 900 + generation;
+    memcpy(welcome.welcome.secret, secret, sizeof secret);
     from_server_0(f, &welcome);
     settle(f);
     struct packet *loaded = outbox_add(&f->outbox, TO_ROUTER, MESSAGE_LOADED);
@@ -95,7 +100,8 @@ START_TEST(what_a_server_says_is_signed)
     settle(&f);
     const struct message *stop = &post_find(&f.wire, TO_SERVER, MESSAGE_STOP)->message;
     ck_assert(stop->role == ROLE_PS && stop->index == 1 && stop->incarnation == 9);
-    ck_assert(stop->run_id == RUN && stop->generation == 3 && stop->ticket == 43);
+    ck_assert(stop->run_id == RUN && stop->generation == 3 && stop->ticket == 43 &&
+              stop->proof == 903);
     ck_assert_str_eq(stop->stop.reason, "ps/1 was asked to");
     ck_assert_uint_eq(stop->stop.exit_code, EXIT_INTERRUPTED);
     close_fixture(&f);
@@ -145,7 +151,9 @@ START_TEST(a_whole_exchange_is_answered_in_the_end)
                                                             .examples = 4,
                                                             .want = true,
                                                             .want_version = 1};
+        packet.message.proof = proof_make(secret, &packet.message, packet.message.ticket);
         cores_receive(&f.cores, &packet, false, NOW, &f.outbox);
+        ck_assert(packet.member);
         settle(&f);
     }
     ck_assert_uint_eq(post_count(&f.wire, TO_PEER, MESSAGE_RESULT), 2);
@@ -156,6 +164,33 @@ START_TEST(a_whole_exchange_is_answered_in_the_end)
         ck_assert(result->message.run_id == RUN && result->message.generation == 2);
         ck_assert_uint_eq(result->message.request, 31 + result->peer - PEER);
         ck_assert(*(float *)result->payload->data == -2.0f);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+/* What members know each other by, anybody could say back. */
+START_TEST(strangers_are_told_who_answers_and_no_more)
+{
+    struct fixture f;
+    open_fixture(&f);
+    begin(&f, 3);
+    for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++) {
+        struct packet packet = {.peer = PEER, .message = {.kind = (enum message_kind)kind}};
+        packet.message.role = ROLE_WORKER;
+        packet.message.run_id = kind % 2 == 0 ? RUN : 0;
+        packet.message.generation = 3;
+        packet.message.request = 8;
+        cores_receive(&f.cores, &packet, false, NOW, &f.outbox);
+        ck_assert(!packet.member);
+        settle(&f);
+        const struct packet *answer = post_find(&f.wire, TO_PEER, MESSAGE_REFUSED);
+        ck_assert_msg(answer != NULL, "%s", message_kind_name((enum message_kind)kind));
+        const struct message *message = &answer->message;
+        ck_assert(message->role == ROLE_PS && message->index == 1 && message->request == 8);
+        ck_assert(message->run_id == 0 && message->generation == 0 && message->incarnation == 0);
+        ck_assert(message->ticket == 0 && message->proof == 0);
+        post_clear(&f.wire);
     }
     close_fixture(&f);
 }
@@ -185,6 +220,7 @@ START_TEST(whoever_signs_for_a_run_is_believed)
     begin(&f, 2);
     struct packet *packet = outbox_add(&f.outbox, TO_PEER, MESSAGE_WELCOME);
     packet->peer = PEER;
+    packet->member = true;
     packet->message.run_id = RUN + 1;
     packet->message.generation = 3;
     settle(&f);
@@ -200,6 +236,7 @@ static void add(TCase *t)
     tcase_add_test(t, what_a_server_says_is_signed);
     tcase_add_test(t, what_a_generation_has_left_behind_does_not_leave_the_server);
     tcase_add_test(t, a_whole_exchange_is_answered_in_the_end);
+    tcase_add_test(t, strangers_are_told_who_answers_and_no_more);
     tcase_add_test(t, scores_that_come_by_themselves_are_refused);
     tcase_add_test(t, whoever_signs_for_a_run_is_believed);
 }

@@ -5,6 +5,8 @@
 
 #include "tests/lib/suite.h"
 
+static const uint8_t secret[HASH_BYTES] = {1, 2, 3};
+
 static struct packet join_of(enum role role, uint32_t index, uint64_t incarnation)
 {
     struct packet packet = {.peer = 10 * role + index};
@@ -36,17 +38,18 @@ static enum admission admit(struct membership *membership, struct packet join)
 static struct message welcomed(const struct membership *membership, struct packet join)
 {
     join.message.ticket = membership_place(membership, &join.message)->ticket;
+    join.message.proof = membership_place(membership, &join.message)->proof;
     return join.message;
 }
 
 static struct membership opened(void)
 {
     struct membership membership;
-    ck_assert(membership_init(&membership, 2, 3) == STATUS_OK);
+    ck_assert(membership_init(&membership, 2, 3, secret) == STATUS_OK);
     return membership;
 }
 
-START_TEST(a_place_is_the_process_s_with_the_right_incarnation_and_ticket)
+START_TEST(a_place_is_the_process_s_with_the_right_incarnation_ticket_and_proof)
 {
     struct membership m = opened();
     struct packet first = join_of(ROLE_WORKER, 2, 5);
@@ -62,6 +65,9 @@ START_TEST(a_place_is_the_process_s_with_the_right_incarnation_and_ticket)
     message.ticket = 2;
     ck_assert_ptr_null(membership_find(&m, &message));
     message.ticket = 1;
+    message.proof++;
+    ck_assert_ptr_null(membership_find(&m, &message));
+    message.proof--;
     message.role = ROLE_PS; /* Neither is it a server, nor anything else. */
     ck_assert_ptr_null(membership_find(&m, &message));
     message.role = ROLE_OBSERVER;
@@ -256,7 +262,7 @@ START_TEST(a_long_list_is_cut_to_its_place)
 {
     struct membership m;
     char text[200];
-    ck_assert(membership_init(&m, JOB_SERVERS_MAX, JOB_WORKERS_MAX) == STATUS_OK);
+    ck_assert(membership_init(&m, JOB_SERVERS_MAX, JOB_WORKERS_MAX, secret) == STATUS_OK);
     for (size_t size = 60; size <= sizeof text; size++) {
         memset(text, 'z', sizeof text);
         membership_list_missing(&m, true, text, size);
@@ -333,7 +339,7 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, a_place_is_the_process_s_with_the_right_incarnation_and_ticket);
+    tcase_add_test(t, a_place_is_the_process_s_with_the_right_incarnation_ticket_and_proof);
     tcase_add_test(t, every_admission_has_a_greater_ticket);
     tcase_add_test(t, a_suitor_gets_the_place_of_a_holder_that_has_been_silent);
     tcase_add_test(t, a_suitor_is_refused_when_the_holder_speaks_again_and_again);

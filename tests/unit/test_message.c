@@ -42,7 +42,8 @@ static void fill_joining(struct message *m, enum size how)
         break;
     case MESSAGE_WELCOME:
         m->welcome.restore = large;
-        m->welcome.restore_step = large ? UINT64_MAX : 0;
+        m->welcome.restore_step = m->welcome.ticket = m->welcome.proof = large ? UINT64_MAX : 0;
+        memset(m->welcome.secret, large ? 0xff : 0, sizeof m->welcome.secret);
         fill_text(m->welcome.out, sizeof m->welcome.out, how);
         break;
     case MESSAGE_WAITING:
@@ -169,6 +170,7 @@ static void fill(struct message *m, enum message_kind kind, enum size how)
     m->role = how == LARGE ? ROLE_COUNT - 1 : ROLE_NONE;
     m->index = how == LARGE ? UINT32_MAX : 0;
     m->incarnation = m->run_id = m->generation = m->request = how == LARGE ? UINT64_MAX : 0;
+    m->ticket = m->proof = m->request;
     fill_joining(m, how);
     fill_training(m, how);
     fill_ending(m, how);
@@ -244,7 +246,7 @@ static enum status decode_header(const Syncopate__Header *header, struct message
     Syncopate__Header header;                                                                      \
     syncopate__header__init(&header);                                                              \
     struct message message;                                                                        \
-    header.version = 1;                                                                            \
+    header.version = PROTOCOL_VERSION_MAX;                                                         \
     header.role = SYNCOPATE__ROLE__ROLE_WORKER;                                                    \
     header.body_case = SYNCOPATE__HEADER__BODY_##BODY;                                             \
     header.field = &(body)
@@ -267,9 +269,10 @@ START_TEST(versions_and_roles_are_checked)
     HEADER_WITH(ping, ping, PING);
     TAKES(;);
     REFUSES(header.version = 0);
-    REFUSES(header.version = 2);
+    REFUSES(header.version = PROTOCOL_VERSION_MIN - 1);
+    REFUSES(header.version = PROTOCOL_VERSION_MAX + 1);
     REFUSES(header.version = UINT32_MAX);
-    header.version = 1;
+    header.version = PROTOCOL_VERSION_MAX;
     REFUSES(header.role = (Syncopate__Role)ROLE_COUNT);
     REFUSES(header.role = (Syncopate__Role)-1);
     header.role = SYNCOPATE__ROLE__ROLE_PS;
@@ -288,6 +291,42 @@ START_TEST(a_join_of_any_version_is_read_so_that_it_can_be_answered)
     TAKES(join.version_max = 77);
     ck_assert_uint_eq(message.join.version_min, 70);
     REFUSES(join.version_max = 69);
+}
+END_TEST
+
+/* Whoever is refused for its version is told so in words that it can read. */
+START_TEST(a_refusal_can_be_written_and_read_in_any_version)
+{
+    uint8_t buffer[HEADER_BYTES_MAX];
+    struct message message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}, back;
+    struct error error;
+    message.refused.reason = REFUSAL_VERSION;
+    for (uint32_t version = 0; version < 4; version++) {
+        message.refused.version = version;
+        size_t bytes = message_encode(&message, buffer);
+        Syncopate__Header *header = syncopate__header__unpack(NULL, bytes, buffer);
+        ck_assert_ptr_nonnull(header);
+        ck_assert_uint_eq(header->version, version == 0 ? PROTOCOL_VERSION_MAX : version);
+        syncopate__header__free_unpacked(header, NULL);
+        ck_assert_int_eq(message_decode(buffer, bytes, &back, &error), STATUS_OK);
+        ck_assert(back.refused.reason == REFUSAL_VERSION && back.refused.version == 0);
+    }
+}
+END_TEST
+
+START_TEST(a_secret_has_32_bytes_or_none)
+{
+    uint8_t bytes[64] = {1, 2, 3};
+    Syncopate__Welcome welcome;
+    syncopate__welcome__init(&welcome);
+    HEADER_WITH(welcome, welcome, WELCOME);
+    welcome.secret.data = bytes;
+    TAKES(welcome.secret.len = 0);
+    ck_assert_uint_eq(message.welcome.secret[0], 0);
+    TAKES(welcome.secret.len = 32);
+    ck_assert_uint_eq(message.welcome.secret[2], 3);
+    REFUSES(welcome.secret.len = 31);
+    REFUSES(welcome.secret.len = 33);
 }
 END_TEST
 
@@ -814,6 +853,8 @@ static void add(TCase *t)
                                      MESSAGE_KIND_COUNT - MESSAGE_WIRE_COUNT);
     tcase_add_test(t, versions_and_roles_are_checked);
     tcase_add_test(t, a_join_of_any_version_is_read_so_that_it_can_be_answered);
+    tcase_add_test(t, a_refusal_can_be_written_and_read_in_any_version);
+    tcase_add_test(t, a_secret_has_32_bytes_or_none);
     tcase_add_test(t, digests_have_32_bytes_or_none);
     tcase_add_test(t, texts_fit_their_place_and_carry_no_control_characters);
     tcase_add_test(t, pages_lie_within_the_declaration);

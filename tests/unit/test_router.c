@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "common/pages.h"
+#include "ps/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
+
+static const uint8_t secret[HASH_BYTES] = {4, 2};
 
 enum { RUN = 77, PEER = 5, INCARNATION = 1234, SECOND = 1000000 };
 
@@ -69,6 +72,8 @@ static void send_welcome(struct fixture *f, bool restore)
 {
     struct message message = {.kind = MESSAGE_WELCOME, .run_id = RUN, .generation = f->generation};
     message.welcome.ticket = 3 + f->generation;
+    message.welcome.proof = 1000 + f->generation;
+    memcpy(message.welcome.secret, secret, sizeof secret);
     message.welcome.restore = restore;
     message.welcome.restore_step = restore ? 3 : 0;
     strcpy(message.welcome.out, "/tmp/run");
@@ -130,8 +135,10 @@ static struct packet good_exchange(const struct fixture *f)
     return packet;
 }
 
+/* Whoever it says to be, server 0 has admitted it. */
 static void from_peer(struct fixture *f, struct packet packet)
 {
+    packet.message.proof = proof_make(secret, &packet.message, packet.message.ticket);
     router_handle_peer(f->router, &packet, f->now_us, &f->post.outbox);
     ck_assert_ptr_null(packet.payload);
 }
@@ -518,6 +525,56 @@ START_TEST(the_process_with_the_greatest_ticket_is_the_worker)
     packet.message.ticket = 1;
     from_peer(&f, packet);
     ck_assert_ptr_nonnull(owner_got(&f, 0));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_was_never_admitted_takes_no_place)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    serve(&f);
+    for (int known = 0; known < 2; known++) {
+        static const uint64_t tickets[] = {0, 1, 7, 8, UINT64_MAX};
+        for (size_t i = 0; i < sizeof tickets / sizeof *tickets; i++) {
+            struct packet guess = good_exchange(&f);
+            guess.message.incarnation = 555;
+            guess.message.ticket = tickets[i];
+            guess.message.proof = i;
+            struct router_counts before = router_counts(f.router);
+            router_handle_peer(f.router, &guess, f.now_us, &f.post.outbox);
+            ck_assert(!guess.member);
+            ck_assert_ptr_null(owner_got(&f, 0));
+            struct packet *answer = post_find(&f.post, TO_PEER, MESSAGE_REFUSED);
+            ck_assert(answer->message.refused.reason == REFUSAL_MEMBER && !answer->member);
+            ck_assert_uint_eq(router_counts(f.router).refused, before.refused + 1);
+            post_clear(&f.post);
+        }
+        from_peer(&f, good_exchange(&f)); /* The worker, who keeps its place. */
+        ck_assert_ptr_nonnull(owner_got(&f, 0));
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_is_heard_as_a_worker_is_said_to_be_a_member)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    struct packet early = good_exchange(&f);
+    router_handle_peer(f.router, &early, f.now_us, &f.post.outbox);
+    ck_assert(!early.member);
+    serve(&f);
+    for (int good = 0; good < 2; good++) { /* Also one who says what does not fit. */
+        struct packet packet = good_exchange(&f);
+        packet.message.exchange.examples += !good;
+        packet.message.proof = proof_make(secret, &packet.message, packet.message.ticket);
+        router_handle_peer(f.router, &packet, f.now_us, &f.post.outbox);
+        ck_assert(packet.member);
+    }
+    ck_assert(post_find(&f.post, TO_PEER, MESSAGE_REFUSED)->member);
+    post_clear(&f.post);
     close_fixture(&f);
 }
 END_TEST
@@ -1298,6 +1355,8 @@ static void add(TCase *t)
     tcase_add_test(t, what_is_asked_again_is_no_gradient_and_has_none);
     tcase_add_test(t, async_batches_come_whole_or_are_skipped);
     tcase_add_test(t, the_process_with_the_greatest_ticket_is_the_worker);
+    tcase_add_test(t, who_was_never_admitted_takes_no_place);
+    tcase_add_test(t, whoever_is_heard_as_a_worker_is_said_to_be_a_member);
     tcase_add_test(t, the_key_that_came_with_a_ticket_is_the_workers);
     tcase_add_test(t, what_comes_before_serving_or_for_another_generation_is_left_to_be_repeated);
     tcase_add_test(t, only_exchanges_are_for_a_server);
