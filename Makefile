@@ -15,8 +15,9 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
 AGAIN    = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
 # Debian's packages, by the pkg-config name that proves each one is there.
-PKGS    := libzmq libprotobuf-c openblas zlib jansson libsodium
+PKGS    := libzmq libprotobuf-c zlib jansson libsodium
 TESTPKG := check
+BENCHPKG := openblas
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
            -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation -Wno-unknown-warning-option -Werror
@@ -70,7 +71,7 @@ TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '\<(suite_run_both|long_run)\>' tests/*/*.c tests/*/*.sh)),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
-BENCHLIB  := $(filter-out $(BENCHES:=.o),$(call objects,tests/bench))
+BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))
 OURS      := $(wildcard common/*.[ch] ps/*.[ch] worker/*.[ch] deploy/*.[ch] tests/*/*.[ch])
 SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
@@ -78,7 +79,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .DEFAULT_GOAL := help
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
+.PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check tidy install clean benches run-tests
 
@@ -89,6 +90,9 @@ help: ## this list
 # --- what people type ----------------------------------------------------------------------------
 setup: ## install what the build needs and this machine lacks
 	@deploy/setup.sh build
+
+setup-bench: ## the same, and what the benchmarks measure against
+	@deploy/setup.sh bench
 
 setup-check: ## the same, and what the tests need
 	@deploy/setup.sh check
@@ -151,7 +155,7 @@ fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid thi
 bench: export BENCH_SECONDS = $(if $(filter load,$(BENCH)),600,10)
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
 bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
-bench: setup ## measure, in one table and build/bench.json; BENCH=name for one of tests/bench/
+bench: setup-bench ## measure, in one table and build/bench.json; BENCH=name for one of tests/bench/
 	@$(AGAIN) all benches
 	@rm -f build/bench.json
 	@for b in $(MEASURED); do \
@@ -237,6 +241,10 @@ $(BUILD)/tests/simulated/test_planted: LINKED = $(WRAPPED:%=-Wl,--wrap=%)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMMON)
 	$(SAY)$(CC) $(ALL_CFLAGS) $(LINKED) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
 $(BENCHES): $(BENCHLIB)
+# BLAS starts threads in whatever is linked to it.
+$(BUILD)/tests/bench/bench_gradient: $(BUILD)/tests/bench/blas.o
+$(BUILD)/tests/bench/bench_gradient: PKG_LIBS += $(shell pkg-config --libs $(BENCHPKG) 2>/dev/null)
+$(BUILD)/tests/bench/blas.o: PKG_CFLAGS += $(shell pkg-config --cflags $(BENCHPKG) 2>/dev/null)
 
 tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS)
 benches: $(BENCHES)

@@ -1,11 +1,9 @@
 #include "common/kernels.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
-#include <cblas.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -16,7 +14,7 @@
 /* Adam's means of a weight that has no gradient any more shrink for ever, and below 1e-38 every
  * operation on them takes a hundred times as long: whole updates become ten times slower. Taking
  * such numbers for zero changes nothing that anybody could see, and is as exact everywhere. */
-static void flush_subnormals(void)
+void kernels_init(void)
 {
 #if defined(__x86_64__)
     _mm_setcsr(_mm_getcsr() | 0x8040); /* FTZ: results; DAZ: operands. */
@@ -25,18 +23,6 @@ static void flush_subnormals(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(control));
     __asm__ volatile("msr fpcr, %0" : : "r"(control | 1u << 24)); /* FZ */
 #endif
-}
-
-const char *kernels_init(void)
-{
-    flush_subnormals();
-    openblas_set_num_threads(1);
-    return kernels_core_name();
-}
-
-const char *kernels_core_name(void)
-{
-    return openblas_get_corename();
 }
 
 /* --- matrices ------------------------------------------------------------------------------ */
@@ -95,14 +81,6 @@ void kernels_dense(uint64_t m, uint64_t n, uint64_t k, const float *a, const flo
     };
     assert(m > 0 && n > 0 && k > 0);
     tile_set()->run(&walk, m, n, a, b, c);
-}
-
-void kernels_multiply_bt(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
-                         float *c, enum kernels_write write)
-{
-    assert(m > 0 && n > 0 && k > 0 && m <= INT_MAX && n <= INT_MAX && k <= INT_MAX);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
-                a, (blasint)k, b, (blasint)k, write == KERNELS_ADD ? 1.0f : 0.0f, c, (blasint)n);
 }
 
 typedef float four __attribute__((vector_size(16)));

@@ -1,10 +1,11 @@
-/* kernels.h - vector arithmetic on float32 arrays; the only door to BLAS.
+/* kernels.h - vector arithmetic on float32 arrays.
  *
  * Every function is a leaf: arrays, counts and scalars in, no memory taken, nothing kept. The same
  * arguments give the same bits in every process, wherever the arrays lie: each element is a sum in
  * a fixed order, products fused into it one by one where the processor can. Processors with AVX2
  * and FMA and those with AVX-512 give equal bits; a processor that cannot fuse gives its own
- * (tile.h). Sanitizer builds take the same code, unchecked. Nothing that trains depends on BLAS.
+ * (tile.h). Sanitizer builds take the same code, unchecked. There is no BLAS below: it starts
+ * threads before main, which fork has to wait for, and takes memory that few processes here have.
  *
  * Matrices are row-major; a stride is the distance between rows in elements. An image is
  * [height][width][channels]. Arrays must not overlap unless a function says so.
@@ -17,13 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hold BLAS to one thread, and have numbers below 2^-126 count as zero in this thread and those it
- * starts. Call first in main, before any other thread starts. Returns kernels_core_name(). */
-const char *kernels_init(void);
-
-/* The processor kind BLAS took its kernels for: "SkylakeX". A word for logs; when it is older than
- * the machine, OPENBLAS_CORETYPE is probably set. */
-const char *kernels_core_name(void);
+/* Have numbers below 2^-126 count as zero in this thread and those it starts. Call in main, before
+ * any other thread starts. */
+void kernels_init(void);
 
 /* What the kernels of convolutions and matrices are built for, narrow first. The two with fused
  * products give equal bits; see tile.h. */
@@ -32,8 +29,11 @@ enum kernels_instructions { KERNELS_PLAIN, KERNELS_AVX2, KERNELS_AVX512 };
 /* The widest that this processor has, or less after kernels_limit. */
 enum kernels_instructions kernels_instructions(void);
 
+/* "AVX-512": for people. */
+const char *kernels_instructions_name(enum kernels_instructions instructions);
+
 /* For tests and benchmarks: take nothing wider than `most` from now on. Not while other threads
- * compute. BLAS and elementwise loops go on as before. */
+ * compute. Elementwise loops go on as before. */
 void kernels_limit(enum kernels_instructions most);
 
 /* --- matrices ------------------------------------------------------------------------------ */
@@ -49,11 +49,6 @@ void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, con
 uint64_t kernels_multiply_turned_scratch(uint64_t m, uint64_t k);
 void kernels_multiply_turned(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
                              float *c, float *scratch);
-
-/* That by BLAS, which suits large square matrices and no network here: what benchmarks take
- * for the machine's peak. */
-void kernels_multiply_bt(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,
-                         float *c, enum kernels_write write);
 
 /* c [m][n] = bias [n] + a [m][k] * b [k][n], with relu cut below zero. */
 void kernels_dense(uint64_t m, uint64_t n, uint64_t k, const float *a, const float *b,

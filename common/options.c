@@ -10,6 +10,7 @@
 #include "common/address.h"
 #include "common/log.h"
 #include "common/options_table.h"
+#include "common/output.h"
 
 /* Many more than there are rows; checked at the start of options_parse. */
 #define ROWS_MAX 128
@@ -542,9 +543,13 @@ bool options_begin(struct options *options, enum option_user user, int argc, cha
     struct error error = {0};
     enum options_result result =
         options_parse(options, user, option_user_program(user), argc, argv, &error);
+    *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
     if (result == OPTIONS_BAD)
         fprintf(stderr, "%s\n", error.text);
-    *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
+    if (result == OPTIONS_HELP && output_finish(&error) != STATUS_OK) {
+        fprintf(stderr, "%s: %s\n", option_user_program(user), error.text);
+        *exit_code = EXIT_CANNOT_OPEN;
+    }
     return result == OPTIONS_RUN;
 }
 

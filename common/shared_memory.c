@@ -50,8 +50,10 @@ enum status shared_memory_create(size_t bytes, bool readers_only, struct shared_
     if (fd < 0)
         return error_set(error, STATUS_IO, "cannot make shared memory: %s", strerror(errno));
     if (ftruncate(fd, (off_t)bytes) != 0) {
+        int reason = errno; /* EFBIG: a file size limit (ulimit -f) counts here too. */
         close(fd);
-        return error_set(error, STATUS_MEMORY, "no %zu bytes of shared memory", bytes);
+        return error_set(error, STATUS_MEMORY, "no %zu bytes of shared memory: %s", bytes,
+                         strerror(reason));
     }
     enum status status = map(fd, bytes, PROT_READ | PROT_WRITE, memory);
     if (status != STATUS_OK)

@@ -1,32 +1,26 @@
 #include "common/signals.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <ucontext.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
-static void add(sigset_t *set)
+#include "common/clock.h"
+
+/* Which are ours to take. SIGINT also where a shell has it ignored, as for jobs in the background:
+ * who sends it all the same means it. */
+static void fill(sigset_t *set)
 {
+    struct sigaction hangup;
+    sigemptyset(set);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGUSR1);
-}
-
-static void fill(sigset_t *set)
-{
-    sigemptyset(set);
-    add(set);
-}
-
-/* Runs on a thread that was there before signals_block, a library's (OpenBLAS makes some when it is
- * loaded): from here on that thread blocks them too, and the signal goes to whoever waits for it.
- */
-static void pass_on(int number, siginfo_t *info, void *interrupted)
-{
-    (void)info;
-    add(&((ucontext_t *)interrupted)->uc_sigmask);
-    kill(getpid(), number);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaddset(set, SIGHUP);
 }
 
 void signals_block(void)
@@ -34,41 +28,44 @@ void signals_block(void)
     sigset_t set;
     fill(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    action.sa_mask = set;
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction before;
-        /* What was ignored when we were started stays so: shells do that to background jobs. */
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
+}
+
+static void take(struct signals *signals, int number)
+{
+    if (number == SIGUSR1) {
+        if (signals->leave != NULL)
+            signals->leave(signals->context);
+        return;
     }
-    signal(SIGPIPE, SIG_IGN);
+    int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+    enum stop_wish wish = stop_request_take(&signals->request, number, clock_now_seconds());
+    if (wish == STOP_AT_ONCE)
+        _exit(code);
+    if (wish == STOP_CLEANLY)
+        signals->requested(signals->context, code);
 }
 
 static void *watch(void *argument)
 {
     struct signals *signals = argument;
-    sigset_t set;
-    int seen = 0;
-    fill(&set);
-    while (true) {
-        int number = sigwaitinfo(&set, NULL);
-        if (atomic_load(&signals->stop))
-            break;
-        if (number <= 0)
-            continue;
-        if (number == SIGUSR1) {
-            if (signals->leave != NULL)
-                signals->leave(signals->context);
-            continue;
-        }
-        int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
-        if (seen++ > 0)
-            _exit(code);
-        signals->requested(signals->context, code);
+    struct pollfd files[] = {{.fd = signals->stop, .events = POLLIN},
+                             {.fd = signals->incoming, .events = POLLIN}};
+    while (files[0].revents == 0) {
+        struct signalfd_siginfo info;
+        if (read(signals->incoming, &info, sizeof info) == sizeof info)
+            take(signals, (int)info.ssi_signo);
+        else
+            poll(files, sizeof files / sizeof *files, -1);
     }
     return NULL;
+}
+
+static void close_files(struct signals *signals)
+{
+    if (signals->incoming >= 0)
+        close(signals->incoming);
+    if (signals->stop >= 0)
+        close(signals->stop);
 }
 
 enum status signals_start(struct signals *signals, void (*requested)(void *context, int exit_code),
@@ -81,16 +78,25 @@ enum status signals_start_leaving(struct signals *signals,
                                   void (*requested)(void *context, int exit_code),
                                   void (*leave)(void *context), void *context)
 {
-    signals->requested = requested;
-    signals->leave = leave;
-    signals->context = context;
-    atomic_init(&signals->stop, false);
-    return pthread_create(&signals->thread, NULL, watch, signals) == 0 ? STATUS_OK : STATUS_MEMORY;
+    sigset_t set;
+    fill(&set);
+    *signals = (struct signals){
+        .incoming = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+        .stop = eventfd(0, EFD_CLOEXEC),
+        .requested = requested,
+        .leave = leave,
+        .context = context,
+    };
+    if (signals->incoming >= 0 && signals->stop >= 0 &&
+        pthread_create(&signals->thread, NULL, watch, signals) == 0)
+        return STATUS_OK;
+    close_files(signals);
+    return STATUS_MEMORY;
 }
 
 void signals_stop(struct signals *signals)
 {
-    atomic_store(&signals->stop, true);
-    pthread_kill(signals->thread, SIGINT); /* To nobody else: only so that it looks. */
+    eventfd_write(signals->stop, 1);
     pthread_join(signals->thread, NULL);
+    close_files(signals);
 }

@@ -22,6 +22,16 @@ enum kernels_instructions kernels_instructions(void)
     return here < limit ? here : limit;
 }
 
+const char *kernels_instructions_name(enum kernels_instructions instructions)
+{
+    static const char *const names[] = {
+        [KERNELS_PLAIN] = "no vector instructions",
+        [KERNELS_AVX2] = "AVX2",
+        [KERNELS_AVX512] = "AVX-512",
+    };
+    return names[instructions];
+}
+
 void kernels_limit(enum kernels_instructions most)
 {
     limit = most;

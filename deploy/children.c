@@ -13,10 +13,11 @@
 
 #include "common/status.h"
 
-/* Signals that the launcher may have blocked or ignored start afresh in a child. */
+/* What the launcher blocks, or ignores for itself. What was ignored when it began (nohup) stays so.
+ */
 static void child_reset_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD};
+    static const int signals[] = {SIGCHLD, SIGPIPE, SIGXFSZ};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], SIG_DFL);
     sigset_t none;
@@ -107,6 +108,7 @@ static void child_log_write(struct child *child, const char *bytes, size_t count
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
+            child->log_error = written < 0 ? errno : EIO;
             close(child->log);
             child->log = -1;
             return;
@@ -211,10 +213,24 @@ void child_read(struct child *child, child_line_fn *each, void *context)
 
 void child_reap(struct child *child, double now)
 {
-    if (!child->running || waitpid(child->pid, &child->wait_status, WNOHANG) != child->pid)
+    if (!child->running)
+        return;
+    pid_t pid = waitpid(child->pid, &child->wait_status, WNOHANG);
+    if (pid < 0 && errno == ECHILD)
+        child->wait_status = W_EXITCODE(EXIT_CLUSTER_LOST, 0);
+    else if (pid != child->pid)
         return;
     child->running = false;
     child->ended = now;
+}
+
+bool child_lost_log(struct child *child, char *text, size_t bytes)
+{
+    if (child->log_error == 0)
+        return false;
+    snprintf(text, bytes, "the log of %s ends here: %s", child->name, strerror(child->log_error));
+    child->log_error = 0;
+    return true;
 }
 
 void child_signal(struct child *child, int signal)

@@ -47,8 +47,9 @@ struct child {
     size_t tail_count;          /* Lines ever; the newest is tail[(tail_count - 1) % CHILD_TAIL]. */
     char error[CHILD_LINE_MAX]; /* What its last line that reports an error says, or "". */
 
-    int log;     /* -1: not open. */
-    char *early; /* [early_bytes] held back for the log, owned. */
+    int log;       /* -1: not open. */
+    int log_error; /* errno: it could not be written, and was given up. */
+    char *early;   /* [early_bytes] held back for the log, owned. */
     size_t early_bytes;
 };
 
@@ -65,8 +66,14 @@ void child_open_log(struct child *child, const char *directory);
 /* Take in what the pipe holds now, calling each (may be NULL) with every line. */
 void child_read(struct child *child, child_line_fn *each, void *context);
 
-/* Notice its end, if it has come; does not wait. */
+/* Notice its end, if it has come; does not wait. When somebody else has collected it (the process
+ * that we are was made to ignore SIGCHLD, or its debugger did) how it ended is not known: it then
+ * counts as one that lost the cluster. */
 void child_reap(struct child *child, double now);
+
+/* Whether its log has been given up since this was last asked, and why: "the log of ps/0 ends here:
+ * No space left on device". */
+bool child_lost_log(struct child *child, char *text, size_t bytes);
 
 void child_signal(struct child *child, int signal);
 

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/keys.h"
 #include "common/options.h"
+#include "common/output.h"
 #include "common/progress.h"
 #include "common/run_directory.h"
 #include "common/summary.h"
@@ -236,27 +237,45 @@ static void print_plan(const struct plan *plan)
 
 /* --- running --------------------------------------------------------------------------------- */
 
+/* Who looks on. */
+struct audience {
+    struct progress progress;
+    bool gone; /* What is printed goes nowhere (`syncopate run | head -1`), and we said so. */
+};
+
+static void notice_absence(struct audience *audience, const char *then)
+{
+    struct error error;
+    if (output_finish(&error) == STATUS_OK || audience->gone)
+        return;
+    audience->gone = true;
+    fprintf(stderr, "%s: %s%s\n", PROGRAM, error.text, then);
+}
+
 static void watch_tick(void *context, const char *out)
 {
+    struct audience *audience = context;
     (void)out;
-    progress_tick(context, clock_now_seconds());
+    progress_tick(&audience->progress, clock_now_seconds());
+    notice_absence(audience, "; the job goes on");
 }
 
 static void watch_say(void *context, const char *line)
 {
-    progress_say(context, line);
+    struct audience *audience = context;
+    progress_say(&audience->progress, line);
 }
 
-static int launch(const struct plan *plan, uint32_t *restarts, struct error *error)
+static int launch(const struct plan *plan, struct audience *audience, uint32_t *restarts,
+                  struct error *error)
 {
     const struct options *options = &plan->options;
     struct progress_style style =
         progress_style_of(stdout, options->quiet, options->verbose, options->log_every);
-    struct progress progress;
-    progress_open(&progress, stdout, style, plan->out, clock_now_seconds());
-    struct launch_watch watch = {&progress, watch_tick, watch_say};
+    progress_open(&audience->progress, stdout, style, plan->out, clock_now_seconds());
+    struct launch_watch watch = {audience, watch_tick, watch_say};
     int code = launch_job(options, plan->out, &watch, restarts, error);
-    progress_close(&progress);
+    progress_close(&audience->progress);
     return code;
 }
 
@@ -287,12 +306,14 @@ static int run(struct plan *plan)
     struct error error = {0}, no_summary = {0};
     if (!plan->options.quiet)
         print_plan(plan);
+    struct audience audience = {.gone = false};
     uint32_t restarts = 0;
-    int code = launch(plan, &restarts, &error);
+    int code = launch(plan, &audience, &restarts, &error);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)
         status = print_summary(plan, restarts, &no_summary);
+    notice_absence(&audience, "");
     if (code == EXIT_DONE && status != STATUS_OK)
         return command_fail(PROGRAM, EXIT_CANNOT_OPEN, &no_summary);
     if (code != EXIT_DONE)

@@ -26,13 +26,16 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/complaint.h"
 #include "common/disk.h"
 #include "common/json.h"
+#include "common/stop_request.h"
 #include "common/wording.h"
 #include "deploy/arguments.h"
 #include "deploy/children.h"
 #include "deploy/command.h"
 #include "deploy/ports.h"
+#include "deploy/programs.h"
 #include "deploy/restart.h"
 
 #define TICK_SECONDS       0.2
@@ -61,13 +64,15 @@ struct launcher {
     int signals; /* signalfd, or -1. */
     sigset_t mask_before;
 
+    struct stop_request request;
     int stop_signal;          /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
-    bool at_once;             /* There was a second one. */
+    bool at_once;             /* Somebody has lost patience. */
     bool failed;              /* A child has failed for good, or could not be started again. */
     struct error start_error; /* Why it could not; "" when it could. */
     double terminate_at, kill_at, tick_at;
     double killed_at; /* INFINITY: not yet. */
     bool logs_open;
+    struct complaint log_complaint;
     struct stat run_json; /* As it was before; st_ino 0: not there. */
 };
 
@@ -99,43 +104,29 @@ static void hear(void *context, const char *line, enum log_level level)
         say(context, line);
 }
 
-/* --- preparing ------------------------------------------------------------------------------- */
-
-/* The role programs lie beside this one; tests name another folder. */
-static enum status find_programs(struct launcher *launcher, struct error *error)
+/* Logs that cannot be written are no reason to end a job. */
+static void listen_to(struct launcher *launcher, struct child *child)
 {
-    const char *folder = getenv("SYNCOPATE_BIN_DIR");
-    if (folder != NULL && folder[0] != '\0') {
-        snprintf(launcher->programs, sizeof launcher->programs, "%s", folder);
-        return STATUS_OK;
-    }
-    ssize_t length = readlink("/proc/self/exe", launcher->programs, sizeof launcher->programs - 1);
-    if (length <= 0)
-        return error_set(error, STATUS_IO, "cannot find out where the programs are: %s",
-                         strerror(errno));
-    launcher->programs[length] = '\0';
-    *strrchr(launcher->programs, '/') = '\0';
-    return STATUS_OK;
+    char line[CHILD_LINE_MAX];
+    child_read(child, hear, launcher);
+    if (child_lost_log(child, line, sizeof line) && complaint_add(&launcher->log_complaint, line))
+        say(launcher, line);
 }
 
-/* One thread for BLAS in every child: they share the processors, and results must not depend on
- * them. Options go by command line alone. */
+/* --- preparing ------------------------------------------------------------------------------- */
+
+/* Options go by command line alone. */
 static enum status make_environment(struct launcher *launcher, struct error *error)
 {
-    static char blas[] = "OPENBLAS_NUM_THREADS=1", openmp[] = "OMP_NUM_THREADS=1";
     size_t count = 0, used = 0;
     while (environ[count] != NULL)
         count++;
-    launcher->environment = calloc(count + 3, sizeof *launcher->environment);
+    launcher->environment = calloc(count + 1, sizeof *launcher->environment);
     if (launcher->environment == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], "OPENBLAS_NUM_THREADS=", 21) != 0 &&
-            strncmp(environ[i], "OMP_NUM_THREADS=", 16) != 0 &&
-            !arguments_environment_is_option(environ[i]))
+        if (!arguments_environment_is_option(environ[i]))
             launcher->environment[used++] = environ[i];
-    launcher->environment[used++] = blas;
-    launcher->environment[used++] = openmp;
     return STATUS_OK;
 }
 
@@ -193,7 +184,7 @@ static enum status prepare(struct launcher *launcher, struct error *error)
         launcher->children[i] = (struct child){.output = -1, .log = -1, .restart_at = INFINITY};
     stat_run_json(launcher, &launcher->run_json);
 
-    enum status status = find_programs(launcher, error);
+    enum status status = programs_find(launcher->programs, error);
     if (status == STATUS_OK)
         status = make_environment(launcher, error);
     if (status == STATUS_OK && options->ps > 0)
@@ -274,11 +265,13 @@ static void drop_restarts(struct launcher *launcher)
 /* The first request goes to whoever coordinates, which stops the others; a second one ends all. */
 static void on_stop_signal(struct launcher *launcher, int signal, double now)
 {
-    if (launcher->stop_signal != 0) {
+    enum stop_wish wish = stop_request_take(&launcher->request, signal, now);
+    if (wish == STOP_AT_ONCE) {
         launcher->at_once = true;
         kill_all(launcher, now);
-        return;
     }
+    if (wish != STOP_CLEANLY)
+        return;
     launcher->stop_signal = signal;
     if (launcher->child_count == 0)
         return;
@@ -404,7 +397,7 @@ static void reap_children(struct launcher *launcher, double now)
         child_reap(child, now);
         if (child->running)
             continue;
-        child_read(child, hear, launcher);
+        listen_to(launcher, child);
         on_child_end(launcher, child, now);
     }
 }
@@ -475,7 +468,7 @@ static void turn(struct launcher *launcher, double seconds)
     double now = clock_now_seconds();
     read_signals(launcher, now);
     for (size_t i = 0; i < launcher->child_count; i++)
-        child_read(&launcher->children[i], hear, launcher);
+        listen_to(launcher, &launcher->children[i]);
     reap_children(launcher, now);
     restart_due(launcher, now);
     tick(launcher, now);

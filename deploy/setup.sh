@@ -3,6 +3,7 @@
 #
 #     deploy/setup.sh build     what compiles and runs the programs
 #     deploy/setup.sh check     and what the tests need
+#     deploy/setup.sh bench     what compiles and runs the programs, and the benchmarks
 #     deploy/setup.sh ci        and what the continuous checks need (sanitizers, formatting)
 #
 # Nothing is done, and fast, when all is there. Otherwise: as root, or through sudo, after saying
@@ -23,7 +24,6 @@ table_build=(
     "messages          libzmq3-dev            lib:libzmq"
     "message_headers   libprotobuf-c-dev      lib:libprotobuf-c"
     "message_headers   protobuf-c-compiler    tool:protoc-c"
-    "matrix_arithmetic libopenblas-dev        lib:openblas"
     "packed_data_files zlib1g-dev             lib:zlib"
     "run.json          libjansson-dev         lib:jansson"
     "SHA-256           libsodium-dev          lib:libsodium"
@@ -33,6 +33,9 @@ table_check=(
     "unit_tests        check                  lib:check"
     "network_tests     iproute2               tool:ip"
     "process_tests     procps                 tool:ps"
+)
+table_bench=(
+    "matrix_arithmetic libopenblas-dev        lib:openblas"
 )
 table_ci=(
     "second_compiler   clang                  tool:clang"
@@ -45,7 +48,7 @@ table_ci=(
 
 usage()
 {
-    echo "usage: setup.sh build|check|ci" >&2
+    echo "usage: setup.sh build|check|bench|ci" >&2
     exit 2
 }
 
@@ -159,7 +162,8 @@ main()
 case ${1-} in
 build) rows=("${table_build[@]}") ;;
 check) rows=("${table_build[@]}" "${table_check[@]}") ;;
-ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_ci[@]}") ;;
+bench) rows=("${table_build[@]}" "${table_bench[@]}") ;;
+ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_bench[@]}" "${table_ci[@]}") ;;
 *) usage ;;
 esac
 main

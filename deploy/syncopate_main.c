@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/file_limit.h"
 #include "common/log.h"
 #include "common/options.h"
+#include "common/output.h"
+#include "common/process.h"
 #include "deploy/command.h"
 
 struct command {
@@ -104,9 +107,8 @@ static int help_on(int argc, char **argv)
     return command->run(2, arguments);
 }
 
-int main(int argc, char **argv)
+static int perform(int argc, char **argv)
 {
-    log_init("syncopate", LOG_WARNING, LOG_FORMAT_TEXT);
     if (argc < 2) {
         print_help(stdout);
         return EXIT_USAGE;
@@ -130,4 +132,19 @@ int main(int argc, char **argv)
     if (command == NULL)
         return unknown_command(argv[1]);
     return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct error error;
+    process_begin();
+    file_limit_raise();
+    log_init("syncopate", LOG_WARNING, LOG_FORMAT_TEXT);
+    int code = perform(argc, argv);
+    bool command = argc > 1 && find_command(argv[1]) != NULL;
+    /* What others are for is what they print; a run ends as it would have with a reader. */
+    if ((command && strcmp(argv[1], "run") == 0) || output_finish(&error) == STATUS_OK)
+        return code;
+    fprintf(stderr, "syncopate%s%s: %s\n", command ? " " : "", command ? argv[1] : "", error.text);
+    return code == EXIT_DONE ? EXIT_CANNOT_OPEN : code;
 }

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "common/process.h"
 #include "common/signals.h"
 #include "common/transport.h"
 #include "ps/server.h"
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
     struct addresses addresses = {0};
     struct keys keys;
     int exit_code;
+    process_begin();
     if (!options_begin(&options, OPTION_PS, argc, argv, &exit_code))
         return exit_code;
     char who[32];

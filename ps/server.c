@@ -107,7 +107,7 @@ static enum status make_cores(struct server *server)
     hash_random(options.coordinator.secret);
     probe_updates(options.router.probe_digest);
     snprintf(options.router.arithmetic, sizeof options.router.arithmetic, "%s",
-             kernels_core_name());
+             kernels_instructions_name(kernels_instructions()));
     gethostname(options.router.host, sizeof options.router.host - 1);
     snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s",
              from->out != NULL ? from->out : "");

@@ -395,7 +395,8 @@ static enum status make_session(struct client *client)
     };
     memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
     gethostname(options.host, sizeof options.host - 1);
-    snprintf(options.arithmetic, sizeof options.arithmetic, "%s", kernels_core_name());
+    snprintf(options.arithmetic, sizeof options.arithmetic, "%s",
+             kernels_instructions_name(kernels_instructions()));
     return session_create(&client->session, &options, clock_now_us());
 }
 

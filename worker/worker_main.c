@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "common/process.h"
 #include "common/signals.h"
 #include "common/transport.h"
 #include "worker/client.h"
@@ -128,6 +129,7 @@ int main(int argc, char **argv)
     struct error error = {STATUS_OK, ""};
     struct workload workload = {0};
     int exit_code;
+    process_begin();
     if (!options_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
         return exit_code;
     char who[32];
@@ -147,7 +149,7 @@ int main(int argc, char **argv)
     log_info(
         "ready model=\"%s\" parameters=%llu data=%s kernels=%s", workload.job.model,
         (unsigned long long)variables_elements(workload.job.variables, workload.job.variable_count),
-        workload.job.data, kernels_core_name());
+        workload.job.data, kernels_instructions_name(kernels_instructions()));
     exit_code = options.ps == 0 ? train_alone(&workload, &options, &error)
                                 : train_with_servers(&workload, &options, &error);
     workload_free(&workload);

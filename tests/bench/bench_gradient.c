@@ -17,6 +17,7 @@
 #include "common/kernels.h"
 #include "common/optimizer.h"
 #include "common/variable.h"
+#include "tests/bench/blas.h"
 #include "tests/bench/pytorch.h"
 #include "tests/lib/benchmark.h"
 #include "worker/dataset.h"
@@ -37,7 +38,7 @@ struct sgemm {
 static void multiply(void *context)
 {
     struct sgemm *sgemm = context;
-    kernels_multiply_bt(SIDE, SIDE, SIDE, sgemm->a, sgemm->b, sgemm->c, KERNELS_SET);
+    blas_multiply_bt(SIDE, SIDE, SIDE, sgemm->a, sgemm->b, sgemm->c);
 }
 
 static float *make(size_t count)
@@ -370,6 +371,7 @@ int main(int argc, char **argv)
     struct bench bench;
     struct error error;
     benchmark_open(&bench.benchmark, "gradient", argc, argv);
+    blas_init();
     if (dataset_open(&bench.dataset, "fashion-mnist", 1, &error) != STATUS_OK) {
         fprintf(stderr, "%s\n", error.text);
         return EXIT_FAILURE;
@@ -384,7 +386,7 @@ int main(int argc, char **argv)
         benchmark_remark(&bench.benchmark,
                          "PyTorch %s on one thread, channels_last, malloc told to keep its memory; "
                          "sgemm: BLAS for %s",
-                         bench.pytorch.version, kernels_core_name());
+                         bench.pytorch.version, blas_core_name());
     measure_reference_model(&bench);
     measure_other_models(&bench);
     pytorch_close(&bench.pytorch);

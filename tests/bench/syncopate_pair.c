@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/disk.h"
@@ -16,9 +15,8 @@
 #include "ps/server.h"
 #include "worker/client.h"
 
-#define DEADLINE  30 /* Seconds. */
-#define SETTLE_NS 150000000
-#define UPDATES   (1u << 22)
+#define DEADLINE 30 /* Seconds. */
+#define UPDATES  (1u << 22)
 
 struct worker {
     struct client *client;
@@ -214,8 +212,6 @@ static void *open_pair(const void *setting, const char *address)
     exchange(pair); /* With shared memory, gradients lie elsewhere from the second on. */
     for (uint32_t i = 0; i < pair->job.worker_count; i++)
         make_gradient(&pair->workers[i]);
-    /* OpenBLAS's idle threads, here and in the server, spin for about 80 ms before they sleep. */
-    nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
     return pair;
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -65,30 +64,6 @@ const char *benchmark_instructions(void)
         return "AVX2";
 #endif
     return "baseline";
-}
-
-/* What BLAS's name for a processor stands for; "" for what is older than AVX2 or unknown. */
-static const char *blas_instructions(const char *core)
-{
-    static const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
-    static const char *const middle[] = {"Haswell", "Zen"};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        if (strcasecmp(core, wide[i]) == 0)
-            return "AVX-512";
-    for (size_t i = 0; i < sizeof middle / sizeof *middle; i++)
-        if (strcasecmp(core, middle[i]) == 0)
-            return "AVX2";
-    return "";
-}
-
-static void warn_of_slow_blas(void)
-{
-    const char *held = getenv("OPENBLAS_CORETYPE");
-    const char *can = benchmark_instructions();
-    if (strcmp(can, "baseline") == 0 || strcmp(blas_instructions(kernels_core_name()), can) == 0)
-        return;
-    printf("warning: BLAS computes as for %s and this processor has %s%s%s\n", kernels_core_name(),
-           can, held != NULL ? "; unset OPENBLAS_CORETYPE=" : "", held != NULL ? held : "");
 }
 
 /* --- cells --------------------------------------------------------------------------------- */
@@ -348,7 +323,6 @@ static void write_machine(struct json_writer *writer)
     json_writer_text(writer, "instructions", benchmark_instructions());
     json_writer_text(writer, "kernel", uname(&system) == 0 ? system.release : "?");
     json_writer_text(writer, "congestion", benchmark_congestion());
-    json_writer_text(writer, "blas", kernels_core_name());
     json_writer_end(writer);
 }
 
@@ -407,7 +381,6 @@ void benchmark_open(struct benchmark *benchmark, const char *part, int argc, cha
     benchmark->first_line = benchmark->writer.bytes;
     if (benchmark->before != NULL)
         return;
-    warn_of_slow_blas();
     print_heading();
 }
 

@@ -18,7 +18,7 @@
  * adds its own and prints no heading again. --more: another program goes on with the table, so
  * leave out the summary below it. That is how `make bench` makes one table of many programs.
  *
- *     {"machine": {"processor", "processors", "kernel", "congestion", "blas"},
+ *     {"machine": {"processor", "processors", "kernel", "congestion"},
  *      "lines": [{"part", "what", "setting", "unit", "ours": SPREAD, "limit": SPREAD | null,
  *                 "limit_name", "ratio": SPREAD | null, "cpu_seconds_per_gb": number | null,
  *                 "target": text | null, "met": true | false | null, "noisy": text | null,
@@ -67,7 +67,7 @@ struct benchmark {
     size_t first_line;         /* Where its lines begin in it. */
 };
 
-/* Exits on arguments it does not know. Warns when BLAS is held below what the processor can. */
+/* Exits on arguments it does not know. */
 void benchmark_open(struct benchmark *benchmark, const char *part, int argc, char **argv);
 
 /* Prints the line at once. */

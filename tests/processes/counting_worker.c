@@ -18,6 +18,7 @@
 #include "common/kernels.h"
 #include "common/log.h"
 #include "common/options.h"
+#include "common/process.h"
 #include "common/signals.h"
 #include "common/transport.h"
 #include "tests/lib/counting.h"
@@ -160,6 +161,7 @@ int main(int argc, char **argv)
     struct counting_worker w = {0};
     struct error error = {STATUS_OK, ""};
     char who[32];
+    process_begin();
     enum options_result result =
         options_parse(&w.options, OPTION_WORKER, "syncopate-worker", argc, argv, &error);
     if (result != OPTIONS_RUN) {

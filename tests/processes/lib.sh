@@ -30,9 +30,9 @@ title=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/syncopate-$title-XXXXXX")
 declare -A pids=()
 
-# Options of the programs come from here alone, and one thread for BLAS, as the launcher has it.
+# Options of the programs come from here alone.
 for variable in $(compgen -e SYNCOPATE_ || true); do unset "$variable"; done
-export OPENBLAS_NUM_THREADS=1 TEST_MARK="$work"
+export TEST_MARK="$work"
 
 ok() { echo "ok - $*"; }
 skip() { echo "SKIPPED - $*"; } # WHAT: WHY NOT HERE

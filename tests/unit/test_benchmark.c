@@ -268,7 +268,7 @@ START_TEST(programs_add_to_one_table_and_one_document)
     ck_assert_str_eq(json_text(line_at(root, 1), "part"), "last");
     ck_assert_str_eq(json_text(line_at(root, 2), "remark"), "2 words");
     ck_assert(json_number(line_at(root, 1), "ours.median") == 3);
-    ck_assert_ptr_nonnull(json_text(root, "machine.blas"));
+    ck_assert_ptr_nonnull(json_text(root, "machine.instructions"));
     ck_assert_uint_eq(occurrences(text, "median (quartiles)"), 1);
     ck_assert_uint_eq(occurrences(text, "lines;"), 1);
     ck_assert_ptr_nonnull(strstr(text, "2 lines; 0 of 0 targets met"));

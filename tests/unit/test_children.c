@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "deploy/restart.h"
 #include "tests/lib/suite.h"
@@ -88,11 +89,28 @@ START_TEST(who_ended_by_itself_gives_server_0_time_to_say_why)
 }
 END_TEST
 
+START_TEST(a_child_that_somebody_else_collected_has_ended)
+{
+    signal(SIGCHLD, SIG_IGN);
+    struct child child = {.name = "ps/0", .pid = fork(), .running = true};
+    if (child.pid == 0)
+        _exit(0);
+    for (int i = 0; i < 500 && child.running; i++) {
+        child_reap(&child, 7);
+        usleep(10000);
+    }
+    ck_assert(!child.running);
+    ck_assert_double_eq(child.ended, 7);
+    ck_assert_int_eq(child_exit_code(&child), EXIT_CLUSTER_LOST);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, what_ends_unexpectedly_is_worth_another_start);
     tcase_add_test(t, options_say_how_often_and_for_whom);
     tcase_add_test(t, who_dies_early_again_and_again_waits_longer);
+    tcase_add_test(t, a_child_that_somebody_else_collected_has_ended);
     tcase_add_test(t, who_ended_by_itself_gives_server_0_time_to_say_why);
 }
 

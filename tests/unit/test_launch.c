@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "common/clock.h"
 #include "common/disk.h"
 #include "common/log.h"
+#include "common/process.h"
 #include "deploy/arguments.h"
 #include "tests/lib/suite.h"
 
@@ -190,7 +192,7 @@ static void signal_later(const struct scene *scene, int signal, int times)
     usleep(300000); /* For the traps of all scripts to be set. */
     for (int i = 0; i < times; i++) {
         kill(launcher, signal);
-        usleep(200000);
+        usleep(700000); /* Else it would be the same request. */
     }
     _exit(0);
 }
@@ -237,18 +239,16 @@ START_TEST(without_servers_one_worker_runs_alone)
 }
 END_TEST
 
-START_TEST(children_get_one_thread_for_blas_and_no_options_by_environment)
+START_TEST(children_get_no_options_by_environment)
 {
     struct scene scene;
     char text[8192];
     scene_init(&scene, 1, 1, "exit 0\n", "exit 0\n");
     setenv("SYNCOPATE_SEED", "7", 1);
-    setenv("OMP_NUM_THREADS", "64", 1);
+    setenv("SOMETHING_ELSE", "64", 1);
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
     text_of(&scene, "worker-0.env", text);
-    ck_assert_ptr_nonnull(strstr(text, "OPENBLAS_NUM_THREADS=1\n"));
-    ck_assert_ptr_nonnull(strstr(text, "OMP_NUM_THREADS=1\n"));
-    ck_assert_ptr_null(strstr(text, "OMP_NUM_THREADS=64"));
+    ck_assert_ptr_nonnull(strstr(text, "SOMETHING_ELSE=64\n"));
     ck_assert_ptr_null(strstr(text, "SYNCOPATE_SEED"));
     scene_end(&scene);
 }
@@ -377,6 +377,26 @@ START_TEST(a_second_ctrl_c_ends_all_at_once)
     signal_later(&scene, SIGINT, 2);
     ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "second signal"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_signal_that_is_repeated_at_once_is_one_request)
+{
+    struct scene scene;
+    scene_init(&scene, 1, 2, STOPS("143"), STOPS("143"));
+    pid_t launcher = getpid();
+    if (fork() == 0) {
+        for (int i = 0; i < 1000 && !child_runs(&scene, "worker-1.id"); i++)
+            usleep(10000);
+        usleep(300000);
+        kill(launcher, SIGTERM);
+        usleep(1000);
+        kill(launcher, SIGTERM);
+        _exit(0);
+    }
+    ck_assert_int_eq(launch(&scene), EXIT_TERMINATED);
+    ck_assert_str_eq(scene.error.text, "stopped by a signal");
     scene_end(&scene);
 }
 END_TEST
@@ -662,6 +682,27 @@ START_TEST(a_run_that_said_done_before_is_not_done_by_this_job)
 }
 END_TEST
 
+START_TEST(a_log_that_cannot_be_written_is_given_up_and_said_once)
+{
+    struct scene scene;
+    struct rlimit limit;
+    scene_init(&scene, 1, 2,
+               "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+               "sleep 0.5\nfor i in 1 2 3; do printf %04000d 1; done\necho\n"
+               "sleep 0.3\ntouch ${0%/*}/ready\n");
+    process_begin();
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = 8192;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    char line[128];
+    snprintf(line, sizeof line, "the log of worker/%c ends here: File too large\n",
+             scene.said[strlen("the log of worker/")]);
+    ck_assert_str_eq(scene.said, line);
+    scene_end(&scene);
+}
+END_TEST
+
 START_TEST(a_log_goes_on_where_the_dead_left_it)
 {
     struct scene scene;
@@ -743,7 +784,7 @@ static void add(TCase *t)
     tcase_add_test(t, children_that_end_well_make_a_job_that_ends_well);
     tcase_add_test(t, every_process_learns_its_place);
     tcase_add_test(t, without_servers_one_worker_runs_alone);
-    tcase_add_test(t, children_get_one_thread_for_blas_and_no_options_by_environment);
+    tcase_add_test(t, children_get_no_options_by_environment);
     tcase_add_test(t, a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped);
     tcase_add_test(t, an_error_in_json_is_understood);
     tcase_add_test(t, warnings_are_passed_on_and_nothing_else);
@@ -754,6 +795,7 @@ static void add(TCase *t)
     tcase_add_test(t, ctrl_c_asks_server_0_and_ends_with_130);
     tcase_add_test(t, sigterm_ends_with_143);
     tcase_add_test(t, a_second_ctrl_c_ends_all_at_once);
+    tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
     tcase_add_test(t, a_job_that_does_not_stop_is_killed_after_the_deadline);
     tcase_add_test(t, a_server_that_outlives_its_workers_is_stopped);
     tcase_add_test(t, a_launcher_that_is_killed_leaves_no_child);
@@ -774,6 +816,7 @@ static void add(TCase *t)
     tcase_add_test(t, nobody_is_started_again_after_ctrl_c);
     tcase_add_test(t, a_run_that_says_done_is_done_whoever_died_on_the_way_out);
     tcase_add_test(t, a_run_that_said_done_before_is_not_done_by_this_job);
+    tcase_add_test(t, a_log_that_cannot_be_written_is_given_up_and_said_once);
     tcase_add_test(t, a_log_goes_on_where_the_dead_left_it);
     tcase_add_test(t, options_survive_the_way_through_a_command_line);
     tcase_add_test(t, options_that_were_not_given_stay_so);

@@ -2,7 +2,9 @@
 
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/lib/suite.h"
@@ -36,9 +38,9 @@ static void start(struct signals *signals, struct heard *heard)
 
 START_TEST(a_signal_becomes_one_request)
 {
-    static const int signals_sent[] = {SIGINT, SIGTERM, SIGUSR1};
-    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, -1};
-    for (int i = 0; i < 3; i++) {
+    static const int signals_sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_TERMINATED, -1};
+    for (int i = 0; i < 4; i++) {
         struct signals signals;
         struct heard heard;
         start(&signals, &heard);
@@ -52,40 +54,62 @@ START_TEST(a_signal_becomes_one_request)
 }
 END_TEST
 
-static void *idle(void *stop)
-{
-    while (!atomic_load((atomic_bool *)stop))
-        usleep(1000);
-    return NULL;
-}
-
-/* As OpenBLAS makes them when it is loaded. */
-START_TEST(threads_that_were_there_before_are_no_way_around)
+START_TEST(a_hangup_that_nohup_ignores_is_none)
 {
     struct signals signals;
     struct heard heard;
-    atomic_bool stop = false;
-    pthread_t threads[4];
-    for (int i = 0; i < 4; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, idle, &stop), 0);
+    signal(SIGHUP, SIG_IGN);
     start(&signals, &heard);
-    for (int i = 0; i < 4; i++) {
-        kill(getpid(), SIGUSR1);
-        sem_wait(&heard.any);
-    }
-    kill(getpid(), SIGTERM);
+    kill(getpid(), SIGHUP);
+    kill(getpid(), SIGUSR1);
     sem_wait(&heard.any);
-    ck_assert_int_eq(atomic_load(&heard.code), EXIT_TERMINATED);
+    ck_assert_int_eq(atomic_load(&heard.code), -1);
     signals_stop(&signals);
-    ck_assert_int_eq(atomic_load(&heard.count), 5);
-    atomic_store(&stop, true);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
+    ck_assert_int_eq(atomic_load(&heard.count), 1);
     sem_destroy(&heard.any);
 }
 END_TEST
 
-/* It wakes the thread with a signal of its own. */
+/* With signals a process that does nothing about the request; how it ended. */
+static int end_of(int first, int pause_us, int second)
+{
+    int ready[2], how;
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t process = fork();
+    if (process == 0) {
+        struct signals signals;
+        struct heard heard;
+        start(&signals, &heard);
+        byte = 'x';
+        if (write(ready[1], &byte, 1) == 1)
+            sem_wait(&heard.any);
+        sleep(2);
+        _exit(atomic_load(&heard.count));
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    kill(process, first);
+    usleep((useconds_t)pause_us);
+    kill(process, second);
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    ck_assert(WIFEXITED(how));
+    return WEXITSTATUS(how);
+}
+
+START_TEST(an_impatient_signal_ends_the_process_at_once)
+{
+    ck_assert_int_eq(end_of(SIGINT, 700000, SIGINT), EXIT_INTERRUPTED);
+    ck_assert_int_eq(end_of(SIGINT, 700000, SIGTERM), EXIT_TERMINATED);
+}
+END_TEST
+
+START_TEST(a_signal_that_is_repeated_at_once_is_one_request)
+{
+    ck_assert_int_eq(end_of(SIGTERM, 1000, SIGTERM), 1);
+    ck_assert_int_eq(end_of(SIGHUP, 700000, SIGHUP), 1);
+}
+END_TEST
+
 START_TEST(ceasing_to_watch_is_not_a_request)
 {
     for (int i = 0; i < 100; i++) {
@@ -102,7 +126,9 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_test(t, a_signal_becomes_one_request);
-    tcase_add_test(t, threads_that_were_there_before_are_no_way_around);
+    tcase_add_test(t, a_hangup_that_nohup_ignores_is_none);
+    tcase_add_test(t, an_impatient_signal_ends_the_process_at_once);
+    tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
     tcase_add_test(t, ceasing_to_watch_is_not_a_request);
 }
 

@@ -1,0 +1,21 @@
+/* process.h - how every program of ours begins, whatever started it.
+ *
+ * A process inherits more than its arguments. A parent that ignores SIGCHLD makes waitpid useless,
+ * one that blocks SIGTERM makes us deaf, and one that closed standard output would have the next
+ * file that we open take its place, and what is printed go there. After process_begin
+ *
+ *   - descriptors 0 to 2 are open; what was closed cannot be read or written still, so that a
+ *     result that nobody can have is an error all the same;
+ *   - no signal is blocked, and none is ignored but those that a person or a shell had reason to:
+ *     SIGHUP (nohup), SIGINT and SIGQUIT (a job in the background) and those of job control;
+ *   - SIGPIPE and SIGXFSZ are ignored: a reader that has gone and a file that may not grow are
+ *     answers of write, EPIPE and EFBIG.
+ *
+ * Threads: first thing in main. */
+
+#ifndef COMMON_PROCESS_H
+#define COMMON_PROCESS_H
+
+void process_begin(void);
+
+#endif

@@ -1,0 +1,47 @@
+#include "tests/bench/blas.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <cblas.h>
+
+#include "tests/lib/benchmark.h"
+
+/* What BLAS's name for a processor stands for; "" for what is older than AVX2 or unknown. */
+static const char *instructions_of(const char *core)
+{
+    static const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
+    static const char *const middle[] = {"Haswell", "Zen"};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strcasecmp(core, wide[i]) == 0)
+            return "AVX-512";
+    for (size_t i = 0; i < sizeof middle / sizeof *middle; i++)
+        if (strcasecmp(core, middle[i]) == 0)
+            return "AVX2";
+    return "";
+}
+
+void blas_init(void)
+{
+    const char *held = getenv("OPENBLAS_CORETYPE");
+    const char *can = benchmark_instructions();
+    openblas_set_num_threads(1);
+    if (strcmp(can, "baseline") == 0 || strcmp(instructions_of(blas_core_name()), can) == 0)
+        return;
+    printf("warning: BLAS computes as for %s and this processor has %s%s%s\n", blas_core_name(),
+           can, held != NULL ? "; unset OPENBLAS_CORETYPE=" : "", held != NULL ? held : "");
+}
+
+const char *blas_core_name(void)
+{
+    return openblas_get_corename();
+}
+
+void blas_multiply_bt(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
+                a, (blasint)k, b, (blasint)k, 0.0f, c, (blasint)n);
+}

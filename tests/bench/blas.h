@@ -1,0 +1,20 @@
+/* blas.h - OpenBLAS's product of matrices, which suits large square ones: what benchmarks take for
+ * the machine's peak. The only door to OpenBLAS; no program of ours needs it.
+ *
+ * Units: elements; matrices are row-major. Threads: one; BLAS is held to it too. */
+
+#ifndef TESTS_BENCH_BLAS_H
+#define TESTS_BENCH_BLAS_H
+
+#include <stdint.h>
+
+/* Call first. Prints a warning when BLAS is held below what the processor can. */
+void blas_init(void);
+
+/* The processor kind it took its kernels for: "SkylakeX". */
+const char *blas_core_name(void);
+
+/* c [m][n] = a [m][k] * b [k][n], with b given transposed, as [n][k]. */
+void blas_multiply_bt(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
+
+#endif
