@@ -84,7 +84,7 @@ static const struct {
     {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
     {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT, "refused by authentication"},
     {EXIT_INTERRUPTED, TRAINS, "interrupted (SIGINT), after a clean checkpoint"},
-    {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM), after a clean checkpoint"},
+    {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM, SIGHUP), after a clean checkpoint"},
     {EXIT_CLUSTER_LOST, TRAINS, "lost the cluster; worth a retry"},
 };
 

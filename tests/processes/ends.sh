@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# ends.sh - programs begin and end as they should whoever else has a hand in it: parents that ignore
+# or block signals, readers that go away, terminals that hang up, limits, and systems without /proc.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+small=(--data synthetic:500 --model softmax --seed 3)
+short=("${small[@]}" --epochs 2)
+endless=("${small[@]}" --steps 100000000 --checkpoint-every 0)
+syncopate=$build/syncopate
+
+# start_as NAME COMMAND... - like start, but whatever command.
+start_as()
+{
+    local name=$1
+    shift
+    "$@" >"$work/$name.log" 2>&1 </dev/null &
+    pids["$name"]=$!
+}
+progressed() { grep -qs '"event": "progress"' "$work/$1/events.jsonl"; }
+makes_progress() { within 20 progressed "$1" || fail "$1 makes no progress"; }
+# stopped_cleanly RUN - it says so itself, and has a checkpoint to go on from.
+stopped_cleanly()
+{
+    if [ "$(member "$work/$1" state)" != stopped ]; then fail "$1: run.json does not say stopped"; fi
+    run "$1-look" 0 syncopate evaluate "$work/$1" --data synthetic:500 --seed 3
+}
+
+run plain 0 syncopate run "${short[@]}" --out "$work/plain"
+expected=$(model_hash "$work/plain")
+# same_bits RUN
+same_bits()
+{
+    if [ "$(model_hash "$work/$1")" != "$expected" ]; then fail "$1: the model is another"; fi
+}
+
+# --- parents --------------------------------------------------------------------------------------
+# under NAME COMMAND... - a job started by that command trains, ends with 0, and has the same bits.
+under()
+{
+    start_as "$1" "${@:2}" "$syncopate" run "${short[@]}" --out "$work/$1"
+    ends "$1" 0 30
+    same_bits "$1"
+}
+under sigchld env --ignore-signal=CHLD
+under blocked env --block-signal --ignore-signal
+under session setsid --wait
+under environment env -i TEST_MARK="$work"
+under hungup nohup
+ok "whatever signals a parent ignores or blocks, a job trains and ends"
+
+# --- readers --------------------------------------------------------------------------------------
+"$syncopate" run "${short[@]}" --log-every 0.01 --out "$work/head" 2>"$work/head.log" |
+    head -n 1 >"$work/head-line"
+code=${PIPESTATUS[0]}
+if [ "$code" -ne 0 ]; then fail "a run without a reader ended with $code"; fi
+if [ "$(wc -l <"$work/head-line")" -ne 1 ]; then fail "head had nothing to read"; fi
+same_bits head
+says head "syncopate run: cannot write to standard output: nobody reads it"
+"$syncopate" run "${short[@]}" --out "$work/full" >/dev/full 2>"$work/full.log" ||
+    fail "a full disk behind standard output changes the exit code of a run"
+same_bits full
+says full "syncopate run: cannot write to standard output"
+"$syncopate" run "${short[@]}" --out "$work/closed" <&- >&- 2>&- ||
+    fail "a run with all standard files closed ended with $?"
+same_bits closed
+ok "a run goes on when nobody reads what it prints"
+
+# unwritten NAME ARGUMENT... - what is asked for cannot be printed: one line, exit code 5.
+unwritten()
+{
+    local name=$1 code
+    shift
+    for how in full closed; do
+        code=0
+        case $how in
+            full) "$syncopate" "$@" >/dev/full 2>"$work/$name.log" || code=$? ;;
+            closed) "$syncopate" "$@" >&- 2>"$work/$name.log" || code=$? ;;
+        esac
+        if [ "$code" -ne 5 ]; then fail "$name, $how: exit code $code, not 5"; fi
+        says "$name" "^syncopate.*: cannot write to standard output: "
+        one_line "$name"
+        rm -f "$work/exported"
+    done
+}
+unwritten evaluate evaluate "$work/plain" --data synthetic:500 --seed 3
+unwritten inspect inspect "$work/plain"
+unwritten export export "$work/plain" --quiet --out "$work/exported"
+unwritten simulate simulate --histories 1
+unwritten help run --help
+unwritten version --version
+code=0
+"$syncopate" compare "${short[@]}" --workers 1 --quiet --out "$work/compared" >/dev/full \
+    2>"$work/compare.log" || code=$?
+if [ "$code" -ne 5 ]; then fail "compare ended with $code, not 5"; fi
+one_line compare
+if [ ! -s "$work/compared/report.html" ]; then fail "compare has left no report"; fi
+"$syncopate" inspect "$work/plain" 2>&- >/dev/null || fail "without standard error: $?"
+ok "of other commands a result that cannot be printed is exit code 5 with a line"
+
+# --- signals --------------------------------------------------------------------------------------
+ps() { start "$1" syncopate-ps --ps-hosts "$hosts" "${@:2}"; }
+worker() { start "$1" syncopate-worker --ps-hosts "$hosts" --workers 1 "${@:2}"; }
+by_hand()
+{
+    hosts=127.0.0.1:$(free_port)
+    ps "$1-ps" --out "$work/$1"
+    worker "$1-worker" "${endless[@]}"
+    makes_progress "$1"
+}
+for role in ps worker; do
+    by_hand "hup-$role"
+    kill -HUP "${pids[hup-$role-$role]}"
+    for name in ps worker; do ends "hup-$role-$name" 143; done
+    stopped_cleanly "hup-$role"
+done
+start hup-solo syncopate-worker --ps 0 --out "$work/hup-solo" "${endless[@]}"
+makes_progress hup-solo
+kill -HUP "${pids[hup-solo]}"
+ends hup-solo 143
+stopped_cleanly hup-solo
+start hup-run syncopate run "${endless[@]}" --out "$work/hup-run"
+makes_progress hup-run
+kill -HUP "${pids[hup-run]}"
+kill -HUP "${pids[hup-run]}" # As shell and kernel both do.
+ends hup-run 143
+stopped_cleanly hup-run
+ok "a hangup stops every program at a checkpoint, with exit code 143"
+
+start_as nohup nohup "$syncopate" run "${endless[@]}" --out "$work/nohup"
+makes_progress nohup
+for pid in $(survivors); do kill -HUP "$pid"; done
+before=$(grep -c progress "$work/nohup/events.jsonl")
+goes_on() { [ "$(grep -c progress "$work/nohup/events.jsonl")" -gt $((before + 2)) ]; }
+within 10 goes_on || fail "a hangup disturbs a job that nohup started"
+# Its signal comes twice: to the launcher, and to its group.
+start_as timeout timeout --preserve-status 0.5 "$syncopate" run "${endless[@]}" \
+    --out "$work/timeout"
+ends timeout 143
+stopped_cleanly timeout
+# A service manager may tell everybody at once.
+for pid in $(survivors); do kill -TERM "$pid" || true; done
+ends nohup 143
+stopped_cleanly nohup
+ok "nohup is heeded; what is told twice, or to all, is one request"
+
+# --- limits ---------------------------------------------------------------------------------------
+# limited NAME CODE KIB ARGUMENT... - a run in which no file may be larger.
+limited()
+{
+    # shellcheck disable=SC2016 # For the inner shell.
+    start_as "$1" bash -c 'ulimit -f "$1"; shift; exec "$@"' bash "$3" "$syncopate" run \
+        "${small[@]}" --model mlp --steps 40 --checkpoint-every 10 --out "$work/$1" "${@:4}"
+    ends "$1" "$2" 30
+}
+for servers in 1 0; do
+    limited "limit-$servers" 5 300 --ps "$servers" --workers 1
+    says "limit-$servers" "checkpoint at step 10 not written: .*File too large"
+    if [ "$(grep -c "not written: .*File too large" "$work/limit-$servers.log")" -gt 2 ]; then
+        fail "a limit is complained of more than once, and at the end"
+    fi
+    if grep -q "started again" "$work/limit-$servers.log"; then fail "it killed somebody"; fi
+done
+ok "a limit on the size of files costs checkpoints, and is said once"
+
+# --- without /proc --------------------------------------------------------------------------------
+# The script is what a mount namespace of its own sees.
+if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
+    skip "a system without /proc: only root can make one (and a container may not)"
+    exit 0
+fi
+ln -s "$syncopate" "$work/link"
+# shellcheck disable=SC2016 # For the inner shell.
+start_as noproc unshare --mount --propagation private bash -c '
+    syncopate=$1 work=$2 link=$2/link
+    shift 2
+    while umount --lazy /proc 2>/dev/null; do :; done
+    if [ -e /proc/self ]; then exit 77; fi
+    set -e
+    "$syncopate" run "$@" --out "$work/noproc"
+    "$link" run "$@" --out "$work/noproc-link"
+    cd "$(dirname "$syncopate")"
+    ./syncopate run "$@" --out "$work/noproc-here"
+    PATH=$PWD:$PATH
+    cd /
+    syncopate run "$@" --out "$work/noproc-path"
+    mkdir "$work/apart"
+    cp "$syncopate" "$work/apart"
+    "$work/apart/syncopate" run "$@" --out "$work/noproc-apart"' \
+    bash "$syncopate" "$work" "${short[@]}"
+ends noproc 0 60
+for run in noproc noproc-link noproc-here noproc-path noproc-apart; do same_bits "$run"; done
+ok "without /proc all programs are found, and a job trains"
