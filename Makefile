@@ -20,12 +20,19 @@ TESTPKG := check
 BENCHPKG := openblas
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-           -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation -Wno-unknown-warning-option -Werror
+           -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option) -Werror
 # -ffp-contract=off: the same bits on every instruction set (design.md section 3). The two
 # -fno- flags only promise that nobody reads errno or traps, so that loops can be vectorised.
 CFLAGS  ?= -O3 -g
+# The tests themselves need not be fast, only what they test and measure. (Given to make, CFLAGS is for
+# all of it.)
+LIBRARY_CFLAGS := $(CFLAGS)
+TEST_CFLAGS    := -O1 -g
 SYNC_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(WARN) -ffp-contract=off -fno-math-errno \
            -fno-trapping-math -fno-strict-aliasing -pthread -MMD -MP
+# What debuggers read stays beside the objects, once, and not in a hundred test programs as well. (The
+# sanitizers' own readers want it in the program.)
+DEBUG_FORM = $(if $(filter release,$(MODE)),$(if $(filter -g%,$(CFLAGS)),-gsplit-dwarf -gz))
 ifeq ($(MODE),asan)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 endif
@@ -42,7 +49,7 @@ endif
 # make, which sees them.
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
-ALL_CFLAGS = $(SYNC_CFLAGS) $(CFLAGS) $(SANITIZE) $(PKG_CFLAGS)
+ALL_CFLAGS = $(SYNC_CFLAGS) $(CFLAGS) $(DEBUG_FORM) $(if $(MAKE_TERMOUT),-fdiagnostics-color) $(SANITIZE) $(PKG_CFLAGS)
 ALL_LIBS   = $(PKG_LIBS) -lm -pthread
 
 # --- sources: a file dropped into a folder is built; *_main.c becomes a program -------------------
@@ -77,7 +84,6 @@ OURS      := $(wildcard common/*.[ch] ps/*.[ch] worker/*.[ch] deploy/*.[ch] test
 SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 
 .DEFAULT_GOAL := help
-.SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
@@ -98,6 +104,7 @@ setup-check: ## the same, and what the tests need
 	@deploy/setup.sh check
 
 all: $(PROGRAMS) ## build the three programs into build/release/
+	@:
 
 demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compare (minutes)
 	@$(AGAIN) all
@@ -195,14 +202,42 @@ clean: ## remove build/
 	rm -rf build
 
 # --- how they are built ----------------------------------------------------------------------------
-# A line says what is made; V=1 shows the command as well.
-SAY = $(if $(V),,@echo "  $@" && )
+# "[ 37/130] common/message.c": how many steps there are is asked of make itself, before the first.
+# V=1 shows the commands.
+STEP  = @$(eval STEPS += .)deploy/build_step.sh $(words $(STEPS)) $(TOTAL) $(NAME)
+NAME  = $(if $(filter %.c,$<),$<,$(patsubst $(BUILD)/%,%,$@))
+STEPS :=
+ifdef COUNTING
+TOTAL := 0
+else
+TOTAL  = $(eval TOTAL := $$(shell COUNTING=1 MAKEFLAGS='$(MAKEFLAGS)' $(MAKE) -n -j1 $(MAKECMDGOALS) 2>/dev/null | \
+    grep -c deploy/build_step.sh))$(TOTAL)
+endif
 
-$(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY) $(WORKER) $(PS) $(COMMON)
-$(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(PS) $(COMMON)
-$(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(WORKER) $(COMMON)
+# One archive a folder: a program is given what it needs of each, which keeps the tests small. In the
+# order of the arrows. Thin: an archive only says where its objects are.
+DEPLOY_A := $(BUILD)/libdeploy.a
+WORKER_A := $(BUILD)/libworker.a
+PS_A     := $(BUILD)/libps.a
+COMMON_A := $(BUILD)/libcommon.a
+TEST_A   := $(BUILD)/libtest.a
+FUZZ_A   := $(BUILD)/libfuzz.a
+$(DEPLOY_A): $(DEPLOY)
+$(WORKER_A): $(WORKER)
+$(PS_A): $(PS)
+$(COMMON_A): $(COMMON)
+$(TEST_A): $(TESTLIB)
+$(BUILD)/lib%.a:
+	@rm -f $@
+	$(STEP) $(AR) rcs --thin $@ $^
+# Objects first, wherever they stand among the prerequisites.
+LINKED = $(filter %.o,$^) $(filter %.a,$^)
+
+$(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)
+$(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(PS_A) $(COMMON_A)
+$(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(WORKER_A) $(COMMON_A)
 $(PROGRAMS):
-	$(SAY)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 libraries:
 	@pkg-config --exists $(PKGS) || \
@@ -210,13 +245,15 @@ libraries:
 
 $(PROTO_C): proto/syncopate.proto | libraries
 	@mkdir -p $(@D)
-	$(SAY)protoc-c --c_out=$(BUILD) $<
+	$(STEP) protoc-c --c_out=$(BUILD) $<
 # Generated code is not ours to warn about.
 $(BUILD)/proto/%.o: $(BUILD)/proto/%.c
-	$(SAY)$(CC) $(filter-out $(WARN),$(ALL_CFLAGS)) -c -o $@ $<
+	$(STEP) $(CC) $(filter-out $(WARN),$(ALL_CFLAGS)) -c -o $@ $<
 $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
-	$(SAY)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
+$(BUILD)/tests/%.o: CFLAGS = $(TEST_CFLAGS)
+$(BUILD)/tests/bench/%.o: CFLAGS = $(LIBRARY_CFLAGS)
 
 # A fuzzer's main is libFuzzer's, or else ours.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o)
@@ -228,27 +265,33 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deplo
     $(filter-out $(BUILD)/ps/server.o,$(PS)) $(filter-out $(BUILD)/common/transport%,$(COMMON))
 HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' | \
     clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null && echo yes)
-$(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZLIB)
-	$(SAY)$(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $^ $(ALL_LIBS)
-$(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(FUZZLIB)
-	$(SAY)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+$(FUZZ_A): $(FUZZLIB)
+$(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZ_A)
+	$(STEP) $(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $(LINKED) $(ALL_LIBS)
+$(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(FUZZ_A)
+	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
 WRAPPED   := batch_set_has chunk_apply sessions_judge simulated_disk_done_us checkpoint_write_part
-$(BUILD)/tests/simulated/test_planted: LINKED = $(WRAPPED:%=-Wl,--wrap=%)
+$(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
-# Every test and benchmark may use everything; the linker is given all of it.
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TESTLIB) $(DEPLOY) $(WORKER) $(PS) $(COMMON)
-	$(SAY)$(CC) $(ALL_CFLAGS) $(LINKED) -o $@ $^ $(ALL_LIBS) $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
+# Every test and benchmark may use everything.
+TEST_LIBS := $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)
+	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 $(BENCHES): $(BENCHLIB)
 # BLAS starts threads in whatever is linked to it.
 $(BUILD)/tests/bench/bench_gradient: $(BUILD)/tests/bench/blas.o
 $(BUILD)/tests/bench/bench_gradient: PKG_LIBS += $(shell pkg-config --libs $(BENCHPKG) 2>/dev/null)
 $(BUILD)/tests/bench/blas.o: PKG_CFLAGS += $(shell pkg-config --cflags $(BENCHPKG) 2>/dev/null)
 
+# The colon: or make says that there is nothing to be done.
 tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS)
+	@:
 benches: $(BENCHES)
+	@:
 fuzzers: $(FUZZERS)
+	@:
 
 # Tests of real processes find the programs by TEST_BUILD, and learn from TEST_MODE how
 # much slower they are; most wait most of the time, so that several run at once. A sanitizer that
@@ -276,5 +319,8 @@ TIDY_CHECKS := '-*,bugprone-*,clang-analyzer-*,performance-*,portability-*,$(str
     )-bugprone-sizeof-expression,-bugprone-branch-clone,-bugprone-integer-division,$(strip \
     )-bugprone-implicit-widening-of-multiplication-result,-bugprone-misplaced-widening-cast,$(strip \
     )-performance-no-int-to-ptr'
+
+# Objects that only rules of patterns ask for are kept as well.
+.SECONDARY: $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/lib/%,$(wildcard tests/*/*.c)))
 
 -include $(shell find build -name '*.d' 2>/dev/null)
