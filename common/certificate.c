@@ -229,15 +229,13 @@ static enum status file_error(struct error *error, const char *verb, const char 
     return error_set(error, status, "cannot %s %.300s: %s", verb, path, strerror(number));
 }
 
-/* Look at the open file, so that it cannot be another by the time it is read. */
-static enum status check_file(int file, const char *path, bool secret, struct error *error)
+/* Of the open file, so that it cannot be another by the time it is read. */
+static enum status check_owner_alone(int file, const char *path, struct error *error)
 {
     struct stat state;
     if (fstat(file, &state) != 0)
         return file_error(error, "read", path);
-    if (!S_ISREG(state.st_mode))
-        return error_set(error, STATUS_INVALID, "%.300s: is not a file", path);
-    if (secret && (state.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    if ((state.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         return error_set(error, STATUS_REFUSED,
                          "%.300s: holds a secret key and others may use the file; "
                          "chmod 600 makes it its owner's alone",
@@ -248,10 +246,12 @@ static enum status check_file(int file, const char *path, bool secret, struct er
 static enum status read_text(const char *path, bool secret, char *text, size_t size, size_t *bytes,
                              struct error *error)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0)
-        return file_error(error, "read", path);
-    enum status status = check_file(file, path, secret, error);
+    int file;
+    enum status status = disk_open(path, O_RDONLY, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    if (secret)
+        status = check_owner_alone(file, path, error);
     while (status == STATUS_OK && *bytes < size) {
         ssize_t got = read(file, text + *bytes, size - *bytes);
         if (got < 0 && errno != EINTR)

@@ -88,6 +88,25 @@ static void measure_part(struct checkpoint_part *part, const struct disk_piece *
     hash_final(&hash, part->digest);
 }
 
+/* What lies behind a symbolic link is somebody else's place: nothing is written or removed there.
+ */
+static bool is_link(const struct disk *disk, const char *path)
+{
+    return disk->look(disk->context, path) == DISK_LINK;
+}
+
+static enum status make_place(const struct disk *disk, const char *out, const char *directory,
+                              struct error *error)
+{
+    char all[DISK_PATH_MAX];
+    if (!join(all, out, "checkpoints"))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    if (is_link(disk, all) || is_link(disk, directory))
+        return error_set(error, STATUS_IO, "cannot write to %.300s: it is a symbolic link",
+                         is_link(disk, all) ? all : directory);
+    return disk->make_directory(disk->context, directory, error);
+}
+
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                   uint64_t generation, uint32_t server, uint32_t server_count,
                                   const struct optimizer *optimizer,
@@ -99,7 +118,7 @@ enum status checkpoint_write_part(const struct disk *disk, const char *out, uint
     checkpoint_part_name(part->name, server, server_count, generation);
     if (!join(path, directory, part->name))
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
-    enum status status = disk->make_directory(disk->context, directory, error);
+    enum status status = make_place(disk, out, directory, error);
     if (status != STATUS_OK)
         return status;
 
@@ -169,6 +188,8 @@ static void tidy_entry(void *argument, const char *name)
 static void tidy(const struct disk *disk, const char *directory, const struct manifest *manifest)
 {
     struct tidying tidying = {disk, directory, manifest};
+    if (is_link(disk, directory))
+        return;
     disk->list_directory(disk->context, directory, tidy_entry, &tidying, NULL);
 }
 
@@ -280,7 +301,8 @@ static enum status remove_checkpoint(const struct disk *disk, const char *out,
     checkpoint_path(directory, out, entry.step);
     enum status status = STATUS_OK;
     /* Without its manifest it is no checkpoint any more, whatever is interrupted after that. */
-    if (entry.has_manifest && join(manifest, directory, MANIFEST_NAME))
+    bool folder = disk->look(disk->context, directory) == DISK_FOLDER; /* A link goes by itself. */
+    if (entry.has_manifest && folder && join(manifest, directory, MANIFEST_NAME))
         status = disk->remove_tree(disk->context, manifest, error);
     if (status == STATUS_OK || status == STATUS_NOT_FOUND)
         status = disk->remove_tree(disk->context, directory, error);

@@ -11,7 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define WRITE_PIECES 64 /* Pieces handed to one writev; a part may have a hundred thousand. */
+#define WRITE_PIECES 64   /* Pieces handed to one writev; a part may have a hundred thousand. */
+#define ASIDE_MAX    1000 /* Names tried for what is set aside. */
 
 static enum status status_of_errno(int number)
 {
@@ -41,7 +42,7 @@ static int open_file(const char *path, int flags)
 {
     int file;
     do
-        file = open(path, flags | O_CLOEXEC, 0600);
+        file = open(path, flags | O_CLOEXEC, 0666);
     while (file < 0 && errno == EINTR);
     return file;
 }
@@ -59,6 +60,126 @@ static bool flush_file(int file)
 static bool close_file(int file)
 {
     return close(file) == 0 || errno == EINTR;
+}
+
+/* --- what is there ------------------------------------------------------------------------- */
+
+const char *disk_kind_name(enum disk_kind kind)
+{
+    static const char *const names[] = {
+        [DISK_NOTHING] = "not there",    [DISK_FILE] = "a file", [DISK_FOLDER] = "a folder",
+        [DISK_LINK] = "a symbolic link", [DISK_PIPE] = "a pipe", [DISK_DEVICE] = "a device",
+        [DISK_OTHER] = "something else",
+    };
+    return names[kind];
+}
+
+static enum disk_kind kind_of(const struct stat *about)
+{
+    switch (about->st_mode & S_IFMT) {
+    case S_IFREG:
+        return DISK_FILE;
+    case S_IFDIR:
+        return DISK_FOLDER;
+    case S_IFLNK:
+        return DISK_LINK;
+    case S_IFIFO:
+        return DISK_PIPE;
+    case S_IFCHR:
+    case S_IFBLK:
+        return DISK_DEVICE;
+    default: /* A socket. */
+        return DISK_OTHER;
+    }
+}
+
+static enum disk_kind posix_look(void *context, const char *path)
+{
+    (void)context;
+    struct stat about;
+    return lstat(path, &about) == 0 ? kind_of(&about) : DISK_NOTHING;
+}
+
+/* --- opening ------------------------------------------------------------------------------- */
+
+static const char *verb_of(int flags)
+{
+    return (flags & O_ACCMODE) == O_RDONLY ? "read" : "write";
+}
+
+static enum status refuse_kind(struct error *error, int flags, const char *path,
+                               const struct stat *about)
+{
+    return error_set(error, STATUS_IO, "cannot %s %.300s: it is %s, not a file", verb_of(flags),
+                     path, disk_kind_name(kind_of(about)));
+}
+
+enum status disk_open(const char *path, int flags, int *file, struct error *error)
+{
+    struct stat about;
+    bool writing = (flags & O_ACCMODE) != O_RDONLY;
+    *file = -1;
+    /* Looked at first because opening a device or a pipe can have effects of its own, and again
+     * below because it may be another by then. */
+    if ((writing ? lstat(path, &about) : stat(path, &about)) == 0 && !S_ISREG(about.st_mode))
+        return refuse_kind(error, flags, path, &about);
+    int opened = open_file(path, flags | O_NONBLOCK | O_NOCTTY | (writing ? O_NOFOLLOW : 0));
+    if (opened < 0)
+        return report(error, verb_of(flags), path);
+    enum status status = STATUS_OK;
+    if (fstat(opened, &about) != 0)
+        status = report(error, verb_of(flags), path);
+    else if (!S_ISREG(about.st_mode))
+        status = refuse_kind(error, flags, path, &about);
+    if (status == STATUS_OK)
+        *file = opened;
+    else
+        close_file(opened);
+    return status;
+}
+
+/* --- logs ---------------------------------------------------------------------------------- */
+
+enum status disk_set_aside(const char *path, char *aside, struct error *error)
+{
+    for (int number = 1; number < ASIDE_MAX; number++) {
+        snprintf(aside, DISK_PATH_MAX, "%.*s.damaged-%d", DISK_PATH_MAX - 32, path, number);
+        if (posix_look(NULL, aside) != DISK_NOTHING)
+            continue;
+        return rename(path, aside) == 0 ? STATUS_OK : report(error, "set aside", path);
+    }
+    return error_set(error, STATUS_EXISTS, "cannot set aside %.300s: it was %d times before", path,
+                     ASIDE_MAX - 1);
+}
+
+/* Whether it is what stands there that keeps it from being opened, and not the disk or this
+ * process. */
+static bool is_in_the_way(const char *path)
+{
+    enum disk_kind kind = posix_look(NULL, path);
+    if (kind != DISK_FILE)
+        return kind != DISK_NOTHING;
+    return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
+
+enum status disk_open_log(const char *path, int *file, char *aside, struct error *remark)
+{
+    static const int flags = O_RDWR | O_CREAT | O_APPEND;
+    struct error why, error;
+    aside[0] = remark->text[0] = '\0';
+    enum status status = disk_open(path, flags, file, &why);
+    if (status == STATUS_OK)
+        return status;
+    if (!is_in_the_way(path))
+        return error_set(remark, status, "%s", why.text);
+    status = disk_set_aside(path, aside, &error);
+    if (status == STATUS_OK)
+        status = disk_open(path, flags, file, &error);
+    if (status != STATUS_OK)
+        return error_set(remark, status, "%.200s, and %.280s", why.text, error.text);
+    error_set(remark, STATUS_OK, "%.200s; it is now %.200s, and a new one was begun", why.text,
+              aside);
+    return STATUS_OK;
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -142,6 +263,16 @@ static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_co
     return filled && closed;
 }
 
+/* A new file, never what stands there: a killed writer's, or a pipe or a link, goes. */
+static int create_aside(const char *aside)
+{
+    static const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+    int file = open_file(aside, flags);
+    if (file < 0 && errno == EEXIST && unlink(aside) == 0)
+        file = open_file(aside, flags);
+    return file;
+}
+
 static enum status put_file(const char *path, const struct disk_piece *pieces, size_t piece_count,
                             bool lasting, struct error *error)
 {
@@ -149,7 +280,7 @@ static enum status put_file(const char *path, const struct disk_piece *pieces, s
     if (path[0] == '\0' || strlen(path) >= DISK_PATH_MAX)
         return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
     snprintf(aside, sizeof aside, "%s" DISK_ASIDE, path);
-    int file = open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
+    int file = create_aside(aside);
     if (file < 0)
         return report(error, "write", aside);
     if (!fill_file(file, pieces, piece_count, lasting) || rename(aside, path) != 0) {
@@ -201,8 +332,6 @@ static enum status read_open_file(int file, const char *path, size_t max_bytes, 
     struct stat about;
     if (fstat(file, &about) != 0)
         return report(error, "read", path);
-    if (!S_ISREG(about.st_mode))
-        return error_set(error, STATUS_IO, "cannot read %.300s: not a regular file", path);
     if ((uint64_t)about.st_size > max_bytes)
         return error_set(error, STATUS_INVALID, "%.300s has %lld bytes, more than the %zu expected",
                          path, (long long)about.st_size, max_bytes);
@@ -227,11 +356,11 @@ static enum status posix_read_file(void *context, const char *path, size_t max_b
     (void)context;
     *data = NULL;
     *bytes = 0;
-    /* Not blocking, so that a pipe put in a file's place cannot hang the program. */
-    int file = open_file(path, O_RDONLY | O_NONBLOCK);
-    if (file < 0)
-        return report(error, "read", path);
-    enum status status = read_open_file(file, path, max_bytes, data, bytes, error);
+    int file;
+    enum status status = disk_open(path, O_RDONLY, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    status = read_open_file(file, path, max_bytes, data, bytes, error);
     close_file(file);
     return status;
 }
@@ -245,7 +374,7 @@ static enum status posix_file_bytes(void *context, const char *path, uint64_t *b
     if (stat(path, &about) != 0)
         return report(error, "look at", path);
     if (!S_ISREG(about.st_mode))
-        return error_set(error, STATUS_IO, "cannot look at %.300s: not a regular file", path);
+        return refuse_kind(error, O_RDONLY, path, &about);
     *bytes = (uint64_t)about.st_size;
     return STATUS_OK;
 }
@@ -262,7 +391,7 @@ static bool is_directory(const char *path)
  * try does not find it and take it for durable. */
 static enum status make_one(const char *path, struct error *error)
 {
-    if (mkdir(path, 0700) == 0) {
+    if (mkdir(path, 0777) == 0) {
         if (flush_directory_of(path))
             return STATUS_OK;
         enum status status = report(error, "flush the directory of", path);
@@ -370,6 +499,7 @@ static enum status posix_remove_tree(void *context, const char *path, struct err
 const struct disk disk_posix = {
     .write_file = posix_write_file,
     .read_file = posix_read_file,
+    .look = posix_look,
     .file_bytes = posix_file_bytes,
     .make_directory = posix_make_directory,
     .list_directory = posix_list_directory,

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/event_log.h"
 #include "common/json.h"
 #include "common/wording.h"
 
@@ -294,11 +296,36 @@ static void take_bytes(struct progress *progress, const char *bytes, size_t coun
     }
 }
 
+static void close_events(struct progress *progress)
+{
+    if (progress->file >= 0)
+        close(progress->file);
+    progress->file = -1;
+}
+
+/* Whether another log is there by now: the one that was watched has been set aside. */
+static bool is_replaced(const struct progress *progress)
+{
+    struct stat ours, there;
+    return fstat(progress->file, &ours) == 0 && lstat(progress->path, &there) == 0 &&
+           S_ISREG(there.st_mode) && (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev);
+}
+
+static void follow_events(struct progress *progress)
+{
+    if (progress->file >= 0 && is_replaced(progress)) {
+        close_events(progress);
+        progress->offset = progress->line_bytes = 0;
+        progress->line_too_long = false;
+    }
+    if (progress->file < 0) /* What is no file (yet) is not waited for. */
+        disk_open(progress->path, O_RDONLY, &progress->file, NULL);
+}
+
 static void read_events(struct progress *progress)
 {
     char bytes[8192];
-    if (progress->file < 0)
-        progress->file = open(progress->path, O_RDONLY | O_CLOEXEC);
+    follow_events(progress);
     while (progress->file >= 0) {
         ssize_t count = pread(progress->file, bytes, sizeof bytes, (off_t)progress->offset);
         if (count <= 0)
@@ -309,22 +336,23 @@ static void read_events(struct progress *progress)
 }
 
 /* Bytes up to the end of the last whole line: a line that a crash cut off is dropped by the session
- * to come, which goes on from there. */
+ * to come, which goes on from there. Where no line ends within the last of them there is no log,
+ * and the session to come begins another. */
 static uint64_t whole_lines_bytes(int file)
 {
     char bytes[4096];
-    off_t end = lseek(file, 0, SEEK_END);
-    while (end > 0) {
+    off_t last = lseek(file, 0, SEEK_END);
+    for (off_t end = last; end > 0 && last - end <= (off_t)EVENT_LOG_LINE_MAX;) {
         off_t start = end > (off_t)sizeof bytes ? end - (off_t)sizeof bytes : 0;
         ssize_t count = pread(file, bytes, (size_t)(end - start), start);
         const char *newline = count > 0 ? memrchr(bytes, '\n', (size_t)count) : NULL;
         if (newline != NULL)
             return (uint64_t)start + (uint64_t)(newline - bytes) + 1;
-        if (count <= 0)
+        if (count <= 0 || start == 0)
             return 0;
         end = start;
     }
-    return 0;
+    return last > 0 ? (uint64_t)last : 0;
 }
 
 void progress_open(struct progress *progress, FILE *out, struct progress_style style,
@@ -333,8 +361,7 @@ void progress_open(struct progress *progress, FILE *out, struct progress_style s
     *progress = (struct progress){.out = out, .style = style, .opened = now, .told = now};
     reset(&progress->state);
     snprintf(progress->path, sizeof progress->path, "%s/events.jsonl", run);
-    progress->file = open(progress->path, O_RDONLY | O_CLOEXEC);
-    if (progress->file >= 0)
+    if (disk_open(progress->path, O_RDONLY, &progress->file, NULL) == STATUS_OK)
         progress->offset = whole_lines_bytes(progress->file);
 }
 
@@ -365,7 +392,5 @@ void progress_close(struct progress *progress)
     read_events(progress);
     erase(progress);
     fflush(progress->out);
-    if (progress->file >= 0)
-        close(progress->file);
-    progress->file = -1;
+    close_events(progress);
 }

@@ -8,6 +8,8 @@
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
 #define EVENTS_BYTES_MAX   (512u << 20) /* Weeks of training. */
+#define DAMAGED_LINES_MAX  10000        /* What has more is no log at all. */
+#define LOGS_MAX           16           /* That were set aside one after the other. */
 
 void record_free(struct record *record)
 {
@@ -139,6 +141,7 @@ struct reading {
     double offset;    /* From an event's time to the record's. */
     double last_time; /* Of the last point kept. */
     size_t point_capacity, evaluation_capacity;
+    unsigned logs; /* Begun to be read. */
 };
 
 /* Room for one more item of item_bytes in *items; false when memory ran out. */
@@ -215,6 +218,23 @@ static int take_evaluation(struct reading *reading, const struct json *event)
     return 1;
 }
 
+static enum status read_log(struct reading *reading, const char *name, struct error *error);
+
+/* The log goes on from an earlier one, unless that is a name of somebody else's making. */
+static enum status take_earlier_log(struct reading *reading, const struct json *event,
+                                    struct error *error)
+{
+    static const char prefix[] = EVENT_LOG_NAME ".damaged-";
+    const char *name = json_text(event, EVENT_LOG_SET_ASIDE_FILE);
+    if (!name || strncmp(name, prefix, strlen(prefix)) != 0 || strchr(name, '/') ||
+        reading->logs >= LOGS_MAX)
+        return STATUS_OK;
+    struct error unused;
+    enum status status = read_log(reading, name, &unused);
+    /* It was set aside because something is wrong with it. */
+    return status == STATUS_MEMORY ? error_set(error, status, "%s", unused.text) : STATUS_OK;
+}
+
 static enum status take_event(struct reading *reading, const struct json *event,
                               struct error *error)
 {
@@ -222,6 +242,8 @@ static enum status take_event(struct reading *reading, const struct json *event,
     int room = 1;
     if (!name)
         return STATUS_OK; /* Somebody else's line: none of our business. */
+    if (strcmp(name, EVENT_LOG_SET_ASIDE) == 0)
+        return take_earlier_log(reading, event, error);
     if (strcmp(name, "start") == 0)
         take_start(reading, event);
     else if (strcmp(name, "generation") == 0)
@@ -233,43 +255,64 @@ static enum status take_event(struct reading *reading, const struct json *event,
     return room ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");
 }
 
+static enum status take_line(struct reading *reading, const char *line, size_t bytes,
+                             const char *path, struct error *error)
+{
+    struct json *event = NULL;
+    enum status status = json_parse(line, bytes, path, &event, error);
+    if (status == STATUS_OK)
+        status = take_event(reading, event, error);
+    else if (status == STATUS_INVALID)
+        status = ++reading->record->damaged_lines <= DAMAGED_LINES_MAX
+                     ? STATUS_OK
+                     : error_set(error, status, "%.300s: is no log of events", path);
+    json_release(&event);
+    return status;
+}
+
 static enum status take_lines(struct reading *reading, const char *text, size_t bytes,
                               const char *path, struct error *error)
 {
-    char name[DISK_PATH_MAX + 64];
     enum status status = STATUS_OK;
-    size_t line = 1;
     /* A line without its newline is one a crash cut off: not looked at. */
-    for (const char *end; status == STATUS_OK && (end = memchr(text, '\n', bytes)); line++) {
+    for (const char *end; status == STATUS_OK && (end = memchr(text, '\n', bytes));) {
         size_t length = (size_t)(end - text);
-        struct json *event = NULL;
-        snprintf(name, sizeof(name), "%s: line %zu", path, line);
         if (length > 0)
-            status = json_parse(text, length, name, &event, error);
-        if (event)
-            status = take_event(reading, event, error);
-        json_release(&event);
+            status = take_line(reading, text, length, path, error);
         text += length + 1;
         bytes -= length + 1;
     }
     return status;
 }
 
-static enum status read_events(struct record *record, struct error *error)
+static enum status read_log(struct reading *reading, const char *name, struct error *error)
 {
-    char path[DISK_PATH_MAX + 16];
+    char path[2 * DISK_PATH_MAX];
     void *text = NULL;
     size_t bytes = 0;
-    struct reading reading = {.record = record};
-    snprintf(path, sizeof(path), "%s/events.jsonl", record->path);
+    reading->logs++;
+    snprintf(path, sizeof(path), "%s/%.*s", reading->record->path, DISK_PATH_MAX - 1, name);
     enum status status =
         disk_posix.read_file(disk_posix.context, path, EVENTS_BYTES_MAX, &text, &bytes, error);
     if (status == STATUS_NOT_FOUND)
         return STATUS_OK;
     if (status == STATUS_OK)
-        status = take_lines(&reading, text, bytes, path, error);
+        status = take_lines(reading, text, bytes, path, error);
     free(text);
     return status;
+}
+
+/* Only memory is a reason to give up: what there is of the events is a help, not a condition. */
+static enum status read_events(struct record *record, struct error *error)
+{
+    struct reading reading = {.record = record};
+    struct error why;
+    enum status status = read_log(&reading, EVENT_LOG_NAME, &why);
+    if (status == STATUS_MEMORY)
+        return error_set(error, status, "%s", why.text);
+    if (status != STATUS_OK)
+        record->no_events = why;
+    return STATUS_OK;
 }
 
 enum status record_read(struct record *record, const char *path, struct error *error)

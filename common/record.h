@@ -2,8 +2,9 @@
  *
  * Reading is forgiving about what is missing (a run that was stopped has no test accuracy, an older
  * one lacks a field): numbers that are not there are NaN, counts 0, texts empty. It is strict about
- * what is there: bytes that are not JSON are STATUS_INVALID, with file and line; only the last line
- * of events.jsonl may be cut off, as a crash leaves it.
+ * run.json: bytes that are not JSON are STATUS_INVALID, with file and line. Of the events whatever
+ * can be read is taken: lines that are no JSON are counted and left out, and a log that was set
+ * aside (event_log.h) is read as the beginning of the one that names it.
  *
  * Ownership: record_free frees the series. Threads: plain values.
  * Units: seconds, examples, fractions of 1 for accuracies. */
@@ -60,10 +61,13 @@ struct record {
     size_t point_count;
     struct record_evaluation *evaluations; /* [evaluation_count], owned, by time. */
     size_t evaluation_count;
+    uint64_t damaged_lines; /* Of events.jsonl, left out. */
+    struct error
+        no_events; /* Why the events could not be read (to their end); "" when they were. */
 };
 
-/* Read the run directory at path. STATUS_NOT_FOUND without run.json; a run without events.jsonl has
- * empty series. On failure the record is empty, and record_free is still allowed. */
+/* Read the run directory at path. STATUS_NOT_FOUND without run.json; a run without events has empty
+ * series. On failure the record is empty, and record_free is still allowed. */
 enum status record_read(struct record *record, const char *path, struct error *error);
 void record_free(struct record *record);
 

@@ -1,7 +1,6 @@
 #include "common/run_directory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/file_lock.h"
 #include "common/job_json.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
@@ -194,21 +192,8 @@ static void note_entry(void *argument, const char *name)
     struct finding *finding = argument;
     if (strcmp(name, "run.json") == 0)
         finding->has_run = true;
-    else if (strcmp(name, "run.json.tmp") != 0 && strcmp(name, "events.jsonl") != 0)
+    else if (strcmp(name, "run.json.tmp") != 0 && strcmp(name, EVENT_LOG_NAME) != 0)
         finding->has_others = true;
-}
-
-static void events_path(char path[DISK_PATH_MAX], const char *directory)
-{
-    snprintf(path, DISK_PATH_MAX, "%.*s/events.jsonl", DISK_PATH_MAX - NAME_ROOM, directory);
-}
-
-static bool has_events(const char *directory)
-{
-    char path[DISK_PATH_MAX];
-    struct stat about;
-    events_path(path, directory);
-    return stat(path, &about) == 0 && about.st_size > 0;
 }
 
 static double number_or_zero(const struct json *root, const char *name)
@@ -291,6 +276,84 @@ static enum status check_declaration(const struct json *root, const char *direct
     return status;
 }
 
+/* While what is in OUT/checkpoints is looked at. */
+struct place_check {
+    const char *folder;
+    char path[DISK_PATH_MAX];
+    enum disk_kind kind; /* Of path, which is in the way; DISK_NOTHING: there is none. */
+};
+
+/* One that is a link may have been moved, and can be read. */
+static void check_step(void *argument, const char *name)
+{
+    struct place_check *check = argument;
+    char path[DISK_PATH_MAX];
+    if (strncmp(name, "step-", strlen("step-")) != 0 ||
+        snprintf(path, sizeof path, "%s/%s", check->folder, name) >= DISK_PATH_MAX)
+        return;
+    enum disk_kind kind = disk_posix.look(disk_posix.context, path);
+    if (kind == DISK_FOLDER || kind == DISK_LINK || kind == DISK_NOTHING)
+        return;
+    check->kind = kind;
+    memcpy(check->path, path, sizeof path);
+}
+
+static enum status check_checkpoints(const char *directory, struct error *error)
+{
+    char folder[DISK_PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s/checkpoints", DISK_PATH_MAX - NAME_ROOM, directory);
+    enum disk_kind kind = disk_posix.look(disk_posix.context, folder);
+    if (kind == DISK_NOTHING)
+        return STATUS_OK;
+    struct place_check check = {.folder = folder, .kind = kind};
+    memcpy(check.path, folder, sizeof folder);
+    if (kind == DISK_FOLDER) {
+        check.kind = DISK_NOTHING;
+        enum status status =
+            disk_posix.list_directory(disk_posix.context, folder, check_step, &check, error);
+        if (status != STATUS_OK || check.kind == DISK_NOTHING)
+            return status;
+    }
+    return error_set(error, STATUS_IO,
+                     "%.300s is %s, and the run writes to a folder there: move it away", check.path,
+                     disk_kind_name(check.kind));
+}
+
+/* What could not be written where it belongs is known now rather than after hours of training. */
+static enum status check_places(const char *directory, struct error *error)
+{
+    static const char *const files[] = {
+        "generation",
+        "model.safetensors",
+        "run.json" DISK_ASIDE,
+        "generation" DISK_ASIDE,
+        "model.safetensors" DISK_ASIDE,
+    };
+    char path[DISK_PATH_MAX];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", DISK_PATH_MAX - NAME_ROOM, directory, files[i]);
+        if (disk_posix.look(disk_posix.context, path) == DISK_FOLDER)
+            return error_set(error, STATUS_IO,
+                             "%.300s is a folder, and the run writes a file there: move it away",
+                             path);
+    }
+    return check_checkpoints(directory, error);
+}
+
+/* The run's record, without which nobody knows what the checkpoints beside it belong to. */
+static enum status read_run_json(const char *directory, const char *path, struct json **root,
+                                 struct error *error)
+{
+    struct error reason;
+    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, root, &reason);
+    if (status != STATUS_OK)
+        error_set(error, status,
+                  "%.300s; choose another --out (--restore %.120s begins it with the newest "
+                  "checkpoint there)",
+                  reason.text, directory);
+    return status;
+}
+
 /* Whether the run in a directory can go on, with job or (NULL) with its own. */
 static enum status examine_run(const char *directory, const struct job *job,
                                struct finding *finding, struct error *error)
@@ -298,7 +361,9 @@ static enum status examine_run(const char *directory, const struct job *job,
     char path[DISK_PATH_MAX];
     struct json *root;
     snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
-    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &root, error);
+    enum status status = check_places(directory, error);
+    if (status == STATUS_OK)
+        status = read_run_json(directory, path, &root, error);
     if (status != STATUS_OK)
         return status;
     status = check_state(root, directory, path, error);
@@ -353,26 +418,13 @@ static enum status examine(const char *directory, const struct job *job, struct 
     finding->exists = true;
     if (finding->has_run)
         return examine_run(directory, job, finding, error);
-    if (finding->has_others || has_events(directory))
+    if (finding->has_others || !event_log_is_unused(directory))
         return error_set(error, STATUS_EXISTS,
                          "%.300s is not empty and holds no run; choose another --out", directory);
     return STATUS_OK;
 }
 
 /* --- looking only -------------------------------------------------------------------------- */
-
-/* STATUS_OK unless somebody holds the lock on a directory's events. */
-static enum status check_unused(const char *directory, struct error *error)
-{
-    char path[DISK_PATH_MAX];
-    events_path(path, directory);
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        return STATUS_OK;
-    enum status status = file_lock_look(file, directory, error);
-    close(file);
-    return status;
-}
 
 /* Whether a directory, or the nearest one above it that there is, can be written to. */
 static enum status check_writable(const char *directory, struct error *error)
@@ -404,50 +456,13 @@ enum status run_directory_check(const char *path, const struct job *job, bool *r
     if (resuming != NULL)
         *resuming = status == STATUS_OK && finding.has_run;
     if (status == STATUS_OK && finding.exists)
-        status = check_unused(path, error);
+        status = event_log_look(path, error);
     if (status == STATUS_OK)
         status = check_writable(path, error);
     return status;
 }
 
 /* --- claiming ------------------------------------------------------------------------------ */
-
-/* A crash may have cut the last line off: drop what is left of it, so that every line is JSON. */
-static bool drop_partial_line(int file, off_t *whole)
-{
-    struct stat about;
-    if (fstat(file, &about) != 0)
-        return false;
-    off_t size = about.st_size;
-    char last;
-    while (size > 0) {
-        if (pread(file, &last, 1, size - 1) != 1)
-            return false;
-        if (last == '\n')
-            break;
-        size--;
-    }
-    *whole = size;
-    return size == about.st_size || ftruncate(file, size) == 0;
-}
-
-/* Open and lock events.jsonl; the lock is held until it is closed. */
-static enum status open_events(struct run_directory *directory, struct error *error)
-{
-    char path[DISK_PATH_MAX];
-    events_path(path, directory->path);
-    int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-    if (file < 0)
-        return error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
-    enum status status = file_lock(file, directory->path, error);
-    if (status == STATUS_OK && !drop_partial_line(file, &directory->events_bytes))
-        status = error_set(error, STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
-    if (status == STATUS_OK)
-        directory->events = file;
-    else
-        close(file);
-    return status;
-}
 
 /* What writers that were killed left half-written. Nobody else writes here: we hold the lock. */
 static void remove_left_overs(const char *directory)
@@ -484,7 +499,7 @@ enum status run_directory_open(struct run_directory *directory, const char *path
                                const struct job *job, uint64_t run_id, bool *resuming,
                                struct error *error)
 {
-    *directory = (struct run_directory){.events = -1};
+    *directory = (struct run_directory){.events.file = -1};
     *resuming = false;
     /* Look before anything is created: a folder that is not ours stays as it is. */
     struct finding finding;
@@ -494,7 +509,7 @@ enum status run_directory_open(struct run_directory *directory, const char *path
     if (status != STATUS_OK)
         return status;
     snprintf(directory->path, sizeof directory->path, "%s", path);
-    status = open_events(directory, error);
+    status = event_log_open(&directory->events, directory->path, error);
     if (status == STATUS_OK)
         status = claim(directory, job, run_id, resuming, error);
     if (status != STATUS_OK)
@@ -504,61 +519,15 @@ enum status run_directory_open(struct run_directory *directory, const char *path
 
 void run_directory_close(struct run_directory *directory)
 {
-    if (directory->events >= 0)
-        close(directory->events);
-    *directory = (struct run_directory){.events = -1};
+    event_log_close(&directory->events);
+    *directory = (struct run_directory){.events.file = -1};
 }
 
 /* --- while it runs ------------------------------------------------------------------------- */
 
-/* Take back what was written of a line that did not fit. */
-static bool mend(struct run_directory *directory)
-{
-    if (directory->events_torn && ftruncate(directory->events, directory->events_bytes) == 0)
-        directory->events_torn = false;
-    return !directory->events_torn;
-}
-
-/* The whole line, or nothing of it. */
-static bool append(struct run_directory *directory, const char *line, size_t bytes)
-{
-    ssize_t written = -1;
-    if (mend(directory)) {
-        do
-            written = write(directory->events, line, bytes);
-        while (written < 0 && errno == EINTR);
-    }
-    if (written == (ssize_t)bytes) {
-        directory->events_bytes += written;
-        return true;
-    }
-    int number = written < 0 ? errno : ENOSPC;
-    error_set(&directory->events_error, STATUS_IO, "cannot write %.300s/events.jsonl: %s",
-              directory->path, strerror(number));
-    directory->events_torn |= written > 0;
-    mend(directory);
-    return false;
-}
-
-/* After lines that were lost: how many. */
-static bool append_gap(struct run_directory *directory, double time)
-{
-    char line[128];
-    if (directory->events_missing == 0)
-        return true;
-    int bytes = snprintf(line, sizeof line,
-                         "{\"time\": %.6f, \"event\": \"events_lost\", \"count\": %" PRIu64 "}\n",
-                         time, directory->events_missing);
-    if (!append(directory, line, (size_t)bytes))
-        return false;
-    directory->events_missing = 0;
-    return true;
-}
-
 void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
 {
-    char *members = NULL, *line = NULL;
-    double time = clock_now_seconds() - directory->started;
+    char *members = NULL;
     if (format != NULL) {
         va_list arguments;
         va_start(arguments, format);
@@ -566,18 +535,7 @@ void run_directory_event(struct run_directory *directory, const char *name, cons
             members = NULL;
         va_end(arguments);
     }
-    bool any = members != NULL && members[0] != '\0';
-    int bytes = asprintf(&line, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n", time, name,
-                         any ? ", " : "", any ? members : "");
-    if (bytes < 0) {
-        line = NULL;
-        error_set(&directory->events_error, STATUS_MEMORY, "no memory for an event");
-    }
-    if (line == NULL || !append_gap(directory, time) || !append(directory, line, (size_t)bytes)) {
-        directory->events_lost++;
-        directory->events_missing++;
-    }
-    free(line);
+    event_log_add(&directory->events, clock_now_seconds() - directory->started, name, members);
     free(members);
 }
 
@@ -595,7 +553,7 @@ static struct run_faults all_faults(const struct run_directory *directory,
         .bad_gradients = earlier->bad_gradients + now->bad_gradients,
         .checkpoints_skipped = earlier->checkpoints_skipped + now->checkpoints_skipped,
         .checkpoints_failed = earlier->checkpoints_failed + now->checkpoints_failed,
-        .events_lost = earlier->events_lost + directory->events_lost,
+        .events_lost = earlier->events_lost + directory->events.lost,
     };
 }
 

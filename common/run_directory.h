@@ -1,7 +1,7 @@
 /* run_directory.h - what a run leaves behind: run.json, events.jsonl, and the claim on the folder.
  *
  *     OUT/run.json            configuration and summary; fields documented in README.md, stable
- *     OUT/events.jsonl        what happened, one JSON object a line
+ *     OUT/events.jsonl        what happened, see event_log.h
  *     OUT/generation          see generation.h
  *     OUT/checkpoints/        see checkpoint.h
  *     OUT/model.safetensors   the trained model
@@ -9,11 +9,12 @@
  * A new folder is claimed by creating run.json with "state": "running". A folder that holds an
  * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME); any
  * other earlier run, or a folder with anything else in it, is refused and never overwritten.
- * While it is open, events.jsonl is locked (file_lock.h), so that no two runs share a folder; the
- * lock of a process that was killed is gone with it.
+ * While it is open, events.jsonl is locked, so that no two runs share a folder; the lock of a
+ * process that was killed is gone with it.
  *
- * A disk that is full costs events, never the run: a line is there whole or not at all, those that
- * were lost are counted, and when there is room again a line says how many.
+ * What decides bits must be in order: a folder in the place of a file that will be written, a
+ * run.json that cannot be read, or checkpoints behind a symbolic link refuse the run, before
+ * anything is changed. What is only a log is set aside, and the run goes on.
  *
  * run.json has "state" ("running", "stopped", "done", "failed"), the configuration, the results,
  * and under "job" the whole declaration; numbers that are not known are null. A histogram ends at
@@ -26,9 +27,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "common/checkpoint.h"
+#include "common/event_log.h"
 #include "common/job.h"
 #include "common/status.h"
 
@@ -103,12 +104,7 @@ struct run_summary {
 
 struct run_directory {
     char path[DISK_PATH_MAX];
-    int events;                 /* File descriptor; -1: closed. */
-    off_t events_bytes;         /* Of whole lines. */
-    bool events_torn;           /* What was written of a lost line could not be taken back yet. */
-    uint64_t events_lost;       /* In all ... */
-    uint64_t events_missing;    /* ... since the last that could be written; if any ... */
-    struct error events_error;  /* ... why. */
+    struct event_log events;
     double started;             /* Monotonic seconds at open; event times count from here. */
     struct run_summary earlier; /* What run.json said; the faults are those of this run. */
 };
@@ -133,7 +129,7 @@ bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *
 
 /* Append one event: {"time": t, "event": "name", ...}. `format` gives the remaining members as JSON
  * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Written line
- * by line. A line that cannot be written is lost: see events_lost and its companions. */
+ * by line. A line that cannot be written is lost: see struct event_log. */
 void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -128,6 +128,17 @@ static void print_files(FILE *out, const struct record *record)
         fprintf(out, "  model file     sha256 %s\n", record->model_sha256);
 }
 
+static void print_events(FILE *out, const struct record *record)
+{
+    if (record->no_events.text[0] != '\0')
+        fprintf(out, "  events         %s\n", record->no_events.text);
+    else if (record->damaged_lines > 0)
+        fprintf(
+            out, "  events         without %s\n",
+            wording_counted(record->damaged_lines, "line that is damaged", "lines that are damaged")
+                .text);
+}
+
 void summary_print(FILE *out, const struct record *record, uint32_t restarts)
 {
     fprintf(out, "%s, %s, %s: %s%s%s", record->mode,
@@ -143,5 +154,6 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     print_faults(out, &record->faults);
     print_workers(out, record);
     print_apart(out, record);
+    print_events(out, record);
     print_files(out, record);
 }

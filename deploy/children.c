@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/disk.h"
 #include "common/status.h"
 
 /* What the launcher blocks, or ignores for itself. What was ignored when it began (nohup) stays so.
@@ -128,16 +129,16 @@ static void child_hold_back(struct child *child, const char *bytes, size_t count
     child->early_bytes += count;
 }
 
-void child_open_log(struct child *child, const char *directory)
+void child_open_log(struct child *child, const char *directory, struct error *remark)
 {
-    char path[4096];
+    char path[DISK_PATH_MAX], aside[DISK_PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/%s.log", directory, child->name);
+    remark->text[0] = '\0';
     if (child->pid == 0 || child->log >= 0 || (size_t)length >= sizeof path)
         return;
     char *slash = strrchr(path, '/');
     *slash = '-';
-    child->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (child->log >= 0)
+    if (disk_open_log(path, &child->log, aside, remark) == STATUS_OK)
         child_log_write(child, child->early, child->early_bytes);
     free(child->early);
     child->early = NULL;

@@ -59,9 +59,9 @@ enum status child_start(struct child *child, const char *name, const char *path,
                         char *const *arguments, char *const *environment, double now,
                         struct error *error);
 
-/* Open "directory/ps-0.log" for appending and write what was held back. Failing is no reason to end
- * a job: the log is then left out. */
-void child_open_log(struct child *child, const char *directory);
+/* Open "directory/ps-0.log" for appending (disk_open_log) and write what was held back. Failing is
+ * no reason to end a job: the log is then left out. A line for people in *remark, "" for none. */
+void child_open_log(struct child *child, const char *directory, struct error *remark);
 
 /* Take in what the pipe holds now, calling each (may be NULL) with every line. */
 void child_read(struct child *child, child_line_fn *each, void *context);

@@ -86,7 +86,7 @@ static enum status make_out(struct plan *plan, struct error *error)
                             mode_name(plan->options.mode), date);
         if (n > 1)
             snprintf(plan->out + used, sizeof plan->out - (size_t)used, "-%u", n);
-        plan->out_made = mkdir(plan->out, 0700) == 0;
+        plan->out_made = mkdir(plan->out, 0777) == 0;
         if (plan->out_made)
             return STATUS_OK;
         if (errno != EEXIST)

@@ -402,12 +402,36 @@ static void reap_children(struct launcher *launcher, double now)
     }
 }
 
+/* What stands in the place of OUT/logs and is no folder is set aside. */
+static enum status clear_log_folder(struct launcher *launcher, const char *folder,
+                                    struct error *error)
+{
+    char aside[DISK_PATH_MAX];
+    enum disk_kind kind = disk_posix.look(disk_posix.context, folder);
+    if (kind == DISK_NOTHING || kind == DISK_FOLDER)
+        return STATUS_OK;
+    enum status status = disk_set_aside(folder, aside, error);
+    if (status != STATUS_OK)
+        return status;
+    struct error said;
+    error_set(&said, STATUS_OK, "%.200s is %s, not a folder; it is now %.200s", folder,
+              disk_kind_name(kind), aside);
+    say(launcher, said.text);
+    return STATUS_OK;
+}
+
 static void open_log(struct launcher *launcher, struct child *child)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/logs", launcher->out);
-    if (mkdir(path, 0700) == 0 || errno == EEXIST)
-        child_open_log(child, path);
+    char folder[DISK_PATH_MAX + 8];
+    struct error remark = {0};
+    snprintf(folder, sizeof folder, "%s/logs", launcher->out);
+    enum status status = clear_log_folder(launcher, folder, &remark);
+    if (status == STATUS_OK)
+        status = disk_posix.make_directory(disk_posix.context, folder, &remark);
+    if (status == STATUS_OK)
+        child_open_log(child, folder, &remark);
+    if (remark.text[0] != '\0')
+        say(launcher, remark.text);
 }
 
 /* Only a folder that the job has claimed gets logs: one that was refused stays as it is, and one
@@ -570,20 +594,18 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
     return status;
 }
 
-/* The first line of the port file, once it is whole. */
+/* The first line of the port file, once it is there. */
 static bool read_port_file(const char *path, char address[ADDRESS_MAX])
 {
-    char line[ADDRESS_MAX];
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    void *text;
+    size_t bytes;
+    if (disk_posix.read_file(disk_posix.context, path, ADDRESS_MAX, &text, &bytes, NULL) !=
+        STATUS_OK)
         return false;
-    bool whole = fgets(line, sizeof line, file) != NULL && strchr(line, '\n') != NULL;
-    fclose(file);
-    line[strcspn(line, " \r\n")] = '\0';
-    if (!whole || line[0] == '\0')
-        return false;
-    memcpy(address, line, sizeof line);
-    return true;
+    snprintf(address, ADDRESS_MAX, "%.*s", (int)bytes, (const char *)text);
+    address[strcspn(address, " \r\n")] = '\0';
+    free(text);
+    return address[0] != '\0';
 }
 
 static enum status await_port(struct launcher *launcher, uint32_t index, struct error *error)

@@ -317,6 +317,17 @@ static const char *below(const char *path, const char *directory)
     return inside ? path + length + 1 : NULL;
 }
 
+static enum disk_kind look(void *context, const char *path)
+{
+    struct simulated_disk *disk = context;
+    if (simulated_disk_find(disk, path) != NULL)
+        return DISK_FILE;
+    for (size_t i = 0; i < disk->file_count; i++)
+        if (below(disk->files[i].path, path) != NULL)
+            return DISK_FOLDER;
+    return DISK_NOTHING;
+}
+
 struct names {
     char (*names)[DISK_PATH_MAX]; /* [count] owned. */
     size_t count;
@@ -412,6 +423,7 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
     disk->disk = (struct disk){.context = disk,
                                .write_file = write_file,
                                .read_file = read_file,
+                               .look = look,
                                .file_bytes = file_bytes,
                                .make_directory = make_directory,
                                .list_directory = list_directory,

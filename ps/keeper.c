@@ -214,7 +214,8 @@ static enum status look(struct keeper *keeper, const struct record *record, stru
  * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
  * no harm: ours is older, and as good to go on from.) */
 static enum status take_place(struct keeper *keeper, const struct record *record,
-                              const struct generation *next, struct error *error)
+                              const struct generation *next, struct outbox *outbox,
+                              struct error *error)
 {
     const struct keeper_options *options = &keeper->options;
     struct record again;
@@ -224,6 +225,8 @@ static enum status take_place(struct keeper *keeper, const struct record *record
         status = run_directory_open(&keeper->directory, options->out, &keeper->job, next->run_id,
                                     &resuming, error);
         keeper->directory_open = status == STATUS_OK;
+        if (keeper->directory_open && keeper->directory.events.remark.text[0] != '\0')
+            outbox_warn(outbox, "%s", keeper->directory.events.remark.text);
     } else {
         status = options->disk->make_directory(options->disk->context, options->out, error);
     }
@@ -267,7 +270,7 @@ static enum status open_run(struct keeper *keeper, const struct packet *packet,
     };
     status = look(keeper, &record, outbox, error);
     if (status == STATUS_OK)
-        status = take_place(keeper, &record, &next, error);
+        status = take_place(keeper, &record, &next, outbox, error);
     return status;
 }
 
@@ -628,9 +631,9 @@ static void handle_event(struct keeper *keeper, const struct message_event *even
     if (!keeper->directory_open)
         return;
     run_directory_event(directory, event->name, "%s", event->members);
-    if (directory->events_missing > 0) {
-        if (complaint_add(&keeper->journal, directory->events_error.text))
-            outbox_warn(outbox, "events are lost: %s", directory->events_error.text);
+    if (directory->events.missing > 0) {
+        if (complaint_add(&keeper->journal, directory->events.error.text))
+            outbox_warn(outbox, "events are lost: %s", directory->events.error.text);
     } else if ((lost = complaint_end(&keeper->journal)) > 0) {
         outbox_log(outbox, "events are written again; %" PRIu64 " were lost", lost);
     }

@@ -44,14 +44,9 @@ static enum status file_find(const char *directory, const char *name, char path[
         if (length < 0 || length >= IDX_PATH_MAX) {
             return error_set(error, STATUS_INVALID, "%.200s...: the path is too long", directory);
         }
-        if (stat(path, &about) != 0) {
-            continue;
+        if (stat(path, &about) == 0) {
+            return STATUS_OK;
         }
-        if (!S_ISREG(about.st_mode)) { /* Opening a pipe would wait for whoever writes to it. */
-            return error_set(error, STATUS_IO, "%s: is %s, not a file", path,
-                             S_ISDIR(about.st_mode) ? "a directory" : "something else");
-        }
-        return STATUS_OK;
     }
     return error_set(error, STATUS_NOT_FOUND, "there is neither %s nor %s.gz in %s", name, name,
                      directory);

@@ -1,12 +1,16 @@
 #include "worker/idx.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <zlib.h>
+
+#include "common/disk.h"
 
 #define IDX_TYPE_BYTES 8
 #define IDX_PIECE      (1u << 20) /* First allocation, and the most that one gzread is asked for. */
@@ -143,15 +147,18 @@ enum status idx_open(struct idx *idx, const char *path, uint32_t dimensions, str
 {
     memset(idx, 0, sizeof *idx);
     snprintf(idx->path, sizeof idx->path, "%s", path);
-    errno = 0;
-    idx->file = gzopen(path, "rb");
+    int file;
+    enum status status = disk_open(path, O_RDONLY, &file, error);
+    if (status) {
+        return status;
+    }
+    idx->file = gzdopen(file, "rb"); /* Which closes it, too. */
     if (!idx->file) {
-        enum status status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO;
-        return error_set(error, status, "%s: cannot be opened: %s", path,
-                         errno ? strerror(errno) : "out of memory");
+        close(file);
+        return error_set(error, STATUS_MEMORY, "%s: out of memory", path);
     }
     gzbuffer(idx->file, 1 << 17);
-    enum status status = header_read(idx, dimensions, error);
+    status = header_read(idx, dimensions, error);
     status = status ? status : length_check(idx, dimensions, error);
     if (status) {
         idx_free(idx);

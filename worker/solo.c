@@ -361,10 +361,12 @@ int solo_run(struct solo *solo, struct error *error)
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
         status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, &resuming, error);
     if (status == STATUS_OK) {
+        if (s.directory.events.remark.text[0] != '\0')
+            log_warning("%s", s.directory.events.remark.text);
         exit_code = run(&s, error);
-        if (s.directory.events_lost > 0)
-            log_warning("%" PRIu64 " events were lost: %s", s.directory.events_lost,
-                        s.directory.events_error.text);
+        if (s.directory.events.lost > 0)
+            log_warning("%" PRIu64 " events were lost: %s", s.directory.events.lost,
+                        s.directory.events.error.text);
         run_directory_close(&s.directory);
     } else {
         exit_code = exit_code_of(status);

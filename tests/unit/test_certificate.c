@@ -302,8 +302,8 @@ START_TEST(files_are_what_they_are_said_to_be)
     scratch_path(path, "nobody.key");
     ck_assert_int_eq(certificate_read_public(path, &certificate, &error), STATUS_NOT_FOUND);
     scratch_path(path, "");
-    ck_assert_int_eq(certificate_read_public(path, &certificate, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "is not a file"));
+    ck_assert_int_eq(certificate_read_public(path, &certificate, &error), STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(error.text, "it is a folder, not a file"));
 }
 END_TEST
 

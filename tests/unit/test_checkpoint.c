@@ -553,6 +553,53 @@ START_TEST(what_was_just_written_is_never_pruned)
 }
 END_TEST
 
+/* What was moved to another place and linked is read there, but never written or removed. */
+START_TEST(what_lies_behind_a_link_is_only_read)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], outside[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct checkpoint_shelf shelf = {0};
+    struct checkpoint_chunk chunk = {.count = 16};
+    struct checkpoint_part part;
+    struct error error;
+    float values[16] = {0};
+    scratch_path(out, "run");
+    scratch_path(outside, "outside");
+    snprintf(manifest, sizeof manifest, "%.900s/manifest.json", outside);
+    write_checkpoint(out, 1, 1);
+    checkpoint_path(path, out, 1);
+    ck_assert_int_eq(rename(path, outside), 0);
+    ck_assert_int_eq(symlink(outside, path), 0);
+    ck_assert_int_eq(open_step(&reader, out, 1, &error), STATUS_OK);
+    checkpoint_close(&reader);
+
+    for (uint32_t i = 0; i < ARRAYS; i++)
+        chunk.arrays[i] = values;
+    ck_assert_int_eq(checkpoint_write_part(disk, out, 1, 0, 0, 1, optimizer_find("adam"), &chunk, 1,
+                                           &part, &error),
+                     STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(error.text, "it is a symbolic link"));
+    for (uint64_t step = 2; step <= 4; step++) {
+        write_checkpoint(out, step, 1);
+        checkpoint_shelf_add(&shelf, step);
+    }
+    ck_assert_msg(checkpoint_prune(disk, out, &shelf, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(!scratch_has(path));
+    ck_assert(scratch_has(manifest));
+
+    scratch_path(path, "run/checkpoints");
+    scratch_path(outside, "more");
+    ck_assert_int_eq(rename(path, outside), 0);
+    ck_assert_int_eq(symlink(outside, path), 0);
+    ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, 0, 1, optimizer_find("adam"), &chunk, 1,
+                                           &part, &error),
+                     STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    scratch_path(path, "more/step-000000000009");
+    ck_assert(!scratch_has(path));
+}
+END_TEST
+
 START_TEST(only_what_nobody_finishes_is_swept)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
@@ -792,6 +839,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, pruning_keeps_three);
     tcase_add_test(tcase, damaged_checkpoints_do_not_count_when_pruning);
     tcase_add_test(tcase, what_was_just_written_is_never_pruned);
+    tcase_add_test(tcase, what_lies_behind_a_link_is_only_read);
     tcase_add_test(tcase, only_what_nobody_finishes_is_swept);
     tcase_add_test(tcase, a_run_that_has_begun_goes_on_from_its_own_checkpoints);
     tcase_add_test(tcase, the_newest_whole_checkpoint_is_opened);

@@ -194,14 +194,16 @@ START_TEST(a_missing_file_is_named)
 }
 END_TEST
 
-START_TEST(a_folder_in_the_place_of_a_file_is_named)
+START_TEST(a_folder_or_a_pipe_in_the_place_of_a_file_is_named)
 {
     char path[256];
     path_of(TEST_LABELS, path);
     unlink(path);
     mkdir(path, 0700);
-    expect_error(STATUS_IO, TEST_LABELS, "directory");
+    expect_error(STATUS_IO, TEST_LABELS, "a folder");
     rmdir(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    expect_error(STATUS_IO, TEST_LABELS, "a pipe"); /* And is not waited for. */
 }
 END_TEST
 
@@ -490,7 +492,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, the_digest_sees_every_byte_and_size);
     tcase_add_test(tcase, a_missing_folder_is_named);
     tcase_add_test(tcase, a_missing_file_is_named);
-    tcase_add_test(tcase, a_folder_in_the_place_of_a_file_is_named);
+    tcase_add_test(tcase, a_folder_or_a_pipe_in_the_place_of_a_file_is_named);
     tcase_add_test(tcase, a_truncated_image_file_is_named);
     tcase_add_test(tcase, a_truncated_or_damaged_compressed_file_is_named);
     tcase_add_test(tcase, bytes_too_many_are_noticed);

@@ -479,6 +479,32 @@ START_TEST(a_folder_that_the_job_claims_gets_the_logs)
 }
 END_TEST
 
+/* A pipe that nobody reads, and a link that leads elsewhere. */
+START_TEST(logs_are_written_to_files_of_their_own_or_the_person_hears_of_it)
+{
+    struct scene scene;
+    char text[8192], path[256], elsewhere[256];
+    scene_init(&scene, 1, 1, "echo late >&2\necho '{}' > $out/run.json\nsleep 0.5\n", "exit 0\n");
+    path_in(path, &scene, "out/logs");
+    path_in(elsewhere, &scene, "elsewhere");
+    ck_assert_int_eq(mkdir(elsewhere, 0777), 0);
+    ck_assert_int_eq(symlink(elsewhere, path), 0);
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(
+        strstr(scene.said, "out/logs is a symbolic link, not a folder; it is now"));
+    ck_assert(folder_is_empty(elsewhere));
+    ck_assert_str_eq(text_of(&scene, "out/logs/ps-0.log", text), "late\n");
+
+    path_in(path, &scene, "out/logs/ps-0.log");
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0666), 0);
+    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(strstr(scene.said, "ps-0.log: it is a pipe, not a file; it is now"));
+    ck_assert_str_eq(text_of(&scene, "out/logs/ps-0.log", text), "late\n");
+    scene_end(&scene);
+}
+END_TEST
+
 START_TEST(a_folder_that_the_job_does_not_claim_stays_as_it_is)
 {
     struct scene scene;
@@ -802,6 +828,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_missing_program_is_an_answer_not_a_hang);
     tcase_add_test(t, a_server_that_never_tells_its_port_is_waited_for_with_a_deadline);
     tcase_add_test(t, a_folder_that_the_job_claims_gets_the_logs);
+    tcase_add_test(t, logs_are_written_to_files_of_their_own_or_the_person_hears_of_it);
     tcase_add_test(t, a_folder_that_the_job_does_not_claim_stays_as_it_is);
     tcase_add_test(t, a_worker_that_dies_is_started_again_as_the_same_task);
     tcase_add_test(t, a_server_that_dies_is_started_again_on_its_address);

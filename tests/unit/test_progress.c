@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/lib/suite.h"
@@ -197,6 +198,46 @@ START_TEST(a_line_that_a_crash_cut_off_is_passed_over)
 }
 END_TEST
 
+/* Server 0 sets aside what is no log, and begins another. */
+START_TEST(a_log_that_takes_the_place_of_another_is_followed)
+{
+    struct scene scene;
+    char aside[128];
+    for (int pipe = 0; pipe <= 1; pipe++) {
+        scene_init(&scene);
+        snprintf(aside, sizeof aside, "%s/aside", scene.folder);
+        if (pipe)
+            ck_assert_int_eq(mkfifo(scene.events, 0666), 0);
+        else
+            happen(&scene, START PROGRESS "nonsense\n");
+        scene_open(&scene, false, false, false);
+        progress_tick(&scene.progress, 0);
+        ck_assert(!scene.progress.state.started);
+        ck_assert_int_eq(rename(scene.events, aside), 0);
+        progress_tick(&scene.progress, 1);
+        happen(&scene, START PROGRESS);
+        progress_tick(&scene.progress, 2);
+        ck_assert(scene.progress.state.started);
+        ck_assert_uint_eq(scene.progress.state.step, 2814);
+        unlink(aside);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_log_takes_no_time)
+{
+    struct scene scene;
+    scene_init(&scene);
+    happen(&scene, "");
+    ck_assert_int_eq(truncate(scene.events, (off_t)1 << 40), 0);
+    scene_open(&scene, false, false, false);
+    progress_tick(&scene.progress, 0);
+    ck_assert_str_eq(shown(&scene), "");
+    scene_end(&scene);
+}
+END_TEST
+
 START_TEST(a_line_written_in_two_halves_is_read_once)
 {
     struct scene scene;
@@ -341,6 +382,8 @@ static void add(TCase *t)
     tcase_add_test(t, quiet_shows_nothing);
     tcase_add_test(t, events_of_an_earlier_session_are_not_told_again);
     tcase_add_test(t, a_line_that_a_crash_cut_off_is_passed_over);
+    tcase_add_test(t, a_log_that_takes_the_place_of_another_is_followed);
+    tcase_add_test(t, what_is_no_log_takes_no_time);
     tcase_add_test(t, a_line_written_in_two_halves_is_read_once);
     tcase_add_test(t, lines_that_are_no_events_do_no_harm);
     tcase_add_test(t, members_that_are_missing_or_absurd_are_left_out);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/lib/runs.h"
 #include "tests/lib/suite.h"
@@ -102,7 +104,7 @@ START_TEST(a_folder_without_a_run_is_not_found)
 }
 END_TEST
 
-START_TEST(what_is_not_json_is_refused_with_its_line)
+START_TEST(a_run_json_that_is_not_json_is_refused)
 {
     struct scene scene;
     scene_init(&scene);
@@ -110,10 +112,96 @@ START_TEST(what_is_not_json_is_refused_with_its_line)
     ck_assert_int_eq(read_again(&scene), STATUS_INVALID);
     runs_write(scene.run, "run.json", "[]");
     ck_assert_int_eq(read_again(&scene), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "run.json"));
+    scene_free(&scene);
+}
+END_TEST
+
+#define START_AT(step)  "{\"time\": 0, \"event\": \"start\", \"step\": " #step "}\n"
+#define POINT_AT(step)  "{\"time\": " #step ", \"event\": \"progress\", \"step\": " #step "}\n"
+#define SET_ASIDE(name) "{\"time\": 0, \"event\": \"set_aside\", \"file\": \"" name "\"}\n"
+
+START_TEST(damaged_events_are_counted_and_left_out)
+{
+    struct scene scene;
+    scene_init(&scene);
     runs_write(scene.run, "run.json", "{}");
-    runs_write(scene.run, "events.jsonl", "{\"event\": \"start\"}\n\nnonsense\n");
-    ck_assert_int_eq(read_again(&scene), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "events.jsonl: line 3"));
+    runs_write(scene.run, "events.jsonl",
+               START_AT(0) "\nnonsense\n" POINT_AT(1) "{\"time\": 2,\n\377\n" POINT_AT(3));
+    ck_assert_int_eq(read_again(&scene), STATUS_OK);
+    ck_assert_uint_eq(scene.record.damaged_lines, 3);
+    ck_assert_uint_eq(scene.record.point_count, 2);
+    ck_assert_str_eq(scene.record.no_events.text, "");
+    scene_free(&scene);
+}
+END_TEST
+
+/* Anything in the place of the events is no reason not to show the run. */
+START_TEST(events_that_cannot_be_read_are_a_remark)
+{
+    struct scene scene;
+    char path[256];
+    scene_init(&scene);
+    snprintf(path, sizeof path, "%s/events.jsonl", scene.run);
+    runs_write(scene.run, "run.json", "{}");
+    ck_assert_int_eq(mkfifo(path, 0666), 0);
+    ck_assert_int_eq(read_again(&scene), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene.record.no_events.text, "a pipe"));
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    ck_assert_int_eq(read_again(&scene), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene.record.no_events.text, "a folder"));
+    ck_assert_int_eq(rmdir(path), 0);
+    FILE *file = fopen(path, "w"); /* No log at all: reading ends. */
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 20000; i++)
+        fputs("x\n", file);
+    fputs(POINT_AT(1), file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(read_again(&scene), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene.record.no_events.text, "is no log of events"));
+    ck_assert_uint_eq(scene.record.point_count, 0);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(a_log_that_was_set_aside_is_the_beginning_of_the_next)
+{
+    struct scene scene;
+    scene_init(&scene);
+    runs_write(scene.run, "run.json", "{}");
+    runs_write(scene.run, "events.jsonl.damaged-1", START_AT(0) POINT_AT(10) POINT_AT(20));
+    runs_write(scene.run, "events.jsonl.damaged-2",
+               SET_ASIDE("events.jsonl.damaged-1") START_AT(10) "x\n" POINT_AT(11));
+    runs_write(scene.run, "events.jsonl",
+               SET_ASIDE("events.jsonl.damaged-2") START_AT(11) POINT_AT(12));
+    ck_assert_int_eq(read_again(&scene), STATUS_OK);
+    ck_assert_uint_eq(scene.record.damaged_lines, 1);
+    ck_assert_uint_eq(scene.record.point_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_double_eq(scene.record.points[i].step, 10 + (double)i);
+    scene_free(&scene);
+}
+END_TEST
+
+/* Nor do names lead anywhere else, or in a circle. */
+START_TEST(a_log_leads_to_no_other_place)
+{
+    static const char *const names[] = {
+        "../run/events.jsonl.damaged-1", "/etc/passwd",           "run.json", "",
+        "events.jsonl.damaged-x/..",     "events.jsonl.damaged-3"};
+    struct scene scene;
+    scene_init(&scene);
+    runs_write(scene.run, "run.json", "{}");
+    runs_write(scene.run, "events.jsonl.damaged-1", POINT_AT(10));
+    runs_write(scene.run, "events.jsonl.damaged-3", SET_ASIDE("events.jsonl.damaged-3"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[300];
+        snprintf(text, sizeof text, SET_ASIDE("%s") POINT_AT(12), names[i]);
+        runs_write(scene.run, "events.jsonl", text);
+        ck_assert_int_eq(read_again(&scene), STATUS_OK);
+        ck_assert_uint_eq(scene.record.point_count, 1);
+    }
     scene_free(&scene);
 }
 END_TEST
@@ -176,7 +264,11 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, time_counts_from_the_start_of_training);
     tcase_add_test(tcase, what_is_missing_is_not_there);
     tcase_add_test(tcase, a_folder_without_a_run_is_not_found);
-    tcase_add_test(tcase, what_is_not_json_is_refused_with_its_line);
+    tcase_add_test(tcase, a_run_json_that_is_not_json_is_refused);
+    tcase_add_test(tcase, damaged_events_are_counted_and_left_out);
+    tcase_add_test(tcase, events_that_cannot_be_read_are_a_remark);
+    tcase_add_test(tcase, a_log_that_was_set_aside_is_the_beginning_of_the_next);
+    tcase_add_test(tcase, a_log_leads_to_no_other_place);
     tcase_add_test(tcase, a_last_line_that_is_cut_off_is_left_out);
     tcase_add_test(tcase, a_resumed_run_is_one_series);
     tcase_add_test(tcase, a_long_histogram_ends_in_its_last_bucket);

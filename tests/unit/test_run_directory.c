@@ -152,7 +152,7 @@ START_TEST(a_finished_run_is_never_touched)
     ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_EXISTS);
     ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(error.text, "holds a finished run; choose another --out"));
-    ck_assert_int_eq(directory.events, -1);
+    ck_assert_int_eq(directory.events.file, -1);
     struct json *root = read_run(path);
     ck_assert_str_eq(json_text(root, "state"), "done");
     json_release(&root);
@@ -416,20 +416,20 @@ START_TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
     run_directory_event(&directory, "before", NULL);
 
     /* A limit on the size of files cuts the line off, as a full disk does. */
-    struct rlimit limit = {(rlim_t)directory.events_bytes + 10, RLIM_INFINITY};
+    struct rlimit limit = {(rlim_t)directory.events.bytes + 10, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     run_directory_event(&directory, "lost", NULL);
     run_directory_event(&directory, "lost", NULL);
-    ck_assert_uint_eq(directory.events_missing, 2);
-    ck_assert_ptr_nonnull(strstr(directory.events_error.text, file));
+    ck_assert_uint_eq(directory.events.missing, 2);
+    ck_assert_ptr_nonnull(strstr(directory.events.error.text, file));
     read_events(file, names, sizeof names);
     ck_assert_str_eq(names, "before");
 
     limit.rlim_cur = RLIM_INFINITY;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     run_directory_event(&directory, "after", NULL);
-    ck_assert_uint_eq(directory.events_missing, 0);
+    ck_assert_uint_eq(directory.events.missing, 0);
     read_events(file, names, sizeof names);
     ck_assert_str_eq(names, "before events_lost=2 after");
     ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, &error), STATUS_OK);
@@ -438,6 +438,58 @@ START_TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
     json_release(&root);
     run_directory_close(&directory);
     job_free(&job);
+}
+END_TEST
+
+/* Before hours of training, and before anything is changed. */
+START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
+{
+    static const struct {
+        const char *name;
+        bool pipe; /* Else a folder. */
+    } cases[] = {{"generation", false},
+                 {"model.safetensors", false},
+                 {"run.json.tmp", false},
+                 {"model.safetensors.tmp", false},
+                 {"generation.tmp", false},
+                 {"checkpoints", true},
+                 {"checkpoints/step-000000000100", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[DISK_PATH_MAX], place[DISK_PATH_MAX], name[64];
+        struct job job = sample_job();
+        struct run_directory directory;
+        bool resuming;
+        struct error error;
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(path, name);
+        leave_run(path, RUN_STOPPED);
+        if (strchr(cases[i].name, '/') != NULL) {
+            snprintf(place, sizeof place, "%.900s/checkpoints", path);
+            ck_assert_int_eq(mkdir(place, 0777), 0);
+        }
+        snprintf(place, sizeof place, "%.900s/%s", path, cases[i].name);
+        ck_assert_int_eq(cases[i].pipe ? mkfifo(place, 0666) : mkdir(place, 0777), 0);
+        ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_IO);
+        ck_assert_msg(strstr(error.text, place), "%s", error.text);
+        ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_IO);
+        struct json *root = read_run(path);
+        ck_assert_str_eq(json_text(root, "state"), "stopped");
+        json_release(&root);
+        job_free(&job);
+    }
+}
+END_TEST
+
+/* A log is not a run's, and a link to one may lead anywhere. */
+START_TEST(a_folder_with_an_odd_log_and_no_run_is_not_free)
+{
+    char path[DISK_PATH_MAX], events[DISK_PATH_MAX];
+    struct error error;
+    scratch_path(path, "home");
+    scratch_path(events, "home/events.jsonl");
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    ck_assert_int_eq(mkfifo(events, 0666), 0);
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_EXISTS);
 }
 END_TEST
 
@@ -494,7 +546,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
         uint64_t run_id = life < 4 ? 7 : 8, lives = life < 4 ? life : 1;
         ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, &resuming, NULL),
                          STATUS_OK);
-        directory.events_lost = 9;
+        directory.events.lost = 9;
         if (life < 3) /* Killed. */
             ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
                              STATUS_OK);
@@ -552,6 +604,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, events_are_lines_of_json_and_a_torn_one_is_dropped);
     tcase_add_test(tcase, a_summary_has_its_documented_fields);
     tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
+    tcase_add_test(tcase, what_could_not_be_written_at_the_end_is_refused_at_the_start);
+    tcase_add_test(tcase, a_folder_with_an_odd_log_and_no_run_is_not_free);
     tcase_add_test(tcase, left_overs_of_killed_writers_are_removed);
     tcase_add_test(tcase,
                    faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session);
