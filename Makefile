@@ -73,8 +73,10 @@ PROCESSES := $(call programs,processes) $(call scripts,processes)
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-# Those that wait most come first, so that the short ones fill the gaps.
+# The longest come first, so that the short ones fill the gaps.
+LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh transports.sh wrong_input.sh
 TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
+TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '\<(suite_run_both|long_run)\>' tests/*/*.c tests/*/*.sh)),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
@@ -294,10 +296,10 @@ fuzzers: $(FUZZERS)
 	@:
 
 # Tests of real processes find the programs by TEST_BUILD, and learn from TEST_MODE how
-# much slower they are; most wait most of the time, so that several run at once. A sanitizer that
-# finds something ends the process with a code of its own.
+# much slower they are; most wait most of the time, so that there are more at once than processors. A
+# sanitizer that finds something ends the process with a code of its own.
 # ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels do.
-LANES           = $(shell echo $$(($(JOBS) + 1)))
+LANES           = $(shell echo $$((3 * $(JOBS))))
 SHOWN           = $(V)
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abspath $(BUILD)) TEST_MODE=$(MODE) \

@@ -60,11 +60,13 @@ fail()
 # Processes of ours that still run, wherever they came from: all inherit TEST_MARK.
 survivors()
 {
-    local directory pid
+    local directory name
     for directory in /proc/[0-9]*; do
-        pid=${directory#/proc/}
-        case $(cat "$directory/comm" 2>/dev/null) in syncopate*) ;; *) continue ;; esac
-        if grep -qzxF "TEST_MARK=$work" "$directory/environ" 2>/dev/null; then echo "$pid"; fi
+        { read -r name <"$directory/comm"; } 2>/dev/null || continue # It has ended.
+        case $name in syncopate*) ;; *) continue ;; esac
+        if grep -qzxF "TEST_MARK=$work" "$directory/environ" 2>/dev/null; then
+            echo "${directory#/proc/}"
+        fi
     done
 }
 
