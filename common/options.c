@@ -25,9 +25,11 @@ struct parser {
     struct error *error;
     /* How each row was set last, for error messages; "" when it still has its default. */
     char source[ROWS_MAX][128];
-    struct options others;  /* What the other role's options say, which does nothing here. */
-    bool ignored[ROWS_MAX]; /* Such were given. */
-    bool flags_over;        /* After a bare "--". */
+    struct options others;         /* What the other role's options say, which does nothing here. */
+    bool ignored[ROWS_MAX];        /* Such were given. */
+    const char *typed[ROWS_MAX];   /* Values on the command line, or NULL. */
+    const struct option_row *last; /* The option that was read last, or NULL. */
+    bool flags_over;               /* After a bare "--". */
 };
 
 /* Set the error to "program: message" and refuse. */
@@ -46,108 +48,57 @@ static enum status refuse(const struct parser *parser, const char *format, ...)
 
 /* --- values -------------------------------------------------------------------------------- */
 
-static bool in_bounds(const struct option_row *row, double value)
-{
-    return value >= row->min && value <= row->max;
-}
-
-/* Set an integer field; values beyond the field's type are beyond the row's bounds, too. */
-static bool store_integer(const struct option_row *row, const char *text, void *field)
-{
-    bool negative = row->kind == OPTION_KIND_I32 && text[0] == '-';
-    uint64_t number;
-    bool valid = row->kind == OPTION_KIND_BYTES
-                     ? option_parse_bytes(text, &number)
-                     : option_parse_u64(text + (negative ? 1 : 0), &number);
-    if (!valid || !in_bounds(row, negative ? -(double)number : (double)number))
-        return false;
-    if (row->kind == OPTION_KIND_I32)
-        *(int32_t *)field = negative ? -(int32_t)number : (int32_t)number;
-    else if (row->kind == OPTION_KIND_U32)
-        *(uint32_t *)field = (uint32_t)number;
-    else
-        *(uint64_t *)field = number;
-    return true;
-}
-
-static bool store_real(const struct option_row *row, const char *text, double *field)
-{
-    double number;
-    if (!option_parse_real(text, &number) || !in_bounds(row, number))
-        return false;
-    *field = number;
-    return true;
-}
-
-static bool store_text(const struct option_row *row, const char *text, const char **field)
-{
-    if (text[0] == '\0' || (row->choice && !row->choice->accepts(text)))
-        return false;
-    *field = text;
-    return true;
-}
-
-static bool store(const struct option_row *row, const char *text, struct options *options)
-{
-    void *field = (char *)options + row->offset;
-    switch (row->kind) {
-    case OPTION_KIND_FLAG:
-        return option_parse_flag(text, field);
-    case OPTION_KIND_I32:
-    case OPTION_KIND_U32:
-    case OPTION_KIND_U64:
-    case OPTION_KIND_BYTES:
-        return store_integer(row, text, field);
-    case OPTION_KIND_REAL:
-        return store_real(row, text, field);
-    case OPTION_KIND_MODE:
-        return mode_parse(text, field) == STATUS_OK;
-    case OPTION_KIND_TEXT:
-        return store_text(row, text, field);
-    }
-    return false;
-}
-
-/* What the row would have taken: "a whole number from 1 to 65536". */
-static void expectation(const struct option_row *row, char *text, size_t size)
-{
-    const char *what = row->kind == OPTION_KIND_REAL    ? "a number"
-                       : row->kind == OPTION_KIND_BYTES ? "a size such as 64KiB"
-                                                        : "a whole number";
-    if (row->kind == OPTION_KIND_FLAG)
-        snprintf(text, size, "true or false");
-    else if (row->kind == OPTION_KIND_MODE)
-        snprintf(text, size, "one of async, sync");
-    else if (row->choice && strchr(row->metavar, 'L') == row->metavar)
-        snprintf(text, size, "%s", row->choice->expected());
-    else if (row->choice)
-        snprintf(text, size, "one of %s", row->choice->expected());
-    else if (row->kind == OPTION_KIND_TEXT)
-        snprintf(text, size, "a value");
-    else if (row->max >= 1e9 && row->kind != OPTION_KIND_BYTES)
-        snprintf(text, size, "%s, at least %g", what, row->min);
-    else if (row->min == row->max)
-        snprintf(text, size, "%.10g", row->min);
-    else
-        snprintf(text, size, "%s from %.10g to %.10g", what, row->min, row->max);
-}
-
 /* Servers and workers take each other's options, so that one list serves all processes of a job. */
 static enum option_user other_role(enum option_user user)
 {
     return user == OPTION_PS ? OPTION_WORKER : user == OPTION_WORKER ? OPTION_PS : 0;
 }
 
+/* Whether a value stands on the command line, and not in the environment. */
+static bool is_typed(const char *source)
+{
+    return source[0] == '-';
+}
+
+/* Something that is right, and may be meant otherwise. */
+static void remark(const struct parser *parser, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void remark(const struct parser *parser, const char *format, ...)
+{
+    char *remarks = parser->options->remarks;
+    size_t size = sizeof parser->options->remarks, used = strlen(remarks);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used > 0)
+        used += (size_t)snprintf(remarks + used, size - used, "; ");
+    if (used < size)
+        vsnprintf(remarks + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Of two the last counts, so that a script can put what differs behind what does not; one that was
+ * written by mistake should be noticed all the same. */
+static void note_typed(struct parser *parser, const struct option_row *row, const char *source,
+                       const char *text)
+{
+    const char **typed = &parser->typed[row - option_rows];
+    if (*typed != NULL && strcmp(*typed, text) != 0)
+        remark(parser, "%s=%.60s counts, not %.60s, which was given before", source, text, *typed);
+    *typed = text;
+}
+
 /* Set the row from text; `source` is how the person wrote it, "--seed" or "SYNCOPATE_SEED". */
 static enum status set_row(struct parser *parser, const struct option_row *row, const char *source,
                            const char *text)
 {
+    struct error error = {0};
     bool own = (row->users & parser->user) != 0;
-    if (!store(row, text, own ? parser->options : &parser->others)) {
-        char expected[256];
-        expectation(row, expected, sizeof expected);
-        return refuse(parser, "%s=%s: needs %s", source, text, expected);
-    }
+    if (option_store(row, source, text, own ? parser->options : &parser->others, &error) !=
+        STATUS_OK)
+        return refuse(parser, "%s", error.text);
+    if (is_typed(source))
+        note_typed(parser, row, source, text);
     if (!own) {
         parser->ignored[row - option_rows] = true;
         return STATUS_OK;
@@ -179,7 +130,7 @@ static void set_defaults(struct options *options, enum option_user user)
             const struct option_row *row = &option_rows[i];
             bool owned = (row->users & user) != 0;
             if (row->fallback && owned == own)
-                store(row, row->fallback, options);
+                option_store(row, row->name, row->fallback, options, NULL);
         }
     }
     /* The row without a default of its own must not keep another program's. */
@@ -224,24 +175,40 @@ static bool other_users(const char *name, size_t length, char *text, size_t size
     return text[0] != '\0';
 }
 
+/* What another program calls an option: what it is here, if it is anything. */
+static enum status refuse_synonym(const struct parser *parser, const char *typed, const char *name,
+                                  const char *remark)
+{
+    char users[200];
+    unsigned ours = parser->user | other_role(parser->user);
+    if (name == NULL)
+        return refuse(parser, "unknown option %s: %s", typed, remark);
+    if (option_find(ours, name, strlen(name)) != NULL)
+        return refuse(parser, "unknown option %s: here it is --%s%s%s", typed, name,
+                      remark != NULL ? ", " : "", remark != NULL ? remark : "");
+    other_users(name, strlen(name), users, sizeof users);
+    return refuse(parser,
+                  "unknown option %s: it is --%s, which is not an option of this program "
+                  "(of %s)",
+                  typed, name, users);
+}
+
 static enum status refuse_unknown(const struct parser *parser, const char *argument)
 {
-    const char *name = argument + strspn(argument, "-");
+    const char *name = argument + strspn(argument, "-"), *meant, *remark;
     size_t length = strcspn(name, "=");
-    char word[SUGGESTION_LENGTH_MAX];
-    snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), name);
-    for (char *c = word; *c; c++)
-        *c = *c == '_' ? '-' : *c;
-
-    char users[200];
+    char word[SUGGESTION_LENGTH_MAX], typed[SUGGESTION_LENGTH_MAX], users[200];
+    unsigned ours = parser->user | other_role(parser->user);
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(argument, "="), argument);
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    if (option_synonym(ours, word, &meant, &remark))
+        return refuse_synonym(parser, typed, meant, remark);
+    meant = option_meant(ours, word);
     if (argument[1] == '-' && other_users(name, length, users, sizeof users))
-        return refuse(parser, "--%s is not an option of this program (of %s)", word, users);
-    const char *suggestion = option_nearest(parser->user | other_role(parser->user), word);
-    if (suggestion)
-        return refuse(parser, "unknown option %.*s (did you mean --%s?)",
-                      (int)strcspn(argument, "="), argument, suggestion);
-    return refuse(parser, "unknown option %.*s (--help lists them)", (int)strcspn(argument, "="),
-                  argument);
+        return refuse(parser, "%s is not an option of this program (of %s)", typed, users);
+    if (meant != NULL)
+        return refuse(parser, "unknown option %s (did you mean --%s?)", typed, meant);
+    return refuse(parser, "unknown option %s (--help lists them)", typed);
 }
 
 /* --- arguments ----------------------------------------------------------------------------- */
@@ -252,10 +219,42 @@ static bool takes_path(enum option_user user)
            user == OPTION_KEYGEN;
 }
 
+static const char *path_meaning(enum option_user user)
+{
+    return user == OPTION_KEYGEN   ? "of the new key, or of the folder for a job's keys"
+           : user == OPTION_EXPORT ? "of a run's folder or a checkpoint"
+           : user == OPTION_EVALUATE
+               ? "of a run's folder, a checkpoint or a model.safetensors"
+               : "of a run's folder, a checkpoint or a model.safetensors, or a server's host:port";
+}
+
+/* A word where only options may stand: what it most likely was meant to be. */
+static enum status refuse_word(const struct parser *parser, const char *argument)
+{
+    size_t length = strcspn(argument, "=");
+    const struct option_row *row = option_find(parser->user, argument, length);
+    const struct option_row *last = parser->last;
+    if (row != NULL && argument[length] == '=')
+        return refuse(parser, "unexpected argument '%.100s' (did you mean --%.100s?)", argument,
+                      argument);
+    if (last != NULL && last->kind == OPTION_KIND_FLAG)
+        return refuse(parser,
+                      "unexpected argument '%.100s' (--%s stands alone, or with = as in "
+                      "--%s=false)",
+                      argument, last->name, last->name);
+    if (last != NULL && last->kind == OPTION_KIND_TEXT)
+        return refuse(parser,
+                      "unexpected argument '%.100s' (a value with blanks, such as that of "
+                      "--%s, goes between quotes)",
+                      argument, last->name);
+    return refuse(parser, "unexpected argument '%.100s'; options begin with -- (--help lists them)",
+                  argument);
+}
+
 static enum status take_positional(struct parser *parser, const char *argument)
 {
     if (!takes_path(parser->user))
-        return refuse(parser, "unexpected argument '%s'", argument);
+        return refuse_word(parser, argument);
     if (parser->options->path)
         return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
                       argument);
@@ -280,8 +279,7 @@ static enum status take_option(struct parser *parser, int argc, char **argv, int
 
     char source[64];
     snprintf(source, sizeof source, "--%s", row->name);
-    if (name[length] == '=' && name[length + 1] == '\0')
-        return refuse(parser, "%s needs a value", source);
+    parser->last = row;
     if (name[length] == '=')
         return set_row(parser, row, source, name + length + 1);
     if (row->kind == OPTION_KIND_FLAG)
@@ -316,12 +314,21 @@ static const char *source_of(const struct parser *parser, const char *name)
     return row ? parser->source[row - option_rows] : "";
 }
 
+/* "sync,async" of compare's list, however it was written. */
+static const char *modes_of(const char *list)
+{
+    enum mode modes[MODE_COUNT];
+    uint32_t count = 0;
+    options_modes(list, modes, MODE_COUNT, &count, NULL);
+    return count == 1 ? mode_name(modes[0]) : "sync,async";
+}
+
 /* The value of the option that others depend on. For compare, mode is a list. */
 static const char *governing_value(const struct parser *parser, const char *name, size_t length)
 {
     const struct options *options = parser->options;
     if (strncmp(name, "mode", length) == 0)
-        return parser->user == OPTION_COMPARE ? options->modes : mode_name(options->mode);
+        return parser->user == OPTION_COMPARE ? modes_of(options->modes) : mode_name(options->mode);
     if (strncmp(name, "optimizer", length) == 0)
         return options->optimizer;
     return options->schedule;
@@ -360,6 +367,18 @@ static enum status check_used(const struct parser *parser)
                           row->only_with, actual);
     }
     return STATUS_OK;
+}
+
+/* A job has one length: --steps is, where both are given alike; else what is typed wins. */
+static void choose_length(const struct parser *parser)
+{
+    const char *steps = source_of(parser, "steps"), *epochs = source_of(parser, "epochs");
+    if (steps[0] == '\0' || epochs[0] == '\0')
+        return;
+    if (is_typed(epochs) && !is_typed(steps))
+        parser->options->steps = 0;
+    else if (is_typed(epochs) || !is_typed(steps))
+        remark(parser, "%s counts, not %s", steps, epochs);
 }
 
 /* Hosts of one list. servers: they are connected to, so that each needs an address of its own. */
@@ -470,7 +489,7 @@ static bool is_left_to_servers(const struct parser *parser, const struct option_
 {
     bool files = strcmp(row->name, "out") == 0 || strcmp(row->name, "restore") == 0;
     const char *source = parser->source[row - option_rows];
-    return parser->user == OPTION_WORKER && parser->options->ps > 0 && files && source[0] == '-';
+    return parser->user == OPTION_WORKER && parser->options->ps > 0 && files && is_typed(source);
 }
 
 static void list_ignored(const struct parser *parser)
@@ -490,7 +509,8 @@ static enum status check_whole(const struct parser *parser)
     if (options->quiet && options->verbose)
         return refuse(parser, "--quiet and --verbose exclude each other");
     if (takes_path(parser->user) && options->path == NULL)
-        return refuse(parser, "needs a path (--help tells more)");
+        return refuse(parser, "needs the path %s (--help tells more)", path_meaning(parser->user));
+    choose_length(parser);
     enum status status = check_used(parser);
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))
         status = check_role(parser);
@@ -524,7 +544,7 @@ enum options_result options_parse(struct options *options, enum option_user user
         options_help(stdout, user, program);
         return OPTIONS_HELP;
     }
-    if (asked_for(argc, argv, "--version", NULL)) {
+    if (asked_for(argc, argv, "--version", "-V")) {
         puts("syncopate " SYNCOPATE_VERSION);
         return OPTIONS_HELP;
     }

@@ -19,7 +19,7 @@
 
 #define SYNCOPATE_VERSION "0.1.0"
 
-#define OPTIONS_COUNTS_MAX 64 /* Numbers in compare's --workers. */
+#define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 
 /* Who accepts an option; programs and commands are a mask. */
 enum option_user {
@@ -95,6 +95,8 @@ struct options {
 
     /* "--mode, --seed": the other role's options that were given, which do nothing here; or "". */
     char ignored[700];
+    /* Of options that were given twice, which counts; or "". */
+    char remarks[300];
 };
 
 /* What options_parse decided. */
@@ -106,10 +108,12 @@ enum options_result {
 
 /* Fill options from defaults, environment and arguments (argv[0] is skipped). `program` is shown in
  * help and opens the error line: "syncopate run". Everything that options alone can tell is checked
- * here: bounds, unknown options and variables (the nearest known one is named), options the chosen
- * mode, optimizer or schedule would not use, missing or surplus arguments. Servers and workers take
- * each other's options, so that one list serves all processes of a job: their values are checked,
- * and they are named in options->ignored. Strings point into argv or the environment. */
+ * here: bounds, unknown options and variables (the name most likely meant is told), options the
+ * chosen mode, optimizer or schedule would not use, missing or surplus arguments. Words may be
+ * written in any case. Of an option that is given twice the last counts, and options->remarks says
+ * so. Servers and workers take each other's options, so that one list serves all processes of a
+ * job: their values are checked, and they are named in options->ignored. Strings point into argv,
+ * the environment or the table. */
 enum options_result options_parse(struct options *options, enum option_user user,
                                   const char *program, int argc, char **argv, struct error *error);
 
@@ -122,9 +126,9 @@ bool options_begin(struct options *options, enum option_user user, int argc, cha
 /* Have the log speak as `who`, as the options say. */
 void options_begin_log(const struct options *options, const char *who);
 
-/* "a:1,tcp://b:2,node[1-3,08]:7000" into items "a:1", "b:2", "node1:7000" and so on; STATUS_INVALID
- * for an empty or overlong item, one without a port (0 to 65535), or more than max. A NULL list has
- * none. items NULL: they are only counted. */
+/* "a:1,tcp://b:2,node[1-3,08]:7000" into items "a:1", "b:2", "node1:7000" and so on, a semicolon
+ * being as good as a comma; STATUS_INVALID for an empty or overlong item, one without a port (0 to
+ * 65535), or more than max. A NULL list has none. items NULL: they are only counted. */
 enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
                           uint32_t *count, struct error *error);
 
@@ -133,7 +137,8 @@ enum status options_hosts_apart(char (*items)[ADDRESS_MAX], uint32_t count, stru
 /* STATUS_INVALID when two are the same; with port 0 they are not. */
 enum status options_hosts_differ(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
 
-/* compare's lists: "sync,async" into different modes, "1,2,4" into numbers of workers. */
+/* compare's lists: "sync,async" into different modes, "1,2,4" into different numbers of workers. A
+ * semicolon or a blank is as good as a comma. STATUS_INVALID: the item that is wrong is named. */
 enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
                           struct error *error);
 enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uint32_t *count,

@@ -65,7 +65,7 @@ static enum status refuse(const char *entry, struct error *error)
     char name[NAME_MAX], meant[64] = "";
     option_name(entry, name);
     const struct option_row *row = option_find(~0u, name, strlen(name));
-    const char *nearest = row != NULL ? row->name : option_nearest(~0u, name);
+    const char *nearest = row != NULL ? row->name : option_meant(~0u, name);
     if (row == NULL && nearest != NULL)
         row = option_find(~0u, nearest, strlen(nearest));
     if (row == NULL)

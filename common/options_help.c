@@ -151,11 +151,10 @@ static void print_row(FILE *out, const struct option_row *row)
     fprintf(out, "%*s", HELP_INDENT - column, "");
     char bounds[200], text[600];
     describe_bounds(row, bounds, sizeof bounds);
-    const char *names = row->choice && row->metavar && strcmp(row->metavar, "NAME") == 0
-                            ? row->choice->expected()
-                            : NULL;
-    snprintf(text, sizeof text, "%s%s%s%s%s", row->help, names ? " One of " : "",
-             names ? names : "", names ? "." : "", bounds);
+    char words[OPTION_WORDS_MAX];
+    bool named = row->choice && row->choice->word && strcmp(row->metavar, "NAME") == 0;
+    snprintf(text, sizeof text, "%s%s%s%s%s", row->help, named ? " One of " : "",
+             named ? option_choice_words(row->choice, words) : "", named ? "." : "", bounds);
     print_wrapped(out, text, HELP_INDENT, HELP_INDENT);
 }
 

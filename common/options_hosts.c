@@ -74,12 +74,13 @@ static enum status add_range(struct hosts *hosts, const char *item, const char *
     return status;
 }
 
-/* An item's end: a comma between brackets is none. */
+/* An item's end, at a comma or a semicolon: between brackets they are none. */
 static size_t item_length(const char *list)
 {
     size_t length = 0;
     bool within = false;
-    for (; list[length] != '\0' && (within || list[length] != ','); length++)
+    for (; list[length] != '\0' && (within || (list[length] != ',' && list[length] != ';'));
+         length++)
         within = list[length] == '[' || (within && list[length] != ']');
     return length;
 }
@@ -100,7 +101,7 @@ enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t
         status = open != NULL ? add_range(&hosts, item, open)
                               : add(&hosts, item, (int)(length - (size_t)(item - kept)));
         hosts.number++;
-        list = list[length] == ',' ? list + length + 1 : NULL;
+        list = list[length] != '\0' ? list + length + 1 : NULL;
     }
     *count = hosts.count;
     return status;

@@ -2,119 +2,84 @@
 
 #include <string.h>
 
-#include "common/identity.h"
-#include "common/log_line.h"
 #include "common/partition.h"
 
 /* --- choices ------------------------------------------------------------------------------- */
 
-static bool accepts_optimizer(const char *value)
+static const char *mode_word(unsigned index)
 {
-    return optimizer_find(value) != NULL;
+    /* sync first, as everywhere that people read. */
+    return index < MODE_COUNT ? mode_name((enum mode)(MODE_COUNT - 1 - index)) : NULL;
 }
 
-static bool accepts_schedule(const char *value)
+static const char *optimizer_word(unsigned index)
 {
-    enum schedule_kind kind;
-    return schedule_kind_parse(value, &kind) == STATUS_OK;
+    const struct optimizer *optimizer = optimizer_at(index);
+    return optimizer != NULL ? optimizer->name : NULL;
 }
 
-static const char *expected_schedule(void)
+static const char *schedule_word(unsigned index)
 {
-    return "constant, step, cosine";
+    return index < SCHEDULE_KIND_COUNT ? schedule_kind_name((enum schedule_kind)index) : NULL;
 }
 
-static bool accepts_job_name(const char *value)
+static const char *job_name_word(unsigned index)
 {
-    return strcmp(value, "ps") == 0 || strcmp(value, "worker") == 0;
+    static const char *const words[] = {"ps", "worker", NULL};
+    return words[index];
 }
 
-static const char *expected_job_name(void)
+static const char *transport_word(unsigned index)
 {
-    return "ps, worker";
+    static const char *const words[] = {"auto", "tcp", "shm", NULL};
+    return words[index];
 }
 
-static bool accepts_modes(const char *value)
+static const char *role_word(unsigned index)
+{
+    static const char *const words[] = {"ps", "worker", "observer", NULL};
+    return words[index];
+}
+
+static const char *loss_word(unsigned index)
+{
+    static const char *const words[] = {"continue", "wait", "fail", NULL};
+    return words[index];
+}
+
+static const char *log_format_word(unsigned index)
+{
+    static const char *const words[] = {"text", "json", NULL};
+    return words[index];
+}
+
+static enum status check_modes(const char *list, struct error *error)
 {
     enum mode modes[MODE_COUNT];
     uint32_t count;
-    return options_modes(value, modes, MODE_COUNT, &count, NULL) == STATUS_OK;
+    return options_modes(list, modes, MODE_COUNT, &count, error);
 }
 
-static const char *expected_modes(void)
-{
-    return "a list of different modes such as sync,async";
-}
-
-static bool accepts_counts(const char *value)
+static enum status check_counts(const char *list, struct error *error)
 {
     uint32_t counts[OPTIONS_COUNTS_MAX], count;
-    return options_counts(value, counts, OPTIONS_COUNTS_MAX, &count, NULL) == STATUS_OK;
+    return options_counts(list, counts, OPTIONS_COUNTS_MAX, &count, error);
 }
 
-static const char *expected_counts(void)
-{
-    return "a list of numbers from 1 to 1024 such as 1,2,4";
-}
-
-static bool accepts_transport(const char *value)
-{
-    return strcmp(value, "auto") == 0 || strcmp(value, "tcp") == 0 || strcmp(value, "shm") == 0;
-}
-
-static bool accepts_role(const char *value)
-{
-    uint32_t role;
-    return identity_role_parse(value, &role);
-}
-
-static const char *expected_role(void)
-{
-    return "ps, worker, observer";
-}
-
-static const char *expected_transport(void)
-{
-    return "one of auto, tcp, shm";
-}
-
-static bool accepts_loss(const char *value)
-{
-    return strcmp(value, "continue") == 0 || strcmp(value, "wait") == 0 ||
-           strcmp(value, "fail") == 0;
-}
-
-static const char *expected_loss(void)
-{
-    return "continue, wait, fail";
-}
-
-static bool accepts_log_format(const char *value)
-{
-    enum log_format format;
-    return log_format_parse(value, &format);
-}
-
-static const char *expected_log_format(void)
-{
-    return "text, json";
-}
-
-static const char *expected_slow(void)
-{
-    return "a list of worker:factor such as 1:2.0,3:4 with factors from 1 to 1000";
-}
-
-static const struct option_choice choice_optimizer = {accepts_optimizer, optimizer_names};
-static const struct option_choice choice_schedule = {accepts_schedule, expected_schedule};
-static const struct option_choice choice_job_name = {accepts_job_name, expected_job_name};
-static const struct option_choice choice_modes = {accepts_modes, expected_modes};
-static const struct option_choice choice_counts = {accepts_counts, expected_counts};
-static const struct option_choice choice_transport = {accepts_transport, expected_transport};
-static const struct option_choice choice_role = {accepts_role, expected_role};
-static const struct option_choice choice_loss = {accepts_loss, expected_loss};
-static const struct option_choice choice_log_format = {accepts_log_format, expected_log_format};
-static const struct option_choice choice_slow = {option_slow_valid, expected_slow};
+static const struct option_choice choice_mode = {.word = mode_word};
+static const struct option_choice choice_optimizer = {.word = optimizer_word};
+static const struct option_choice choice_schedule = {.word = schedule_word};
+static const struct option_choice choice_job_name = {.word = job_name_word};
+static const struct option_choice choice_transport = {.word = transport_word};
+static const struct option_choice choice_role = {.word = role_word};
+static const struct option_choice choice_loss = {.word = loss_word};
+static const struct option_choice choice_log_format = {.word = log_format_word};
+static const struct option_choice choice_modes = {.check = check_modes};
+static const struct option_choice choice_counts = {.check = check_counts};
+static const struct option_choice choice_slow = {.check = option_slow_check};
+static const struct option_choice choice_alone = {
+    .expected = "0, for a worker that trains alone; servers are named by --ps-hosts, and "
+                "'syncopate run --ps N' starts servers and workers"};
 
 /* --- rows ---------------------------------------------------------------------------------- */
 
@@ -132,7 +97,7 @@ static const struct option_choice choice_slow = {option_slow_valid, expected_slo
 const struct option_row option_rows[] = {
     /* The job. */
     {"mode", OPTION_GROUP_JOB, OPTION_KIND_MODE, FIELD(mode),
-     OPTION_WORKER | OPTION_RUN, "sync|async", "sync", 0, 0, NULL, NULL,
+     OPTION_WORKER | OPTION_RUN, "sync|async", "sync", 0, 0, &choice_mode, NULL,
      "sync: one update a step from the gradients of all workers, the same bits whatever the number "
      "of processes. async: every gradient is applied when it arrives."},
     {"modes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(modes), OPTION_COMPARE, "LIST",
@@ -205,8 +170,8 @@ const struct option_row option_rows[] = {
     /* The cluster. */
     {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N", "1",
      0, JOB_SERVERS_MAX, NULL, NULL, "Servers; 0: one process trains alone, without any."},
-    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0, NULL,
-     NULL, "0: train alone, without servers; needs --out."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0,
+     &choice_alone, NULL, "0: train alone, without servers; needs --out."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,

@@ -35,10 +35,16 @@ enum option_group {
     OPTION_GROUP_COUNT
 };
 
-/* A text that must be one of several (or a list of such): who decides, and what to say. */
+#define OPTION_WORDS_MAX 128
+
+/* What a value may be, where its kind and bounds do not say it: one of these members. */
 struct option_choice {
-    bool (*accepts)(const char *value);
-    const char *(*expected)(void); /* "sync, async" */
+    /* One of these words, in whatever case: number `index`, and NULL after the last. */
+    const char *(*word)(unsigned index);
+    /* A list; STATUS_INVALID says which item of it is wrong. */
+    enum status (*check)(const char *list, struct error *error);
+    /* A number: what it needs to be, "0, to train alone". */
+    const char *expected;
 };
 
 struct option_row {
@@ -50,7 +56,7 @@ struct option_row {
     const char *metavar;
     const char *fallback; /* The default as text; NULL when help says what happens instead. */
     double min, max;      /* Of numbers. */
-    const struct option_choice *choice; /* Of texts; NULL for any text. */
+    const struct option_choice *choice; /* NULL: any text, or any number within the bounds. */
     const char *only_with; /* "optimizer=adam|rmsprop": setting it otherwise is an error. */
     const char *help;      /* What it means, with its unit. */
 };
@@ -61,8 +67,12 @@ extern const size_t option_row_count;
 /* The row that `user` has under this name (`-` and `_` alike), or NULL. length: of the name. */
 const struct option_row *option_find(unsigned user, const char *name, size_t length);
 
-/* The name nearest to one that is none of theirs, or NULL when none is near. */
-const char *option_nearest(unsigned users, const char *name);
+/* The name most likely meant by one that is none of theirs, or NULL. */
+const char *option_meant(unsigned users, const char *word);
+
+/* Whether a word (without dashes) is what other programs call an option: *name is what it is called
+ * here, NULL when there is no such, and *remark what else there is to say, or NULL. */
+bool option_synonym(unsigned users, const char *word, const char **name, const char **remark);
 
 /* "SYNCOPATE_GLOBAL_BATCH" of a row into text[64]. */
 void option_environment_name(const struct option_row *row, char text[64]);
@@ -77,13 +87,21 @@ const char *option_user_program(enum option_user user);
 /* The whole of --help for one program. */
 void options_help(FILE *out, enum option_user user, const char *program);
 
+/* Set the row's field from text. STATUS_INVALID: error says "SOURCE=TEXT: needs ...", what was
+ * found and what may stand there. Words of a choice are stored as the table writes them. */
+enum status option_store(const struct option_row *row, const char *source, const char *text,
+                         struct options *options, struct error *error);
+
+/* "sync, async" of a choice of words, into text, which is returned. */
+const char *option_choice_words(const struct option_choice *choice, char text[OPTION_WORDS_MAX]);
+
 /* One value from the whole of text; false when it is anything but that. */
 bool option_parse_u64(const char *text, uint64_t *value);
 bool option_parse_real(const char *text, double *value);
 bool option_parse_bytes(const char *text, uint64_t *value); /* "64KiB" */
 bool option_parse_flag(const char *text, bool *value);
 
-/* Whether every item of a --slow list is right. */
-bool option_slow_valid(const char *list);
+/* Whether every item of a --slow list is right, whatever workers there are. */
+enum status option_slow_check(const char *list, struct error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/options_table.h"
+#include "common/spelling.h"
 
 /* strtoull takes signs, spaces and other bases; here a number is digits and nothing else. */
 bool option_parse_u64(const char *text, uint64_t *value)
@@ -50,7 +51,8 @@ bool option_parse_bytes(const char *text, uint64_t *value)
     if (!option_parse_u64(number, value))
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(text + digits, units[i].suffix) == 0 && *value <= UINT64_MAX >> units[i].shift) {
+        if (spelling_same(text + digits, units[i].suffix) &&
+            *value <= UINT64_MAX >> units[i].shift) {
             *value <<= units[i].shift;
             return true;
         }
@@ -63,8 +65,8 @@ bool option_parse_flag(const char *text, bool *value)
     static const char *const yes[] = {"true", "1", "yes", "on"};
     static const char *const no[] = {"false", "0", "no", "off"};
     for (size_t i = 0; i < 4; i++) {
-        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
-            *value = strcmp(text, yes[i]) == 0;
+        if (spelling_same(text, yes[i]) || spelling_same(text, no[i])) {
+            *value = spelling_same(text, yes[i]);
             return true;
         }
     }
@@ -73,16 +75,45 @@ bool option_parse_flag(const char *text, bool *value)
 
 /* --- lists --------------------------------------------------------------------------------- */
 
-/* Cut the next item off a list with commas into item[size]. Returns what follows, NULL after the
- * last; *fits says whether the item had room. */
+#define BLANKS        " \t"
+#define ENDS          ",;" BLANKS
+#define SLOW_ITEM_MAX 64
+
+/* Cut the next item off a list into item[size]. Returns what follows, NULL after the last; *fits
+ * says whether the item had room. */
 static const char *next_item(const char *list, char *item, size_t size, bool *fits)
 {
-    size_t length = strcspn(list, ",");
+    list += strspn(list, BLANKS);
+    size_t length = strcspn(list, ENDS);
     *fits = length < size;
     size_t kept = *fits ? length : size - 1;
     memcpy(item, list, kept);
     item[kept] = '\0';
-    return list[length] == ',' ? list + length + 1 : NULL;
+    list += length;
+    list += strspn(list, BLANKS);
+    if (*list == '\0')
+        return NULL;
+    return *list == ',' || *list == ';' ? list + 1 : list;
+}
+
+static enum status refuse_empty(uint32_t number, struct error *error)
+{
+    return error_set(error, STATUS_INVALID, "item %" PRIu32 " of the list is empty", number + 1);
+}
+
+static enum status read_mode(const char *item, enum mode *mode, struct error *error)
+{
+    char hint[SPELLING_HINT_MAX];
+    struct spelling spelling;
+    spelling_begin(&spelling, item);
+    for (unsigned i = 0; i < MODE_COUNT; i++) {
+        *mode = (enum mode)i;
+        if (spelling_same(item, mode_name(*mode)))
+            return STATUS_OK;
+        spelling_try(&spelling, mode_name(*mode));
+    }
+    return error_set(error, STATUS_INVALID, "'%s' is no mode; there are sync and async%s", item,
+                     spelling_hint(&spelling, "", hint));
 }
 
 enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
@@ -94,14 +125,16 @@ enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint
         bool fits;
         enum mode mode;
         list = next_item(list, item, sizeof item, &fits);
-        if (!fits || mode_parse(item, &mode) != STATUS_OK)
-            return error_set(error, STATUS_INVALID, "'%s' is not a mode", item);
+        if (item[0] == '\0')
+            return refuse_empty(*count, error);
+        if (read_mode(item, &mode, error) != STATUS_OK)
+            return STATUS_INVALID;
         for (uint32_t i = 0; i < *count; i++) {
             if (modes[i] == mode)
-                return error_set(error, STATUS_INVALID, "mode %s is named twice", item);
+                return error_set(error, STATUS_INVALID, "%s is there twice", mode_name(mode));
         }
         if (*count == max)
-            return error_set(error, STATUS_INVALID, "more than %" PRIu32 " modes", max);
+            return error_set(error, STATUS_INVALID, "there are more than %" PRIu32, max);
         modes[(*count)++] = mode;
     }
     return STATUS_OK;
@@ -116,46 +149,66 @@ enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uin
         bool fits;
         uint64_t number;
         list = next_item(list, item, sizeof item, &fits);
+        if (item[0] == '\0')
+            return refuse_empty(*count, error);
         if (!fits || !option_parse_u64(item, &number) || number < 1 || number > JOB_WORKERS_MAX)
-            return error_set(error, STATUS_INVALID, "'%s' is not a number from 1 to %d", item,
+            return error_set(error, STATUS_INVALID, "'%s' is not a whole number from 1 to %d", item,
                              JOB_WORKERS_MAX);
+        for (uint32_t i = 0; i < *count; i++) {
+            if (counts[i] == number)
+                return error_set(error, STATUS_INVALID, "%s is there twice", item);
+        }
         if (*count == max)
-            return error_set(error, STATUS_INVALID, "more than %" PRIu32 " numbers", max);
+            return error_set(error, STATUS_INVALID, "there are more than %" PRIu32, max);
         counts[(*count)++] = (uint32_t)number;
     }
     return STATUS_OK;
 }
 
-/* The first item of a --slow list, "3:4.5", and what follows it; false when it is wrong. */
-static bool next_slow(const char **list, uint64_t *worker, double *factor)
+/* The first item of a --slow list, "3:4.5", and what follows it; false when it is wrong. item: it
+ * as it stands there. */
+static bool next_slow(const char **list, char item[SLOW_ITEM_MAX], uint64_t *worker, double *factor)
 {
-    char item[64];
+    char number[SLOW_ITEM_MAX];
     bool fits;
-    *list = next_item(*list, item, sizeof item, &fits);
-    char *colon = strchr(item, ':');
+    *list = next_item(*list, item, SLOW_ITEM_MAX, &fits);
+    memcpy(number, item, sizeof number);
+    char *colon = strchr(number, ':');
     if (!fits || colon == NULL)
         return false;
     *colon = '\0';
-    return option_parse_u64(item, worker) && *worker < JOB_WORKERS_MAX &&
+    return option_parse_u64(number, worker) && *worker < JOB_WORKERS_MAX &&
            option_parse_real(colon + 1, factor) && *factor >= 1 && *factor <= 1000;
 }
 
-bool option_slow_valid(const char *list)
+enum status option_slow_check(const char *list, struct error *error)
 {
+    bool seen[JOB_WORKERS_MAX] = {false};
+    char item[SLOW_ITEM_MAX];
     uint64_t worker;
     double factor;
-    while (list != NULL)
-        if (!next_slow(&list, &worker, &factor))
-            return false;
-    return true;
+    for (uint32_t i = 0; list != NULL; i++) {
+        bool right = next_slow(&list, item, &worker, &factor);
+        if (item[0] == '\0')
+            return refuse_empty(i, error);
+        if (!right)
+            return error_set(
+                error, STATUS_INVALID,
+                "'%s' is not WORKER:FACTOR such as 1:2.0, with a factor from 1 to 1000", item);
+        if (seen[worker])
+            return error_set(error, STATUS_INVALID, "worker %" PRIu64 " is there twice", worker);
+        seen[worker] = true;
+    }
+    return STATUS_OK;
 }
 
 enum status options_slow_check(const char *slow, uint32_t workers, struct error *error)
 {
+    char item[SLOW_ITEM_MAX];
     uint64_t worker;
     double factor;
     for (const char *rest = slow; rest != NULL;)
-        if (next_slow(&rest, &worker, &factor) && worker >= workers)
+        if (next_slow(&rest, item, &worker, &factor) && worker >= workers)
             return error_set(error, STATUS_INVALID,
                              "--slow=%s: there is no worker %" PRIu64 "; there are %u, from 0 on",
                              slow, worker, workers);
@@ -164,10 +217,11 @@ enum status options_slow_check(const char *slow, uint32_t workers, struct error 
 
 double options_slow_factor(const char *slow, uint32_t worker)
 {
+    char item[SLOW_ITEM_MAX];
     uint64_t named;
     double factor;
     while (slow != NULL)
-        if (next_slow(&slow, &named, &factor) && named == worker)
+        if (next_slow(&slow, item, &named, &factor) && named == worker)
             return factor;
     return 1;
 }

@@ -132,6 +132,12 @@ static bool condition_holds(const char *condition, const struct options *options
     return false;
 }
 
+/* --steps takes the place of --epochs; that both are known is no news to a child. */
+static bool row_is_replaced(const struct option_row *row, const struct options *options)
+{
+    return options->steps > 0 && strcmp(row->name, "epochs") == 0;
+}
+
 void arguments_add_options(struct arguments *arguments, const struct options *options,
                            enum option_user user)
 {
@@ -139,6 +145,8 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
         const struct option_row *row = &option_rows[i];
         char text[4096];
         if (!(row->users & user) || row_is_place(row) || !row_text(row, options, text, sizeof text))
+            continue;
+        if (row_is_replaced(row, options))
             continue;
         if (row->only_with != NULL && !condition_holds(row->only_with, options, user))
             continue;

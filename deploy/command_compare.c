@@ -28,14 +28,16 @@
 #define PROGRAM       "syncopate compare"
 #define COMMAND_BYTES 4096
 
+_Static_assert(MODE_COUNT *OPTIONS_COUNTS_MAX <= COMPARISON_GROUPS_MAX, "there is room for all");
+
 extern char **environ;
 
 struct plan {
     struct options options;
     enum mode modes[MODE_COUNT];
-    size_t mode_count;
-    uint32_t workers[COMPARISON_GROUPS_MAX];
-    size_t workers_count;
+    uint32_t mode_count;
+    uint32_t workers[OPTIONS_COUNTS_MAX];
+    uint32_t workers_count;
     size_t run_count; /* In all. */
     char out[DISK_PATH_MAX];
     bool out_made; /* By us: to be taken away again when nothing comes into it. */
@@ -51,67 +53,10 @@ struct run {
 
 /* --- what was asked for ---------------------------------------------------------------------- */
 
-/* The next item of a list "a,b,c" into item, empty ones too; NULL after the last. */
-static const char *next_item(const char *list, char *item, size_t bytes)
-{
-    size_t length = strcspn(list, ",");
-    snprintf(item, bytes, "%.*s", (int)(length < bytes ? length : bytes), list);
-    return list[length] == ',' ? list + length + 1 : NULL;
-}
-
-static enum status read_modes(struct plan *plan, struct error *error)
-{
-    char item[64];
-    for (const char *list = plan->options.modes; list;) {
-        enum mode mode;
-        list = next_item(list, item, sizeof(item));
-        if (mode_parse(item, &mode) != STATUS_OK) {
-            return error_set(error, STATUS_INVALID, "--modes=%s: there is no mode \"%s\"",
-                             plan->options.modes, item);
-        }
-        for (size_t i = 0; i < plan->mode_count; i++) {
-            if (plan->modes[i] == mode) {
-                return error_set(error, STATUS_INVALID, "--modes=%s: %s is there twice",
-                                 plan->options.modes, item);
-            }
-        }
-        plan->modes[plan->mode_count++] = mode;
-    }
-    return STATUS_OK;
-}
-
-static enum status read_workers(struct plan *plan, struct error *error)
-{
-    char item[64];
-    for (const char *list = plan->options.worker_counts; list;) {
-        list = next_item(list, item, sizeof(item));
-        char *end;
-        unsigned long count = strtoul(item, &end, 10);
-        if (item[strspn(item, "0123456789")] != '\0' || *end || count < 1 ||
-            count > JOB_WORKERS_MAX) {
-            return error_set(error, STATUS_INVALID,
-                             "--workers=%s: \"%s\" is not a number of workers from 1 to %d",
-                             plan->options.worker_counts, item, JOB_WORKERS_MAX);
-        }
-        for (size_t i = 0; i < plan->workers_count; i++) {
-            if (plan->workers[i] == count) {
-                return error_set(error, STATUS_INVALID, "--workers=%s: %lu is there twice",
-                                 plan->options.worker_counts, count);
-            }
-        }
-        if (plan->workers_count == COMPARISON_GROUPS_MAX / MODE_COUNT) {
-            return error_set(error, STATUS_INVALID, "--workers: at most %d numbers of workers",
-                             COMPARISON_GROUPS_MAX / MODE_COUNT);
-        }
-        plan->workers[plan->workers_count++] = (uint32_t)count;
-    }
-    return STATUS_OK;
-}
-
 /* Run number index, from 0. */
 static void make_run(struct run *run, const struct plan *plan, size_t index)
 {
-    size_t round = plan->mode_count * plan->workers_count;
+    size_t round = (size_t)plan->mode_count * plan->workers_count;
     run->options = plan->options;
     struct options *options = &run->options;
     options->seed += index / round;
@@ -131,7 +76,8 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
 static int check_runs(const struct plan *plan, struct error *error)
 {
     int code = EXIT_DONE;
-    for (size_t i = 0; i < plan->mode_count * plan->workers_count && code == EXIT_DONE; i++) {
+    for (size_t i = 0; i < (size_t)plan->mode_count * plan->workers_count && code == EXIT_DONE;
+         i++) {
         struct run run;
         struct workload workload;
         make_run(&run, plan, i);
@@ -157,14 +103,16 @@ static enum status check_keys(const struct plan *plan, struct error *error)
 
 static enum status read_plan(struct plan *plan, struct error *error)
 {
-    enum status status = read_modes(plan, error);
+    enum status status =
+        options_modes(plan->options.modes, plan->modes, MODE_COUNT, &plan->mode_count, error);
     if (status == STATUS_OK)
-        status = read_workers(plan, error);
+        status = options_counts(plan->options.worker_counts, plan->workers, OPTIONS_COUNTS_MAX,
+                                &plan->workers_count, error);
     if (status == STATUS_OK)
         status = options_slow_check(plan->options.slow, workers_most(plan), error);
     if (status != STATUS_OK)
         return status;
-    size_t round = plan->mode_count * plan->workers_count;
+    size_t round = (size_t)plan->mode_count * plan->workers_count;
     if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
         return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
                          plan->options.seeds, COMPARISON_RUNS_MAX);
@@ -356,6 +304,8 @@ static int compare(const struct plan *plan, int argc, char **argv)
     struct error error = {0}, no_report = {0};
     char remark[640] = "";
     comparison_init(&comparison);
+    if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
+        printf("note: %s\n", plan->options.remarks);
     int code = make_all(plan, &comparison, &error);
     if (code != EXIT_DONE) {
         snprintf(remark, sizeof(remark), "Ended early, %zu of %zu runs are here: %s",

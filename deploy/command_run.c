@@ -190,6 +190,8 @@ static void print_async_remarks(const struct plan *plan)
 static void print_remarks(const struct plan *plan)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (plan->options.remarks[0] != '\0')
+        printf("  note       %s\n", plan->options.remarks);
     if (plan->options.mode == MODE_SYNC)
         print_sync_remarks(plan);
     else

@@ -1,5 +1,6 @@
 /* syncopate - the hand that launches and looks: finds the command and hands over. */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "common/options.h"
 #include "common/output.h"
 #include "common/process.h"
+#include "common/spelling.h"
 #include "deploy/command.h"
 
 struct command {
@@ -59,37 +61,55 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* How many letters of a, in order, b has too; twice that, less what is left over on either side. */
-static int likeness(const char *a, const char *b)
-{
-    size_t table[2][32] = {{0}};
-    size_t length_a = strnlen(a, 31), length_b = strnlen(b, 31);
-    for (size_t i = 1; i <= length_a; i++) {
-        size_t *above = table[(i - 1) % 2], *row = table[i % 2];
-        for (size_t j = 1; j <= length_b; j++) {
-            size_t longest = above[j] > row[j - 1] ? above[j] : row[j - 1];
-            row[j] = a[i - 1] == b[j - 1] ? above[j - 1] + 1 : longest;
-        }
-    }
-    return 4 * (int)table[length_a % 2][length_b] - (int)length_a - (int)length_b;
-}
+/* What other programs call what is asked for, and what to write here. */
+static const struct synonym {
+    const char *word, *answer;
+} synonyms[] = {
+    {"ps", "the program syncopate-ps is one; 'syncopate run' starts servers and workers here"},
+    {"server", "the program syncopate-ps is one; 'syncopate run' starts servers and workers here"},
+    {"worker", "the program syncopate-worker is one; 'syncopate run' starts them and servers here"},
+    {"train", "write 'syncopate run'"},
+    {"fit", "write 'syncopate run'"},
+    {"start", "write 'syncopate run'"},
+    {"launch", "write 'syncopate run', which starts all on this host"},
+    {"resume", "'syncopate run' with the same --out goes on"},
+    {"stop", "Ctrl-C or SIGTERM stops a job at a checkpoint"},
+    {"test", "write 'syncopate evaluate'"},
+    {"score", "write 'syncopate evaluate'"},
+    {"predict", "write 'syncopate export', and load the model where it is to be used"},
+    {"save", "write 'syncopate export'"},
+    {"convert", "write 'syncopate export'"},
+    {"status", "write 'syncopate inspect'"},
+    {"show", "write 'syncopate inspect'"},
+    {"info", "write 'syncopate inspect'"},
+    {"report", "write 'syncopate compare', which ends with one"},
+    {"plot", "write 'syncopate compare', which ends with figures"},
+    {"keys", "write 'syncopate keygen'"},
+    {"version", "write 'syncopate --version' (this is " SYNCOPATE_VERSION ")"},
+};
 
 static int unknown_command(const char *name)
 {
-    const struct command *nearest = NULL;
-    int best = 0;
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        int like = likeness(name, commands[i].name);
-        if (like > best) {
-            best = like;
-            nearest = &commands[i];
-        }
-    }
-    if (nearest != NULL)
-        fprintf(stderr, "syncopate: there is no command '%s'; did you mean '%s'?\n", name,
-                nearest->name);
-    else
-        fprintf(stderr, "syncopate: there is no command '%s'; syncopate --help lists them\n", name);
+    char hint[SPELLING_HINT_MAX];
+    struct spelling spelling;
+    spelling_begin(&spelling, name);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        spelling_try(&spelling, commands[i].name);
+    const char *answer = "syncopate --help lists them";
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (spelling_same(name, synonyms[i].word))
+            answer = synonyms[i].answer;
+    spelling_hint(&spelling, "", hint);
+    fprintf(stderr, "syncopate: there is no command '%.60s'; %s%s\n", name, answer, hint);
+    return EXIT_USAGE;
+}
+
+static int unknown_option(const char *option)
+{
+    bool version = strcmp(option, "-v") == 0;
+    fprintf(stderr, "syncopate: unknown option %.60s%s; syncopate --help lists the commands\n",
+            option,
+            version ? " (did you mean --version?)" : ": a command comes before its options");
     return EXIT_USAGE;
 }
 
@@ -110,7 +130,7 @@ static int help_on(int argc, char **argv)
 static int perform(int argc, char **argv)
 {
     if (argc < 2) {
-        print_help(stdout);
+        print_help(stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "help") == 0)
@@ -119,15 +139,12 @@ static int perform(int argc, char **argv)
         print_help(stdout);
         return EXIT_DONE;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("syncopate " SYNCOPATE_VERSION);
         return EXIT_DONE;
     }
-    if (argv[1][0] == '-') {
-        fprintf(stderr, "syncopate: a command comes before its options; syncopate --help lists the "
-                        "commands\n");
-        return EXIT_USAGE;
-    }
+    if (argv[1][0] == '-')
+        return unknown_option(argv[1]);
     const struct command *command = find_command(argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);

@@ -159,6 +159,8 @@ int main(int argc, char **argv)
     signals_block();
     if (options.ignored[0] != '\0')
         log_info("ignored, as options of syncopate-worker: %s", options.ignored);
+    if (options.remarks[0] != '\0')
+        log_info("%s", options.remarks);
     file_limit_raise();
     kernels_init();
 

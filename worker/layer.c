@@ -1,7 +1,8 @@
 #include "worker/layer.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "common/spelling.h"
 
 uint32_t layer_parse_sizes(const char *text, uint32_t *parts, uint32_t parts_max)
 {
@@ -19,7 +20,7 @@ uint32_t layer_parse_sizes(const char *text, uint32_t *parts, uint32_t parts_max
         if (*end == '\0') {
             return count;
         }
-        if (*end != 'x') {
+        if (*end != 'x' && *end != 'X') {
             return 0;
         }
         text = end + 1;
@@ -33,7 +34,7 @@ enum status layer_parse_activation(const struct layer_words *words, uint32_t fir
     if (words->count <= first) {
         return STATUS_OK;
     }
-    if (words->count > first + 1 || strcmp(words->word[first], "relu") != 0) {
+    if (words->count > first + 1 || !spelling_same(words->word[first], "relu")) {
         return error_set(error, STATUS_INVALID, "'%s' is not understood; only 'relu' may follow",
                          words->word[words->count - 1]);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/kernels.h"
+#include "common/spelling.h"
 #include "worker/layer.h"
 #include "worker/loss.h"
 
@@ -63,7 +64,7 @@ struct model {
 static const char *preset_expand(const char *text)
 {
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
-        if (strcmp(text, presets[i].name) == 0) {
+        if (spelling_same(text, presets[i].name)) {
             return presets[i].text;
         }
     }
@@ -73,7 +74,7 @@ static const char *preset_expand(const char *text)
 static const struct layer_kind *kind_find(const char *name)
 {
     for (size_t i = 0; i < KIND_COUNT; i++) {
-        if (strcmp(name, kinds[i]->name) == 0) {
+        if (spelling_same(name, kinds[i]->name)) {
             return kinds[i];
         }
     }
@@ -161,6 +162,24 @@ static enum status layer_append(struct model *model, struct layer *layer, struct
     return STATUS_OK;
 }
 
+static enum status unknown_layer(uint32_t number, const char *item, int length, const char *name,
+                                 struct error *error)
+{
+    char hint[SPELLING_HINT_MAX];
+    struct spelling spelling;
+    spelling_begin(&spelling, name);
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        spelling_try(&spelling, kinds[i]->name);
+    }
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0] && number == 1; i++) {
+        spelling_try(&spelling, presets[i].name);
+    }
+    return error_set(error, STATUS_INVALID,
+                     "layer %u '%.*s': not a layer; there are conv CxK, pool N, flatten and dense "
+                     "N, and the models cnn, mlp and softmax%s",
+                     number, length, item, spelling_hint(&spelling, "", hint));
+}
+
 /* One item of the list; `number` counts them from 1. */
 static enum status item_read(struct model *model, uint32_t number, const char *at, const char *end,
                              struct error *error)
@@ -177,15 +196,14 @@ static enum status item_read(struct model *model, uint32_t number, const char *a
     if (length == 0) {
         return error_set(error, STATUS_INVALID, "layer %u is empty", number);
     }
-    const struct layer_kind *kind = NULL;
-    if (item_split(at, end, name, &words) == STATUS_OK) {
-        kind = kind_find(name);
+    bool fits = item_split(at, end, name, &words) == STATUS_OK;
+    const struct layer_kind *kind = kind_find(name);
+    if (kind && !fits) {
+        return error_set(error, STATUS_INVALID, "layer %u '%.*s': has too many words", number,
+                         length, at);
     }
     if (!kind) {
-        return error_set(error, STATUS_INVALID,
-                         "layer %u '%.*s': not a layer; there are conv CxK, pool N, flatten and "
-                         "dense N, and the models cnn, mlp and softmax",
-                         number, length, at);
+        return unknown_layer(number, at, length, name, error);
     }
     if (model->layer_count == MODEL_LAYERS_MAX) {
         return error_set(error, STATUS_INVALID, "more than %d layers", MODEL_LAYERS_MAX);
@@ -208,7 +226,7 @@ static enum status layers_read(struct model *model, const char *text, struct err
     }
     const char *at = preset_expand(text);
     for (uint32_t number = 1;; number++) {
-        const char *end = at + strcspn(at, ",");
+        const char *end = at + strcspn(at, ",;");
         enum status status = item_read(model, number, at, end, error);
         if (status || *end == '\0') {
             return status;

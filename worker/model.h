@@ -7,8 +7,9 @@
  *   flatten           height, width, channel order is kept
  *   dense N [relu]
  * Presets: `cnn` (the list above), `mlp` ("flatten, dense 128 relu, dense 10"), `softmax`
- * ("flatten, dense 10"). Images are height, width, channel; variables have Keras's names and
- * layouts: conv1/kernel [K,K,in,out], conv1/bias [out], dense1/kernel [in,out], dense1/bias.
+ * ("flatten, dense 10"). Words may be written in any case, and a semicolon is as good as a comma;
+ * the canonical text has neither. Images are height, width, channel; variables have Keras's names
+ * and layouts: conv1/kernel [K,K,in,out], conv1/bias [out], dense1/kernel [in,out], dense1/bias.
  *
  * The loss is softmax cross-entropy. Gradients are *sums* over the examples given; the server
  * divides. The same examples in the same order give the same bits on one kind of processor,

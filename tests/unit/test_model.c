@@ -388,6 +388,12 @@ START_TEST(a_layer_list_has_one_canonical_text)
     work_init(&work, "mlp", mnist, 1, 1);
     ck_assert_str_eq(model_text(work.model), "flatten, dense 128 relu, dense 10");
     work_free(&work);
+    work_init(&work, "Conv 4X3 ReLU; POOL 2; Flatten; Dense 10", mnist, 1, 1);
+    ck_assert_str_eq(model_text(work.model), "conv 4x3 relu, pool 2, flatten, dense 10");
+    work_free(&work);
+    work_init(&work, "MLP", mnist, 1, 1);
+    ck_assert_str_eq(model_text(work.model), "flatten, dense 128 relu, dense 10");
+    work_free(&work);
 }
 END_TEST
 
@@ -419,7 +425,10 @@ static const struct {
     {"flatten, dense 11", "the last layer's output is 1x1x11: end the list with 'dense 10'"},
     {"conv 10x28", "not flat"},
     {"flatten, dense 65536, dense 65536, dense 10", "parameters; at most"},
-    {"flatten, dense 10 a b c d e", "not a layer"},
+    {"flatten, dense 10 a b c d e", "layer 2 'dense 10 a b c d e': has too many words"},
+    {"flatten, dens 10", "not a layer; there are conv CxK, pool N, flatten and dense N, and the "
+                         "models cnn, mlp and softmax (did you mean dense?)"},
+    {"softmx", "(did you mean softmax?)"},
 };
 
 START_TEST(a_wrong_layer_list_is_answered_by_the_layer_and_the_reason)
