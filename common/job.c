@@ -570,6 +570,22 @@ struct batch_range job_batch(const struct job *job, uint64_t step)
     return (struct batch_range){step / steps_per_epoch, first, examples, leaves_of(job, examples)};
 }
 
+uint64_t job_epochs(const struct job *job)
+{
+    uint64_t updates = job_steps_per_epoch(job);
+    return job->steps / updates + (job->steps % updates != 0);
+}
+
+struct epoch_range job_epoch(const struct job *job, uint64_t epoch)
+{
+    uint64_t updates = job_steps_per_epoch(job);
+    uint64_t first = epoch * updates, end = first + updates;
+    if (end <= job->steps)
+        return (struct epoch_range){first, end, job->examples};
+    end = job->steps > first ? job->steps : first;
+    return (struct epoch_range){first, end, (end - first) * job->batch};
+}
+
 uint32_t job_leaves_max(const struct job *job)
 {
     return job_batch(job, 0).leaves; /* Only the last batch of an epoch is smaller. */

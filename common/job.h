@@ -93,6 +93,17 @@ struct batch_range {
 };
 struct batch_range job_batch(const struct job *job, uint64_t step);
 
+/* Epochs that the job has updates in. */
+uint64_t job_epochs(const struct job *job);
+
+/* The updates [first, end) of an epoch (from 0) and their examples: not all of the epoch where the
+ * job ends within it. */
+struct epoch_range {
+    uint64_t first, end;
+    uint64_t examples;
+};
+struct epoch_range job_epoch(const struct job *job, uint64_t epoch);
+
 /* Most leaves any step of the job has. */
 uint32_t job_leaves_max(const struct job *job);
 

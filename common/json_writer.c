@@ -192,26 +192,32 @@ void json_writer_u64(struct json_writer *writer, const char *name, uint64_t valu
 }
 
 /* Digits alone would be read as an integer, which has a smaller range. */
-static void put_real(struct json_writer *writer, const char *name, char *text, size_t size)
+static struct json_real exact_text(double value)
 {
-    if (strpbrk(text, ".e") == NULL && strlen(text) + 2 < size)
-        strcat(text, ".0");
-    put_value(writer, name, text);
+    struct json_real real;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(real.text, sizeof real.text, "%.*g", digits, value);
+        if (strtod(real.text, NULL) == value)
+            break;
+    }
+    if (strpbrk(real.text, ".e") == NULL)
+        strcat(real.text, ".0");
+    return real;
+}
+
+struct json_real json_real_text(double value, int decimals)
+{
+    struct json_real real = {"null"};
+    if (isfinite(value) && decimals < 0)
+        return exact_text(value);
+    if (isfinite(value) && fabs(value) < 1e15)
+        snprintf(real.text, sizeof real.text, "%.*f", decimals, value);
+    return real;
 }
 
 void json_writer_real(struct json_writer *writer, const char *name, double value)
 {
-    if (!isfinite(value)) {
-        json_writer_null(writer, name);
-        return;
-    }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    put_real(writer, name, text, sizeof text);
+    put_value(writer, name, json_real_text(value, JSON_EXACT).text);
 }
 
 void json_writer_float(struct json_writer *writer, const char *name, float value)

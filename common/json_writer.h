@@ -51,6 +51,14 @@ void json_writer_hex(struct json_writer *writer, const char *name, const uint8_t
 /* 16 hexadecimal digits. */
 void json_writer_id(struct json_writer *writer, const char *name, uint64_t id);
 
+/* A number for text that is put together in another way: so many decimals or, with JSON_EXACT, as
+ * few as read back exactly; "null" when it is not finite. */
+#define JSON_EXACT (-1)
+struct json_real {
+    char text[40];
+};
+struct json_real json_real_text(double value, int decimals);
+
 /* Text as it is, between values: a closing newline, padding. */
 void json_writer_raw(struct json_writer *writer, const char *text, size_t bytes);
 

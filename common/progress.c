@@ -164,7 +164,6 @@ static void reset(struct progress_state *state)
         .images_per_second = NAN,
         .staleness_mean = NAN,
         .staleness_max = NAN,
-        .test_accuracy = NAN,
     };
 }
 
@@ -174,6 +173,7 @@ static void on_start(struct progress *progress, const struct json *event)
     char mode[16];
     bool again = state->started; /* By another server 0. */
     reset(state);
+    memset(progress->epochs, 0, sizeof progress->epochs);
     event_text(event, "mode", mode, sizeof mode);
     state->started = true;
     state->async = strcmp(mode, "async") == 0;
@@ -203,26 +203,97 @@ static void on_progress(struct progress *progress, const struct json *event)
     state->waiting[0] = '\0';
     state->step = json_u64(event, "step", 0);
     state->epoch = json_number(event, "epoch");
-    state->loss = json_number(event, "loss");
-    state->accuracy = json_number(event, "accuracy");
+    state->loss = json_number(event, "epoch_loss");
+    state->accuracy = json_number(event, "epoch_accuracy");
     state->images_per_second = json_number(event, "images_per_second");
     state->staleness_mean = json_number(event, "staleness_mean");
     state->staleness_max = json_number(event, "staleness_max");
 }
 
-static void on_evaluation(struct progress *progress, const struct json *event)
+/* --- epochs ---------------------------------------------------------------------------------- */
+
+static void describe_epoch(const struct progress *progress, const struct progress_epoch *epoch,
+                           char *text, size_t *emphasis)
 {
-    struct progress_state *state = &progress->state;
-    char text[PROGRESS_LINE_MAX] = "";
-    state->test_accuracy = json_number(event, "test_accuracy");
-    append(text, "epoch %.4g", json_number(event, "epoch"));
-    size_t emphasis = strlen(text);
-    append(text, "  step %s", wording_count(json_u64(event, "step", 0)).text);
-    append_scores(text, state);
-    append(text, "  test accuracy %.1f %%", 100 * state->test_accuracy);
+    const struct progress_state *state = &progress->state;
+    bool ended = state->steps_per_epoch == 0 || epoch->step % state->steps_per_epoch == 0;
+    text[0] = '\0';
+    append(text, "epoch %.4g",
+           ended ? (double)epoch->number : (double)epoch->step / (double)state->steps_per_epoch);
+    *emphasis = strlen(text);
+    append(text, "  step %s", wording_count(epoch->step).text);
+    if (epoch->trained && !isnan(epoch->loss))
+        append(text, "  loss %.4f  accuracy %.2f %%", epoch->loss, 100 * epoch->accuracy);
+    if (epoch->trained && epoch->examples < epoch->of)
+        append(text, " over %s of %s", wording_count(epoch->examples).text,
+               wording_counted(epoch->of, "example", "examples").text);
+    if (epoch->scored)
+        append(text, "  test accuracy %s%.2f %%", state->async ? "about " : "",
+               100 * epoch->test_accuracy);
+}
+
+static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
+{
+    char text[PROGRESS_LINE_MAX];
+    size_t emphasis;
+    describe_epoch(progress, epoch, text, &emphasis);
+    epoch->number = 0;
     if (!progress->style.quiet)
         print_line(progress, text, emphasis);
 }
+
+/* What is known of the epoch that an event is about, or NULL. One before it that still waits for
+ * the other half of what is to be told is told without. */
+static struct progress_epoch *take_epoch(struct progress *progress, const struct json *event)
+{
+    uint64_t number = json_u64(event, "epoch", 0);
+    struct progress_epoch *epoch = &progress->epochs[number % 2];
+    if (number == 0)
+        return NULL;
+    if (epoch->number != number && epoch->number != 0)
+        tell_epoch(progress, epoch);
+    if (epoch->number != number)
+        *epoch = (struct progress_epoch){.number = number};
+    epoch->step = json_u64(event, "step", 0);
+    return epoch;
+}
+
+static void on_epoch(struct progress *progress, const struct json *event)
+{
+    struct progress_epoch *epoch = take_epoch(progress, event);
+    if (epoch == NULL)
+        return;
+    epoch->trained = true;
+    epoch->loss = json_number(event, "loss");
+    epoch->accuracy = json_number(event, "accuracy");
+    epoch->examples = json_u64(event, "examples", 0);
+    epoch->of = json_u64(event, "of", 0);
+    if (epoch->scored)
+        tell_epoch(progress, epoch);
+}
+
+static void on_evaluation(struct progress *progress, const struct json *event)
+{
+    struct progress_epoch *epoch = take_epoch(progress, event);
+    if (epoch == NULL)
+        return;
+    epoch->scored = true;
+    epoch->test_accuracy = json_number(event, "test_accuracy");
+    if (epoch->trained)
+        tell_epoch(progress, epoch);
+}
+
+/* Those that still wait, the older first. */
+static void tell_epochs(struct progress *progress)
+{
+    struct progress_epoch *epochs = progress->epochs;
+    unsigned older = epochs[1].number < epochs[0].number;
+    for (unsigned i = 0; i < 2; i++)
+        if (epochs[(older + i) % 2].number != 0)
+            tell_epoch(progress, &epochs[(older + i) % 2]);
+}
+
+/* --- other events ---------------------------------------------------------------------------- */
 
 static void on_waiting(struct progress *progress, const struct json *event)
 {
@@ -238,24 +309,20 @@ static void on_generation(struct progress *progress, const struct json *event)
     state->step = json_u64(event, "step", 0);
     if (state->steps_per_epoch > 0)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
+    if (!state->async) /* Async: what was counted stays so. */
+        memset(progress->epochs, 0, sizeof progress->epochs);
     append(text, "a lost server is back; going on after update %s",
            wording_count(state->step).text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }
 
-static void on_end(struct progress *progress, const struct json *event)
-{
-    (void)event;
-    progress->state.waiting[0] = '\0';
-}
-
 static const struct {
     const char *name;
     void (*take)(struct progress *progress, const struct json *event);
 } event_table[] = {
-    {"start", on_start},     {"progress", on_progress},     {"evaluation", on_evaluation},
-    {"waiting", on_waiting}, {"generation", on_generation}, {"end", on_end},
+    {"start", on_start},           {"progress", on_progress}, {"epoch", on_epoch},
+    {"evaluation", on_evaluation}, {"waiting", on_waiting},   {"generation", on_generation},
 };
 
 bool progress_take_event(struct progress *progress, const char *line)
@@ -390,6 +457,7 @@ void progress_say(struct progress *progress, const char *line)
 void progress_close(struct progress *progress)
 {
     read_events(progress);
+    tell_epochs(progress);
     erase(progress);
     fflush(progress->out);
     close_events(progress);

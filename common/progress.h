@@ -1,10 +1,15 @@
 /* progress.h - what a person sees while a job trains, told from OUT/events.jsonl as it grows.
  *
- * On a terminal one line is drawn over and over, with a line that stays for each evaluation:
+ * On a terminal one line is drawn over and over, with a line that stays for each epoch:
  *
- *     epoch 3  step 2,814  loss 0.312  accuracy 88.7 %  test accuracy 87.9 %
- *     epoch 3.4 of 10  step 3,189 of 9,380  loss 0.301  accuracy 89.0 %  21,300 images/s  4 min 50
- * s left
+ *     epoch 3  step 2,814  loss 0.2867  accuracy 89.61 %  test accuracy 88.45 %
+ *     epoch 3.4 of 10  step 3,189 of 9,380  loss 0.271  accuracy 90.0 %  21,300 images/s  5 min
+ * left
+ *
+ * Loss and accuracy are always means over the examples of an epoch as they were trained: in the
+ * first line of the epoch that has ended, in the second of the epoch under way, so far. Where an
+ * epoch's mean is not over all of its examples, its line says over how many. In async mode a test
+ * accuracy is "about": workers score what each of them holds, some updates before or after.
  *
  * Elsewhere the second kind becomes a plain line every --log-every seconds. With --quiet nothing is
  * shown. Colour only on a terminal, without NO_COLOR and with a TERM that is not dumb.
@@ -42,8 +47,17 @@ struct progress_state {
     uint64_t step;
     double epoch, loss, accuracy, images_per_second;
     double staleness_mean, staleness_max;
-    double test_accuracy;
     char waiting[256]; /* For whom, or "". */
+};
+
+/* An epoch whose line is still to be told: what there is of it. */
+struct progress_epoch {
+    uint64_t number; /* From 1; 0: none. */
+    uint64_t step;
+    bool trained, scored;
+    double loss, accuracy;
+    uint64_t examples, of;
+    double test_accuracy;
 };
 
 struct progress {
@@ -56,10 +70,11 @@ struct progress {
     size_t line_bytes;
     bool line_too_long;
     struct progress_state state;
-    double opened; /* Seconds. */
-    double told;   /* When the last plain line was written. */
-    bool news;     /* Something to draw. */
-    bool drawn;    /* The live line is on the screen. */
+    struct progress_epoch epochs[2]; /* By number % 2: async, the next may have begun. */
+    double opened;                   /* Seconds. */
+    double told;                     /* When the last plain line was written. */
+    bool news;                       /* Something to draw. */
+    bool drawn;                      /* The live line is on the screen. */
 };
 
 /* Watch the run directory `run`, which need not be there yet. */

@@ -63,6 +63,11 @@ static void take_summary(struct record *record, const struct json *root)
               sizeof(record->parameters_sha256));
     copy_text(root, "model_sha256", record->model_sha256, sizeof(record->model_sha256));
     record->step = json_u64(root, "step", 0);
+    record->session_step = json_u64(root, "session_step", 0);
+    record->train_epoch = json_u64(root, "train_epoch", 0);
+    record->train_examples = json_u64(root, "train_examples", 0);
+    record->test_step = json_u64(root, "test_step", 0);
+    record->examples = json_u64(root, "job.examples", 0);
     record->train_loss = json_number(root, "train_loss");
     record->train_accuracy = json_number(root, "train_accuracy");
     record->test_loss = json_number(root, "test_loss");
@@ -193,6 +198,8 @@ static int take_progress(struct reading *reading, const struct json *event)
         .epoch = json_number(event, "epoch"),
         .loss = json_number(event, "loss"),
         .accuracy = json_number(event, "accuracy"),
+        .epoch_loss = json_number(event, "epoch_loss"),
+        .epoch_accuracy = json_number(event, "epoch_accuracy"),
         .images_per_second = json_number(event, "images_per_second"),
     };
     return 1;

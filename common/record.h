@@ -22,11 +22,13 @@
 #define RECORD_BUCKETS     65   /* Staleness 0, 1, ..., 63, and 64 or more. */
 #define RECORD_WORKERS_MAX 1024 /* More are not looked at. */
 
-/* A progress event: means since the one before. */
+/* A progress event. */
 struct record_point {
     double time; /* Since training started, over all sessions of the run. */
     double step, epoch;
-    double loss, accuracy, images_per_second;
+    double loss, accuracy;             /* Over the examples since the point before. */
+    double epoch_loss, epoch_accuracy; /* Over those of the epoch so far. */
+    double images_per_second;          /* Since the point before. */
 };
 
 struct record_evaluation {
@@ -47,6 +49,8 @@ struct record {
     char parameters_sha256[65], model_sha256[65];
     uint32_t workers, servers;
     uint64_t seed, epochs, steps, step, global_batch, micro_batch;
+    uint64_t session_step, train_epoch, train_examples, test_step;
+    uint64_t examples; /* Of the training set; 0: not known. */
     double learning_rate;
     double train_loss, train_accuracy, test_loss, test_accuracy;
     double seconds, evaluation_seconds, checkpoint_seconds, images_per_second;

@@ -67,12 +67,11 @@ static void write_staleness(struct json_writer *writer, const struct staleness *
 
 static void write_configuration(struct json_writer *writer, const struct job *job)
 {
-    uint64_t epoch = job_steps_per_epoch(job);
     json_writer_text(writer, "mode", mode_name(job->mode));
     json_writer_u64(writer, "workers", job->worker_count);
     json_writer_u64(writer, "servers", job->server_count);
     json_writer_u64(writer, "seed", job->seed);
-    json_writer_u64(writer, "epochs", job->steps / epoch + (job->steps % epoch != 0));
+    json_writer_u64(writer, "epochs", job_epochs(job));
     json_writer_u64(writer, "steps", job->steps);
     json_writer_u64(writer, "global_batch", job->batch);
     json_writer_u64(writer, "micro_batch", job->micro_batch);
@@ -93,10 +92,14 @@ static void write_text_or_null(struct json_writer *writer, const char *name, con
 
 static void write_results(struct json_writer *writer, const struct run_summary *summary)
 {
+    json_writer_u64(writer, "train_epoch", summary->train_epoch);
+    json_writer_u64(writer, "train_examples", summary->train_examples);
     json_writer_real(writer, "train_loss", summary->train_loss);
     json_writer_real(writer, "train_accuracy", summary->train_accuracy);
+    json_writer_u64(writer, "test_step", summary->test_step);
     json_writer_real(writer, "test_loss", summary->test_loss);
     json_writer_real(writer, "test_accuracy", summary->test_accuracy);
+    json_writer_u64(writer, "session_step", summary->session_step);
     json_writer_real(writer, "seconds", summary->seconds);
     json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
     json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
@@ -240,8 +243,12 @@ static void read_earlier(struct run_summary *earlier, const struct json *root)
     earlier->evaluation_seconds = number_or_zero(root, "evaluation_seconds");
     earlier->checkpoint_seconds = number_or_zero(root, "checkpoint_seconds");
     earlier->images_per_second = number_or_zero(root, "images_per_second");
+    earlier->session_step = json_u64(root, "session_step", 0);
+    earlier->train_epoch = json_u64(root, "train_epoch", 0);
+    earlier->train_examples = json_u64(root, "train_examples", 0);
     earlier->train_loss = json_number(root, "train_loss");
     earlier->train_accuracy = json_number(root, "train_accuracy");
+    earlier->test_step = json_u64(root, "test_step", 0);
     earlier->test_loss = json_number(root, "test_loss");
     earlier->test_accuracy = json_number(root, "test_accuracy");
 }

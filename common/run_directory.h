@@ -9,6 +9,16 @@
  * A new folder is claimed by creating run.json with "state": "running". A folder that holds an
  * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME); any
  * other earlier run, or a folder with anything else in it, is refused and never overwritten.
+ * Events of training are, beside their time in seconds:
+ *
+ *     start        where it begins or goes on, and how much there is to do
+ *     progress     some forty an epoch; `loss` and `accuracy` are means over the examples since the
+ *                  one before, `epoch_loss` and `epoch_accuracy` over those of the epoch so far
+ *     epoch        an epoch's updates are all made: means over its examples as they were trained;
+ *                  `examples` says over how many, `of` how many it has
+ *     evaluation   the test score after an epoch
+ *     generation   training went back to `step`; what was told beyond it is told again
+ *
  * While it is open, events.jsonl is locked, so that no two runs share a folder; the lock of a
  * process that was killed is gone with it.
  *
@@ -86,13 +96,20 @@ enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
 struct run_summary {
     enum run_state state;
-    char reason[256]; /* Why it stopped or failed; empty when done. */
-    uint64_t step;    /* Updates made in all, earlier sessions of this run included. */
-    double seconds;   /* Training, evaluation and checkpoints left out, of all sessions. */
+    char reason[256];      /* Why it stopped or failed; empty when done. */
+    uint64_t step;         /* Updates made in all, earlier sessions of this run included ... */
+    uint64_t session_step; /* ... and of these before this session. What follows is of it alone. */
+    double seconds;        /* Training, evaluation and checkpoints left out. */
     double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
-    double images_per_second;                      /* Of this session, over its training time. */
-    double train_loss, train_accuracy; /* Mean over the last epoch (or what there was of it). */
-    double test_loss, test_accuracy;   /* Last evaluation; NaN when there was none. */
+    double images_per_second;                      /* Over the seconds of training. */
+    /* Means over the examples of the last epoch, as they were trained: which epoch (from 1; 0:
+     * there was none), and how many of its examples. */
+    double train_loss, train_accuracy;
+    uint64_t train_epoch, train_examples;
+    /* The last evaluation, after this update; NaN when there was none. Async: of what each worker
+     * held when it had no more of the epoch to do. */
+    double test_loss, test_accuracy;
+    uint64_t test_step;
     struct staleness staleness;
     struct verdict_counts verdicts;
     struct run_faults faults;

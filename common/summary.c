@@ -32,17 +32,43 @@ static void print_work(FILE *out, const struct record *record)
                 wording_count(whole(record->images_per_second)).text);
 }
 
-static void print_scores(FILE *out, const struct record *record)
+static void print_training_score(FILE *out, const struct record *record)
 {
-    if (!isnan(record->train_loss))
-        fprintf(out, "  train loss     %.4f", record->train_loss);
-    if (!isnan(record->train_loss) && !isnan(record->train_accuracy))
-        fprintf(out, ", accuracy %.2f %% (mean over the last epoch)", 100 * record->train_accuracy);
-    if (!isnan(record->train_loss))
-        fprintf(out, "\n");
-    if (!isnan(record->test_accuracy))
-        fprintf(out, "  test accuracy  %.2f %%, loss %.4f\n", 100 * record->test_accuracy,
-                record->test_loss);
+    if (isnan(record->train_loss))
+        return;
+    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", record->train_loss,
+            100 * record->train_accuracy);
+    if (record->train_examples < record->examples)
+        fprintf(out, " (mean over %s of epoch %" PRIu64 " as trained)\n",
+                wording_counted(record->train_examples, "example", "examples").text,
+                record->train_epoch);
+    else
+        fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", record->train_epoch);
+}
+
+/* Of what exactly: in async mode there was no one model when the workers scored. */
+static void print_test_score(FILE *out, const struct record *record)
+{
+    bool async = strcmp(record->mode, "async") == 0;
+    if (isnan(record->test_accuracy))
+        return;
+    fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", async ? "about " : "",
+            100 * record->test_accuracy, record->test_loss);
+    if (async)
+        fprintf(out, " (of what each worker held near step %s)\n",
+                wording_count(record->test_step).text);
+    else if (record->test_step == record->step)
+        fprintf(out, " (of this model)\n");
+    else
+        fprintf(out, " (of the model at step %s)\n", wording_count(record->test_step).text);
+}
+
+/* What a resumed run did before is not in the figures that follow. */
+static void print_session(FILE *out, const struct record *record)
+{
+    if (record->session_step > 0)
+        fprintf(out, "  this session   from step %s on; figures of time and work are its own\n",
+                wording_count(record->session_step).text);
 }
 
 static void print_gradients(FILE *out, const struct record *record)
@@ -148,8 +174,10 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     if (restarts > 0)
         fprintf(out, ", %s", wording_counted(restarts, "restart", "restarts").text);
     fprintf(out, "\n");
+    print_session(out, record);
     print_work(out, record);
-    print_scores(out, record);
+    print_training_score(out, record);
+    print_test_score(out, record);
     print_gradients(out, record);
     print_faults(out, &record->faults);
     print_workers(out, record);

@@ -188,7 +188,8 @@ static void print_latest(const struct record *record)
         const struct record_point *point = &record->points[record->point_count - 1];
         printf("  latest         epoch %.2f, step %s", point->epoch,
                wording_count(point->step > 0 ? (uint64_t)point->step : 0).text);
-        printf(", loss %.4f, accuracy %.1f %%", point->loss, 100 * point->accuracy);
+        printf(", loss %.4f, accuracy %.1f %% of the epoch so far", point->epoch_loss,
+               100 * point->epoch_accuracy);
         printf(", %s images/s\n",
                wording_count(point->images_per_second > 0 ? (uint64_t)point->images_per_second : 0)
                    .text);

@@ -342,7 +342,7 @@ static void handle_status(const struct coordinator *c, const struct packet *pack
                                         "running",           "closing", "finishing", "over"};
     char waiting[MESSAGE_TEXT_MAX];
     coordinator_describe_waiting(c, waiting, now_us);
-    struct tally epoch = ledger_last_epoch(&c->ledger);
+    struct tally epoch = ledger_epoch_now(&c->ledger).tally;
     const struct run_summary *summary = &c->summary;
     struct packet *out = letter_answer(&c->head, packet, MESSAGE_STATUS_ANSWER, outbox);
     snprintf(out->message.waiting.text, MESSAGE_TEXT_MAX,
@@ -350,7 +350,7 @@ static void handle_status(const struct coordinator *c, const struct packet *pack
              ", workers: %u of %u, servers: %u, loss: %.4f, test accuracy: %.4f"
              ", generation: %" PRIu64 ", lost: %" PRIu64 ", checkpoints skipped: %" PRIu64
              ", checkpoints failed: %" PRIu64 ", out: %s%s%s",
-             names[c->state], mode_name(c->job->mode), c->ledger.step, c->job->steps,
+             names[c->state], mode_name(c->job->mode), ledger_made(&c->ledger), c->job->steps,
              membership_workers(&c->membership), c->job->worker_count, c->job->server_count,
              tally_loss(&epoch), summary->test_accuracy, c->head.generation,
              summary->faults.workers_lost + summary->faults.servers_lost,

@@ -39,14 +39,19 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
                           uint64_t now_us, struct outbox *outbox)
 {
     struct run_summary *summary = &c->summary;
-    struct tally epoch = ledger_last_epoch(&c->ledger);
+    struct ledger_epoch epoch = ledger_epoch_now(&c->ledger);
     summary->state = state;
     summary->exit_code = (uint32_t)exit_code;
     snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
     summary->evaluation_seconds = (double)c->evaluation_us * 1e-6;
     summary->checkpoint_seconds = (double)c->drain_us * 1e-6;
-    summary->train_loss = tally_loss(&epoch);
-    summary->train_accuracy = tally_accuracy(&epoch);
+    if (state == RUN_FAILED)
+        summary->step = ledger_made(&c->ledger);
+    summary->session_step = c->ledger.first;
+    summary->train_loss = tally_loss(&epoch.tally);
+    summary->train_accuracy = tally_accuracy(&epoch.tally);
+    summary->train_examples = epoch.tally.examples;
+    summary->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     if (summary->seconds == 0) /* Training has not ended by itself. */
         summary->seconds = coordinator_training_seconds(c, now_us);
     summary->faults.generation = c->head.generation;

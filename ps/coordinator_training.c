@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/json_writer.h"
 #include "ps/coordinator_state.h"
 #include "ps/pace.h"
 
@@ -92,18 +93,39 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     if (c->ledger.window.updates == 0 || c->ledger.window.updates < wanted)
         return;
     struct tally window = ledger_take_window(&c->ledger);
+    struct tally epoch = ledger_epoch_now(&c->ledger).tally;
+    uint64_t made = ledger_made(&c->ledger);
     struct staleness all = {0};
     for (uint32_t i = 0; i < c->membership.worker_count; i++)
         staleness_merge(&all, &c->membership.workers[i].summary.staleness);
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
-    letter_event(&c->head, outbox, "progress",
-                 "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %.6f, \"accuracy\": %.6f, "
-                 "\"images_per_second\": %.1f, \"staleness_mean\": %.4f, \"staleness_max\": "
-                 "%" PRIu64,
-                 c->ledger.step, (double)c->ledger.step / (double)epoch_steps, tally_loss(&window),
-                 tally_accuracy(&window), seconds > 0 ? (double)window.examples / seconds : 0.0,
-                 all.count > 0 ? (double)all.sum / (double)all.count : 0.0, all.max);
+    letter_event(
+        &c->head, outbox, "progress",
+        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, \"accuracy\": %s, "
+        "\"epoch_loss\": %s, \"epoch_accuracy\": %s, \"images_per_second\": %.1f, "
+        "\"staleness_mean\": %.4f, \"staleness_max\": %" PRIu64,
+        made, (double)made / (double)epoch_steps, json_real_text(tally_loss(&window), 6).text,
+        json_real_text(tally_accuracy(&window), 6).text, json_real_text(tally_loss(&epoch), 6).text,
+        json_real_text(tally_accuracy(&epoch), 6).text,
+        seconds > 0 ? (double)window.examples / seconds : 0.0,
+        all.count > 0 ? (double)all.sum / (double)all.count : 0.0, all.max);
+}
+
+/* Of epochs that are complete. */
+static void tell_epochs(struct coordinator *c, struct outbox *outbox)
+{
+    struct ledger_epoch epoch;
+    while (ledger_take_epoch(&c->ledger, &epoch)) {
+        struct epoch_range range = job_epoch(c->job, epoch.number);
+        letter_event(
+            &c->head, outbox, "epoch",
+            "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+            ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
+            epoch.number + 1, range.end, json_real_text(tally_loss(&epoch.tally), JSON_EXACT).text,
+            json_real_text(tally_accuracy(&epoch.tally), JSON_EXACT).text, epoch.tally.examples,
+            range.examples);
+    }
 }
 
 static void add_report(struct worker_summary *summary, const struct message_report *report)
@@ -156,6 +178,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     if (report->bad && is_async(c))
         count_bad(c, packet, now_us, outbox);
     progress(c, now_us, outbox);
+    tell_epochs(c, outbox);
 }
 
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
@@ -163,7 +186,7 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
 {
     const struct message_evaluation *share = &packet->message.evaluation;
     letter_answer(&c->head, packet, MESSAGE_PONG, outbox);
-    if (c->state != RUNNING && c->state != CLOSING)
+    if ((c->state != RUNNING && c->state != CLOSING) || share->epoch > job_epochs(c->job))
         return;
     const struct scoring *scoring = scoreboard_add(&c->scoreboard, packet->message.index, share);
     if (scoring == NULL)
@@ -180,11 +203,13 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     c->evaluation_us += stood;
     c->summary.test_loss = tally_loss(&scoring->tally);
     c->summary.test_accuracy = tally_accuracy(&scoring->tally);
+    c->summary.test_step = job_epoch(c->job, scoring->epoch - 1).end;
     letter_event(&c->head, outbox, "evaluation",
                  "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-                 ", \"test_loss\": %.6f, \"test_accuracy\": %.6f, \"seconds\": %.6f",
-                 scoring->epoch, scoring->step, c->summary.test_loss, c->summary.test_accuracy,
-                 (double)stood * 1e-6);
+                 ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
+                 scoring->epoch, c->summary.test_step,
+                 json_real_text(c->summary.test_loss, JSON_EXACT).text,
+                 json_real_text(c->summary.test_accuracy, JSON_EXACT).text, (double)stood * 1e-6);
 }
 
 /* --- the end of training ------------------------------------------------------------------- */

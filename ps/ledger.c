@@ -1,5 +1,6 @@
 #include "ps/ledger.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,10 @@
 #define LOSS_UNIT 0x1p-24
 #define NO_STEP   UINT64_MAX
 
-static void clear_epochs(struct ledger_epochs *epochs)
+static void clear_epochs(struct ledger_epochs *epochs, uint64_t since)
 {
     memset(epochs, 0, sizeof *epochs);
+    epochs->since = since;
     epochs->numbers[0] = epochs->numbers[1] = UINT64_MAX;
 }
 
@@ -28,7 +30,7 @@ void ledger_init(struct ledger *ledger, const struct job *job, uint64_t first_st
     ledger->first = ledger->step = first_step;
     batch_set_init(&ledger->batches, first_step);
     forget_open_steps(ledger);
-    clear_epochs(&ledger->epochs);
+    clear_epochs(&ledger->epochs, first_step);
     for (unsigned i = 0; i < LEDGER_MARKS; i++)
         ledger->marks[i].step = NO_STEP;
 }
@@ -48,15 +50,69 @@ static void tally_add(struct tally *to, const struct tally *from)
     to->updates += from->updates;
 }
 
+/* --- epochs -------------------------------------------------------------------------------- */
+
+static bool is_complete(const struct ledger *ledger, unsigned place)
+{
+    const struct ledger_epochs *epochs = &ledger->epochs;
+    struct epoch_range range = job_epoch(ledger->job, epochs->numbers[place]);
+    uint64_t first = epochs->since > range.first ? epochs->since : range.first;
+    return epochs->tallies[place].updates == range.end - first;
+}
+
+static void finish_epoch(struct ledger *ledger, unsigned place)
+{
+    assert(ledger->finished_count < 2);
+    ledger->finished[ledger->finished_count++] =
+        (struct ledger_epoch){ledger->epochs.numbers[place], ledger->epochs.tallies[place]};
+}
+
+static void count_in_epoch(struct ledger *ledger, uint64_t epoch, const struct tally *tally)
+{
+    struct ledger_epochs *epochs = &ledger->epochs;
+    unsigned place = epoch % 2;
+    uint64_t there = epochs->numbers[place];
+    if (there != UINT64_MAX && there > epoch)
+        return; /* It has been given up. */
+    if (there != epoch) {
+        if (there != UINT64_MAX && !is_complete(ledger, place))
+            finish_epoch(ledger, place);
+        memset(&epochs->tallies[place], 0, sizeof epochs->tallies[0]);
+        epochs->numbers[place] = epoch;
+    }
+    tally_add(&epochs->tallies[place], tally);
+    if (is_complete(ledger, place))
+        finish_epoch(ledger, place);
+}
+
+bool ledger_take_epoch(struct ledger *ledger, struct ledger_epoch *epoch)
+{
+    if (ledger->finished_count == 0)
+        return false;
+    *epoch = ledger->finished[0];
+    ledger->finished[0] = ledger->finished[1];
+    ledger->finished_count--;
+    return true;
+}
+
+uint64_t ledger_made(const struct ledger *ledger)
+{
+    return ledger->first + ledger->updates;
+}
+
+struct ledger_epoch ledger_epoch_now(const struct ledger *ledger)
+{
+    uint64_t made = ledger_made(ledger);
+    struct ledger_epoch now = {.number = made > 0 ? job_batch(ledger->job, made - 1).epoch : 0};
+    if (ledger->epochs.numbers[now.number % 2] == now.number)
+        now.tally = ledger->epochs.tallies[now.number % 2];
+    return now;
+}
+
 static void count_update(struct ledger *ledger, uint64_t step, const struct tally *tally)
 {
-    uint64_t epoch = job_batch(ledger->job, step).epoch;
-    struct ledger_epochs *epochs = &ledger->epochs;
-    if (epochs->numbers[epoch % 2] != epoch) {
-        memset(&epochs->tallies[epoch % 2], 0, sizeof epochs->tallies[0]);
-        epochs->numbers[epoch % 2] = epoch;
-    }
-    tally_add(&epochs->tallies[epoch % 2], tally);
+    const struct ledger_epochs *epochs = &ledger->epochs;
+    count_in_epoch(ledger, job_batch(ledger->job, step).epoch, tally);
     tally_add(&ledger->window, tally);
     ledger->updates++;
     if (step + 1 > ledger->step)
@@ -195,7 +251,8 @@ void ledger_mark(struct ledger *ledger, uint64_t step, uint64_t whole)
 
 void ledger_go_back(struct ledger *ledger, uint64_t step)
 {
-    clear_epochs(&ledger->epochs);
+    clear_epochs(&ledger->epochs, step);
+    ledger->finished_count = 0;
     for (unsigned i = 0; i < LEDGER_MARKS; i++) {
         struct ledger_mark *mark = &ledger->marks[i];
         if (mark->step == step && mark->passed)
@@ -218,14 +275,6 @@ struct tally ledger_take_window(struct ledger *ledger)
     struct tally window = ledger->window;
     memset(&ledger->window, 0, sizeof ledger->window);
     return window;
-}
-
-struct tally ledger_last_epoch(const struct ledger *ledger)
-{
-    const uint64_t *numbers = ledger->epochs.numbers;
-    unsigned newest =
-        numbers[1] != UINT64_MAX && (numbers[0] == UINT64_MAX || numbers[1] > numbers[0]);
-    return ledger->epochs.tallies[newest];
 }
 
 double tally_loss(const struct tally *tally)

@@ -42,8 +42,15 @@ struct open_step {
 
 /* The two latest epochs, by epoch % 2. */
 struct ledger_epochs {
+    uint64_t since;      /* The first update that counts here. */
     uint64_t numbers[2]; /* UINT64_MAX for none. */
     struct tally tallies[2];
+};
+
+/* What an epoch scored as it was trained: of all its updates that this session has counted. */
+struct ledger_epoch {
+    uint64_t number; /* From 0. */
+    struct tally tally;
 };
 
 struct ledger_mark {
@@ -58,10 +65,12 @@ struct ledger {
     struct batch_set batches;                 /* Async. */
     struct tally window;                      /* Since ledger_take_window. */
     struct ledger_epochs epochs;
+    struct ledger_epoch finished[2]; /* [finished_count], for ledger_take_epoch. */
+    unsigned finished_count;
     struct ledger_mark marks[LEDGER_MARKS];
     uint64_t first;   /* Where this session's count starts. */
     uint64_t updates; /* In this session, each once. */
-    uint64_t step;    /* Highest update counted whole, plus one. */
+    uint64_t step;    /* Highest update counted whole, plus one. Async: see ledger_made. */
 };
 
 void ledger_init(struct ledger *ledger, const struct job *job, uint64_t first_step);
@@ -84,8 +93,18 @@ void ledger_go_back(struct ledger *ledger, uint64_t step);
 /* What came in since the last call. */
 struct tally ledger_take_window(struct ledger *ledger);
 
-/* The latest epoch that has anything. */
-struct tally ledger_last_epoch(const struct ledger *ledger);
+/* Updates made in all, earlier sessions included. Async: others with lower numbers may be under
+ * way. */
+uint64_t ledger_made(const struct ledger *ledger);
+
+/* The epoch under way: that of the last update by the number of those made. A tally of nothing when
+ * this session has counted none of it. */
+struct ledger_epoch ledger_epoch_now(const struct ledger *ledger);
+
+/* The next epoch that is complete, or that others have left behind so far that it is given up
+ * (async, with a worker that holds up one batch for more than an epoch). False: there is none. To
+ * be called after each ledger_report that counted. */
+bool ledger_take_epoch(struct ledger *ledger, struct ledger_epoch *epoch);
 
 double tally_loss(const struct tally *tally);     /* Mean; NaN for none. */
 double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */

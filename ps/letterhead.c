@@ -1,5 +1,6 @@
 #include "ps/letterhead.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -43,8 +44,9 @@ void letter_event(const struct letterhead *head, struct outbox *outbox, const ch
     snprintf(event->name, sizeof event->name, "%s", name);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(event->members, sizeof event->members, format, arguments);
+    int bytes = vsnprintf(event->members, sizeof event->members, format, arguments);
     va_end(arguments);
+    assert(bytes >= 0 && (size_t)bytes < sizeof event->members); /* Half of it is no JSON. */
 }
 
 void letter_refused(const struct letterhead *head, const struct packet *to, enum refusal reason,

@@ -19,8 +19,7 @@ const struct scoring *scoreboard_add(struct scoreboard *scoreboard, uint32_t wor
     if (scoring->epoch == share->epoch && share->assignment < scoring->assignment)
         return NULL;
     if (scoring->epoch != share->epoch || scoring->assignment != share->assignment)
-        *scoring = (struct scoring){
-            .epoch = share->epoch, .step = share->step, .assignment = share->assignment};
+        *scoring = (struct scoring){.epoch = share->epoch, .assignment = share->assignment};
     uint64_t bit = (uint64_t)1 << (worker % 64);
     if (scoring->reported[worker / 64] & bit)
         return NULL;

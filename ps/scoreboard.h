@@ -18,7 +18,7 @@
 #include "ps/ledger.h"
 
 struct scoring {
-    uint64_t epoch, step; /* From 1; 0 for none. */
+    uint64_t epoch; /* From 1; 0 for none. */
     uint32_t assignment;
     struct tally tally;
     uint64_t took_sum_us, took_max_us;

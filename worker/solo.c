@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/complaint.h"
 #include "common/hash.h"
+#include "common/json_writer.h"
 #include "common/log.h"
 #include "common/run_directory.h"
 
@@ -28,8 +29,9 @@ struct state {
     struct complaint complaint; /* Of checkpoints that cannot be written. */
     struct run_summary summary;
     struct worker_summary worker;
-    struct score window, epoch;        /* Since the last progress event; since the epoch began. */
+    struct score window, epoch;        /* Since the last progress event; of the epoch so far. */
     double began, window_began, stood; /* Seconds; stood: evaluating and writing checkpoints. */
+    uint64_t epoch_number;             /* From 1; 0: no update has been made. */
     uint64_t last_cut;
 };
 
@@ -100,7 +102,7 @@ static enum status restore(struct state *s, bool resuming, struct error *error)
     if (status == STATUS_OK) {
         for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
-        s->step = s->last_cut = reader.manifest.step;
+        s->step = s->last_cut = s->summary.session_step = reader.manifest.step;
     }
     checkpoint_close(&reader);
     return status;
@@ -154,6 +156,7 @@ static enum status update(struct state *s, struct error *error)
     score_add(&s->window, &score);
     if (batch.first == 0)
         memset(&s->epoch, 0, sizeof s->epoch);
+    s->epoch_number = batch.epoch + 1;
     score_add(&s->epoch, &score);
     return STATUS_OK;
 }
@@ -167,21 +170,37 @@ static void progress(struct state *s)
     if (s->step % every != 0 && s->step != s->job->steps)
         return;
     double now = clock_now_seconds();
-    run_directory_event(&s->directory, "progress",
-                        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %.6f, "
-                        "\"accuracy\": %.6f, \"images_per_second\": %.1f, "
-                        "\"staleness_mean\": 0, \"staleness_max\": 0",
-                        s->step, (double)s->step / (double)epoch_steps, mean_loss(&s->window),
-                        accuracy(&s->window), (double)s->window.examples / (now - s->window_began));
+    run_directory_event(
+        &s->directory, "progress",
+        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, "
+        "\"accuracy\": %s, \"epoch_loss\": %s, \"epoch_accuracy\": %s, "
+        "\"images_per_second\": %s, \"staleness_mean\": 0, \"staleness_max\": 0",
+        s->step, (double)s->step / (double)epoch_steps,
+        json_real_text(mean_loss(&s->window), 6).text, json_real_text(accuracy(&s->window), 6).text,
+        json_real_text(mean_loss(&s->epoch), 6).text, json_real_text(accuracy(&s->epoch), 6).text,
+        json_real_text((double)s->window.examples / (now - s->window_began), 1).text);
     s->window_began = now;
     memset(&s->window, 0, sizeof s->window);
 }
 
+static void tell_epoch(struct state *s, const struct epoch_range *epoch)
+{
+    run_directory_event(
+        &s->directory, "epoch",
+        "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+        ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
+        s->epoch_number, s->step, json_real_text(mean_loss(&s->epoch), JSON_EXACT).text,
+        json_real_text(accuracy(&s->epoch), JSON_EXACT).text, (uint64_t)s->epoch.examples,
+        epoch->examples);
+}
+
+/* At the end of an epoch. */
 static void evaluate(struct state *s)
 {
-    uint64_t epoch_steps = job_steps_per_epoch(s->job);
-    if (s->step % epoch_steps != 0 && s->step != s->job->steps)
+    struct epoch_range epoch = job_epoch(s->job, s->epoch_number - 1);
+    if (s->step != epoch.end)
         return;
+    tell_epoch(s, &epoch);
     struct score score = {0};
     double began = clock_now_seconds();
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
@@ -191,11 +210,13 @@ static void evaluate(struct state *s)
     s->summary.evaluation_seconds += took;
     s->summary.test_loss = mean_loss(&score);
     s->summary.test_accuracy = accuracy(&score);
+    s->summary.test_step = s->step;
     run_directory_event(&s->directory, "evaluation",
                         "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-                        ", \"test_loss\": %.6f, \"test_accuracy\": %.6f, \"seconds\": %.6f",
-                        (s->step + epoch_steps - 1) / epoch_steps, s->step, s->summary.test_loss,
-                        s->summary.test_accuracy, took);
+                        ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
+                        s->epoch_number, s->step,
+                        json_real_text(s->summary.test_loss, JSON_EXACT).text,
+                        json_real_text(s->summary.test_accuracy, JSON_EXACT).text, took);
 }
 
 static enum status write_checkpoint(struct state *s, struct error *error)
@@ -240,6 +261,8 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
     summary->train_loss = mean_loss(&s->epoch);
     summary->train_accuracy = accuracy(&s->epoch);
+    summary->train_epoch = s->epoch_number;
+    summary->train_examples = s->epoch.examples;
     summary->verdicts.applied = s->worker.updates;
     summary->worker_count = 1;
     summary->workers = &s->worker;

@@ -122,21 +122,150 @@ START_TEST(a_resumed_run_counts_from_its_checkpoint)
 }
 END_TEST
 
-START_TEST(the_last_epoch_is_the_latest_that_has_anything)
+START_TEST(the_epoch_now_is_that_of_the_last_update)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct ledger ledger;
     ledger_init(&ledger, &job, 0);
-    struct tally none = ledger_last_epoch(&ledger);
+    struct tally none = ledger_epoch_now(&ledger).tally;
     ck_assert_uint_eq(none.examples, 0);
     for (uint64_t step = 0; step < 6; step++) {
         uint32_t leaves = job_batch(&job, step).leaves;
         ck_assert(report(&ledger, step, (struct node){0, leaves}));
-        struct tally epoch = ledger_last_epoch(&ledger);
+        struct tally epoch = ledger_epoch_now(&ledger).tally;
         const uint64_t examples[] = {8, 16, 20, 8, 16, 20};
         ck_assert_uint_eq(epoch.examples, examples[step]);
         ck_assert_uint_eq(epoch.updates, step % 3 + 1);
     }
+    ledger_free(&ledger);
+    job_free(&job);
+}
+END_TEST
+
+/* Reports one step, and takes the epoch that it completes; 0: none, else its number from 1. */
+static uint64_t completes(struct ledger *ledger, uint64_t step, struct tally *tally)
+{
+    struct ledger_epoch epoch;
+    ck_assert(report(ledger, step, tree_root(job_batch(ledger->job, step).leaves)));
+    if (!ledger_take_epoch(ledger, &epoch))
+        return 0;
+    *tally = epoch.tally;
+    return epoch.number + 1;
+}
+
+START_TEST(an_epoch_is_complete_with_its_last_update_and_is_told_once)
+{
+    struct job job = small_job(MODE_SYNC, 1, 1);
+    struct ledger ledger;
+    struct ledger_epoch none;
+    struct tally tally;
+    ledger_init(&ledger, &job, 0);
+    for (uint64_t step = 0; step < 6; step++) {
+        ck_assert_uint_eq(completes(&ledger, step, &tally), step % 3 == 2 ? step / 3 + 1 : 0);
+        if (step % 3 == 2) {
+            ck_assert_uint_eq(tally.examples, 20);
+            ck_assert_uint_eq(tally.updates, 3);
+        }
+    }
+    ck_assert(!ledger_take_epoch(&ledger, &none));
+    ledger_free(&ledger);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(an_epoch_that_the_job_ends_within_is_complete_there)
+{
+    struct job job = small_job(MODE_SYNC, 1, 1);
+    struct ledger ledger;
+    struct tally tally;
+    job.steps = 5;
+    ck_assert_uint_eq(job_epochs(&job), 2);
+    ck_assert_uint_eq(job_epoch(&job, 1).examples, 16);
+    ledger_init(&ledger, &job, 0);
+    for (uint64_t step = 0; step < 4; step++)
+        ck_assert_uint_eq(completes(&ledger, step, &tally), step == 2 ? 1 : 0);
+    ck_assert_uint_eq(completes(&ledger, 4, &tally), 2);
+    ck_assert_uint_eq(tally.examples, 16);
+    ledger_free(&ledger);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(an_epoch_resumed_within_is_of_what_this_session_has_counted)
+{
+    struct job job = small_job(MODE_SYNC, 1, 1);
+    struct ledger ledger;
+    struct tally tally;
+    ledger_init(&ledger, &job, 1);
+    ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.updates, 0);
+    ck_assert_uint_eq(completes(&ledger, 1, &tally), 0);
+    ck_assert_uint_eq(completes(&ledger, 2, &tally), 1);
+    ck_assert_uint_eq(tally.examples, 12);
+    ledger_free(&ledger);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(an_epoch_gone_back_into_is_told_again)
+{
+    struct job job = small_job(MODE_SYNC, 1, 1);
+    struct ledger ledger;
+    struct tally tally;
+    for (int marked = 0; marked <= 1; marked++) {
+        ledger_init(&ledger, &job, 0);
+        if (marked)
+            ledger_mark(&ledger, 2, UINT64_MAX);
+        for (uint64_t step = 0; step < 4; step++)
+            completes(&ledger, step, &tally);
+        ledger_go_back(&ledger, 2);
+        ck_assert_uint_eq(completes(&ledger, 2, &tally), 1);
+        ck_assert_uint_eq(tally.examples, marked ? 20 : 4);
+        ck_assert_uint_eq(completes(&ledger, 3, &tally), 0);
+        ck_assert_uint_eq(ledger_epoch_now(&ledger).number, 1);
+        ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.examples, 8);
+        ledger_free(&ledger);
+    }
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
+{
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    struct ledger ledger;
+    struct tally tally;
+    ledger_init(&ledger, &job, 0);
+    static const uint64_t steps[] = {0, 3, 2, 4, 1, 5};
+    static const uint64_t complete[] = {0, 0, 0, 0, 1, 2};
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_uint_eq(completes(&ledger, steps[i], &tally), complete[i]);
+        ck_assert_uint_eq(ledger_made(&ledger), i + 1); /* Updates made, not the highest number. */
+        if (complete[i] != 0)
+            ck_assert_uint_eq(tally.examples, 20);
+    }
+    ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.examples, 20);
+    ledger_free(&ledger);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)
+{
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    struct ledger ledger;
+    struct tally tally;
+    job.steps = 12;
+    ledger_init(&ledger, &job, 0);
+    static const uint64_t steps[] = {0, 1, 3, 4, 5}; /* Number 2 is somebody's who sleeps. */
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_uint_eq(completes(&ledger, steps[i], &tally), steps[i] == 5 ? 2 : 0);
+    ck_assert_uint_eq(completes(&ledger, 6, &tally), 1);
+    ck_assert_uint_eq(tally.updates, 2);
+    ck_assert_uint_eq(completes(&ledger, 2, &tally), 0); /* Counts, but in no epoch. */
+    ck_assert_uint_eq(ledger_made(&ledger), 7);
+    ck_assert_uint_eq(completes(&ledger, 7, &tally), 0);
+    ck_assert_uint_eq(completes(&ledger, 8, &tally), 3);
+    ck_assert_uint_eq(tally.examples, 20);
     ledger_free(&ledger);
     job_free(&job);
 }
@@ -186,14 +315,14 @@ START_TEST(going_back_forgets_what_came_after_and_counts_it_again)
         ck_assert_uint_eq(ledger.step, 4);
         ck_assert_uint_eq(ledger.updates, 4);
         ck_assert_uint_eq(ledger_take_window(&ledger).updates, 0);
-        ck_assert_uint_eq(ledger_last_epoch(&ledger).updates, 1); /* Step 3. */
+        ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.updates, 1); /* Step 3. */
         report_steps(&ledger, 4, 6);
         ck_assert_uint_eq(ledger.updates, 6);
-        ck_assert_uint_eq(ledger_last_epoch(&ledger).updates, 3);
-        ck_assert_uint_eq(ledger_last_epoch(&ledger).examples, 20);
+        ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.updates, 3);
+        ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.examples, 20);
     }
     ledger_go_back(&ledger, 0);
-    ck_assert_uint_eq(ledger_last_epoch(&ledger).examples, 0);
+    ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.examples, 0);
     report_steps(&ledger, 0, 6);
     ck_assert_uint_eq(ledger.updates, 6);
     ledger_free(&ledger);
@@ -213,7 +342,7 @@ START_TEST(a_mark_that_was_given_up_does_not_push_out_the_whole_checkpoint_s)
     ledger_mark(&ledger, 4, 2); /* Step 3 was not written. */
     report_steps(&ledger, 3, 5);
     ledger_go_back(&ledger, 2);
-    ck_assert_uint_eq(ledger_last_epoch(&ledger).updates, 2);
+    ck_assert_uint_eq(ledger_epoch_now(&ledger).tally.updates, 2);
     ledger_free(&ledger);
     job_free(&job);
 }
@@ -273,7 +402,13 @@ static void add(TCase *t)
     tcase_add_test(t, reports_that_do_not_fit_the_job_are_refused);
     tcase_add_test(t, an_async_batch_is_counted_once_in_any_order);
     tcase_add_test(t, a_resumed_run_counts_from_its_checkpoint);
-    tcase_add_test(t, the_last_epoch_is_the_latest_that_has_anything);
+    tcase_add_test(t, the_epoch_now_is_that_of_the_last_update);
+    tcase_add_test(t, an_epoch_is_complete_with_its_last_update_and_is_told_once);
+    tcase_add_test(t, an_epoch_that_the_job_ends_within_is_complete_there);
+    tcase_add_test(t, an_epoch_resumed_within_is_of_what_this_session_has_counted);
+    tcase_add_test(t, an_epoch_gone_back_into_is_told_again);
+    tcase_add_test(t, async_epochs_overlap_and_each_is_complete_with_its_own_updates);
+    tcase_add_test(t, an_epoch_that_is_left_far_behind_is_told_without_its_last_update);
     tcase_add_test(t, leaves_may_be_cut_into_nodes_in_several_ways);
     tcase_add_test(t, going_back_forgets_what_came_after_and_counts_it_again);
     tcase_add_test(t, a_mark_that_was_given_up_does_not_push_out_the_whole_checkpoint_s);

@@ -13,9 +13,12 @@
     "\"step\": 0, \"steps\": 9380, \"steps_per_epoch\": 938, \"update_examples\": 64, "            \
     "\"examples\": 60000}\n"
 #define PROGRESS                                                                                   \
-    "{\"time\": 9, \"event\": \"progress\", \"step\": 2814, \"epoch\": 3.0, \"loss\": 0.312, "     \
-    "\"accuracy\": 0.887, \"images_per_second\": 6400.0, \"staleness_mean\": 0.5, "                \
-    "\"staleness_max\": 2}\n"
+    "{\"time\": 9, \"event\": \"progress\", \"step\": 2814, \"epoch\": 3.0, \"loss\": 0.4, "       \
+    "\"accuracy\": 0.8, \"epoch_loss\": 0.312, \"epoch_accuracy\": 0.887, "                        \
+    "\"images_per_second\": 6400.0, \"staleness_mean\": 0.5, \"staleness_max\": 2}\n"
+#define EPOCH                                                                                      \
+    "{\"time\": 9.2, \"event\": \"epoch\", \"epoch\": 3, \"step\": 2814, \"loss\": 0.31149, "      \
+    "\"accuracy\": 0.88666, \"examples\": 60000, \"of\": 60000}\n"
 #define EVALUATION                                                                                 \
     "{\"time\": 9.5, \"event\": \"evaluation\", \"epoch\": 3, \"step\": 2814, "                    \
     "\"test_loss\": 0.33, \"test_accuracy\": 0.879, \"seconds\": 0.4}\n"
@@ -68,16 +71,78 @@ static void scene_end(struct scene *scene)
     rmdir(scene->folder);
 }
 
-START_TEST(an_evaluation_leaves_a_line)
+#define STARTED    "training on 60,000 examples, 938 updates an epoch, 9,380 in all\n"
+#define EPOCH_LINE "epoch 3  step 2,814  loss 0.3115  accuracy 88.67 %  test accuracy 87.90 %\n"
+
+START_TEST(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
+{
+    static const char *const orders[] = {PROGRESS EPOCH EVALUATION, EVALUATION PROGRESS EPOCH};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        scene_init(&scene);
+        scene_open(&scene, false, false, false);
+        happen(&scene, START);
+        happen(&scene, orders[i]);
+        progress_tick(&scene.progress, 1);
+        ck_assert_str_eq(shown(&scene), STARTED EPOCH_LINE);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
+START_TEST(the_end_tells_what_there_is_of_an_epoch)
 {
     struct scene scene;
     scene_init(&scene);
     scene_open(&scene, false, false, false);
-    happen(&scene, START PROGRESS EVALUATION);
+    happen(
+        &scene, START
+        "{\"event\": \"epoch\", \"epoch\": 2, \"step\": 1876, \"loss\": null, \"accuracy\": null, "
+        "\"examples\": 0, \"of\": 60000}\n"
+        "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_accuracy\": 0.5}\n");
     progress_tick(&scene.progress, 1);
-    ck_assert_str_eq(shown(&scene),
-                     "training on 60,000 examples, 938 updates an epoch, 9,380 in all\n"
-                     "epoch 3  step 2,814  loss 0.312  accuracy 88.7 %  test accuracy 87.9 %\n");
+    ck_assert_str_eq(shown(&scene), STARTED);
+    progress_close(&scene.progress);
+    ck_assert_str_eq(shown(&scene), STARTED "epoch 1  step 938  test accuracy 50.00 %\n"
+                                            "epoch 2  step 1,876 over 0 of 60,000 examples\n");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(an_epoch_that_is_not_whole_says_so)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(
+        &scene, START
+        "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 938, \"loss\": 0.5, \"accuracy\": 0.75, "
+        "\"examples\": 30016, \"of\": 60000}\n"
+        "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_accuracy\": 0.5}\n"
+        /* The job ends here. */
+        "{\"event\": \"epoch\", \"epoch\": 2, \"step\": 1407, \"loss\": 0.5, \"accuracy\": 0.75, "
+        "\"examples\": 30016, \"of\": 30016}\n"
+        "{\"event\": \"evaluation\", \"epoch\": 2, \"step\": 1407, \"test_accuracy\": 0.5}\n");
+    progress_tick(&scene.progress, 1);
+    ck_assert_str_eq(
+        shown(&scene),
+        STARTED "epoch 1  step 938  loss 0.5000  accuracy 75.00 % over 30,016 of 60,000 examples"
+                "  test accuracy 50.00 %\n"
+                "epoch 1.5  step 1,407  loss 0.5000  accuracy 75.00 %  test accuracy 50.00 %\n");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(what_async_workers_score_is_about_right)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 9380, "
+                   "\"steps_per_epoch\": 938}\n" EPOCH EVALUATION);
+    progress_tick(&scene.progress, 1);
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "epoch 3  step 2,814  loss 0.3115  accuracy "
+                                                "88.67 %  test accuracy about 87.90 %\n"));
     scene_end(&scene);
 }
 END_TEST
@@ -143,7 +208,7 @@ START_TEST(colour_is_there_only_when_asked_for)
         struct scene scene;
         scene_init(&scene);
         scene_open(&scene, true, colour, false);
-        happen(&scene, START PROGRESS EVALUATION);
+        happen(&scene, START PROGRESS EPOCH EVALUATION);
         progress_tick(&scene.progress, 4);
         ck_assert_int_eq(strstr(shown(&scene), "\033[1mepoch 3\033[0m  step") != NULL, colour);
         ck_assert_int_eq(strstr(shown(&scene), "\033[36m") != NULL, colour);
@@ -157,7 +222,7 @@ START_TEST(quiet_shows_nothing)
     struct scene scene;
     scene_init(&scene);
     scene_open(&scene, false, false, true);
-    happen(&scene, START PROGRESS EVALUATION);
+    happen(&scene, START PROGRESS EPOCH EVALUATION);
     progress_tick(&scene.progress, 100);
     ck_assert_str_eq(shown(&scene), "");
     ck_assert_uint_eq(scene.progress.state.step, 2814);
@@ -169,7 +234,7 @@ START_TEST(events_of_an_earlier_session_are_not_told_again)
 {
     struct scene scene;
     scene_init(&scene);
-    happen(&scene, START PROGRESS EVALUATION);
+    happen(&scene, START PROGRESS EPOCH EVALUATION);
     scene_open(&scene, false, false, false);
     progress_tick(&scene.progress, 100);
     ck_assert_str_eq(shown(&scene), "");
@@ -374,7 +439,10 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, an_evaluation_leaves_a_line);
+    tcase_add_test(t, an_epoch_leaves_a_line_when_it_is_trained_and_scored);
+    tcase_add_test(t, the_end_tells_what_there_is_of_an_epoch);
+    tcase_add_test(t, an_epoch_that_is_not_whole_says_so);
+    tcase_add_test(t, what_async_workers_score_is_about_right);
     tcase_add_test(t, plain_lines_come_every_log_every_seconds);
     tcase_add_test(t, the_live_line_is_redrawn_and_gone_at_the_end);
     tcase_add_test(t, the_live_line_is_cut_to_the_width);
