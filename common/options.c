@@ -487,9 +487,10 @@ static enum status check_keys(const struct parser *parser)
 /* Whether a worker that has servers leaves it to them. */
 static bool is_left_to_servers(const struct parser *parser, const struct option_row *row)
 {
-    bool files = strcmp(row->name, "out") == 0 || strcmp(row->name, "restore") == 0;
+    bool theirs = strcmp(row->name, "out") == 0 || strcmp(row->name, "restore") == 0 ||
+                  strcmp(row->name, "log-every") == 0;
     const char *source = parser->source[row - option_rows];
-    return parser->user == OPTION_WORKER && parser->options->ps > 0 && files && is_typed(source);
+    return parser->user == OPTION_WORKER && parser->options->ps > 0 && theirs && is_typed(source);
 }
 
 static void list_ignored(const struct parser *parser)

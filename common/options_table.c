@@ -280,8 +280,14 @@ const struct option_row option_rows[] = {
 
     /* Output. */
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),
-     OPTION_WORKER | LAUNCHES, "S", "10", 0.001, 1e9, NULL, NULL,
+     LAUNCHES, "S", "10", 0.001, 1e9, NULL, NULL,
      "Seconds between progress lines where output is not a terminal."},
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_PS, "S", "10",
+     0.001, 1e9, NULL, NULL,
+     "Seconds between server 0's progress lines on standard output; other servers have none."},
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_WORKER, "S", "10",
+     0.001, 1e9, NULL, NULL,
+     "With --ps 0: seconds between progress lines on standard output. Otherwise server 0 has them."},
     {"log-format", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(log_format), RUNS, "text|json",
      "text", 0, 0, &choice_log_format, NULL,
      "Of the log on standard error; times are UTC. json: each line is one object with time, level, "

@@ -84,7 +84,7 @@ void progress_describe(const struct progress_state *state, double waited, char *
         return;
     }
     if (!state->started) {
-        append(text, "starting, %s", wording_duration(waited).text);
+        append(text, "starting, %s", wording_duration(floor(waited)).text);
         return;
     }
     if (state->steps_per_epoch > 0)
@@ -98,7 +98,7 @@ void progress_describe(const struct progress_state *state, double waited, char *
     if (state->images_per_second > 0)
         append(text, "  %s images/s", wording_count((uint64_t)state->images_per_second).text);
     if (state->step < state->steps && !isnan(seconds_left(state)))
-        append(text, "  %s left", wording_duration(seconds_left(state)).text);
+        append(text, "  %s left", wording_duration(ceil(seconds_left(state))).text);
 }
 
 /* --- drawing --------------------------------------------------------------------------------- */
@@ -137,8 +137,11 @@ static void print_line(struct progress *progress, const char *text, size_t empha
 static void print_plain(struct progress *progress, double now)
 {
     char text[PROGRESS_LINE_MAX];
-    if (!progress->state.started && progress->state.waiting[0] == '\0')
+    bool waiting = progress->state.waiting[0] != '\0';
+    if (waiting ? progress->style.leave_waiting : !progress->state.started)
         return;
+    if (!waiting && progress->state.step == progress->epoch_step)
+        return; /* The epoch's line has said it all. */
     progress_describe(&progress->state, now - progress->opened, text);
     print_line(progress, text, 0);
     progress->told = now;
@@ -238,6 +241,7 @@ static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
     size_t emphasis;
     describe_epoch(progress, epoch, text, &emphasis);
     epoch->number = 0;
+    progress->epoch_step = epoch->step;
     if (!progress->style.quiet)
         print_line(progress, text, emphasis);
 }
@@ -425,7 +429,8 @@ static uint64_t whole_lines_bytes(int file)
 void progress_open(struct progress *progress, FILE *out, struct progress_style style,
                    const char *run, double now)
 {
-    *progress = (struct progress){.out = out, .style = style, .opened = now, .told = now};
+    *progress = (struct progress){
+        .out = out, .style = style, .opened = now, .told = now, .epoch_step = UINT64_MAX};
     reset(&progress->state);
     snprintf(progress->path, sizeof progress->path, "%s/events.jsonl", run);
     if (disk_open(progress->path, O_RDONLY, &progress->file, NULL) == STATUS_OK)

@@ -33,7 +33,8 @@ struct progress_style {
     bool quiet;
     bool live; /* Draw one line over and over. */
     bool colour;
-    double log_every; /* Seconds between plain lines. */
+    bool leave_waiting; /* Somebody else says for whom the run waits. */
+    double log_every;   /* Seconds between plain lines. */
 };
 
 /* What suits `out` and the environment. */
@@ -73,6 +74,7 @@ struct progress {
     struct progress_epoch epochs[2]; /* By number % 2: async, the next may have begun. */
     double opened;                   /* Seconds. */
     double told;                     /* When the last plain line was written. */
+    uint64_t epoch_step;             /* At which the last epoch\'s line was. */
     bool news;                       /* Something to draw. */
     bool drawn;                      /* The live line is on the screen. */
 };

@@ -62,16 +62,23 @@ void arguments_add(struct arguments *arguments, const char *name, const char *fo
     arguments_push(arguments, word);
 }
 
-/* The options that tell a process its place in the cluster. */
+/* The options that tell a process its place in the cluster, and what the launcher does itself. */
 static bool row_is_place(const struct option_row *row)
 {
-    static const char *const names[] = {"ps",           "workers",   "ps-hosts",
-                                        "worker-hosts", "job-name",  "bind",
-                                        "task-index",   "port-file", "out"};
+    static const char *const names[] = {"ps",         "workers",  "ps-hosts", "worker-hosts",
+                                        "job-name",   "bind",     "out",      "log-every",
+                                        "task-index", "port-file"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(row->name, names[i]) == 0)
             return true;
     return false;
+}
+
+/* What a worker leaves to its servers. */
+static bool row_is_for_servers(const struct option_row *row, const struct options *options,
+                               enum option_user user)
+{
+    return user == OPTION_WORKER && options->ps > 0 && strcmp(row->name, "restore") == 0;
 }
 
 /* A number that was never set has no default in the table and lies outside its bounds. */
@@ -144,7 +151,8 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
         char text[4096];
-        if (!(row->users & user) || row_is_place(row) || !row_text(row, options, text, sizeof text))
+        if (!(row->users & user) || row_is_place(row) || row_is_for_servers(row, options, user) ||
+            !row_text(row, options, text, sizeof text))
             continue;
         if (row_is_replaced(row, options))
             continue;

@@ -44,10 +44,11 @@ __attribute__((noreturn)) static void child_become(const char *path, char *const
     if (getppid() != launcher) /* It died before the line above. */
         _exit(EXIT_CLUSTER_LOST);
     setpgid(0, 0);
-    int input = open("/dev/null", O_RDONLY);
-    if (input >= 0)
-        dup2(input, STDIN_FILENO);
-    dup2(output, STDOUT_FILENO);
+    /* What they would tell on standard output we tell. */
+    int nothing = open("/dev/null", O_RDWR);
+    if (nothing >= 0)
+        dup2(nothing, STDIN_FILENO);
+    dup2(nothing >= 0 ? nothing : output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     child_reset_signals();
     execve(path, arguments, environment);

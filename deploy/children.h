@@ -1,8 +1,8 @@
 /* children.h - one child process: started, listened to, and its end put into words.
  *
- * A child's standard output and error come through a pipe, line by line. Its last lines are kept so
- * that a failure can be explained, and everything goes to a log file once there is a place for it;
- * until then up to CHILD_EARLY_MAX bytes are held back.
+ * A child's standard error comes through a pipe, line by line; its standard output is /dev/null.
+ * Its last lines are kept so that a failure can be explained, and everything goes to a log file
+ * once there is a place for it; until then up to CHILD_EARLY_MAX bytes are held back.
  *
  * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
  * and gets SIGTERM from the kernel when the launcher dies, however it dies.

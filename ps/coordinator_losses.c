@@ -242,5 +242,5 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
     c->waited_us = now_us;
     outbox_log(outbox, "%s", text);
     tell_members(c, text, outbox);
-    letter_event(&c->head, outbox, "waiting", "\"text\": \"%s\"", text + strlen("waiting "));
+    letter_event(&c->head, outbox, "waiting", "\"text\": \"%s\"", text);
 }

@@ -12,6 +12,7 @@
 #include "common/keys.h"
 #include "common/log.h"
 #include "common/message.h"
+#include "common/narrator.h"
 #include "common/options.h"
 #include "common/process.h"
 #include "common/signals.h"
@@ -125,7 +126,11 @@ static int serve(const struct options *options, const struct addresses *addresse
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
+    struct narrator *narrator = NULL;
+    if (index == 0)
+        narrator_start(&narrator, out, options->log_every, options->quiet);
     int exit_code = server_run(server, error);
+    narrator_stop(&narrator, exit_code);
     signals_stop(&signals);
     server_destroy(&server);
     return exit_code;

@@ -11,6 +11,7 @@
 #include "common/keys.h"
 #include "common/log.h"
 #include "common/message.h"
+#include "common/narrator.h"
 #include "common/options.h"
 #include "common/process.h"
 #include "common/signals.h"
@@ -64,7 +65,10 @@ static int train_alone(struct workload *workload, const struct options *options,
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
+    struct narrator *narrator;
+    narrator_start(&narrator, options->out, options->log_every, options->quiet);
     int exit_code = solo_run(&solo, error);
+    narrator_stop(&narrator, exit_code);
     signals_stop(&signals);
     return exit_code;
 }
