@@ -110,7 +110,7 @@ static void listen_to(struct launcher *launcher, struct child *child)
     char line[CHILD_LINE_MAX];
     child_read(child, hear, launcher);
     if (child_lost_log(child, line, sizeof line) && complaint_add(&launcher->log_complaint, line))
-        say(launcher, line);
+        remark(launcher, LOG_WARNING, line);
 }
 
 /* --- preparing ------------------------------------------------------------------------------- */
@@ -416,22 +416,22 @@ static enum status clear_log_folder(struct launcher *launcher, const char *folde
     struct error said;
     error_set(&said, STATUS_OK, "%.200s is %s, not a folder; it is now %.200s", folder,
               disk_kind_name(kind), aside);
-    say(launcher, said.text);
+    remark(launcher, LOG_WARNING, said.text);
     return STATUS_OK;
 }
 
 static void open_log(struct launcher *launcher, struct child *child)
 {
     char folder[DISK_PATH_MAX + 8];
-    struct error remark = {0};
+    struct error trouble = {0};
     snprintf(folder, sizeof folder, "%s/logs", launcher->out);
-    enum status status = clear_log_folder(launcher, folder, &remark);
+    enum status status = clear_log_folder(launcher, folder, &trouble);
     if (status == STATUS_OK)
-        status = disk_posix.make_directory(disk_posix.context, folder, &remark);
+        status = disk_posix.make_directory(disk_posix.context, folder, &trouble);
     if (status == STATUS_OK)
-        child_open_log(child, folder, &remark);
-    if (remark.text[0] != '\0')
-        say(launcher, remark.text);
+        child_open_log(child, folder, &trouble);
+    if (trouble.text[0] != '\0')
+        remark(launcher, LOG_WARNING, trouble.text);
 }
 
 /* Only a folder that the job has claimed gets logs: one that was refused stays as it is, and one

@@ -714,7 +714,7 @@ START_TEST(a_log_that_cannot_be_written_is_given_up_and_said_once)
     struct rlimit limit;
     scene_init(&scene, 1, 2,
                "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
-               "sleep 0.5\nfor i in 1 2 3; do printf %04000d 1; done\necho\n"
+               "exec >&2\nsleep 0.5\nfor i in 1 2 3; do printf %04000d 1; done\necho\n"
                "sleep 0.3\ntouch ${0%/*}/ready\n");
     process_begin();
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
