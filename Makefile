@@ -277,6 +277,9 @@ $(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(FUZZ_A)
 WRAPPED   := batch_set_has chunk_apply sessions_judge simulated_disk_done_us checkpoint_write_part
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
+# A name server of test_resolver's own.
+$(BUILD)/tests/unit/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
+
 # Every test and benchmark may use everything.
 TEST_LIBS := $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)

@@ -1,41 +1,30 @@
 #include "common/greeting.h"
 
-#include <netdb.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/job.h"
+#include "common/resolver.h"
 
 /* A ZMTP 3 greeting: signature [10], version [2], mechanism [20], as-server, filler to 64. Each
  * side sends the mechanism once it has the other's signature and major version. */
 #define MECHANISM_AT    12
 #define MECHANISM_BYTES 20
 
-static int connect_to(const char *address, int timeout_ms)
+static int connect_to(const char *place, int timeout_ms)
 {
-    char host[ADDRESS_MAX];
-    const char *colon = strrchr(address, ':');
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
-    if (colon == NULL || (size_t)(colon - address) >= sizeof host)
+    struct sockaddr_storage address;
+    socklen_t size;
+    if (!resolver_socket_address(place, &address, &size))
         return -1;
-    bool brackets = address[0] == '[' && colon > address + 1 && colon[-1] == ']';
-    snprintf(host, sizeof host, "%.*s", (int)(colon - address) - 2 * brackets, address + brackets);
-    if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
-        return -1;
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct timeval patience = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
     /* Linux has the time to send stand for the time to connect, too. */
-    bool connected = fd >= 0 &&
-                     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
-                     connect(fd, found->ai_addr, found->ai_addrlen) == 0;
-    freeaddrinfo(found);
-    if (connected)
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+        connect(fd, (struct sockaddr *)&address, size) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
@@ -59,12 +48,12 @@ static size_t read_some(int fd, uint8_t *data, size_t bytes, uint64_t until_us)
     return got;
 }
 
-enum greeting greeting_ask(const char *address, int timeout_ms)
+enum greeting greeting_ask(const char *place, int timeout_ms)
 {
     static const uint8_t ours[] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3};
     uint8_t theirs[MECHANISM_AT + MECHANISM_BYTES] = {0};
     uint64_t until_us = clock_now_us() + 1000 * (uint64_t)timeout_ms;
-    int fd = connect_to(address, timeout_ms);
+    int fd = connect_to(place, timeout_ms);
     if (fd < 0)
         return GREETING_NONE;
     size_t got = 0;

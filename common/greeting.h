@@ -15,8 +15,8 @@ enum greeting {
     GREETING_CURVE, /* With. */
 };
 
-/* Connect to "host:port" and read the greeting, within timeout_ms at most (and what it takes to
- * resolve the name). */
-enum greeting greeting_ask(const char *address, int timeout_ms);
+/* Connect to a place, which is numeric ("10.0.0.5:7000"), and read the greeting, within timeout_ms
+ * at most. */
+enum greeting greeting_ask(const char *place, int timeout_ms);
 
 #endif

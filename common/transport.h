@@ -64,10 +64,13 @@ struct traffic {
 };
 
 struct transport_operations {
-    /* address: "host:port", port 0 picks one; the address to tell others comes back in `bound`.
+    /* address: numeric, "10.0.0.5:7000", or several with commas; ":7000" is every address of this
+     * host. Port 0 picks one. Where it listens in the end comes back in `bound`, as such a list.
      * Payloads above max_payload bytes close the connection they come from. */
     enum status (*listen)(struct transport *transport, const char *address, size_t max_payload,
                           char bound[ADDRESS_MAX], struct endpoint **endpoint, struct error *error);
+    /* address: "host:port". Never waits: a name is asked about meanwhile, and its places are tried
+     * in turn (route.h). */
     enum status (*connect)(struct transport *transport, const char *address, size_t max_payload,
                            struct endpoint **endpoint, struct error *error);
     /* place: where in the shard the payload belongs (a multiple of 64 bytes), for transports that
@@ -91,9 +94,12 @@ struct transport_operations {
 
     /* Connecting: STATUS_REFUSED when the other side will not have this process, however long one
      * waits, because of its key or for want of one; text[size] says why. STATUS_OK when nothing
-     * speaks against it; then text says what is known if nobody has ever answered, or "". May take
-     * a second to find out, seldom. Listening: STATUS_OK. NULL in transports without keys. */
+     * speaks against it. May take half a second to find out, seldom. Listening: STATUS_OK. NULL in
+     * transports without keys. */
     enum status (*refusal)(struct endpoint *endpoint, char *text, size_t size);
+    /* Connecting: what is known of why nobody answers, for the person who waits (silence.h); or
+     * that there is a connection. At once. NULL in transports that know nothing. */
+    void (*silence)(struct endpoint *endpoint, char *text, size_t size);
 
     /* The rest is for peers on one host that share memory; NULL in transports that never do. */
 
@@ -133,22 +139,9 @@ enum status transport_keypair(uint8_t public_key[KEY_BYTES], uint8_t secret_key[
 enum status transport_public_key(const uint8_t secret_key[KEY_BYTES],
                                  uint8_t public_key[KEY_BYTES]);
 
-/* Why nobody answers at an address, for the person who waits: "connection refused", "host name does
- * not resolve", "resolves to loopback", "no answer", or "accepts connections but does not answer".
- * Tries a connection for at most timeout_ms. */
-void transport_diagnose(const char *address, int timeout_ms, char *text, size_t size);
-
-/* The same for an endpoint that is connected there, or NULL, which may know more: that the
- * handshake gets no answer, or is refused. Takes a second or two at most. Threads: the endpoint's.
- */
+/* Why nobody answers an endpoint that is connected to address, as far as it knows: the handshake
+ * is refused, or what silence says. Threads: the endpoint's. */
 void transport_explain_silence(const struct transport *transport, struct endpoint *endpoint,
                                const char *address, char *text, size_t size);
-
-/* Turn "host:port" into the numeric address that a socket can be bound to; ":port" and "*:port"
- * stay every address. STATUS_NOT_FOUND when the name does not resolve. */
-enum status transport_resolve(const char *address, char numeric[ADDRESS_MAX], struct error *error);
-
-/* Whether the host part is, or resolves to, a loopback address. */
-int transport_is_loopback(const char *address);
 
 #endif

@@ -450,6 +450,13 @@ static enum status shm_refusal(struct endpoint *endpoint, char *text, size_t siz
                : STATUS_OK;
 }
 
+static void shm_silence(struct endpoint *endpoint, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (endpoint->operations->silence != NULL)
+        endpoint->operations->silence(endpoint->inner, text, size);
+}
+
 static const struct transport_operations operations = {
     .listen = shm_listen,
     .connect = shm_connect,
@@ -460,6 +467,7 @@ static const struct transport_operations operations = {
     .close = shm_close,
     .destroy = shm_destroy,
     .refusal = shm_refusal,
+    .silence = shm_silence,
     .share = shm_share,
     .attach = shm_attach,
     .attached = shm_attached,

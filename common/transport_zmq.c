@@ -18,17 +18,14 @@
 #include "common/clock.h"
 #include "common/greeting.h"
 #include "common/log.h"
+#include "common/silence.h"
+#include "common/transport_zmq_bind.h"
+#include "common/transport_zmq_dialer.h"
 #include "common/transport_zmq_guard.h"
 #include "common/transport_zmq_limits.h"
 #include "common/transport_zmq_monitor.h"
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
-
-/* What the kernel may hold back of a connection from this host to itself (it doubles the figure).
- * It would let several megabytes wait, which have left the caches when they are read; and bbr,
- * finding no link to measure, paces by them. Much below 64 KiB, acknowledgements come late. Between
- * hosts the kernel goes on choosing, by the distance. */
-#define LOOPBACK_SEND_BYTES (192 << 10)
 
 #define KEPT_BLOCK_BYTES (32 << 20)
 #define KEPT_BYTES       (256 << 20)
@@ -37,7 +34,7 @@
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
-#define GREETING_MS     1000
+#define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
 #define FAILURES_A_LINE 1000
 
 struct zmq_transport {
@@ -52,10 +49,10 @@ struct endpoint {
     void *socket;
     bool listening;
     const struct keys *keys;
-    char address[ADDRESS_MAX]; /* Connecting: the other side's. */
-    struct monitor monitor;    /* Not of listening endpoints without keys. */
-    struct handshakes known;   /* As of the last look, or question. */
-    enum greeting greeting;    /* Connecting: what it was last asked for. */
+    struct dialer dialer;    /* Connecting. */
+    struct monitor monitor;  /* Not of listening endpoints without keys. */
+    struct handshakes known; /* As of the last look, or question. */
+    enum greeting greeting;  /* Connecting: what it was last asked for. */
     uint64_t looked_us;
     struct limits limits;
 };
@@ -109,6 +106,7 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
 
 static void endpoint_free(struct endpoint *endpoint)
 {
+    dialer_stop(&endpoint->dialer);
     if (endpoint->monitor.socket != NULL)
         monitor_close(&endpoint->monitor, endpoint->socket);
     if (endpoint->socket != NULL)
@@ -139,19 +137,6 @@ static enum status endpoint_open(struct zmq_transport *transport, int type, size
     return status;
 }
 
-/* Without asking anybody what a name stands for, which can take long. */
-static bool is_this_host(const char *address)
-{
-    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0 ||
-           strncmp(address, "localhost:", 10) == 0;
-}
-
-static void suit_connections(struct endpoint *endpoint, const char *address)
-{
-    if (is_this_host(address)) /* If it cannot be had, things are slower. */
-        (void)set_int(endpoint->socket, ZMQ_SNDBUF, LOOPBACK_SEND_BYTES);
-}
-
 static void zmq_endpoint_close(struct endpoint **endpoint, int linger_ms)
 {
     if (*endpoint == NULL)
@@ -161,57 +146,45 @@ static void zmq_endpoint_close(struct endpoint **endpoint, int linger_ms)
     *endpoint = NULL;
 }
 
+/* --- listening ----------------------------------------------------------------------------- */
+
 static enum status zmq_listen(struct transport *transport, const char *address, size_t max_payload,
                               char bound[ADDRESS_MAX], struct endpoint **endpoint,
                               struct error *error)
 {
-    char url[ADDRESS_MAX + 16], last[ADDRESS_MAX + 16], numeric[ADDRESS_MAX];
-    size_t size = sizeof last;
-    enum status status = transport_resolve(address, numeric, error);
-    if (status != STATUS_OK)
-        return status;
-    status = endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
+    uint16_t port = 0;
+    struct error fault = {STATUS_OK, ""};
+    enum status status =
+        endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
-    suit_connections(*endpoint, numeric);
-    snprintf(url, sizeof url, "tcp://%s", numeric);
-    if (zmq_bind((*endpoint)->socket, url) != 0 ||
-        zmq_getsockopt((*endpoint)->socket, ZMQ_LAST_ENDPOINT, last, &size) != 0) {
-        int reason = zmq_errno();
-        zmq_endpoint_close(endpoint, 0);
-        return error_set(error, STATUS_IO, "cannot listen on %s: %s", address,
-                         reason == ENODEV || reason == EADDRNOTAVAIL || reason == EINVAL
-                             ? "no such address on this host"
-                             : zmq_strerror(reason));
+    status = bind_list((*endpoint)->socket, address, bound, &port, &fault);
+    if (status == STATUS_OK) {
+        limits_start(&(*endpoint)->limits, port);
+        return STATUS_OK;
     }
-    /* The host as it was given, the port as it came out. */
-    const char *port = strrchr(last, ':'), *host_end = strrchr(address, ':');
-    if (port == NULL || host_end == NULL)
-        port = host_end = "";
-    snprintf(bound, ADDRESS_MAX, "%.*s%s", (int)(host_end - address), address, port);
-    limits_start(&(*endpoint)->limits, (uint16_t)strtoul(port + (*port != '\0'), NULL, 10));
-    return STATUS_OK;
+    zmq_endpoint_close(endpoint, 0);
+    return error_set(error, status, "%s", fault.text);
 }
+
+/* --- connecting ---------------------------------------------------------------------------- */
 
 static enum status zmq_connect_to(struct transport *transport, const char *address,
                                   size_t max_payload, struct endpoint **endpoint,
                                   struct error *error)
 {
-    char url[ADDRESS_MAX + 16];
     enum status status =
         endpoint_open((struct zmq_transport *)transport, ZMQ_DEALER, max_payload, endpoint);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
-    suit_connections(*endpoint, address);
-    snprintf((*endpoint)->address, ADDRESS_MAX, "%s", address);
-    snprintf(url, sizeof url, "tcp://%s", address);
-    if (zmq_connect((*endpoint)->socket, url) == 0)
-        return STATUS_OK;
-    int reason = zmq_errno();
-    zmq_endpoint_close(endpoint, 0);
-    return error_set(error, STATUS_INVALID, "cannot use the address %s: %s", address,
-                     zmq_strerror(reason));
+    status = dialer_start(&(*endpoint)->dialer, (*endpoint)->socket, address, &(*endpoint)->monitor,
+                          error);
+    if (status != STATUS_OK)
+        zmq_endpoint_close(endpoint, 0);
+    return status;
 }
+
+/* --- messages ------------------------------------------------------------------------------ */
 
 static void payload_sent(void *data, void *hint)
 {
@@ -376,13 +349,9 @@ static void say_failures(uint64_t before, uint64_t now, const char *what)
 }
 
 /* The guard names those whose key is not on its list; of all others no more is known than this. */
-static void look(struct endpoint *endpoint)
+static void look_at_peers(struct endpoint *endpoint)
 {
     const struct handshakes *before = &endpoint->known, *now = &endpoint->monitor.counts;
-    endpoint->looked_us = clock_now_us();
-    monitor_look(&endpoint->monitor, endpoint->looked_us);
-    if (!endpoint->listening)
-        return;
     say_failures(before->mismatched, now->mismatched, "a peer without keys");
     say_failures(before->garbled, now->garbled,
                  "a peer that does not know this server's key, or speaks another protocol");
@@ -393,11 +362,31 @@ static void look(struct endpoint *endpoint)
     endpoint->known = *now;
 }
 
+/* A refusal is the last word when no other place is left to be tried. */
+static bool is_refused(const struct endpoint *endpoint)
+{
+    const struct handshakes *counts = &endpoint->monitor.counts;
+    return route_is_exhausted(&endpoint->dialer.route) &&
+           (counts->mismatched > 0 || counts->unauthorized > 0);
+}
+
+static void look(struct endpoint *endpoint)
+{
+    endpoint->looked_us = clock_now_us();
+    monitor_look(&endpoint->monitor, endpoint->looked_us);
+    if (endpoint->listening)
+        look_at_peers(endpoint);
+    else
+        dialer_look(&endpoint->dialer, &endpoint->monitor, is_refused(endpoint),
+                    endpoint->looked_us);
+}
+
 static void look_when_due(struct endpoint *endpoint, uint64_t now_us)
 {
-    if (endpoint->monitor.socket == NULL || now_us - endpoint->looked_us < LOOK_US)
-        return;
-    look(endpoint);
+    uint64_t patience_us = 1000 * (uint64_t)dialer_patience_ms(&endpoint->dialer);
+    uint64_t due_us = patience_us > 0 && patience_us < LOOK_US ? patience_us : LOOK_US;
+    if (endpoint->monitor.socket != NULL && now_us - endpoint->looked_us >= due_us)
+        look(endpoint);
 }
 
 static enum status explain_mismatch(const struct endpoint *endpoint, char *text, size_t size)
@@ -423,7 +412,7 @@ static enum status explain_cuts(struct endpoint *endpoint, char *text, size_t si
 {
     const struct handshakes *now = &endpoint->monitor.counts;
     if (now->cut_in_a_row > endpoint->known.cut_in_a_row && now->cut_in_a_row >= CUTS_SUSPICIOUS)
-        endpoint->greeting = greeting_ask(endpoint->address, GREETING_MS);
+        endpoint->greeting = greeting_ask(endpoint->dialer.route.at, GREETING_MS);
     endpoint->known = *now;
     bool keys = endpoint->keys != NULL;
     if (now->cut_in_a_row < CUTS_SUSPICIOUS || endpoint->greeting == GREETING_NONE)
@@ -446,16 +435,28 @@ static enum status zmq_refusal(struct endpoint *endpoint, char *text, size_t siz
     const struct handshakes *counts = &endpoint->monitor.counts;
     text[0] = '\0';
     look(endpoint);
-    if (endpoint->listening)
+    if (endpoint->listening || !route_is_exhausted(&endpoint->dialer.route))
         return STATUS_OK;
     if (counts->mismatched > 0)
         return explain_mismatch(endpoint, text, size);
     if (endpoint->keys != NULL && counts->unauthorized > 0)
         return explain_unauthorized(endpoint, text, size);
-    enum status status = explain_cuts(endpoint, text, size);
-    if (status == STATUS_OK && counts->succeeded == 0 && counts->late > 0)
-        snprintf(text, size, "connected, but the handshake gets no answer");
-    return status;
+    return explain_cuts(endpoint, text, size);
+}
+
+static void zmq_silence(struct endpoint *endpoint, char *text, size_t size)
+{
+    const struct handshakes *counts = &endpoint->monitor.counts;
+    const struct dialer *dialer = &endpoint->dialer;
+    char name[ADDRESS_MAX + PLACE_BYTES];
+    look(endpoint);
+    silence_name(dialer->address, dialer->route.at, name, sizeof name);
+    if (dialer->route.connected)
+        snprintf(text, size, "%s is connected, but says nothing", name);
+    else if (counts->succeeded == 0 && counts->late > 0)
+        snprintf(text, size, "%s accepts connections, but does not answer the handshake", name);
+    else
+        silence_describe(dialer->address, &dialer->route, text, size);
 }
 
 /* --- waiting and the end ------------------------------------------------------------------- */
@@ -471,6 +472,9 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
         look_when_due(endpoints[i], now_us);
         limits_look(&endpoints[i]->limits, now_us);
         items[i] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+        int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
+        if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
+            timeout_ms = patience_ms; /* Whoever waits will look again. */
     }
     for (size_t i = 0; i < doorbell_count; i++)
         items[count + i] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
@@ -503,6 +507,7 @@ static const struct transport_operations operations = {
     .close = zmq_endpoint_close,
     .destroy = zmq_destroy,
     .refusal = zmq_refusal,
+    .silence = zmq_silence,
 };
 
 /* libzmq allocates every payload it receives. By default glibc gives such memory back as soon as it

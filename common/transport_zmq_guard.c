@@ -133,6 +133,8 @@ static void note_refusal(struct guard *guard, const uint8_t *key, const char *ad
 {
     char text[KEY_TEXT];
     key_format(key, text);
+    if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.') != NULL)
+        address += 7; /* IPv4 by a socket that does both. */
     if (refused_note(&guard->refused, key, address))
         log_warning("refused a peer address=%s key=%s: not authorised, no certificate in %s has "
                     "this key",

@@ -7,7 +7,8 @@
 #include <zmq.h>
 
 #define EVENTS                                                                                     \
-    (ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |   \
+    (ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_ACCEPTED |                        \
+     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |                        \
      ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
 
 enum status monitor_open(struct monitor *monitor, void *context, void *watched, unsigned number)
@@ -58,10 +59,17 @@ static void count_end(struct handshakes *counts, uint32_t number)
     }
 }
 
-static void count(struct monitor *monitor, uint16_t event, uint32_t value)
+static void count(struct monitor *monitor, uint16_t event, uint32_t value, const char *url)
 {
     struct handshakes *counts = &monitor->counts;
+    bool followed = strcmp(url, monitor->followed) == 0;
     switch (event) {
+    case ZMQ_EVENT_CONNECTED:
+        monitor->reached += followed;
+        break;
+    case ZMQ_EVENT_CONNECT_RETRIED:
+        monitor->failed += followed;
+        break;
     case ZMQ_EVENT_ACCEPTED:
         monitor->accepted++;
         break;
@@ -97,18 +105,26 @@ static void count_foreign(struct monitor *monitor, uint64_t now_us)
     monitor->turned_us = now_us;
 }
 
+void monitor_follow(struct monitor *monitor, const char *url)
+{
+    snprintf(monitor->followed, sizeof monitor->followed, "%s", url);
+    monitor->failed = monitor->reached = 0;
+    monitor->counts.unauthorized = monitor->counts.mismatched = 0;
+}
+
 void monitor_look(struct monitor *monitor, uint64_t now_us)
 {
-    uint8_t frame[6]; /* u16 event, u32 value; then a frame with the address. */
-    char address[8];
+    uint8_t frame[6]; /* u16 event, u32 value; then a frame with the URL. */
+    char url[MONITOR_URL_BYTES];
     while (monitor->socket != NULL &&
            zmq_recv(monitor->socket, frame, sizeof frame, ZMQ_DONTWAIT) >= 0) {
         uint16_t event;
         uint32_t value;
         memcpy(&event, frame, sizeof event);
         memcpy(&value, frame + sizeof event, sizeof value);
-        count(monitor, event, value);
-        zmq_recv(monitor->socket, address, sizeof address, ZMQ_DONTWAIT);
+        int bytes = zmq_recv(monitor->socket, url, sizeof url - 1, ZMQ_DONTWAIT);
+        url[bytes < 0 ? 0 : bytes < (int)sizeof url ? bytes : (int)sizeof url - 1] = '\0';
+        count(monitor, event, value, url);
     }
     count_foreign(monitor, now_us);
 }

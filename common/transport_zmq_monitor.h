@@ -33,17 +33,26 @@ struct handshakes {
 #define MONITOR_OWN_MS      4000
 #define MONITOR_PATIENCE_US (1000u * (MONITOR_HANDSHAKE_MS + 500u))
 
+#define MONITOR_URL_BYTES 96
+
 struct monitor {
     void *socket; /* NULL: closed. */
     struct handshakes counts;
     uint64_t accepted, accepted_before; /* Connections; as of `turned_us`. */
     uint64_t turned_us;
+    /* Of a connecting socket: attempts that came to nothing at the URL that it connects to, and
+     * those that somebody accepted. Whoever looks at them clears them. */
+    char followed[MONITOR_URL_BYTES];
+    uint64_t failed, reached;
 };
 
 /* number: of this monitor, no other's in its context. Before the socket is bound or connected. */
 enum status monitor_open(struct monitor *monitor, void *context, void *watched, unsigned number);
 /* Before the watched socket is closed. */
 void monitor_close(struct monitor *monitor, void *watched);
+
+/* From now on failed and reached are about url, and what was refused elsewhere does not count. */
+void monitor_follow(struct monitor *monitor, const char *url);
 
 /* Count what has happened. */
 void monitor_look(struct monitor *monitor, uint64_t now_us);

@@ -7,9 +7,8 @@
 #include "common/message.h"
 #include "common/transport.h"
 
-#define WAIT_MS     50
-#define REPEAT_US   500000u
-#define DIAGNOSE_MS 1000
+#define WAIT_MS   50
+#define REPEAT_US 500000u
 
 /* "key: value, key: value" as one pair a line; what is not known yet is left out. */
 static void print_status(const char *text)
@@ -74,14 +73,13 @@ int inspect_address(const char *address, const struct keys *keys, double timeout
     if (transport->operations->connect(transport, address, HEADER_BYTES_MAX, &endpoint, error) ==
         STATUS_OK) {
         exit_code = ask(transport, endpoint, timeout, why, sizeof why);
-        transport->operations->close(&endpoint, 0);
         if (exit_code == EXIT_UNAUTHENTICATED) {
             error_set(error, STATUS_REFUSED, "%.200s: %.250s", address, why);
         } else if (exit_code != EXIT_DONE) {
-            transport_diagnose(address, DIAGNOSE_MS, why, sizeof why);
-            error_set(error, STATUS_TIMEOUT, "%s: no server 0 answers within %.0f s (%s)", address,
-                      timeout, why);
+            transport_explain_silence(transport, endpoint, address, why, sizeof why);
+            error_set(error, STATUS_TIMEOUT, "no server 0 answers within %.0f s: %s", timeout, why);
         }
+        transport->operations->close(&endpoint, 0);
     }
     transport->operations->destroy(&transport);
     return exit_code;

@@ -1,13 +1,16 @@
 /* ps_main.c - the program syncopate-ps: one server of a job it learns from the first worker. */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/address.h"
 #include "common/disk.h"
 #include "common/file_limit.h"
+#include "common/inquiry.h"
 #include "common/kernels.h"
 #include "common/keys.h"
 #include "common/log.h"
@@ -16,34 +19,22 @@
 #include "common/options.h"
 #include "common/process.h"
 #include "common/signals.h"
+#include "common/silence.h"
 #include "common/transport.h"
+#include "ps/listening.h"
 #include "ps/server.h"
 
 struct addresses {
     char (*hosts)[ADDRESS_MAX]; /* [count] of --ps-hosts. */
     uint32_t count;
+    const char *own; /* Of this server: one of them, or --bind. */
+    struct listening listening;
 };
 
 static int complain(int exit_code, const struct error *error)
 {
     log_error("%s", error->text);
     return exit_code;
-}
-
-/* Without keys only this host may be spoken to, unless a person says that the network is trusted.
- * With them, whoever has none of them is turned away. */
-static bool may_listen(const struct options *options, const char *listen, struct error *error)
-{
-    if (options->keys != NULL || options->insecure || transport_is_loopback(listen))
-        return true;
-    char numeric[ADDRESS_MAX];
-    if (transport_resolve(listen, numeric, error) != STATUS_OK)
-        return false;
-    error_set(error, STATUS_REFUSED,
-              "will not listen on %s without keys, since anyone who reaches it could join; make "
-              "some (syncopate keygen, --keys), or, where the network is trusted, add --insecure",
-              listen);
-    return false;
 }
 
 static void request_stop(void *server, int exit_code)
@@ -80,13 +71,23 @@ static enum worker_loss find_worker_loss(const char *text)
                                        : LOSS_CONTINUE;
 }
 
+/* "listening on alpha:7000 ([::]:7000), on all addresses, since ..." */
+static void say_where(const struct server *server, const struct options *options,
+                      const struct listening *listening)
+{
+    char name[2 * ADDRESS_MAX];
+    silence_name(server_address(server), server_bound(server), name, sizeof name);
+    log_info("listening on %s%s%s%s", name,
+             options->keys != NULL ? " encrypted, for those who have keys" : "",
+             listening->remark[0] != '\0' ? ", " : "", listening->remark);
+}
+
 static int serve(const struct options *options, const struct addresses *addresses,
                  struct transport *transport, struct error *error)
 {
     struct signals signals;
     struct server *server;
     char out[MESSAGE_TEXT_MAX];
-    uint32_t index = options->task_index;
     if (options->out != NULL)
         snprintf(out, sizeof out, "%s", options->out);
     else
@@ -95,8 +96,9 @@ static int serve(const struct options *options, const struct addresses *addresse
     struct server_options server_options = {
         .transport = transport,
         .disk = &disk_posix,
-        .index = index,
-        .listen = options->bind != NULL ? options->bind : addresses->hosts[index],
+        .index = options->task_index,
+        .listen = addresses->listening.addresses,
+        .name = addresses->own,
         .coordinator = addresses->count > 0 ? addresses->hosts[0] : NULL,
         .port_file = options->port_file,
         .out = out,
@@ -112,12 +114,9 @@ static int serve(const struct options *options, const struct addresses *addresse
         .allow_mixed = options->allow_mixed,
         .journal = true,
     };
-    if (!may_listen(options, server_options.listen, error))
-        return error->status == STATUS_REFUSED ? EXIT_USAGE : EXIT_CANNOT_OPEN;
     if (server_create(&server, &server_options, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    log_info("listening on %s%s", server_address(server),
-             options->keys != NULL ? " encrypted, for those who have keys" : "");
+    say_where(server, options, &addresses->listening);
     if (options->insecure)
         log_warning("--insecure: whoever reaches %s can join", server_address(server));
 
@@ -147,6 +146,55 @@ static enum status make_transport(const struct options *options, struct keys *ke
     return status == STATUS_OK ? transport_curve_create(transport, keys, true, error) : status;
 }
 
+/* EXIT_DONE, or why this server cannot be where it is told to be. */
+static int find_own_place(const struct options *options, struct addresses *addresses,
+                          struct error *error)
+{
+    struct places places;
+    struct inquiry *inquiry = inquiry_begin(addresses->own, false);
+    double patience_ms = 1e3 * fmin(options->start_timeout, 1e6);
+    if (inquiry == NULL) {
+        error_set(error, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    inquiry_answer(inquiry, (int)patience_ms, &places);
+    inquiry_drop(&inquiry);
+    if (places.status == STATUS_AGAIN) {
+        error_set(error, STATUS_TIMEOUT,
+                  "start timed out after %.0f s: no name server says what address %s has",
+                  options->start_timeout, addresses->own);
+        return EXIT_START_TIMEOUT;
+    }
+    bool everybody = options->keys != NULL || options->insecure;
+    enum status status =
+        listening_choose(addresses->own, &places, everybody, &addresses->listening, error);
+    return status == STATUS_OK        ? EXIT_DONE
+           : status == STATUS_REFUSED ? EXIT_USAGE
+                                      : EXIT_CANNOT_OPEN;
+}
+
+/* EXIT_DONE, or what is wrong with the addresses that this server was given. */
+static int read_addresses(const struct options *options, struct addresses *addresses,
+                          struct error *error)
+{
+    addresses->hosts = calloc(JOB_SERVERS_MAX, sizeof *addresses->hosts);
+    if (addresses->hosts == NULL) {
+        error_set(error, STATUS_MEMORY, "out of memory");
+        return EXIT_TRAINING_FAILED;
+    }
+    if (options_hosts(options->ps_hosts, addresses->hosts, JOB_SERVERS_MAX, &addresses->count,
+                      error) != STATUS_OK)
+        return EXIT_USAGE;
+    if (options->task_index > 0 && addresses->count == 0) {
+        error_set(error, STATUS_INVALID, "task %u needs --ps-hosts, to know server 0's address",
+                  options->task_index);
+        return EXIT_USAGE;
+    }
+    addresses->own = options->bind != NULL ? address_plain(options->bind)
+                                           : addresses->hosts[options->task_index];
+    return find_own_place(options, addresses, error);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -161,27 +209,17 @@ int main(int argc, char **argv)
     char who[32];
     snprintf(who, sizeof who, "ps/%u", options.task_index);
     options_begin_log(&options, who);
-    signals_block();
     if (options.ignored[0] != '\0')
         log_info("ignored, as options of syncopate-worker: %s", options.ignored);
     if (options.remarks[0] != '\0')
         log_info("%s", options.remarks);
+    exit_code = read_addresses(&options, &addresses, &error); /* A signal ends it. */
+    if (exit_code != EXIT_DONE)
+        return complain(exit_code, &error);
+    signals_block();
     file_limit_raise();
     kernels_init();
 
-    addresses.hosts = calloc(JOB_SERVERS_MAX, sizeof *addresses.hosts);
-    if (addresses.hosts == NULL) {
-        error_set(&error, STATUS_MEMORY, "out of memory");
-        return complain(EXIT_TRAINING_FAILED, &error);
-    }
-    if (options_hosts(options.ps_hosts, addresses.hosts, JOB_SERVERS_MAX, &addresses.count,
-                      &error) != STATUS_OK)
-        return complain(EXIT_USAGE, &error);
-    if (options.task_index > 0 && addresses.count == 0) {
-        error_set(&error, STATUS_INVALID, "task %u needs --ps-hosts, to know server 0's address",
-                  options.task_index);
-        return complain(EXIT_USAGE, &error);
-    }
     exit_code = EXIT_CANNOT_OPEN;
     if (make_transport(&options, &keys, &transport, &error) == STATUS_OK) {
         exit_code = serve(&options, &addresses, transport, &error);

@@ -44,7 +44,7 @@ struct actor {
 
 struct server {
     struct server_options options;
-    char address[ADDRESS_MAX];
+    char address[ADDRESS_MAX], bound[ADDRESS_MAX];
     struct cores cores;
     bool cores_made;
     struct endpoint *listening;
@@ -72,6 +72,33 @@ static enum status write_port_file(const struct server *server, struct error *er
     char line[ADDRESS_MAX + 1];
     snprintf(line, sizeof line, "%s\n", server->address);
     return disk_put_note(server->options.port_file, line, error);
+}
+
+/* The name as it was given, the port as it came out. */
+static void set_address(struct server *server)
+{
+    const char *name = server->options.name, *bound = server->bound;
+    const char *port = strrchr(bound, ':'), *end = name != NULL ? strrchr(name, ':') : NULL;
+    if (port != NULL && end != NULL)
+        snprintf(server->address, ADDRESS_MAX, "%.*s%s", (int)(end - name), name, port);
+    else
+        snprintf(server->address, ADDRESS_MAX, "%s", bound);
+}
+
+/* One line for whoever knows it by its name. */
+static enum status start_listening(struct server *server, struct error *error)
+{
+    struct error fault;
+    const struct server_options *options = &server->options;
+    enum status status =
+        options->transport->operations->listen(options->transport, options->listen, CHUNK_BYTES_MAX,
+                                               server->bound, &server->listening, &fault);
+    if (status != STATUS_OK && options->name != NULL && strcmp(options->name, options->listen) != 0)
+        return error_set(error, status, "%.200s: %s", options->name, fault.text);
+    if (status != STATUS_OK)
+        return error_set(error, status, "%s", fault.text);
+    set_address(server);
+    return STATUS_OK;
 }
 
 static uint32_t choose_owner_threads(int32_t wish)
@@ -139,8 +166,7 @@ enum status server_create(struct server **server, const struct server_options *o
         return status;
     }
     const struct transport_operations *transport = options->transport->operations;
-    status = transport->listen(options->transport, options->listen, CHUNK_BYTES_MAX, s->address,
-                               &s->listening, error);
+    status = start_listening(s, error);
     if (status == STATUS_OK && options->index != 0)
         status = transport->connect(options->transport, options->coordinator, CHUNK_BYTES_MAX,
                                     &s->upstream, error);
@@ -176,6 +202,11 @@ void server_destroy(struct server **server)
 const char *server_address(const struct server *server)
 {
     return server->address;
+}
+
+const char *server_bound(const struct server *server)
+{
+    return server->bound;
 }
 
 void server_request_stop(struct server *server, int exit_code)
@@ -493,7 +524,7 @@ static void explain_silence(const struct server *server, char *why, size_t size)
 /* Server 0 says for whom it waits by itself; any other server waits for server 0. */
 static void say_why_waiting(struct server *server)
 {
-    char why[128];
+    char why[MESSAGE_TEXT_MAX];
     double seconds;
     uint64_t now_us = clock_now_us();
     const char *what = router_waiting(server->cores.router, &seconds, now_us);
@@ -504,9 +535,9 @@ static void say_why_waiting(struct server *server)
         return;
     if (server->unanswered) {
         explain_silence(server, why, sizeof why);
-        log_info("waiting %.0f s for ps/0 at %s: %s", seconds, server->options.coordinator, why);
+        log_info("waiting %.0f s for ps/0: %s", seconds, why);
     } else {
-        log_info("waiting %.0f s for ps/0: %s", seconds, what);
+        log_info("waiting %.0f s, ps/0 says: %s", seconds, what);
     }
     server->said_us = clock_now_us();
 }
@@ -514,11 +545,11 @@ static void say_why_waiting(struct server *server)
 /* The line to end with; whoever never reached server 0 is told why. */
 static void explain_end(struct server *server, int exit_code, struct error *reason)
 {
-    char why[128];
+    char why[MESSAGE_TEXT_MAX];
     const char *text = router_exit_reason(server->cores.router);
     if (exit_code == EXIT_START_TIMEOUT && server->unanswered) {
         explain_silence(server, why, sizeof why);
-        error_set(reason, STATUS_OK, "%s at %s: %s", text, server->options.coordinator, why);
+        error_set(reason, STATUS_OK, "%s: %s", text, why);
     } else {
         error_set(reason, STATUS_OK, "%s", text);
     }

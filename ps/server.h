@@ -62,7 +62,8 @@ struct server_options {
     struct transport *transport;
     const struct disk *disk;
     uint32_t index;
-    const char *listen;      /* Address to listen on. */
+    const char *listen;      /* Where to listen: as for a transport. */
+    const char *name;        /* What others call it; NULL: as `listen`. */
     const char *coordinator; /* Server 0's address; unused on server 0. */
     const char *port_file;   /* Where to write the bound address, or NULL. */
     const char *out, *restore;
@@ -80,8 +81,9 @@ enum status server_create(struct server **server, const struct server_options *o
                           struct error *error);
 void server_destroy(struct server **server);
 
-/* The address to tell others. */
+/* The address to tell others, and where it listens, numerically. */
 const char *server_address(const struct server *server);
+const char *server_bound(const struct server *server);
 
 /* Ask for a clean stop with EXIT_INTERRUPTED or EXIT_TERMINATED. */
 void server_request_stop(struct server *server, int exit_code);

@@ -177,13 +177,12 @@ static void explain_silence(const struct client *client, char *why, size_t size)
 /* A worker that never reached server 0 ends with the reason why. */
 static void explain_end(const struct client *client, struct message *finished)
 {
-    char why[128], *reason = finished->stop.reason;
+    char why[MESSAGE_TEXT_MAX], *reason = finished->stop.reason;
     if (finished->stop.exit_code != EXIT_START_TIMEOUT || !client->unanswered)
         return;
-    const char *address = client->options.job->servers[0];
     size_t used = strlen(reason);
     explain_silence(client, why, sizeof why);
-    snprintf(reason + used, MESSAGE_TEXT_MAX - used, " at %s: %s", address, why);
+    snprintf(reason + used, MESSAGE_TEXT_MAX - used, ": %s", why);
 }
 
 static void flush(struct client *client)
@@ -264,7 +263,7 @@ static void heed_refusals(struct client *client)
 
 static void say_why_waiting(struct client *client)
 {
-    char why[128];
+    char why[MESSAGE_TEXT_MAX];
     double seconds;
     uint64_t now_us = clock_now_us();
     const char *what = session_waiting(client->session, &seconds, now_us);
@@ -273,10 +272,9 @@ static void say_why_waiting(struct client *client)
         return;
     if (now_us - client->said_us < WAITING_LINE_US || seconds * 1e6 < WAITING_LINE_US)
         return;
-    const char *address = client->options.job->servers[0];
     if (client->unanswered)
         explain_silence(client, why, sizeof why);
-    log_info("waiting %.0f s for ps/0 at %s: %s", seconds, address,
+    log_info("waiting %.0f s%s: %s", seconds, client->unanswered ? " for ps/0" : ", ps/0 says",
              client->unanswered ? why : what);
     client->said_us = clock_now_us();
 }

@@ -35,8 +35,8 @@ hosts 2
 worker 1 order-worker1 --workers 2 "${short[@]}"
 worker 0 order-worker0 --workers 2 "${short[@]}"
 ps 1 order-ps1 --out "$work/order-elsewhere"
-says order-worker0 "waiting [5-9] s for ps/0 at 127.0.0.1:${ports[0]}: connection refused"
-says order-ps1 "waiting [5-9] s for ps/0 at 127.0.0.1:${ports[0]}: connection refused"
+says order-worker0 "waiting [5-9] s for ps/0: connection refused by 127.0.0.1:${ports[0]}"
+says order-ps1 "waiting [5-9] s for ps/0: connection refused by 127.0.0.1:${ports[0]}"
 ps 0 order-ps0 --out "$work/order"
 for name in order-ps0 order-ps1 order-worker0 order-worker1; do ends "$name" 0; done
 if [ "$(member "$work/order" state)" != "done" ]; then fail "run.json does not say done"; fi
@@ -51,7 +51,7 @@ ps 0 missing-ps0 --out "$work/missing" --start-timeout 8
 ps 1 missing-ps1 --out "$work/missing" --start-timeout 30
 worker 0 missing-worker0 --workers 3 "${short[@]}" --start-timeout 30
 says missing-ps0 "waiting [5-9] s for worker/1 \(never seen\), worker/2 \(never seen\)" 15
-says missing-worker0 "waiting [5-9] s for ps/0 at .*: waiting (5 s for worker/1|for others)"
+says missing-worker0 "waiting [5-9] s, ps/0 says: waiting (5 s for worker/1|for others)"
 for name in missing-ps0 missing-ps1 missing-worker0; do ends "$name" 4; done
 for name in missing-ps0 missing-ps1 missing-worker0; do
     says "$name" "error: start timed out after .* waiting for worker/1 .*, worker/2"

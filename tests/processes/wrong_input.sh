@@ -66,7 +66,7 @@ for i in 0 1; do
     says "list-worker$i" "ignored, as options of syncopate-ps: --insecure, --out, --restore"
 done
 run inspected 5 syncopate inspect "tcp://127.0.0.1:$port"
-says inspected "syncopate inspect: 127.0.0.1:$port"
+says inspected "no server 0 answers within 5 s: connection refused by 127.0.0.1:$port: nothing"
 ok "one list of options serves servers and workers, and tcp:// is understood"
 
 # --- data -----------------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ gives_up()
     one_line "$1"
 }
 gives_up no-name "nowhere.invalid:4711: host name does not resolve"
-gives_up no-ps "127.0.0.1:$port: connection refused"
-gives_up no-ps0 "127.0.0.1:$port: connection refused"
+gives_up no-ps "connection refused by 127.0.0.1:$port: nothing listens there; is syncopate-ps running"
+gives_up no-ps0 "connection refused by 127.0.0.1:$port"
 gives_up no-worker "no worker has declared a job"
 nothing_runs
 absent "$work/none"

@@ -399,65 +399,6 @@ END_TEST
 /* --- over TCP ------------------------------------------------------------------------------------
  */
 
-START_TEST(names_that_do_not_resolve_are_an_error)
-{
-    char bound[ADDRESS_MAX], numeric[ADDRESS_MAX];
-    struct endpoint *endpoint = NULL;
-    struct error error;
-    open_transport(0);
-    const char *address = "no-such-host.invalid:2000";
-    ck_assert_int_eq(t->listen(transport, address, PAYLOAD_MAX, bound, &endpoint, &error),
-                     STATUS_NOT_FOUND);
-    ck_assert_ptr_nonnull(strstr(error.text, "no-such-host.invalid"));
-    ck_assert_int_eq(transport_resolve(address, numeric, &error), STATUS_NOT_FOUND);
-    ck_assert_int_eq(t->listen(transport, "without a port", 64, bound, &endpoint, &error),
-                     STATUS_INVALID);
-    /* An address of somebody else's: 192.0.2.0/24 is nobody's (RFC 5737). */
-    ck_assert_int_eq(t->listen(transport, "192.0.2.1:2000", 64, bound, &endpoint, &error),
-                     STATUS_IO);
-    ck_assert_ptr_nonnull(strstr(error.text, "no such address on this host"));
-    ck_assert_ptr_null(endpoint);
-    close_transport();
-}
-END_TEST
-
-START_TEST(addresses_are_resolved_and_told_apart)
-{
-    char numeric[ADDRESS_MAX];
-    struct error error;
-    ck_assert_int_eq(transport_resolve(":80", numeric, &error), STATUS_OK);
-    ck_assert_str_eq(numeric, "*:80");
-    ck_assert_int_eq(transport_resolve("127.0.0.1:80", numeric, &error), STATUS_OK);
-    ck_assert_str_eq(numeric, "127.0.0.1:80");
-    ck_assert_int_eq(transport_resolve("[::1]:80", numeric, &error), STATUS_OK);
-    ck_assert_str_eq(numeric, "[::1]:80");
-    ck_assert(transport_is_loopback("127.0.0.1:80"));
-    ck_assert(transport_is_loopback("[::1]:80"));
-    ck_assert(!transport_is_loopback("192.0.2.1:80"));
-    ck_assert(!transport_is_loopback("*:80"));
-    ck_assert(!transport_is_loopback(":80"));
-    ck_assert(!transport_is_loopback("0.0.0.0:80"));
-}
-END_TEST
-
-START_TEST(why_nobody_answers_is_said)
-{
-    char bound[ADDRESS_MAX], text[128];
-    open_transport(0);
-    struct endpoint *server = listener(bound);
-    transport_diagnose(bound, 1000, text, sizeof text);
-    ck_assert_str_eq(text, "connected, no answer yet");
-    t->close(&server, 0);
-    close_transport();
-    transport_diagnose(bound, 1000, text, sizeof text);
-    ck_assert_str_eq(text, "connection refused");
-    transport_diagnose("no-such-host.invalid:1", 1000, text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "does not resolve"));
-    transport_diagnose("nothing", 1000, text, sizeof text);
-    ck_assert_str_eq(text, "not an address");
-}
-END_TEST
-
 START_TEST(a_payload_above_the_limit_closes_its_connection_and_no_other)
 {
     char bound[ADDRESS_MAX];
@@ -1264,9 +1205,6 @@ static void add(TCase *tcase)
     tcase_add_loop_test(tcase, a_peer_that_has_gone_is_unreachable, 0, WAYS);
     tcase_add_loop_test(tcase, waiting_ends_with_its_time_a_message_or_the_bell, 0, WAYS);
     tcase_add_loop_test(tcase, what_nobody_received_is_given_back_at_the_end, 0, WAYS);
-    tcase_add_test(tcase, names_that_do_not_resolve_are_an_error);
-    tcase_add_test(tcase, addresses_are_resolved_and_told_apart);
-    tcase_add_test(tcase, why_nobody_answers_is_said);
     tcase_add_test(tcase, a_payload_above_the_limit_closes_its_connection_and_no_other);
     tcase_add_test(tcase, garbage_on_the_port_hurts_nobody);
     tcase_add_test(tcase, malformed_messages_are_reported_as_such_and_dropped);

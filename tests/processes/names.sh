@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# names.sh - README.md's example of a job on several hosts, as it stands there, on two network
+# namespaces called alpha and beta whose hosts files are those that Debian's installer writes; and
+# what else a name may stand for: nothing yet, another place than it should, several places. Needs
+# root.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+readme=$(cd "$(dirname "$0")/../.." && pwd)/README.md
+
+tag=sn$$ # Of our namespaces and links, to tell them from others'.
+clean_up_more()
+{
+    local host
+    for host in alpha beta; do
+        ip netns delete "$tag-$host" 2>/dev/null || true
+        rm -rf "/etc/netns/$tag-$host"
+    done
+}
+if [ "$(id -u)" -ne 0 ] || ! ip netns add "$tag-alpha" 2>/dev/null; then
+    skip "names on two hosts: network namespaces need root and the ip program"
+    exit 0
+fi
+if ! ip netns exec "$tag-alpha" true 2>/dev/null; then
+    skip "names on two hosts: programs cannot be run in a namespace here (a chroot, perhaps)"
+    exit 0
+fi
+ip netns add "$tag-beta"
+if ! ip link add eth0 netns "$tag-alpha" type veth peer name eth0 netns "$tag-beta" 2>/dev/null; then
+    skip "names on two hosts: this kernel makes no links between namespaces"
+    exit 0
+fi
+declare -A four=([alpha]=10.213.78.1 [beta]=10.213.78.2) six=([alpha]=fd5c:78::1 [beta]=fd5c:78::2)
+for host in alpha beta; do
+    ip -n "$tag-$host" link set lo up
+    ip -n "$tag-$host" link set eth0 up
+    ip -n "$tag-$host" address add "${four[$host]}/24" dev eth0
+    mkdir -p "/etc/netns/$tag-$host"
+done
+
+# hosts HOST NUMBER... - what the names alpha and beta stand for on that host, in pairs. Programs
+# that run see the change: it is the same file.
+hosts()
+{
+    local host=$1
+    shift
+    printf '127.0.0.1 localhost\n' >"$work/hosts"
+    printf '%s %s\n' "$@" >>"$work/hosts"
+    cat "$work/hosts" >"/etc/netns/$tag-$host/hosts"
+}
+# As the installer leaves them, and as an administrator adds the other host.
+debian()
+{
+    hosts alpha 127.0.1.1 alpha "${four[beta]}" beta
+    hosts beta 127.0.1.1 beta "${four[alpha]}" alpha
+}
+debian
+
+# on HOST NAME WORD... - a command line on that host, in its folder, found by PATH as people have it.
+export PATH=$build:$PATH
+on()
+{
+    local host=$1 name=$2
+    shift 2
+    mkdir -p "$place/$host"
+    # shellcheck disable=SC2016 # For the inner shell.
+    ip netns exec "$tag-$host" unshare --uts sh -c 'hostname "$0" && cd "$1" && shift && exec "$@"' \
+        "$host" "$place/$host" "$@" >"$work/$name.log" 2>&1 </dev/null &
+    pids[$name]=$!
+}
+
+# --- the example ----------------------------------------------------------------------------------
+# Word for word; that it is a small job only, variables say.
+mapfile -t example < <(sed -nE 's/^(alpha|beta)\$ +(syncopate-(ps|worker) .*)$/\1 \2/p' "$readme")
+if [ "${#example[@]}" -ne 8 ]; then fail "README.md has ${#example[@]} commands, not twice four"; fi
+export SYNCOPATE_DATA=synthetic:400 SYNCOPATE_MODEL=softmax SYNCOPATE_EPOCHS=2
+run alone 0 syncopate-worker --ps 0 --mode sync --out "$work/alone"
+expected=$(model_hash "$work/alone")
+
+# Each host gets what README.md's table says.
+run keygen 0 syncopate keygen "$work/keys" --workers 2
+give_keys()
+{
+    local i=0 host
+    for host in alpha beta; do
+        mkdir -p "$place/$host/keys"
+        (cd "$work/keys" && cp -p servers.key_secret worker-0.key worker-1.key observer.key \
+            "worker-$i.key_secret" servers.key "$place/$host/keys")
+        i=$((i + 1))
+    done
+}
+
+# example FIRST ORDER - the four commands from the FIRST on, in an order such as 2013.
+example()
+{
+    local first=$1 order=$2 i name
+    place=$work/$first-$order
+    if [ "$first" -eq 4 ]; then give_keys; fi
+    for ((i = 0; i < 4; i++)); do
+        name=$first-$order-${order:i:1}
+        # shellcheck disable=SC2086 # Its words.
+        on ${example[first + ${order:i:1}]/ / $name }
+        sleep 0.15
+    done
+    for ((i = 0; i < 4; i++)); do ends "$first-$order-$i" 0 30; done
+    nothing_runs
+    if [ "$(model_hash "$place/alpha/runs/one")" != "$expected" ]; then
+        fail "the bytes of the model are not those of one process"
+    fi
+    rm -rf "$place"
+}
+orders=()
+for a in 0 1 2 3; do for b in 0 1 2 3; do for c in 0 1 2 3; do for d in 0 1 2 3; do
+    if [ "$(printf '%s\n' $a $b $c $d | sort -u | wc -l)" -eq 4 ]; then orders+=("$a$b$c$d"); fi
+done; done; done; done
+
+if short_run; then
+    for order in 0123 3210 2031; do example 0 "$order"; done
+    says 0-0123-0 "listening on alpha:7000 \(.*:7000\), on all addresses, since alpha is 127.0.1.1"
+    says 0-0123-1 "listening on beta:7000 \(.*:7000\), on all addresses, since beta is 127.0.1.1"
+    ok "README's example runs between two hosts as Debian installs them, whoever starts first"
+    for order in 0123 3120; do example 4 "$order"; done
+    says 4-0123-0 "listening on alpha:7000 \(.*:7000\) encrypted.* on all addresses, since alpha is"
+    ok "and with keys"
+fi
+if long_run; then
+    for order in "${orders[@]}"; do example 0 "$order"; done
+    for order in "${orders[@]}"; do example 4 "$order"; done
+    ok "README's example in all ${#orders[@]} orders, with and without keys"
+fi
+if ! short_run; then exit 0; fi
+unset SYNCOPATE_DATA SYNCOPATE_MODEL SYNCOPATE_EPOCHS
+
+# --- names ----------------------------------------------------------------------------------------
+place=$work/names
+job=(--ps-hosts alpha:7000 --workers 1 --data synthetic:200 --model softmax --steps 5)
+# one_server NAME HOST - server 0 on alpha and a worker on HOST end well.
+one_server()
+{
+    on alpha "$1-ps" syncopate-ps "${job[@]}" --insecure --out "runs/$1"
+    on "$2" "$1-worker" syncopate-worker "${job[@]}"
+    ends "$1-worker" 0
+    ends "$1-ps" 0
+}
+
+hosts alpha 127.0.1.1 alpha "${four[alpha]}" alpha
+one_server both-here alpha
+says both-here-ps "listening on alpha:7000 \(127.0.1.1:7000, ${four[alpha]}:7000\)$"
+one_server both-there beta
+ok "a name with a loopback and a real address is listened on and found at either"
+
+hosts alpha "${four[alpha]}" alpha 10.213.78.99 alpha
+hosts beta 10.213.78.98 alpha 127.0.1.1 alpha "${four[alpha]}" alpha
+one_server wrong-ones beta
+says wrong-ones-ps "not listening on 10.213.78.99:7000: no such address on this host"
+ok "addresses of a name that lead nowhere are passed over by both ends"
+
+# A cloned host takes alpha for itself; then somebody mends its hosts file.
+debian
+hosts beta 127.0.1.1 alpha
+on beta mended-worker syncopate-worker "${job[@]}"
+says mended-worker "waiting 5 s for ps/0: connection refused by alpha:7000 \(127.0.1.1:7000\): alpha is a loopback address on this host.*/etc/hosts"
+on alpha mended-ps syncopate-ps "${job[@]}" --insecure --out runs/mended
+debian
+ends mended-worker 0
+ends mended-ps 0
+ok "who is misled by a hosts file is told so, and goes on when it is mended"
+
+# Without keys and --insecure: loopback, and it says what that means.
+on alpha shut-ps syncopate-ps "${job[@]}" --start-timeout 4
+says shut-ps "listening on alpha:7000 \(127.0.1.1:7000\), which no other host reaches; with --keys or --insecure"
+on beta shut-worker syncopate-worker "${job[@]}" --start-timeout 2
+ends shut-worker 4
+says shut-worker "error: start timed out.*connection refused by alpha:7000 \(${four[alpha]}:7000\): nothing listens there; is syncopate-ps running on alpha"
+hosts alpha "${four[alpha]}" alpha
+on alpha open-ps syncopate-ps "${job[@]}"
+ends open-ps 2
+says open-ps "will not listen on alpha:7000 \(${four[alpha]}:7000\) without keys.* add --insecure"
+ends shut-ps 4
+ok "without keys a server stays on loopback, says so, and who is refused is told where to look"
+
+for host in alpha beta; do
+    ip -n "$tag-$host" address add "${six[$host]}/64" dev eth0 nodad 2>/dev/null || no_six=yes
+done
+if [ -n "${no_six:-}" ]; then
+    skip "names with IPv6 addresses: this kernel has no IPv6"
+else
+    debian
+    hosts beta "${six[alpha]}" alpha
+    one_server six-all beta
+    hosts alpha "${six[alpha]}" alpha "${four[alpha]}" alpha
+    one_server six-both beta
+    says six-both-ps "listening on alpha:7000 \(\[${six[alpha]}\]:7000, ${four[alpha]}:7000\)$"
+    hosts beta "${four[alpha]}" alpha
+    one_server four-both beta
+    ok "names may stand for IPv6 and IPv4 addresses"
+fi
