@@ -126,7 +126,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         return EXIT_TRAINING_FAILED;
     }
     struct narrator *narrator = NULL;
-    if (index == 0)
+    if (options->task_index == 0)
         narrator_start(&narrator, out, options->log_every, options->quiet);
     int exit_code = server_run(server, error);
     narrator_stop(&narrator, exit_code);
