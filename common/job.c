@@ -478,7 +478,14 @@ static void show_data(char out[VALUE_TEXT_MAX], const struct job *job)
              VALUE_TEXT_MAX / 2, job->data);
 }
 
-static enum status compare_data(const struct sides *sides, const struct job *a, const struct job *b)
+bool job_has_read_data(const struct job *job)
+{
+    static const uint8_t none[DIGEST_BYTES];
+    return memcmp(job->data_digest, none, sizeof none) != 0;
+}
+
+static enum status compare_data(const struct sides *sides, const struct job *a, const struct job *b,
+                                enum job_scope scope)
 {
     const struct count_field counts[] = {
         {"training examples", a->examples, b->examples},
@@ -487,7 +494,7 @@ static enum status compare_data(const struct sides *sides, const struct job *a, 
     enum status status = COMPARE(counts, sides, counts);
     if (status != STATUS_OK)
         return status;
-    if (memcmp(a->data_digest, b->data_digest, DIGEST_BYTES) == 0)
+    if (scope == JOB_SCOPE_UNREAD || memcmp(a->data_digest, b->data_digest, DIGEST_BYTES) == 0)
         return STATUS_OK;
     char a_text[VALUE_TEXT_MAX], b_text[VALUE_TEXT_MAX];
     show_data(a_text, a);
@@ -496,7 +503,8 @@ static enum status compare_data(const struct sides *sides, const struct job *a, 
 }
 
 /* What decides the bits of every update. */
-static enum status compare_work(const struct sides *sides, const struct job *a, const struct job *b)
+static enum status compare_work(const struct sides *sides, const struct job *a, const struct job *b,
+                                enum job_scope scope)
 {
     if (a->mode != b->mode)
         return differ(sides, "mode", mode_name(a->mode), mode_name(b->mode));
@@ -505,7 +513,7 @@ static enum status compare_work(const struct sides *sides, const struct job *a, 
                       b->use_locking ? "on" : "off");
     enum status status;
     if ((status = compare_models(sides, a, b)) != STATUS_OK ||
-        (status = compare_data(sides, a, b)) != STATUS_OK ||
+        (status = compare_data(sides, a, b, scope)) != STATUS_OK ||
         (status = compare_optimizers(sides, &a->optimizer, &b->optimizer)) != STATUS_OK ||
         (status = compare_schedules(sides, &a->schedule, &b->schedule)) != STATUS_OK)
         return status;
@@ -542,8 +550,8 @@ enum status job_compare(const struct job *a, const char *ours, const struct job 
                         const char *theirs, enum job_scope scope, struct error *error)
 {
     const struct sides sides = {ours, theirs, error};
-    enum status status = compare_work(&sides, a, b);
-    if (status != STATUS_OK || scope == JOB_SCOPE_RESUME)
+    enum status status = compare_work(&sides, a, b, scope);
+    if (status != STATUS_OK || scope != JOB_SCOPE_ALL)
         return status;
     return compare_spread(&sides, a, b);
 }

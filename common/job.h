@@ -58,7 +58,12 @@ enum job_scope {
      * update depends on them (a cosine schedule ends after its own decay_steps), so a finished job
      * can be trained longer. */
     JOB_SCOPE_RESUME,
+    /* The same, before the data have been read: their digest is compared by whoever reads them. */
+    JOB_SCOPE_UNREAD,
 };
+
+/* Whether the job knows its data's digest. */
+bool job_has_read_data(const struct job *job);
 
 /* Free what job owns and zero it; a zeroed job is fine. */
 void job_free(struct job *job);

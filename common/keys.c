@@ -1,7 +1,9 @@
 #include "common/keys.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/allow_list.h"
 #include "common/message.h"
@@ -27,7 +29,7 @@ static enum status check_identity(const struct keys *keys, const char *path, uin
     struct identity wanted = {.role = role, .has_index = true, .index = index};
     identity_describe(&keys->identity, may, sizeof may);
     identity_describe(&wanted, is, sizeof is);
-    return error_set(error, STATUS_INVALID, "%.300s: is the certificate of %s, and this is %s",
+    return error_set(error, STATUS_MISMATCH, "%.300s: is the certificate of %s, and this is %s",
                      path, may, is);
 }
 
@@ -59,18 +61,31 @@ static enum status open_server(struct keys *keys, uint32_t role, struct error *e
     return status;
 }
 
+static enum status check_folder(const char *directory, struct error *error)
+{
+    struct stat about;
+    if (strlen(directory) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "--keys: the path is too long");
+    if (stat(directory, &about) != 0)
+        return error_set(error, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "--keys=%.300s: %s",
+                         directory, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return error_set(error, STATUS_IO, "--keys=%.300s: is not a folder", directory);
+    return STATUS_OK;
+}
+
 enum status keys_open(struct keys *keys, const char *directory, const char *certificate,
                       uint32_t role, uint32_t index, struct error *error)
 {
     char path[PATH_ROOM], name[CERTIFICATE_NAME_MAX];
     memset(keys, 0, sizeof *keys);
-    if (strlen(directory) >= DISK_PATH_MAX)
-        return error_set(error, STATUS_INVALID, "--keys: the path is too long");
+    enum status status = check_folder(directory, error);
+    if (status != STATUS_OK)
+        return status;
     snprintf(keys->directory, sizeof keys->directory, "%s", directory);
     keys_name(role, index, name);
     snprintf(path, sizeof path, "%s/%s.key_secret", directory, name);
-    enum status status =
-        open_own(keys, certificate != NULL ? certificate : path, role, index, error);
+    status = open_own(keys, certificate != NULL ? certificate : path, role, index, error);
     if (status == STATUS_OK)
         status = open_server(keys, role, error);
     if (status != STATUS_OK)
@@ -83,22 +98,73 @@ void keys_close(struct keys *keys)
     explicit_bzero(keys, sizeof *keys);
 }
 
-enum status keys_check(const char *directory, uint32_t workers, struct error *error)
+/* Whether the servers, whose public key and list these are, would let a worker in, and it them. */
+static enum status check_worker(const char *directory, uint32_t worker,
+                                const uint8_t servers[KEY_BYTES], const struct allow_list *list,
+                                struct error *error)
 {
     struct keys keys;
-    struct allow_list list = {0};
-    enum status status = keys_open(&keys, directory, NULL, ROLE_PS, 0, error);
+    char name[CERTIFICATE_NAME_MAX], may[IDENTITY_TEXT];
+    keys_name(ROLE_WORKER, worker, name);
+    enum status status = keys_open(&keys, directory, NULL, ROLE_WORKER, worker, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct identity *listed = allow_list_find(list, keys.own.public_key);
+    if (!key_equal(keys.server, servers))
+        status =
+            error_set(error, STATUS_MISMATCH,
+                      "%.300s/servers.key: is not the public half of servers.key_secret, so that "
+                      "every worker would refuse the servers",
+                      directory);
+    else if (listed == NULL)
+        status =
+            error_set(error, STATUS_MISMATCH,
+                      "%.300s: no *.key has the public half of %s.key_secret, so that the servers "
+                      "would refuse worker/%u",
+                      directory, name, worker);
+    else if (!identity_may_be(listed, ROLE_WORKER, worker)) {
+        identity_describe(listed, may, sizeof may);
+        status =
+            error_set(error, STATUS_MISMATCH,
+                      "%.300s: the *.key of %s.key_secret is for %s, so that the servers would "
+                      "refuse worker/%u",
+                      directory, name, may, worker);
+    }
     keys_close(&keys);
-    for (uint32_t i = 0; i < workers && status == STATUS_OK; i++) {
-        status = keys_open(&keys, directory, NULL, ROLE_WORKER, i, error);
-        keys_close(&keys);
-    }
-    if (status == STATUS_NOT_FOUND) {
-        struct error why = *error;
-        error_set(error, status, "%.320s (syncopate keygen makes what is missing)", why.text);
-    }
-    if (status == STATUS_OK)
-        status = allow_list_load(&list, directory, error);
-    allow_list_free(&list);
     return status;
+}
+
+static enum status check_all(const char *directory, uint32_t workers, struct allow_list *list,
+                             struct error *error)
+{
+    struct keys keys;
+    uint8_t servers[KEY_BYTES];
+    enum status status = keys_open(&keys, directory, NULL, ROLE_PS, 0, error);
+    memcpy(servers, keys.own.public_key, sizeof servers);
+    keys_close(&keys);
+    if (status == STATUS_OK)
+        status = allow_list_load(list, directory, error);
+    for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
+        status = check_worker(directory, i, servers, list, error);
+    return status;
+}
+
+enum status keys_check(const char *directory, uint32_t workers, struct error *error)
+{
+    struct allow_list list = {0};
+    struct error why = {0};
+    enum status status = check_all(directory, workers, &list, &why);
+    allow_list_free(&list);
+    if (status == STATUS_NOT_FOUND)
+        return error_set(error, status,
+                         "%.250s (syncopate keygen %.150s --workers %u makes what is missing)",
+                         why.text, directory, workers);
+    return status != STATUS_OK ? error_set(error, status, "%s", why.text) : STATUS_OK;
+}
+
+int keys_exit_code(enum status status)
+{
+    return status == STATUS_OK         ? EXIT_DONE
+           : status == STATUS_MISMATCH ? EXIT_UNAUTHENTICATED
+                                       : EXIT_CANNOT_OPEN;
 }

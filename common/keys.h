@@ -25,14 +25,18 @@ struct keys {
 };
 
 /* role, index: an enum role, and who this process is to be, which its certificate must allow.
- * certificate: a file in place of the one of that name in the folder, or NULL. */
+ * certificate: a file in place of the one of that name in the folder, or NULL. STATUS_MISMATCH: the
+ * certificate is somebody else's. */
 enum status keys_open(struct keys *keys, const char *directory, const char *certificate,
                       uint32_t role, uint32_t index, struct error *error);
 void keys_close(struct keys *keys);
 
-/* Whether a server and so many workers find all they need in one folder, and the servers' list is
- * sound: what is wrong is said before anybody is started. */
+/* Whether a server and so many workers find all they need in one folder, and would let each other in:
+ * what is wrong is said before anybody is started. STATUS_MISMATCH: somebody would be refused. */
 enum status keys_check(const char *directory, uint32_t workers, struct error *error);
+
+/* The exit code of a process that has not got its keys for this reason: EXIT_DONE for STATUS_OK. */
+int keys_exit_code(enum status status);
 
 /* The name of a process's certificate without ".key": "servers", "worker-3", "observer". */
 void keys_name(uint32_t role, uint32_t index, char name[CERTIFICATE_NAME_MAX]);

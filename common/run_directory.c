@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/job_json.h"
+#include "common/place.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
@@ -274,7 +275,8 @@ static enum status check_declaration(const struct json *root, const char *direct
     if (status != STATUS_OK)
         return status;
     struct error reason;
-    status = job_compare(job, "this job", &earlier, "the earlier one", JOB_SCOPE_RESUME, &reason);
+    enum job_scope scope = job_has_read_data(job) ? JOB_SCOPE_RESUME : JOB_SCOPE_UNREAD;
+    status = job_compare(job, "this job", &earlier, "the earlier one", scope, &reason);
     if (status != STATUS_OK)
         error_set(error, status,
                   "%.150s holds an unfinished run of another job: %.260s; choose another --out",
@@ -433,39 +435,17 @@ static enum status examine(const char *directory, const struct job *job, struct 
 
 /* --- looking only -------------------------------------------------------------------------- */
 
-/* Whether a directory, or the nearest one above it that there is, can be written to. */
-static enum status check_writable(const char *directory, struct error *error)
-{
-    char path[DISK_PATH_MAX];
-    snprintf(path, sizeof path, "%s", directory);
-    struct stat about;
-    while (stat(path, &about) != 0 && errno == ENOENT) {
-        char *slash = strrchr(path, '/');
-        if (slash == NULL)
-            strcpy(path, ".");
-        else if (slash == path)
-            path[1] = '\0';
-        else
-            *slash = '\0';
-    }
-    if (access(path, W_OK | X_OK) != 0)
-        return error_set(error, STATUS_IO, "cannot write to %.300s: %s", path, strerror(errno));
-    if (stat(path, &about) == 0 && !S_ISDIR(about.st_mode))
-        return error_set(error, STATUS_IO, "cannot write to %.300s: not a directory", path);
-    return STATUS_OK;
-}
-
 enum status run_directory_check(const char *path, const struct job *job, bool *resuming,
                                 struct error *error)
 {
-    struct finding finding;
-    enum status status = examine(path, job, &finding, error);
+    struct finding finding = {0};
+    enum status status = place_check(path, error);
+    if (status == STATUS_OK)
+        status = examine(path, job, &finding, error);
     if (resuming != NULL)
         *resuming = status == STATUS_OK && finding.has_run;
     if (status == STATUS_OK && finding.exists)
         status = event_log_look(path, error);
-    if (status == STATUS_OK)
-        status = check_writable(path, error);
     return status;
 }
 

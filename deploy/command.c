@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/keys.h"
 #include "common/log.h"
+#include "common/message.h"
 #include "common/options_table.h"
+#include "common/transport.h"
 
 bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
                    int *exit_code)
@@ -39,6 +42,36 @@ int command_fail(const char *program, int code, const struct error *error)
     command_remark(LOG_ERROR, error->text, line);
     fprintf(stderr, "%s%s%s\n", text ? program : "", text ? ": " : "", line);
     return code;
+}
+
+static enum status check_pair(const char *directory, uint32_t role, uint32_t index,
+                              struct error *error)
+{
+    struct keys keys;
+    uint8_t public_key[KEY_BYTES];
+    char name[CERTIFICATE_NAME_MAX];
+    enum status status = keys_open(&keys, directory, NULL, role, index, error);
+    keys_name(role, index, name);
+    if (status == STATUS_OK &&
+        (transport_public_key(keys.own.secret_key, public_key) != STATUS_OK ||
+         !key_equal(public_key, keys.own.public_key)))
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%.300s/%s.key_secret: is damaged: its public-key does not belong to its "
+                      "secret-key",
+                      directory, name);
+    keys_close(&keys);
+    return status;
+}
+
+int command_check_keys(const char *directory, uint32_t workers, struct error *error)
+{
+    enum status status = keys_check(directory, workers, error);
+    if (status == STATUS_OK)
+        status = check_pair(directory, ROLE_PS, 0, error);
+    for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
+        status = check_pair(directory, ROLE_WORKER, i, error);
+    return keys_exit_code(status);
 }
 
 int command_exit_code(enum status status)

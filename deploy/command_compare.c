@@ -14,8 +14,8 @@
 
 #include "common/clock.h"
 #include "common/disk.h"
-#include "common/keys.h"
 #include "common/options.h"
+#include "common/place.h"
 #include "common/progress.h"
 #include "common/wording.h"
 #include "deploy/command.h"
@@ -95,10 +95,10 @@ static uint32_t workers_most(const struct plan *plan)
     return most;
 }
 
-static enum status check_keys(const struct plan *plan, struct error *error)
+static int check_keys(const struct plan *plan, struct error *error)
 {
-    return plan->options.keys != NULL ? keys_check(plan->options.keys, workers_most(plan), error)
-                                      : STATUS_OK;
+    const char *keys = plan->options.keys;
+    return keys != NULL ? command_check_keys(keys, workers_most(plan), error) : EXIT_DONE;
 }
 
 static enum status read_plan(struct plan *plan, struct error *error)
@@ -152,8 +152,10 @@ static enum status make_out(struct plan *plan, struct error *error)
         snprintf(plan->out, sizeof(plan->out), "runs/compare-%s", date);
     }
     bool taken = false;
-    enum status status =
-        disk_posix.list_directory(disk_posix.context, plan->out, note_entry, &taken, error);
+    enum status status = place_check(plan->out, error);
+    if (status != STATUS_OK)
+        return status;
+    status = disk_posix.list_directory(disk_posix.context, plan->out, note_entry, &taken, error);
     if (taken) {
         return error_set(error, STATUS_EXISTS,
                          "%s: something is there already and is not overwritten", plan->out);
@@ -334,11 +336,11 @@ int command_compare(int argc, char **argv)
     if (read_plan(&plan, &error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_USAGE, &error);
     code = check_runs(&plan, &error);
+    if (code == EXIT_DONE)
+        code = check_keys(&plan, &error);
     if (code != EXIT_DONE)
         return command_fail(PROGRAM, code, &error);
-    enum status status = check_keys(&plan, &error);
-    if (status == STATUS_OK)
-        status = make_out(&plan, &error);
+    enum status status = make_out(&plan, &error);
     if (status != STATUS_OK)
         return command_fail(PROGRAM, command_exit_code(status), &error);
     code = compare(&plan, argc, argv);

@@ -1,8 +1,10 @@
 /* syncopate export PATH --out FILE: a checkpoint's parts merged into one model.safetensors. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/checkpoint.h"
 #include "common/options.h"
@@ -11,15 +13,32 @@
 
 #define DEFAULT_OUT "model.safetensors"
 
+/* The folder that the file is to come into. */
+static enum status check_folder(const char *out, struct error *error)
+{
+    char folder[DISK_PATH_MAX];
+    const char *slash = strrchr(out, '/');
+    size_t length = slash == NULL ? 0 : slash == out ? 1 : (size_t)(slash - out);
+    if (length >= sizeof folder)
+        return error_set(error, STATUS_IO, "--out: the path is too long");
+    memcpy(folder, slash == NULL ? "." : out, length > 0 ? length : 1);
+    folder[length > 0 ? length : 1] = '\0';
+    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+        return error_set(error, STATUS_IO, "--out: cannot write to the folder %.300s: %s", folder,
+                         strerror(errno));
+    return STATUS_OK;
+}
+
 /* Before the checkpoint is read, which takes longer than the answer is worth waiting for. */
 static enum status check_free(const char *out, struct error *error)
 {
     struct stat there;
     if (lstat(out, &there) == 0)
-        return error_set(error, STATUS_EXISTS, "%s: is there already and is not overwritten", out);
+        return error_set(error, STATUS_EXISTS,
+                         "--out=%.300s: is there already and is not overwritten", out);
     if (errno != ENOENT)
-        return error_set(error, STATUS_IO, "%s: %s", out, strerror(errno));
-    return STATUS_OK;
+        return error_set(error, STATUS_IO, "--out=%.300s: %s", out, strerror(errno));
+    return check_folder(out, error);
 }
 
 static enum status export_model(const char *path, const char *out, bool quiet, struct error *error)

@@ -285,7 +285,7 @@ static int inspect_job(const struct options *options, struct error *error)
     enum status status =
         keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
     if (status != STATUS_OK)
-        return command_exit_code(status);
+        return keys_exit_code(status);
     int code = inspect_address(address_plain(options->path), &keys, ADDRESS_SECONDS, error);
     keys_close(&keys);
     return code;

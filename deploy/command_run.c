@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/keys.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -103,7 +102,7 @@ static enum status check_out(struct plan *plan, struct error *error)
     if (strlen(out) >= sizeof plan->out)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     snprintf(plan->out, sizeof plan->out, "%s", out);
-    return run_directory_check(plan->out, NULL, NULL, error);
+    return run_directory_check(plan->out, &plan->workload.job, NULL, error);
 }
 
 /* An exit code; what comes first is what a person most likely got wrong. */
@@ -115,9 +114,11 @@ static int check(struct plan *plan, int argc, char **argv, struct error *error)
     int code = workload_look(&plan->workload, &plan->options, error);
     if (code != EXIT_DONE)
         return code;
+    if (plan->options.keys != NULL)
+        code = command_check_keys(plan->options.keys, plan->options.workers, error);
+    if (code != EXIT_DONE)
+        return code;
     enum status status = check_restore(plan, error);
-    if (status == STATUS_OK && plan->options.keys != NULL)
-        status = keys_check(plan->options.keys, plan->options.workers, error);
     if (status == STATUS_OK)
         status = check_out(plan, error);
     return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);

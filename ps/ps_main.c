@@ -17,6 +17,7 @@
 #include "common/message.h"
 #include "common/narrator.h"
 #include "common/options.h"
+#include "common/place.h"
 #include "common/process.h"
 #include "common/signals.h"
 #include "common/silence.h"
@@ -93,6 +94,8 @@ static int serve(const struct options *options, const struct addresses *addresse
     else
         default_out(out, sizeof out);
     absolute(out, sizeof out);
+    if (options->task_index == 0 && place_check(out, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN; /* And not only once a job has gathered. */
     struct server_options server_options = {
         .transport = transport,
         .disk = &disk_posix,
@@ -220,8 +223,8 @@ int main(int argc, char **argv)
     file_limit_raise();
     kernels_init();
 
-    exit_code = EXIT_CANNOT_OPEN;
-    if (make_transport(&options, &keys, &transport, &error) == STATUS_OK) {
+    exit_code = keys_exit_code(make_transport(&options, &keys, &transport, &error));
+    if (exit_code == EXIT_DONE) {
         exit_code = serve(&options, &addresses, transport, &error);
         transport->operations->destroy(&transport);
     }

@@ -14,6 +14,7 @@
 #include "common/narrator.h"
 #include "common/options.h"
 #include "common/process.h"
+#include "common/run_directory.h"
 #include "common/signals.h"
 #include "common/transport.h"
 #include "worker/client.h"
@@ -103,8 +104,9 @@ static int train_with_servers(struct workload *workload, const struct options *o
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
-    if (make_transport(options, &keys, &transport, error) != STATUS_OK)
-        return EXIT_CANNOT_OPEN;
+    enum status status = make_transport(options, &keys, &transport, error);
+    if (status != STATUS_OK)
+        return keys_exit_code(status);
     client_options.transport = transport;
     int exit_code = EXIT_CANNOT_OPEN;
     if (client_open(&client, &client_options, error) == STATUS_OK) {
@@ -127,6 +129,22 @@ static int train_with_servers(struct workload *workload, const struct options *o
     return exit_code;
 }
 
+/* What can be told before the data are read, which takes its time. An exit code. */
+static int look_around(const struct options *options, struct error *error)
+{
+    struct keys keys;
+    enum status status = STATUS_OK;
+    if (options->ps == 0)
+        return run_directory_check(options->out, NULL, NULL, error) == STATUS_OK ? EXIT_DONE
+                                                                                 : EXIT_CANNOT_OPEN;
+    if (options->keys != NULL) {
+        status = keys_open(&keys, options->keys, options->certificate, ROLE_WORKER,
+                           options->task_index, error);
+        keys_close(&keys);
+    }
+    return keys_exit_code(status);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -147,7 +165,9 @@ int main(int argc, char **argv)
     file_limit_raise();
     kernels_init();
 
-    exit_code = workload_read(&workload, &options, &error);
+    exit_code = look_around(&options, &error);
+    if (exit_code == EXIT_DONE)
+        exit_code = workload_read(&workload, &options, &error);
     if (exit_code != EXIT_DONE) {
         workload_free(&workload);
         return complain(exit_code, &error);

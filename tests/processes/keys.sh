@@ -84,8 +84,9 @@ refused 2 "insecure and --keys exclude" syncopate-ps --ps-hosts 127.0.0.1:0 --ke
 refused 2 "certificate needs --keys" "${worker[@]}" --certificate "$keys/worker-0.key_secret"
 refused 2 "index=3 needs --role" syncopate keygen "$work/other" --index 3
 refused 5 "worker-3.key_secret: No such file" "${launch[@]}" --workers 4 --keys "$keys"
-refused 5 "nowhere/servers.key_secret: No such file" "${launch[@]}" --keys "$work/nowhere"
-refused 5 "certificate of worker/1, and this is worker/0" "${worker[@]}" --keys "$keys" \
+refused 5 "keys=.*nowhere: No such file.*keygen .*nowhere --workers 2" \
+    "${launch[@]}" --keys "$work/nowhere"
+refused 6 "certificate of worker/1, and this is worker/0" "${worker[@]}" --keys "$keys" \
     --certificate "$keys/worker-1.key_secret"
 chmod 640 "$keys/worker-1.key_secret"
 refused 5 "worker-1.key_secret: .*chmod 600" "${launch[@]}" --keys "$keys"

@@ -37,15 +37,16 @@ typed()
     echo "${line:1}"
 }
 
-# mistake CODE PATTERN PROGRAM ARGUMENT...
+# mistake CODE PATTERN PROGRAM ARGUMENT... - through the command ${under[@]}, called $whose, if any.
+under=() whose=
 mistake()
 {
     local expected=$1 pattern=$2 code=0 began ended before ms line
     shift 2
-    line=$(typed "$@")
+    line=$whose$(typed "$@")
     before=$(listing)
     began=$EPOCHREALTIME
-    timeout --kill-after=5 $((10 * patience)) "$@" >"$work/said" 2>"$work/answer.log" </dev/null || code=$?
+    timeout --kill-after=5 $((10 * patience)) "${under[@]}" "$@" >"$work/said" 2>"$work/answer.log" </dev/null || code=$?
     ended=$EPOCHREALTIME
     ms=$(((${ended/./} - ${began/./}) / 1000))
     rows=$((rows + 1))
@@ -78,6 +79,7 @@ understood syncopate run --data synthetic:200
 
 # --- data -----------------------------------------------------------------------------------------
 run=(syncopate run)
+compare=(syncopate compare)
 for number in 0 -1 abc 4 10000001 99999999999999999999 ""; do
     mistake 2 "--data=synthetic:$number: write synthetic:N with N training examples, 5 to 10000000" \
         "${run[@]}" --data "synthetic:$number"
@@ -100,6 +102,15 @@ mistake 5 "damaged/train-images-idx3-ubyte: starts with .* not a file of images"
 printf '\0\0\10\3\0\0\0\50\0\0\0\10\0\0\0\10' >damaged/train-images-idx3-ubyte
 mistake 5 "damaged/train-images-idx3-ubyte: is cut off: 0 bytes where its header promises 2560" \
     "${run[@]}" --data damaged
+
+printf '\0\0\10\3\0\0\0\50\0\0\0\0\0\0\0\10' >damaged/train-images-idx3-ubyte
+mistake 5 "damaged/train-images-idx3-ubyte: dimension 2 has an impossible size, 0" \
+    "${run[@]}" --data damaged
+mv damaged/train-images-idx3-ubyte empty/renamed
+mistake 5 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in damaged" \
+    "${compare[@]}" --data damaged
+mkfifo damaged/train-images-idx3-ubyte # Whoever opened it would wait for ever.
+mistake 5 "cannot read damaged/train-images-idx3-ubyte: it is a pipe, not a file" "${run[@]}" --data damaged
 
 # --- batches --------------------------------------------------------------------------------------
 small=(syncopate run --data synthetic:100)
@@ -155,7 +166,6 @@ for word in Adam SGD; do understood syncopate run --data synthetic:200 --optimiz
 understood syncopate run --data synthetic:200 --mode ASYNC --transport Auto
 
 # --- lists ----------------------------------------------------------------------------------------
-compare=(syncopate compare)
 mistake 2 "--modes=sync,asnyc: 'asnyc' is no mode; .*did you mean async\?" "${compare[@]}" --modes sync,asnyc
 mistake 2 "--modes=sync,sync: sync is there twice" "${compare[@]}" --modes sync,sync
 mistake 2 "--modes=sync,: item 2 of the list is empty" "${compare[@]}" --modes sync,
@@ -278,6 +288,105 @@ for flag in -V --version; do
     prints "^syncopate [0-9]" syncopate run "$flag"
 done
 
+# --- folders --------------------------------------------------------------------------------------
+# real PROGRAM ARGUMENT... - with the servers and workers that there are.
+real() { env -u SYNCOPATE_BIN_DIR "$@" --quiet >"$work/said" 2>&1 || fail "$(typed "$@")"; }
+out=(syncopate run --data synthetic:200 --model softmax --steps 5 --out)
+real "${out[@]}" finished
+real "${out[@]}" unfinished
+sed -i 's/"state": "done"/"state": "stopped"/' unfinished/run.json
+echo precious >thesis.txt
+ln -s nowhere dangling
+mistake 5 "--out: thesis.txt is not a folder" "${run[@]}" --out thesis.txt
+mistake 5 "--out: cannot make thesis.txt/x: thesis.txt is not a folder" "${run[@]}" --out thesis.txt/x
+mistake 5 "--out: dangling is a symbolic link that leads nowhere" "${run[@]}" --out dangling
+mistake 5 "--out: cannot make /proc/x: no folder can be made in /proc" "${run[@]}" --out /proc/x
+mistake 5 "empty is not empty and holds no run; choose another --out" "${run[@]}" --out empty
+mistake 5 "finished holds a finished run; choose another --out" "${out[@]}" finished
+mistake 3 "unfinished holds an unfinished run of another job: seed: 2 in this job, 1 in the earlier" \
+    "${out[@]}" unfinished --seed 2
+mistake 5 "--out: thesis.txt is not a folder" "${compare[@]}" --out thesis.txt
+mistake 5 "finished: something is there already and is not overwritten" "${compare[@]}" --out finished
+mistake 5 "--restore.*nowhere" "${run[@]}" --restore nowhere
+mistake 5 "--out=thesis.txt: is there already and is not overwritten" \
+    syncopate export finished --out thesis.txt
+mistake 5 "--out: cannot write to the folder nowhere: No such file" \
+    syncopate export finished --out nowhere/model.safetensors
+mistake 5 "nowhere/k.key_secret: No such file" syncopate keygen nowhere/k
+if [ "$(id -u)" -eq 0 ]; then
+    cp "$build/syncopate" "$bin/"
+    chmod 755 "$work" "$bin" "$here"
+    mkdir -m 755 others
+    under=(setpriv --reuid=65534 --regid=65534 --clear-groups) whose="nobody$ "
+    mistake 5 "cannot make the folder runs here: Permission denied .use --out" "$bin/syncopate" run
+    mistake 5 "--out: cannot write to others: Permission denied" "$bin/syncopate" run --out others
+    mistake 5 "--out: cannot write to others: Permission denied" "$bin/syncopate" run --out others/x/y
+    mkdir -m 700 private
+    mistake 5 "no data in private/data: Permission denied" "$bin/syncopate" run --data private/data
+    under=() whose=
+else
+    mkdir -m 555 others
+    mistake 5 "--out: cannot write to others: Permission denied" "${run[@]}" --out others/x/y
+fi
+if unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016 # For the other shell.
+    under=(unshare --mount sh -c 'mount -t tmpfs -o ro none empty && exec "$@"' sh) whose="(read-only) "
+    mistake 5 "--out: cannot write to empty: Read-only file system" "${run[@]}" --out empty/run
+    # shellcheck disable=SC2016
+    under=(unshare --mount sh -c 'mount -t tmpfs none /usr/share/datasets && exec "$@"' sh)
+    whose="(without the package) "
+    mistake 5 "apt-get install dataset-fashion-mnist', or give --data DIR or --data synthetic" "${run[@]}"
+    under=() whose=
+else
+    skip "a read-only disk, and Debian's data missing: only root may mount something else there"
+fi
+
+# --- keys -----------------------------------------------------------------------------------------
+keyed=(syncopate run --data synthetic:200 --keys)
+syncopate keygen keys --workers 2 --quiet
+syncopate keygen stranger --quiet
+understood "${keyed[@]}" keys
+# spoiled NAME - a folder of keys to do something to.
+spoiled() { cp -rp keys "$1"; }
+mistake 5 "--keys=nowhere: No such file .*syncopate keygen nowhere --workers 2 makes" \
+    "${keyed[@]}" nowhere
+mistake 5 "--keys=thesis.txt: is not a folder" "${keyed[@]}" thesis.txt
+mistake 5 "keys/worker-2.key_secret: No such file .*syncopate keygen keys --workers 3 makes" \
+    "${keyed[@]}" keys --workers 3
+mistake 5 "keys/worker-2.key_secret: No such file" \
+    "${compare[@]}" --data synthetic:200 --keys keys --workers 1,3
+spoiled open-to-others && chmod 644 open-to-others/worker-1.key_secret
+mistake 5 "open-to-others/worker-1.key_secret: holds a secret key and others may use the file; chmod 600" \
+    "${keyed[@]}" open-to-others
+spoiled public-for-secret && cp public-for-secret/worker-1.key public-for-secret/worker-1.key_secret && chmod 600 public-for-secret/worker-1.key_secret
+mistake 5 "public-for-secret/worker-1.key_secret: holds no secret-key; the file wanted is NAME.key_secret" \
+    "${keyed[@]}" public-for-secret
+spoiled secret-for-public && cp secret-for-public/servers.key_secret secret-for-public/servers.key
+mistake 5 "secret-for-public/servers.key: holds a secret key; a public certificate belongs there" \
+    "${keyed[@]}" secret-for-public
+spoiled garbage && echo "not a certificate" >garbage/worker-0.key_secret
+mistake 5 "garbage/worker-0.key_secret: line 1: is neither a section nor" "${keyed[@]}" garbage
+spoiled half && sed -i '/public-key/d' half/worker-0.key_secret
+mistake 5 "half/worker-0.key_secret: line .*: there is no public-key" "${keyed[@]}" half
+spoiled no-pair && sed -i "/public-key/{r /dev/stdin
+    d}" no-pair/worker-0.key_secret <<<"$(grep public-key stranger.key)"
+cp stranger.key no-pair/
+mistake 5 "no-pair/worker-0.key_secret: is damaged: its public-key does not belong to its secret-key" \
+    "${keyed[@]}" no-pair
+spoiled of-worker-1 && cp -p of-worker-1/worker-1.key_secret of-worker-1/worker-0.key_secret
+mistake 6 "of-worker-1/worker-0.key_secret: is the certificate of worker/1, and this is worker/0" \
+    "${keyed[@]}" of-worker-1
+spoiled servers-of-worker-1 && cp -p servers-of-worker-1/worker-1.key_secret servers-of-worker-1/servers.key_secret
+mistake 6 "servers-of-worker-1/servers.key_secret: is the certificate of worker/1, and this is ps/0" \
+    "${keyed[@]}" servers-of-worker-1
+spoiled unlisted && rm unlisted/worker-1.key
+mistake 6 "no \*.key has the public half of worker-1.key_secret, so that the servers would refuse" \
+    "${keyed[@]}" unlisted
+spoiled other-servers && cp stranger.key other-servers/servers.key
+mistake 6 "other-servers/servers.key: is not the public half of servers.key_secret" "${keyed[@]}" other-servers
+mistake 2 "--transport=shm and --keys exclude each other" "${keyed[@]}" keys --transport shm
+mistake 2 "without servers .--ps=0. there is nobody to talk to" "${keyed[@]}" keys --ps 0
+
 # --- the programs themselves ----------------------------------------------------------------------
 worker=(syncopate-worker --ps-hosts 127.0.0.1:1 --workers 1)
 mistake 2 "--ps=2: needs 0, for a worker that trains alone; servers are named by --ps-hosts" \
@@ -296,6 +405,17 @@ mistake 2 "--data=mnist: there is no data set" "${worker[@]}" --data mnist
 mistake 5 "no data in /nowhere/mnist: No such file" "${worker[@]}" --data /nowhere/mnist
 mistake 2 "--global-batch=200: " "${worker[@]}" --data synthetic:100 --global-batch 200
 mistake 2 "--model: layer 1 'linear 10': not a layer" "${worker[@]}" --model "linear 10"
+
+mistake 5 "--out: thesis.txt is not a folder" syncopate-worker --ps 0 --out thesis.txt
+mistake 5 "finished holds a finished run; choose another --out" syncopate-worker --ps 0 --out finished
+server=(syncopate-ps --ps-hosts 127.0.0.1:0)
+mistake 5 "--out: .*/thesis.txt is not a folder" "${server[@]}" --out thesis.txt
+mistake 5 "--keys=nowhere: No such file" "${server[@]}" --keys nowhere
+mistake 5 "--keys=nowhere: No such file" "${worker[@]}" --keys nowhere
+mistake 6 "keys/worker-1.key_secret: is the certificate of worker/1, and this is worker/0" \
+    "${worker[@]}" --keys keys --certificate keys/worker-1.key_secret
+mistake 6 "keys/worker-1.key_secret: is the certificate of worker/1, and this is ps/0" \
+    "${server[@]}" --keys keys --certificate keys/worker-1.key_secret
 
 cd "$work"
 nothing_runs

@@ -396,6 +396,15 @@ END_TEST
 
 /* --- the folder of keys ---------------------------------------------------------------------- */
 
+static void write_public(const char *name, const char *public_key, const char *metadata)
+{
+    char text[1024], file[64];
+    snprintf(file, sizeof file, "%s.key", name);
+    snprintf(text, sizeof text, "metadata\n%scurve\n    public-key = \"%s\"\n", metadata,
+             public_key);
+    write_text(file, text, 0644);
+}
+
 static void write_pair(const char *name, const char *public_key, const char *metadata)
 {
     char text[1024], file[64];
@@ -404,10 +413,7 @@ static void write_pair(const char *name, const char *public_key, const char *met
              "metadata\n%scurve\n    public-key = \"%s\"\n    secret-key = \"%s\"\n", metadata,
              public_key, SECRET);
     write_text(file, text, 0600);
-    snprintf(file, sizeof file, "%s.key", name);
-    snprintf(text, sizeof text, "metadata\n%scurve\n    public-key = \"%s\"\n", metadata,
-             public_key);
-    write_text(file, text, 0644);
+    write_public(name, public_key, metadata);
 }
 
 START_TEST(each_process_finds_its_own)
@@ -427,8 +433,9 @@ START_TEST(each_process_finds_its_own)
     ck_assert_int_eq(keys_open(&keys, folder, NULL, ROLE_WORKER, 0, &error), STATUS_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(error.text, "worker-0.key_secret"));
     scratch_path(file, "worker-1.key_secret");
-    ck_assert_int_eq(keys_open(&keys, folder, file, ROLE_WORKER, 0, &error), STATUS_INVALID);
+    ck_assert_int_eq(keys_open(&keys, folder, file, ROLE_WORKER, 0, &error), STATUS_MISMATCH);
     ck_assert_ptr_nonnull(strstr(error.text, "of worker/1, and this is worker/0"));
+    ck_assert_int_eq(keys_exit_code(STATUS_MISMATCH), EXIT_UNAUTHENTICATED);
     ck_assert(key_is_none(keys.own.secret_key));
     ck_assert_int_eq(keys_open(&keys, folder, file, ROLE_OBSERVER, 0, &error), STATUS_OK);
 }
@@ -449,6 +456,42 @@ START_TEST(a_folder_is_checked_before_a_job_starts)
     write_text("old.key", "?", 0644);
     ck_assert_int_eq(keys_check(folder, 1, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "old.key"));
+    ck_assert_int_eq(keys_check("/nowhere/keys", 2, &error), STATUS_NOT_FOUND);
+    ck_assert_str_eq(error.text,
+                     "--keys=/nowhere/keys: No such file or directory (syncopate keygen "
+                     "/nowhere/keys --workers 2 makes what is missing)");
+    ck_assert_int_eq(keys_check("/etc/passwd", 2, &error), STATUS_IO);
+    ck_assert_str_eq(error.text, "--keys=/etc/passwd: is not a folder");
+}
+END_TEST
+
+/* What servers and workers would find out of each other, in one folder. */
+START_TEST(who_would_be_refused_is_told_before_a_job_starts)
+{
+    struct error error;
+    char folder[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    scratch_path(folder, "");
+    write_pair("servers", PUBLIC, "    role = \"ps\"\n");
+    write_pair("worker-0", OTHER, "    role = \"worker\"\n    index = \"0\"\n");
+    ck_assert_int_eq(keys_check(folder, 1, &error), STATUS_OK);
+
+    scratch_path(path, "worker-0.key");
+    unlink(path);
+    ck_assert_int_eq(keys_check(folder, 1, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(
+        strstr(error.text, "no *.key has the public half of worker-0.key_secret"));
+
+    write_pair("worker-0", OTHER, "");
+    write_public("worker-0", OTHER, "    role = \"worker\"\n    index = \"3\"\n");
+    ck_assert_int_eq(keys_check(folder, 1, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "is for worker/3, so that the servers would refuse "
+                                             "worker/0"));
+
+    write_pair("worker-0", OTHER, "");
+    unlink(path);
+    write_public("servers", OTHER, "");
+    ck_assert_int_eq(keys_check(folder, 1, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "servers.key: is not the public half"));
 }
 END_TEST
 
@@ -472,6 +515,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_folder_that_is_not_there_allows_nobody);
     tcase_add_test(tcase, each_process_finds_its_own);
     tcase_add_test(tcase, a_folder_is_checked_before_a_job_starts);
+    tcase_add_test(tcase, who_would_be_refused_is_told_before_a_job_starts);
 }
 
 int main(void)
