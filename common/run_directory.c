@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/job_json.h"
-#include "common/place.h"
+#include "common/folder.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
@@ -286,7 +286,7 @@ static enum status check_declaration(const struct json *root, const char *direct
 }
 
 /* While what is in OUT/checkpoints is looked at. */
-struct place_check {
+struct folder_check {
     const char *folder;
     char path[DISK_PATH_MAX];
     enum disk_kind kind; /* Of path, which is in the way; DISK_NOTHING: there is none. */
@@ -295,7 +295,7 @@ struct place_check {
 /* One that is a link may have been moved, and can be read. */
 static void check_step(void *argument, const char *name)
 {
-    struct place_check *check = argument;
+    struct folder_check *check = argument;
     char path[DISK_PATH_MAX];
     if (strncmp(name, "step-", strlen("step-")) != 0 ||
         snprintf(path, sizeof path, "%s/%s", check->folder, name) >= DISK_PATH_MAX)
@@ -314,7 +314,7 @@ static enum status check_checkpoints(const char *directory, struct error *error)
     enum disk_kind kind = disk_posix.look(disk_posix.context, folder);
     if (kind == DISK_NOTHING)
         return STATUS_OK;
-    struct place_check check = {.folder = folder, .kind = kind};
+    struct folder_check check = {.folder = folder, .kind = kind};
     memcpy(check.path, folder, sizeof folder);
     if (kind == DISK_FOLDER) {
         check.kind = DISK_NOTHING;
@@ -439,7 +439,7 @@ enum status run_directory_check(const char *path, const struct job *job, bool *r
                                 struct error *error)
 {
     struct finding finding = {0};
-    enum status status = place_check(path, error);
+    enum status status = folder_check(path, error);
     if (status == STATUS_OK)
         status = examine(path, job, &finding, error);
     if (resuming != NULL)

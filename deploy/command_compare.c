@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/disk.h"
 #include "common/options.h"
-#include "common/place.h"
+#include "common/folder.h"
 #include "common/progress.h"
 #include "common/wording.h"
 #include "deploy/command.h"
@@ -152,7 +152,7 @@ static enum status make_out(struct plan *plan, struct error *error)
         snprintf(plan->out, sizeof(plan->out), "runs/compare-%s", date);
     }
     bool taken = false;
-    enum status status = place_check(plan->out, error);
+    enum status status = folder_check(plan->out, error);
     if (status != STATUS_OK)
         return status;
     status = disk_posix.list_directory(disk_posix.context, plan->out, note_entry, &taken, error);

@@ -260,11 +260,26 @@ static bool is_address(const char *text)
     return address_split(text, host, &port) && host[0] != '\0' && strchr(host, '/') == NULL;
 }
 
+/* Nothing here has such a name, and it is no host:port either. */
+static bool is_meant_as_address(const char *text)
+{
+    return strchr(text, ':') != NULL && strchr(text, '/') == NULL;
+}
+
+static int refuse_address(const char *text, struct error *error)
+{
+    error_set(error, STATUS_INVALID,
+              "'%.300s' is neither a path here nor host:port, with a port up to 65535", text);
+    return EXIT_USAGE;
+}
+
 static enum status inspect_path(const char *path, struct error *error)
 {
     struct stat there;
     if (stat(path, &there) != 0)
-        return error_set(error, STATUS_NOT_FOUND, "%s: %s", path, strerror(errno));
+        return error_set(error, STATUS_NOT_FOUND, "%.300s: %s%s", path, strerror(errno),
+                         strchr(path, '/') == NULL ? " (a running job is its server 0's host:port)"
+                                                   : "");
     if (!S_ISDIR(there.st_mode))
         return inspect_model(path, error);
     if (holds(path, "manifest.json"))
@@ -299,8 +314,11 @@ int command_inspect(int argc, char **argv)
     int code;
     if (!command_begin(&options, OPTION_INSPECT, argc, argv, &code))
         return code;
-    if (is_address(options.path) && stat(options.path, &there) != 0)
+    bool here = stat(options.path, &there) == 0;
+    if (!here && is_address(options.path))
         code = inspect_job(&options, &error);
+    else if (!here && is_meant_as_address(options.path))
+        code = refuse_address(options.path, &error);
     else
         code = command_exit_code(inspect_path(options.path, &error));
     return code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : code;

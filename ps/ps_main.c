@@ -17,7 +17,7 @@
 #include "common/message.h"
 #include "common/narrator.h"
 #include "common/options.h"
-#include "common/place.h"
+#include "common/folder.h"
 #include "common/process.h"
 #include "common/signals.h"
 #include "common/silence.h"
@@ -94,7 +94,7 @@ static int serve(const struct options *options, const struct addresses *addresse
     else
         default_out(out, sizeof out);
     absolute(out, sizeof out);
-    if (options->task_index == 0 && place_check(out, error) != STATUS_OK)
+    if (options->task_index == 0 && folder_check(out, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN; /* And not only once a job has gathered. */
     struct server_options server_options = {
         .transport = transport,

@@ -268,7 +268,15 @@ mistake 2 "needs the path of the new key" syncopate keygen
 mistake 2 "takes one path, but 'a' and 'b' were given" syncopate evaluate a b
 mistake 5 "nowhere: No such file or directory" syncopate evaluate nowhere
 mistake 5 "nowhere: No such file or directory" syncopate export nowhere
-mistake 5 "nowhere: No such file or directory" syncopate inspect nowhere
+mistake 5 "nowhere: No such file or directory .a running job is its server 0's host:port" \
+    syncopate inspect nowhere
+mistake 2 "'127.0.0.1:99999' is neither a path here nor host:port, with a port up to 65535" \
+    syncopate inspect 127.0.0.1:99999
+mistake 2 "':7000' is neither a path here nor host:port" syncopate inspect :7000
+mistake 5 "no server 0 answers: nosuchhost.invalid:7000: (host name does not resolve|no name server)" \
+    syncopate inspect nosuchhost.invalid:7000
+mistake 5 "no server 0 answers: connection refused by 127.0.0.1:1: nothing listens there" \
+    syncopate inspect 127.0.0.1:1
 # prints PATTERN PROGRAM ARGUMENT... - no mistake: it ends with 0 and prints this.
 prints()
 {

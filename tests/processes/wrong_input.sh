@@ -66,7 +66,7 @@ for i in 0 1; do
     says "list-worker$i" "ignored, as options of syncopate-ps: --insecure, --out, --restore"
 done
 run inspected 5 syncopate inspect "tcp://127.0.0.1:$port"
-says inspected "no server 0 answers within 5 s: connection refused by 127.0.0.1:$port: nothing"
+says inspected "no server 0 answers: connection refused by 127.0.0.1:$port: nothing"
 ok "one list of options serves servers and workers, and tcp:// is understood"
 
 # --- data -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-#include "common/place.h"
+#include "common/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static enum status check(const char *path, const char *directory, struct error *
     return there ? STATUS_OK : try_to_make(path, directory, error);
 }
 
-enum status place_check(const char *directory, struct error *error)
+enum status folder_check(const char *directory, struct error *error)
 {
     char path[DISK_PATH_MAX];
     struct stat about;

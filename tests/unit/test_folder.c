@@ -1,4 +1,4 @@
-#include "common/place.h"
+#include "common/folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +36,11 @@ static void expect(const char *name, enum status expected, const char *text)
     char path[DISK_PATH_MAX];
     struct error error = {0};
     scratch_path(path, name);
-    ck_assert_msg(place_check(path, &error) == expected, "%s: %s", path, error.text);
+    ck_assert_msg(folder_check(path, &error) == expected, "%s: %s", path, error.text);
     ck_assert_msg(strstr(error.text, text), "%s", error.text);
 }
 
-START_TEST(a_folder_that_can_be_made_is_a_place_and_stays_unmade)
+START_TEST(a_folder_that_can_be_made_is_fine_and_stays_unmade)
 {
     expect("new", STATUS_OK, "");
     expect("new/with/parents", STATUS_OK, "");
@@ -53,9 +53,9 @@ START_TEST(a_folder_that_can_be_made_is_a_place_and_stays_unmade)
     expect("there/", STATUS_OK, "");
     ck_assert_uint_eq(entries(path), 0);
     ck_assert_int_eq(chdir(path), 0);
-    ck_assert_int_eq(place_check("relative", NULL), STATUS_OK);
-    ck_assert_int_eq(place_check("relative/below", NULL), STATUS_OK);
-    ck_assert_int_eq(place_check(".", NULL), STATUS_OK);
+    ck_assert_int_eq(folder_check("relative", NULL), STATUS_OK);
+    ck_assert_int_eq(folder_check("relative/below", NULL), STATUS_OK);
+    ck_assert_int_eq(folder_check(".", NULL), STATUS_OK);
     ck_assert_uint_eq(entries(path), 0);
 }
 END_TEST
@@ -74,17 +74,17 @@ START_TEST(what_stands_in_the_way_is_named)
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
     expect(name, STATUS_IO, "File name too long");
-    ck_assert_int_eq(place_check("", NULL), STATUS_INVALID);
+    ck_assert_int_eq(folder_check("", NULL), STATUS_INVALID);
 }
 END_TEST
 
 /* Root may write wherever there is room for a folder, and in /proc there is none. */
-START_TEST(a_place_without_permission_or_room_is_refused)
+START_TEST(where_there_is_no_permission_or_no_room_is_refused)
 {
     struct error error;
     char path[DISK_PATH_MAX];
     if (access("/proc/self", F_OK) == 0) {
-        ck_assert_int_eq(place_check("/proc/run", &error), STATUS_IO);
+        ck_assert_int_eq(folder_check("/proc/run", &error), STATUS_IO);
         ck_assert_ptr_nonnull(strstr(error.text, "--out: cannot "));
     }
     scratch_path(path, "closed");
@@ -92,9 +92,9 @@ START_TEST(a_place_without_permission_or_room_is_refused)
     chmod(root, 0755); /* Somebody else is to come as far as that. */
     if (geteuid() == 0 && seteuid(65534) != 0)
         return;
-    ck_assert_int_eq(place_check(path, &error), STATUS_IO);
+    ck_assert_int_eq(folder_check(path, &error), STATUS_IO);
     scratch_path(path, "closed/run");
-    ck_assert_int_eq(place_check(path, &error), STATUS_IO);
+    ck_assert_int_eq(folder_check(path, &error), STATUS_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "Permission denied"));
     if (getuid() == 0)
         ck_assert_int_eq(seteuid(0), 0);
@@ -104,12 +104,12 @@ END_TEST
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, open_scratch, scratch_close);
-    tcase_add_test(tcase, a_folder_that_can_be_made_is_a_place_and_stays_unmade);
+    tcase_add_test(tcase, a_folder_that_can_be_made_is_fine_and_stays_unmade);
     tcase_add_test(tcase, what_stands_in_the_way_is_named);
-    tcase_add_test(tcase, a_place_without_permission_or_room_is_refused);
+    tcase_add_test(tcase, where_there_is_no_permission_or_no_room_is_refused);
 }
 
 int main(void)
 {
-    return suite_run("place", add);
+    return suite_run("folder", add);
 }
