@@ -7,6 +7,9 @@ ifeq ($(origin CC),default)
 CC      := gcc
 endif
 PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+MANDIR  ?= $(PREFIX)/share/man
+INSTALL ?= install
 SEEDS   ?= 1000
 RUNS    ?= 100000
 BENCH   ?= all
@@ -61,6 +64,16 @@ WORKER   := $(call objects,worker)
 DEPLOY   := $(call objects,deploy)
 PROGRAMS := $(BUILD)/syncopate $(BUILD)/syncopate-ps $(BUILD)/syncopate-worker
 TESTLIB  := $(call objects,tests/lib)
+# What the programs say of themselves: the manual, and what shells need to complete their options. (Named
+# here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
+PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
+    -compare -completion -evaluate -export -inspect -keygen -man -ps -run -simulate -worker) $(BUILD)/man1/syncopate.1
+DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
+BASHDIR   := $(PREFIX)/share/bash-completion/completions
+ZSHDIR    := $(PREFIX)/share/zsh/site-functions
+FISHDIR   := $(PREFIX)/share/fish/vendor_completions.d
+INSTALLED := $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) $(ZSHDIR)/_syncopate \
+    $(foreach p,syncopate syncopate-ps syncopate-worker,$(BASHDIR)/$p $(FISHDIR)/$p.fish)
 # Test programs are tests/*/test_*.c and every script but lib.sh, which scripts may share.
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
@@ -68,7 +81,9 @@ UNIT      := $(call programs,unit)
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
-PROCESSES := $(call programs,processes) $(call scripts,processes)
+# What is tried of scripts and documents is the same however the programs were built.
+ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh)
+PROCESSES := $(call programs,processes) $(filter-out $(if $(filter release,$(MODE)),,$(ONCE)),$(call scripts,processes))
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
@@ -89,7 +104,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        include-direction format format-check script-check tidy install clean benches run-tests
+        include-direction format format-check script-check tidy install uninstall clean benches run-tests
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -105,7 +120,7 @@ setup-bench: ## the same, and what the benchmarks measure against
 setup-check: ## the same, and what the tests need
 	@deploy/setup.sh check
 
-all: $(PROGRAMS) ## build the three programs into build/release/
+all: $(PROGRAMS) $(if $(filter release,$(MODE)),$(DOCUMENTS)) ## build the three programs into build/release/
 	@:
 
 demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compare (minutes)
@@ -196,9 +211,24 @@ tidy: $(PROTO_C) ## clang-tidy and cppcheck
 	    --suppress=memleak:common/transport_memory.c --error-exitcode=1 -D_GNU_SOURCE -I. \
 	    $(wildcard common/*.c ps/*.c worker/*.c deploy/*.c)
 
-install: all ## copy the three programs to PREFIX/bin (default /usr/local)
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+install: $(PROGRAMS) $(DOCUMENTS) ## put programs, manual, completions below PREFIX=/usr/local; BINDIR, MANDIR, DESTDIR
+	@$(INSTALL) -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
+	@$(INSTALL) -s -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
+	@$(INSTALL) -m 644 $(PAGES) $(DESTDIR)$(MANDIR)/man1
+	@$(INSTALL) -m 644 $(BUILD)/completion/bash $(DESTDIR)$(BASHDIR)/syncopate
+	@$(INSTALL) -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(ZSHDIR)/_syncopate
+	@$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/syncopate.fish
+	@for role in ps worker; do \
+	    ln -sf syncopate $(DESTDIR)$(BASHDIR)/syncopate-$$role && \
+	    ln -sf syncopate.fish $(DESTDIR)$(FISHDIR)/syncopate-$$role.fish || exit 1; \
+	done
+	@printf '%s\n' "$(words $(PROGRAMS)) programs are in $(DESTDIR)$(BINDIR)," \
+	    "$(words $(PAGES)) pages of the manual in $(DESTDIR)$(MANDIR)," \
+	    "completions for bash, zsh and fish in $(DESTDIR)$(PREFIX)/share"
+
+uninstall: ## remove what install put there, given the same variables
+	@rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	@echo "$(words $(INSTALLED)) files of syncopate are gone from $(DESTDIR)$(PREFIX)"
 
 clean: ## remove build/
 	rm -rf build
@@ -240,6 +270,13 @@ $(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(PS_A) $(COMMON_A)
 $(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(WORKER_A) $(COMMON_A)
 $(PROGRAMS):
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
+
+$(PAGES): $(BUILD)/man1/%.1: $(BUILD)/syncopate
+	@mkdir -p $(@D)
+	@$< man $* >$@
+$(BUILD)/completion/%: $(BUILD)/syncopate
+	@mkdir -p $(@D)
+	@$< completion $* >$@
 
 libraries:
 	@pkg-config --exists $(PKGS) || \

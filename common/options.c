@@ -9,7 +9,7 @@
 
 #include "common/address.h"
 #include "common/log.h"
-#include "common/options_table.h"
+#include "common/options_text.h"
 #include "common/output.h"
 
 /* Many more than there are rows; checked at the start of options_parse. */
@@ -165,7 +165,7 @@ static enum status read_environment(struct parser *parser)
 static bool other_users(const char *name, size_t length, char *text, size_t size)
 {
     text[0] = '\0';
-    for (unsigned user = OPTION_PS; user <= OPTION_KEYGEN; user <<= 1) {
+    for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
         if (!option_find(user, name, length))
             continue;
         size_t used = strlen(text);
@@ -213,19 +213,14 @@ static enum status refuse_unknown(const struct parser *parser, const char *argum
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
-static bool takes_path(enum option_user user)
+static bool takes_operand(enum option_user user)
 {
-    return user == OPTION_EVALUATE || user == OPTION_EXPORT || user == OPTION_INSPECT ||
-           user == OPTION_KEYGEN;
+    return program_text(user)->operand != NULL;
 }
 
-static const char *path_meaning(enum option_user user)
+static bool needs_operand(enum option_user user)
 {
-    return user == OPTION_KEYGEN   ? "of the new key, or of the folder for a job's keys"
-           : user == OPTION_EXPORT ? "of a run's folder or a checkpoint"
-           : user == OPTION_EVALUATE
-               ? "of a run's folder, a checkpoint or a model.safetensors"
-               : "of a run's folder, a checkpoint or a model.safetensors, or a server's host:port";
+    return takes_operand(user) && program_text(user)->arguments[0] != '[';
 }
 
 /* A word where only options may stand: what it most likely was meant to be. */
@@ -253,7 +248,7 @@ static enum status refuse_word(const struct parser *parser, const char *argument
 
 static enum status take_positional(struct parser *parser, const char *argument)
 {
-    if (!takes_path(parser->user))
+    if (!takes_operand(parser->user))
         return refuse_word(parser, argument);
     if (parser->options->path)
         return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
@@ -509,8 +504,8 @@ static enum status check_whole(const struct parser *parser)
     list_ignored(parser);
     if (options->quiet && options->verbose)
         return refuse(parser, "--quiet and --verbose exclude each other");
-    if (takes_path(parser->user) && options->path == NULL)
-        return refuse(parser, "needs the path %s (--help tells more)", path_meaning(parser->user));
+    if (needs_operand(parser->user) && options->path == NULL)
+        return refuse(parser, "needs %s (--help tells more)", program_text(parser->user)->operand);
     choose_length(parser);
     enum status status = check_used(parser);
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))

@@ -18,6 +18,7 @@
 #include "common/status.h"
 
 #define SYNCOPATE_VERSION "0.1.0"
+#define SYNCOPATE_DATE    "November 22, 2026" /* Of the manual's pages. */
 
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 
@@ -32,6 +33,9 @@ enum option_user {
     OPTION_INSPECT = 64,
     OPTION_SIMULATE = 128,
     OPTION_KEYGEN = 256,
+    OPTION_COMPLETION = 512,
+    OPTION_MAN = 1024,
+    OPTION_USER_LAST = OPTION_MAN,
 };
 
 struct options {
@@ -86,7 +90,7 @@ struct options {
     const char *role;
     int32_t index; /* -1: any of that role. */
 
-    /* evaluate, export, inspect, keygen: the positional argument. */
+    /* The argument that is no option, of those who take one. */
     const char *path;
 
     bool quiet, verbose;

@@ -53,6 +53,24 @@ static const char *log_format_word(unsigned index)
     return words[index];
 }
 
+static const char *model_word(unsigned index)
+{
+    static const char *const words[] = {"cnn", "mlp", "softmax", NULL};
+    return words[index];
+}
+
+static const char *data_word(unsigned index)
+{
+    static const char *const words[] = {"fashion-mnist", "synthetic", NULL};
+    return words[index];
+}
+
+static const char *restore_word(unsigned index)
+{
+    static const char *const words[] = {"auto", "never", NULL};
+    return words[index];
+}
+
 static enum status check_modes(const char *list, struct error *error)
 {
     enum mode modes[MODE_COUNT];
@@ -74,7 +92,10 @@ static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};
 static const struct option_choice choice_loss = {.word = loss_word};
 static const struct option_choice choice_log_format = {.word = log_format_word};
-static const struct option_choice choice_modes = {.check = check_modes};
+static const struct option_choice choice_modes = {.check = check_modes, .known = mode_word};
+static const struct option_choice choice_model = {.known = model_word};
+static const struct option_choice choice_data = {.known = data_word};
+static const struct option_choice choice_restore = {.known = restore_word};
 static const struct option_choice choice_counts = {.check = check_counts};
 static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_alone = {
@@ -105,11 +126,11 @@ const struct option_row option_rows[] = {
     {"use-locking", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(use_locking), JOB, NULL, NULL, 0, 0,
      NULL, "mode=async",
      "Apply and read the part of a variable on one server as a unit. Async only."},
-    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, NULL,
+    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, &choice_model,
      NULL,
      "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB | OPTION_EVALUATE, "DATA",
-     "fashion-mnist", 0, 0, NULL, NULL,
+     "fashion-mnist", 0, 0, &choice_data, NULL,
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
      "made from the seed), or a folder with MNIST-like IDX files."},
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
@@ -274,7 +295,7 @@ const struct option_row option_rows[] = {
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
-     "auto|never|PATH", "auto", 0, 0, NULL, NULL,
+     "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
      "the start; PATH: from that checkpoint; never: from the start, and not in an unfinished run."},
 
@@ -345,6 +366,10 @@ const char *option_user_program(enum option_user user)
         return "syncopate simulate";
     case OPTION_KEYGEN:
         return "syncopate keygen";
+    case OPTION_COMPLETION:
+        return "syncopate completion";
+    case OPTION_MAN:
+        return "syncopate man";
     }
     return "syncopate";
 }

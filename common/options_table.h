@@ -1,4 +1,5 @@
-/* options_table.h - the one table of options; internal to options*.c.
+/* options_table.h - the one table of options; internal to options*.c and to what is made of the
+ * table elsewhere, the manual and the completion of shells (deploy/).
  *
  * A row drives the flag, the environment variable, the default, the bounds and the help of one
  * option. A row whose programs share a name but not a meaning (--workers is a count for run and a
@@ -45,6 +46,8 @@ struct option_choice {
     enum status (*check)(const char *list, struct error *error);
     /* A number: what it needs to be, "0, to train alone". */
     const char *expected;
+    /* Words that a list or any other text may begin with, for those who complete it. */
+    const char *(*known)(unsigned index);
 };
 
 struct option_row {

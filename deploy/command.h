@@ -24,6 +24,8 @@ int command_export(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_simulate(int argc, char **argv);
 int command_keygen(int argc, char **argv);
+int command_completion(int argc, char **argv);
+int command_man(int argc, char **argv);
 
 /* --- shared ---------------------------------------------------------------------------------- */
 

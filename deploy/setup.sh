@@ -33,6 +33,7 @@ table_check=(
     "unit_tests        check                  lib:check"
     "network_tests     iproute2               tool:ip"
     "process_tests     procps                 tool:ps"
+    "manual_tests      mandoc                 tool:mandoc"
 )
 table_bench=(
     "matrix_arithmetic libopenblas-dev        lib:openblas"
@@ -44,6 +45,8 @@ table_ci=(
     "analysis          cppcheck               tool:cppcheck"
     "scripts           shellcheck             tool:shellcheck"
     "sanitizers        libclang-rt-dev        any:-"
+    "completion_tests  zsh                    tool:zsh"
+    "completion_tests  fish                   tool:fish"
 )
 
 usage()

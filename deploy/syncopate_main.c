@@ -6,7 +6,7 @@
 
 #include "common/file_limit.h"
 #include "common/log.h"
-#include "common/options.h"
+#include "common/options_text.h"
 #include "common/output.h"
 #include "common/process.h"
 #include "common/spelling.h"
@@ -14,19 +14,20 @@
 
 struct command {
     const char *name;
+    enum option_user user;
     int (*run)(int argc, char **argv);
-    const char *help;
 };
 
 static const struct command commands[] = {
-    {"run", command_run, "start servers and workers here, watch them, end with a summary"},
-    {"compare", command_compare, "run several modes on the same work, end with table and figures"},
-    {"evaluate", command_evaluate, "score a checkpoint or a model on the test set, no servers"},
-    {"export", command_export, "turn a checkpoint into one model.safetensors"},
-    {"inspect", command_inspect, "what is in a checkpoint, or what a running job is doing"},
-    {"simulate", command_simulate,
-     "clusters in virtual time with mishaps, and whether they keep their promises"},
-    {"keygen", command_keygen, "keys for servers and workers that encrypt and know each other"},
+    {"run", OPTION_RUN, command_run},
+    {"compare", OPTION_COMPARE, command_compare},
+    {"evaluate", OPTION_EVALUATE, command_evaluate},
+    {"export", OPTION_EXPORT, command_export},
+    {"inspect", OPTION_INSPECT, command_inspect},
+    {"simulate", OPTION_SIMULATE, command_simulate},
+    {"keygen", OPTION_KEYGEN, command_keygen},
+    {"completion", OPTION_COMPLETION, command_completion},
+    {"man", OPTION_MAN, command_man},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
@@ -40,7 +41,7 @@ static void print_help(FILE *out)
           "commands:\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
+        fprintf(out, "  %-10s %s\n", commands[i].name, program_text(commands[i].user)->brief);
     fputs(
         "\n"
         "  syncopate help COMMAND    the options of one command\n"

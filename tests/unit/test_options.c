@@ -314,7 +314,7 @@ END_TEST
 START_TEST(every_synonym_is_sound)
 {
     for (size_t i = 0; i < option_row_count; i++)
-        for (unsigned user = OPTION_PS; user <= OPTION_KEYGEN; user <<= 1) {
+        for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
             const char *name, *remark;
             if ((option_rows[i].users & user) &&
                 option_synonym(user, option_rows[i].name, &name, &remark))
@@ -716,7 +716,7 @@ END_TEST
 
 START_TEST(help_names_every_option_and_fits_a_terminal)
 {
-    for (unsigned user = OPTION_PS; user <= OPTION_KEYGEN; user <<= 1) {
+    for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
         char *text = NULL;
         size_t bytes;
         FILE *out = open_memstream(&text, &bytes);

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# completion.sh - what bash, zsh and fish complete of our command lines, asked of those shells.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+PATH=$build:$PATH
+mkdir "$work/folder" "$work/home" "$work/home/functions"
+touch "$work/folder/file" "$work/folder/other"
+cd "$work"
+
+# Each line is a command line, up to where somebody asks what may follow, and all that may.
+cases=$(cat <<'END'
+syncopate com|compare completion
+syncopate run --mo|--mode --model --momentum
+syncopate run --mode |async sync
+syncopate run --optimizer a|adagrad adam
+syncopate compare --modes sync,a|sync,async
+syncopate export --out folder/f|folder/file
+syncopate evaluate folder/o|folder/other
+syncopate run --out fol|folder
+syncopate run --quiet --log-f|--log-format
+syncopate run --epochs |
+syncopate help ex|export
+syncopate completion |bash fish zsh
+syncopate man syncopate-c|syncopate-compare syncopate-completion
+syncopate-ps --on-worker-loss |continue fail wait
+syncopate-worker --transport t|tcp
+END
+)
+
+# offers SHELL COMMAND-LINE EXPECTED FOUND
+offers()
+{
+    if [ "$4" != "$3" ]; then fail "$1 completes '$2' with '$4', not with '$3'"; fi
+}
+# In order, on one line.
+words() { tr -s '[:space:]' '[\n*]' | sed -e '/^$/d' -e 's,/$,,' | sort | paste -sd ' '; }
+
+# --- bash: by the function, and by a tab ----------------------------------------------------------
+syncopate completion bash >"$work/bash"
+bash_offers()
+{
+    # shellcheck disable=SC2016 # For the other bash.
+    bash --norc -c '
+        . ./bash
+        eval "COMP_WORDS=($1)"
+        case $1 in *" ") COMP_WORDS+=("") ;; esac
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+        "$(complete -p "${COMP_WORDS[0]}" | sed -E "s/.*-F ([^ ]+) .*/\1/")"
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$1" | words
+}
+while IFS='|' read -r line expected; do
+    offers bash "$line" "$expected" "$(bash_offers "$line")"
+done <<<"$cases"
+offers bash "--mode=s, cut at =" sync "$(bash_offers 'syncopate run --mode = s')"
+count=0
+for program in syncopate-ps syncopate-worker "syncopate run" "syncopate inspect"; do
+    for option in $($program --help | grep -oE '^  --[a-z0-9-]+'); do
+        case " $(bash_offers "$program $option") " in
+            *" $option "*) count=$((count + 1)) ;;
+            *) fail "bash does not complete $program $option" ;;
+        esac
+    done
+done
+if [ "$count" -lt 60 ]; then fail "only $count options were looked for"; fi
+ok "bash completes $count options, and what may follow them"
+
+# A person at a terminal: a tab where | stands, then return.
+if command -v script >/dev/null; then
+    {
+        printf '. ./bash; PS1="> "\n'
+        printf 'syncopate() { echo "called: $*"; }\n'
+        printf 'syncopate export --ou\tfolder/fi\t\n'
+        printf 'exit\n'
+    } | TERM=dumb HOME=$work/home script -qec "bash --norc -i" "$work/typed.log" >/dev/null 2>&1 || true
+    tr -d '\r' <"$work/typed.log" | grep -qx 'called: export --out folder/file' ||
+        fail "two tabs do not make a command line"
+    ok "a tab after a part of an option and of a file completes both at a terminal"
+else
+    skip "bash at a terminal: the program script is not here"
+fi
+
+# --- fish -----------------------------------------------------------------------------------------
+if command -v fish >/dev/null; then
+    syncopate completion fish >"$work/fish"
+    while IFS='|' read -r line expected; do
+        # shellcheck disable=SC2016 # For fish.
+        offers fish "$line" "$expected" "$(
+            HOME=$work/home fish --no-config -c 'source ./fish; complete -C "$argv"' "$line" |
+                cut -f 1 | words
+        )"
+    done <<<"$cases"
+    ok "fish completes the same"
+else
+    skip "what fish completes: fish is not here"
+fi
+
+# --- zsh ------------------------------------------------------------------------------------------
+# Types each line of standard input into a zsh, asks for what may follow, and prints that.
+cat >"$work/type.zsh" <<'END'
+zmodload zsh/zpty
+heard() # until nothing more comes for a while
+{
+    local chunk quiet=0
+    all=
+    while (( quiet < $1 )); do
+        if zpty -r -t zsh chunk; then all+=$chunk quiet=0; else sleep 0.05; (( quiet++ )); fi
+    done
+}
+zpty zsh env TERM=dumb zsh -f -i
+zpty -w zsh 'PROMPT="> "; unsetopt zle_bracketed_paste prompt_cr prompt_sp; stty columns 300
+    fpath=(~/functions $fpath); autoload -U compinit; compinit -u -D; LISTMAX=10000
+    zstyle ":completion:*" verbose no; echo is ready'
+until [[ $all = *'is ready'$'\r'* ]]; do heard 2; done
+while IFS= read -r line; do
+    zpty -n -w zsh $'\C-u'
+    heard 3
+    zpty -n -w zsh "$line"$'\C-d'
+    heard 8
+    lines=("${(@f)all}")
+    print -r -- "$line|${lines[2,-2]}" # Between what was typed and that again.
+done
+END
+if command -v zsh >/dev/null; then
+    syncopate completion zsh >"$work/home/functions/_syncopate"
+    cut -d'|' -f 1 <<<"$cases" | HOME=$work/home zsh -f "$work/type.zsh" | tr -d '\r\a' >"$work/zsh.log"
+    if [ "$(wc -l <"$work/zsh.log")" -ne "$(wc -l <<<"$cases")" ]; then fail "zsh has no answers"; fi
+    # It shows only what differs: of folder/file the file, of sync,async the last.
+    while IFS='|' read -r line expected && IFS='|' read -r _ found <&3; do
+        offers zsh "$line" "$(sed 's,[^ ]*[/\,],,g' <<<"$expected")" "$(words <<<"$found")"
+    done <<<"$cases" 3<"$work/zsh.log"
+    ok "zsh completes the same"
+else
+    skip "what zsh completes: zsh is not here"
+fi

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# install.sh - make install and make uninstall, and the pages of the manual that it installs.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+# As a person would call it, not as a part of the make that runs the tests.
+make_it()
+{
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$root" BUILD="$build" "$@" >"$work/make.log" 2>&1
+}
+files() { (cd "$1" && find . ! -type d | sort); }
+
+# --- there and gone -------------------------------------------------------------------------------
+make_it install DESTDIR="$work/a" PREFIX=/usr || fail "make install fails"
+{
+    printf './usr/bin/%s\n' syncopate syncopate-ps syncopate-worker
+    "$build/syncopate" man | sed 's|.*|./usr/share/man/man1/&.1|'
+    printf './usr/share/bash-completion/completions/%s\n' syncopate syncopate-ps syncopate-worker
+    printf './usr/share/fish/vendor_completions.d/%s.fish\n' syncopate syncopate-ps syncopate-worker
+    echo ./usr/share/zsh/site-functions/_syncopate
+} | sort >"$work/expected"
+diff "$work/expected" <(files "$work/a") >"$work/differ.log" || fail "not what was to be installed"
+ok "make install puts three programs, a page for each and for each command, and completions"
+
+symbols() { readelf -SW "$1" | grep -cE ' \.(symtab|debug)' || true; }
+for program in syncopate syncopate-ps syncopate-worker; do
+    if [ "$(symbols "$work/a/usr/bin/$program")" -ne 0 ]; then fail "$program is not stripped"; fi
+    if [ "$(symbols "$build/$program")" -eq 0 ]; then fail "$program has lost its symbols in build/"; fi
+    "$work/a/usr/bin/$program" --version >"$work/$program.log" || fail "the installed $program does not start"
+done
+"$work/a/usr/bin/syncopate" run --out "$work/run" --steps 8 --data synthetic:100 --model softmax \
+    >"$work/installed.log" 2>&1 || fail "what is installed does not train"
+ok "what is installed is stripped, finds its other programs and trains; build/ keeps its symbols"
+
+echo "not ours" >"$work/a/usr/bin/other"
+make_it uninstall DESTDIR="$work/a" PREFIX=/usr || fail "make uninstall fails"
+if [ "$(files "$work/a")" != ./usr/bin/other ]; then
+    files "$work/a" >"$work/left.log"
+    fail "make uninstall leaves something, or takes what is not ours"
+fi
+ok "make uninstall removes all of it and nothing else"
+
+make_it install DESTDIR="$work/b" PREFIX=/opt/s BINDIR=/opt/bin MANDIR=/opt/man || fail "make install fails"
+for file in opt/bin/syncopate-ps opt/man/man1/syncopate-ps.1 opt/s/share/zsh/site-functions/_syncopate; do
+    if [ ! -f "$work/b/$file" ]; then fail "$file is not there"; fi
+done
+make_it uninstall DESTDIR="$work/b" PREFIX=/opt/s BINDIR=/opt/bin MANDIR=/opt/man
+if [ -n "$(files "$work/b")" ]; then fail "make uninstall with BINDIR and MANDIR leaves something"; fi
+ok "BINDIR and MANDIR are where programs and manual go"
+
+# --- the manual -----------------------------------------------------------------------------------
+# options TEXT-FILE - the options that --help lists.
+options() { grep -oE '^  --[a-z0-9-]+' "$1" | tr -d ' ' | sort -u; }
+pages=$build/man1 count=0
+for page in $("$build/syncopate" man); do
+    case $page in
+        syncopate) continue ;;
+        syncopate-ps | syncopate-worker) "$build/$page" --help ;;
+        *) "$build/syncopate" "${page#syncopate-}" --help ;;
+    esac >"$work/help.txt"
+    sed 's/\\-/-/g' "$pages/$page.1" >"$work/page.txt"
+    for option in $(options "$work/help.txt"); do
+        grep -qE "^\.It Fl ${option#-}( |$)" "$work/page.txt" || fail "$page.1 does not have $option"
+        count=$((count + 1))
+    done
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS ENVIRONMENT "EXIT STATUS" EXAMPLES "SEE ALSO"; do
+        grep -qx ".Sh $section" "$work/page.txt" || fail "$page.1 has no section $section"
+    done
+done
+if [ "$count" -lt 150 ]; then fail "only $count options were looked for"; fi
+ok "every option of every --help is in the manual"
+
+if command -v mandoc >/dev/null; then
+    # In their folder, where it looks for the pages that they name.
+    (cd "$pages" && mandoc -T lint ./*.1) >"$work/lint.log" 2>&1 || true
+    if [ -s "$work/lint.log" ]; then fail "mandoc finds faults in the manual"; fi
+    mandoc -T utf8 "$pages/syncopate-run.1" | col -b | grep -q 'SYNCOPATE_BIN_DIR' ||
+        fail "the page of syncopate run cannot be read"
+    ok "mandoc finds no faults in the manual"
+else
+    skip "whether the manual is right mdoc: the program mandoc is not here"
+fi
+nothing_runs
