@@ -31,8 +31,9 @@ enum status keys_open(struct keys *keys, const char *directory, const char *cert
                       uint32_t role, uint32_t index, struct error *error);
 void keys_close(struct keys *keys);
 
-/* Whether a server and so many workers find all they need in one folder, and would let each other in:
- * what is wrong is said before anybody is started. STATUS_MISMATCH: somebody would be refused. */
+/* Whether a server and so many workers find all they need in one folder, and would let each other
+ * in: what is wrong is said before anybody is started. STATUS_MISMATCH: somebody would be refused.
+ */
 enum status keys_check(const char *directory, uint32_t workers, struct error *error);
 
 /* The exit code of a process that has not got its keys for this reason: EXIT_DONE for STATUS_OK. */

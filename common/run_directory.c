@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/job_json.h"
 #include "common/folder.h"
+#include "common/job_json.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)

@@ -39,8 +39,8 @@ void command_remark(enum log_level level, const char *text, char line[LOG_LINE_M
 /* Say "program: text" on standard error, or the same as JSON, and return code. */
 int command_fail(const char *program, int code, const struct error *error);
 
-/* Whether the folder of keys has what a server and so many workers need: keys_check, and whether the
- * halves of each secret certificate belong together. An exit code. */
+/* Whether the folder of keys has what a server and so many workers need: keys_check, and whether
+ * the halves of each secret certificate belong together. An exit code. */
 int command_check_keys(const char *directory, uint32_t workers, struct error *error);
 
 /* The exit code of a failure to read or write something a person named. */

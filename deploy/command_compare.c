@@ -14,8 +14,8 @@
 
 #include "common/clock.h"
 #include "common/disk.h"
-#include "common/options.h"
 #include "common/folder.h"
+#include "common/options.h"
 #include "common/progress.h"
 #include "common/wording.h"
 #include "deploy/command.h"
