@@ -737,6 +737,42 @@ enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struc
     return status;
 }
 
+enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_run,
+                            struct error *error)
+{
+    bool has_manifest = false;
+    uint64_t newest;
+    *of_run = false;
+    enum status status =
+        disk->list_directory(disk->context, path, note_manifest, &has_manifest, error);
+    enum disk_kind kind = disk->look(disk->context, path);
+    if (status != STATUS_OK && (kind == DISK_NOTHING || kind == DISK_FOLDER || kind == DISK_LINK))
+        return status;
+    if (has_manifest)
+        return STATUS_OK;
+    *of_run = status == STATUS_OK && checkpoint_list(disk, path, &newest, 1) > 0;
+    if (*of_run)
+        return STATUS_OK;
+    return error_set(error, STATUS_NOT_FOUND,
+                     "%.300s is neither a checkpoint (a folder with " MANIFEST_NAME
+                     ") nor a run with one",
+                     path);
+}
+
+enum status checkpoint_open_named(struct checkpoint_reader *reader, const struct disk *disk,
+                                  const char *path,
+                                  void (*damaged)(void *argument, const char *line), void *argument,
+                                  struct error *error)
+{
+    bool of_run;
+    memset(reader, 0, sizeof *reader);
+    enum status status = checkpoint_find(disk, path, &of_run, error);
+    if (status != STATUS_OK)
+        return status;
+    return of_run ? checkpoint_open_newest(reader, disk, path, damaged, argument, error)
+                  : checkpoint_open(reader, disk, path, error);
+}
+
 enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
                               const char *out, const char *restore, bool *passed_over,
                               void (*damaged)(void *argument, const char *line), void *argument,
@@ -747,7 +783,7 @@ enum status checkpoint_resume(struct checkpoint_reader *reader, const struct dis
     *passed_over = named && status == STATUS_OK;
     if (!named || (status != STATUS_NOT_FOUND && status != STATUS_INVALID))
         return status;
-    status = checkpoint_open(reader, disk, restore, error);
+    status = checkpoint_open_named(reader, disk, restore, damaged, argument, error);
     /* One that was named by hand and is not there is an error of another kind. */
     return status == STATUS_NOT_FOUND ? STATUS_IO : status;
 }

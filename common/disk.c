@@ -365,6 +365,29 @@ static enum status posix_read_file(void *context, const char *path, size_t max_b
     return status;
 }
 
+static enum status posix_read_start(void *context, const char *path, void *start, size_t most,
+                                    size_t *count, uint64_t *bytes, struct error *error)
+{
+    (void)context;
+    int file;
+    struct stat about;
+    *count = 0;
+    *bytes = 0;
+    enum status status = disk_open(path, O_RDONLY, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    if (fstat(file, &about) == 0) {
+        *bytes = (uint64_t)about.st_size;
+        *count = *bytes < most ? (size_t)*bytes : most;
+    }
+    if (!read_all(file, start, *count))
+        status = errno != 0
+                     ? report(error, "read", path)
+                     : error_set(error, STATUS_IO, "%.300s became shorter while it was read", path);
+    close_file(file);
+    return status;
+}
+
 static enum status posix_file_bytes(void *context, const char *path, uint64_t *bytes,
                                     struct error *error)
 {
@@ -499,6 +522,7 @@ static enum status posix_remove_tree(void *context, const char *path, struct err
 const struct disk disk_posix = {
     .write_file = posix_write_file,
     .read_file = posix_read_file,
+    .read_start = posix_read_start,
     .look = posix_look,
     .file_bytes = posix_file_bytes,
     .make_directory = posix_make_directory,

@@ -52,6 +52,9 @@ struct disk {
     /* The whole file in *data (malloc'd, the caller's) with *bytes; at most max_bytes. */
     enum status (*read_file)(void *context, const char *path, size_t max_bytes, void **data,
                              size_t *bytes, struct error *error);
+    /* Its first bytes into start[most], *count of them, and how many it has in all. */
+    enum status (*read_start)(void *context, const char *path, void *start, size_t most,
+                              size_t *count, uint64_t *bytes, struct error *error);
     /* What stands at a path; a symbolic link is not followed. */
     enum disk_kind (*look)(void *context, const char *path);
     /* How long a file is. */

@@ -7,6 +7,7 @@
 
 #include "common/checkpoint.h"
 #include "common/hash.h"
+#include "common/run_directory.h"
 #include "common/safetensors.h"
 
 /* Where each of the variables starts, [count], or NULL without memory; *elements of all. */
@@ -119,6 +120,8 @@ static enum status read_tensors(struct model_file *file, const struct safetensor
                                 const char *path, struct error *error)
 {
     const char *model = safetensors_metadata(tensors, "model");
+    const char *format = safetensors_metadata(tensors, "format");
+    snprintf(file->format, sizeof file->format, "%s", format ? format : "");
     if (model && strlen(model) >= sizeof file->model)
         return error_set(error, STATUS_INVALID, "%.300s: its layer list is too long", path);
     strcpy(file->model, model ? model : "");
@@ -142,9 +145,17 @@ static enum status open_file(struct model_file *file, const struct disk *disk, c
 {
     void *bytes;
     size_t count;
-    enum status status = disk->read_file(disk->context, path, SIZE_MAX / 2, &bytes, &count, error);
+    uint64_t file_bytes;
+    uint8_t start[SAFETENSORS_START];
+    enum status status =
+        disk->read_start(disk->context, path, start, sizeof start, &count, &file_bytes, error);
+    if (status == STATUS_OK) /* Before memory is taken for what may be a film. */
+        status = safetensors_look(start, count, file_bytes, path, error);
+    if (status == STATUS_OK)
+        status = disk->read_file(disk->context, path, SIZE_MAX / 2, &bytes, &count, error);
     if (status != STATUS_OK)
         return status;
+    snprintf(file->path, sizeof file->path, "%s", path);
     struct safetensors_file tensors;
     status = safetensors_open(&tensors, bytes, count, path, error);
     if (status == STATUS_OK)
@@ -157,51 +168,89 @@ static enum status open_file(struct model_file *file, const struct disk *disk, c
 /* --- reading a checkpoint or a run --------------------------------------------------------- */
 
 /* Take over what a reader holds, and close it. */
-static void take_from(struct model_file *file, struct checkpoint_reader *reader)
+static enum status take_from(struct model_file *file, struct checkpoint_reader *reader,
+                             struct error *error)
 {
-    struct job *job = &reader->manifest.job;
-    memcpy(file->model, job->model, sizeof file->model);
-    file->variables = job->variables;
-    file->variable_count = job->variable_count;
+    file->job = reader->manifest.job;
+    file->declared = true;
+    file->step = reader->manifest.step;
+    memcpy(file->model, file->job.model, sizeof file->model);
+    file->variable_count = file->job.variable_count;
+    file->variables = calloc(file->variable_count, sizeof *file->variables);
+    if (file->variables != NULL)
+        memcpy(file->variables, file->job.variables,
+               file->variable_count * sizeof *file->variables);
     file->parameters = reader->arrays[0];
     file->elements = reader->elements;
-    job->variables = NULL;
+    reader->manifest.job = (struct job){0};
     reader->arrays[0] = NULL;
     checkpoint_close(reader);
+    return file->variables != NULL ? STATUS_OK
+                                   : error_set(error, STATUS_MEMORY, "no memory for the variables");
 }
 
 struct directory_contents {
-    bool manifest, model;
+    bool manifest, run, model;
 };
 
 static void note_entry(void *argument, const char *name)
 {
     struct directory_contents *contents = argument;
     contents->manifest = contents->manifest || strcmp(name, "manifest.json") == 0;
+    contents->run = contents->run || strcmp(name, "run.json") == 0;
     contents->model = contents->model || strcmp(name, "model.safetensors") == 0;
 }
 
-static enum status open_directory(struct model_file *file, const struct disk *disk,
-                                  const char *path, struct directory_contents contents,
-                                  struct error *error)
+static enum status open_checkpoint(struct model_file *file, const struct disk *disk,
+                                   const char *path, bool of_run, struct error *error)
+{
+    struct checkpoint_reader reader;
+    enum status status = of_run ? checkpoint_open_newest(&reader, disk, path, NULL, NULL, error)
+                                : checkpoint_open(&reader, disk, path, error);
+    if (status != STATUS_OK)
+        return status;
+    if (of_run)
+        checkpoint_path(file->path, path, reader.manifest.step);
+    else
+        snprintf(file->path, sizeof file->path, "%s", path);
+    return take_from(file, &reader, error);
+}
+
+/* The model that a run has written, with what the run declares; takes over found. */
+static enum status open_model(struct model_file *file, const struct disk *disk, const char *path,
+                              struct run_found *found, bool declared, struct error *error)
 {
     char model_path[DISK_PATH_MAX];
-    struct checkpoint_reader reader;
-    enum status status;
-    if (contents.manifest) {
-        status = checkpoint_open(&reader, disk, path, error);
-    } else if (contents.model) {
-        if (snprintf(model_path, sizeof model_path, "%s/model.safetensors", path) >= DISK_PATH_MAX)
-            return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
-        return open_file(file, disk, model_path, error);
-    } else {
-        status = checkpoint_open_newest(&reader, disk, path, NULL, NULL, error);
-        if (status == STATUS_NOT_FOUND)
-            error_set(error, status, "%.300s: neither a checkpoint nor a run with one", path);
+    if (snprintf(model_path, sizeof model_path, "%s/model.safetensors", path) >= DISK_PATH_MAX) {
+        job_free(&found->job);
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
     }
-    if (status == STATUS_OK)
-        take_from(file, &reader);
-    return status;
+    file->job = found->job;
+    file->declared = declared;
+    file->step = found->step;
+    return open_file(file, disk, model_path, error);
+}
+
+/* The model of a run that goes on is that of an earlier session; what it has done since is in its
+ * checkpoints. */
+static enum status open_run(struct model_file *file, const struct disk *disk, const char *path,
+                            struct directory_contents contents, struct error *error)
+{
+    struct run_found found = {0};
+    struct error why;
+    bool declared = contents.run && run_directory_find(&found, disk, path, &why) == STATUS_OK;
+    bool ended = declared && (found.state == RUN_DONE || found.state == RUN_STOPPED);
+    uint64_t newest;
+    bool has_checkpoint = checkpoint_list(disk, path, &newest, 1) > 0;
+    if (contents.model && (ended || !has_checkpoint))
+        return open_model(file, disk, path, &found, declared, error);
+    job_free(&found.job);
+    if (has_checkpoint)
+        return open_checkpoint(file, disk, path, true, error);
+    return error_set(error, STATUS_NOT_FOUND,
+                     "%.300s is neither a checkpoint (a folder with manifest.json) nor a run with "
+                     "a model or a checkpoint",
+                     path);
 }
 
 enum status model_file_open(struct model_file *file, const struct disk *disk, const char *path,
@@ -209,9 +258,13 @@ enum status model_file_open(struct model_file *file, const struct disk *disk, co
 {
     memset(file, 0, sizeof *file);
     struct directory_contents contents = {0};
-    enum status status;
-    if (disk->list_directory(disk->context, path, note_entry, &contents, NULL) == STATUS_OK)
-        status = open_directory(file, disk, path, contents, error);
+    struct error why;
+    enum status status = disk->list_directory(disk->context, path, note_entry, &contents, &why);
+    if (status == STATUS_OK)
+        status = contents.manifest ? open_checkpoint(file, disk, path, false, error)
+                                   : open_run(file, disk, path, contents, error);
+    else if (disk->look(disk->context, path) == DISK_FOLDER) /* One that may not be looked into. */
+        error_set(error, status, "%s", why.text);
     else
         status = open_file(file, disk, path, error); /* Says why, if it is nothing at all. */
     if (status != STATUS_OK)
@@ -221,9 +274,19 @@ enum status model_file_open(struct model_file *file, const struct disk *disk, co
 
 void model_file_close(struct model_file *file)
 {
+    job_free(&file->job);
     free(file->variables);
     free(file->parameters);
     memset(file, 0, sizeof *file);
+}
+
+enum status model_file_check_whole(const struct model_file *file, const char *path,
+                                   struct error *error)
+{
+    if (strcmp(file->format, CHECKPOINT_FORMAT) != 0)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%.300s: is one server's part of a checkpoint; its folder is the whole", path);
 }
 
 /* --- order --------------------------------------------------------------------------------- */

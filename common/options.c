@@ -12,9 +12,6 @@
 #include "common/options_text.h"
 #include "common/output.h"
 
-/* Many more than there are rows; checked at the start of options_parse. */
-#define ROWS_MAX 128
-
 #define SUGGESTION_LENGTH_MAX 64
 
 /* One call of options_parse. */
@@ -24,12 +21,12 @@ struct parser {
     const char *program;
     struct error *error;
     /* How each row was set last, for error messages; "" when it still has its default. */
-    char source[ROWS_MAX][128];
+    char source[OPTION_ROWS_MAX][128];
     struct options others;         /* What the other role's options say, which does nothing here. */
-    bool ignored[ROWS_MAX];        /* Such were given. */
-    const char *typed[ROWS_MAX];   /* Values on the command line, or NULL. */
-    const struct option_row *last; /* The option that was read last, or NULL. */
-    bool flags_over;               /* After a bare "--". */
+    bool ignored[OPTION_ROWS_MAX]; /* Such were given. */
+    const char *typed[OPTION_ROWS_MAX]; /* Values on the command line, or NULL. */
+    const struct option_row *last;      /* The option that was read last, or NULL. */
+    bool flags_over;                    /* After a bare "--". */
 };
 
 /* Set the error to "program: message" and refuse. */
@@ -103,8 +100,10 @@ static enum status set_row(struct parser *parser, const struct option_row *row, 
         parser->ignored[row - option_rows] = true;
         return STATUS_OK;
     }
-    char *kept = parser->source[row - option_rows];
+    size_t index = (size_t)(row - option_rows);
+    char *kept = parser->source[index];
     snprintf(kept, sizeof parser->source[0], "%s=%.80s", source, text);
+    parser->options->given[index / 64] |= UINT64_C(1) << index % 64;
     if (row->kind == OPTION_KIND_FLAG && !*(bool *)((char *)parser->options + row->offset))
         kept[0] = '\0'; /* A flag set to false is a flag not used. */
     return STATUS_OK;
@@ -521,6 +520,14 @@ static enum status check_whole(const struct parser *parser)
 
 /* --- the whole ----------------------------------------------------------------------------- */
 
+bool options_given(const struct options *options, enum option_user user, const char *name)
+{
+    const struct option_row *row = option_find(user, name, strlen(name));
+    assert(row != NULL);
+    size_t index = (size_t)(row - option_rows);
+    return (options->given[index / 64] >> index % 64 & 1) != 0;
+}
+
 /* --help and --version count wherever they stand, even beside a mistake. */
 static bool asked_for(int argc, char **argv, const char *long_name, const char *short_name)
 {
@@ -534,7 +541,7 @@ static bool asked_for(int argc, char **argv, const char *long_name, const char *
 enum options_result options_parse(struct options *options, enum option_user user,
                                   const char *program, int argc, char **argv, struct error *error)
 {
-    assert(option_row_count <= ROWS_MAX);
+    assert(option_row_count <= OPTION_ROWS_MAX);
     set_defaults(options, user);
     if (asked_for(argc, argv, "--help", "-h")) {
         options_help(stdout, user, program);

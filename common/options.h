@@ -20,6 +20,9 @@
 #define SYNCOPATE_VERSION "0.1.0"
 #define SYNCOPATE_DATE    "November 22, 2026" /* Of the manual's pages. */
 
+/* Many more than there are rows; checked at the start of options_parse. */
+#define OPTION_ROWS_MAX 128
+
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 
 /* Who accepts an option; programs and commands are a mask. */
@@ -97,6 +100,9 @@ struct options {
     double log_every;       /* Seconds between progress lines where output is not a terminal. */
     const char *log_format; /* "text" or "json". */
 
+    /* A bit for each row of the table that was set; see options_given. */
+    uint64_t given[OPTION_ROWS_MAX / 64];
+
     /* "--mode, --seed": the other role's options that were given, which do nothing here; or "". */
     char ignored[700];
     /* Of options that were given twice, which counts; or "". */
@@ -120,6 +126,9 @@ enum options_result {
  * the environment or the table. */
 enum options_result options_parse(struct options *options, enum option_user user,
                                   const char *program, int argc, char **argv, struct error *error);
+
+/* Whether the person has set this option, by flag or environment; a default has not been. */
+bool options_given(const struct options *options, enum option_user user, const char *name);
 
 /* options_parse as a program begins with it, under the name that option_user_program has for it.
  * False when the program is to end at once with *exit_code: help was shown, or stderr says what is

@@ -129,10 +129,15 @@ const struct option_row option_rows[] = {
     {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, &choice_model,
      NULL,
      "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
-    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB | OPTION_EVALUATE, "DATA",
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB, "DATA",
      "fashion-mnist", 0, 0, &choice_data, NULL,
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
      "made from the seed), or a folder with MNIST-like IDX files."},
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_EVALUATE, "DATA", NULL, 0, 0,
+     &choice_data, NULL,
+     "Data to score on: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX "
+     "files. Default: what the run or the checkpoint was trained on; for a model file alone, which "
+     "does not say, fashion-mnist."},
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"micro-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(micro_batch), JOB, "N", "16", 1,
@@ -146,8 +151,12 @@ const struct option_row option_rows[] = {
      NULL, "Passes over the training set."},
     {"steps", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(steps), JOB, "N", NULL, 1, 1e15, NULL, NULL,
      "Updates to make; given, it decides and not --epochs."},
-    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), JOB | OPTION_EVALUATE, "N", "1", 0,
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), JOB, "N", "1", 0,
      ANY_NUMBER, NULL, NULL, "Decides initial values, the order of examples, synthetic data."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_EVALUATE, "N", NULL, 0,
+     ANY_NUMBER, NULL, NULL,
+     "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "
+     "file alone 1."},
     {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_SIMULATE, "N", "1", 0,
      ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
     {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_SIMULATE, "N", "1", 1,
@@ -297,7 +306,8 @@ const struct option_row option_rows[] = {
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
      "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
-     "the start; PATH: from that checkpoint; never: from the start, and not in an unfinished run."},
+     "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
+     "not in an unfinished run."},
 
     /* Output. */
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),

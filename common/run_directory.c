@@ -392,6 +392,38 @@ static void write_run_id(char digits[RUN_ID_BYTES], uint64_t run_id)
     snprintf(digits, RUN_ID_BYTES, "%016" PRIx64, run_id);
 }
 
+/* False when it is none of ours. */
+static bool read_state(const struct json *root, enum run_state *state)
+{
+    const char *format = json_text(root, "format");
+    const char *name = json_text(root, "state");
+    if (format == NULL || strcmp(format, RUN_FORMAT) != 0 || name == NULL)
+        return false;
+    for (*state = RUN_RUNNING; *state <= RUN_FAILED; ++*state)
+        if (strcmp(name, state_names[*state]) == 0)
+            return true;
+    return false;
+}
+
+enum status run_directory_find(struct run_found *found, const struct disk *disk, const char *path,
+                               struct error *error)
+{
+    char file[DISK_PATH_MAX];
+    struct json *root;
+    memset(found, 0, sizeof *found);
+    snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
+    enum status status = json_read_file(disk, file, RUN_JSON_BYTES_MAX, &root, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!read_state(root, &found->state))
+        status = error_set(error, STATUS_INVALID, "%.300s: is not the record of a run", file);
+    if (status == STATUS_OK)
+        status = job_read_json(&found->job, json_at(root, "job"), file, error);
+    found->step = json_u64(root, "step", 0);
+    json_release(&root);
+    return status;
+}
+
 bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state)
 {
     char file[DISK_PATH_MAX], digits[RUN_ID_BYTES];

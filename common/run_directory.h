@@ -141,6 +141,18 @@ void run_directory_close(struct run_directory *directory);
 enum status run_directory_check(const char *path, const struct job *job, bool *resuming,
                                 struct error *error);
 
+/* What run.json says of a run: for whoever looks. */
+struct run_found {
+    struct job job; /* The declaration; the finder's to free. */
+    enum run_state state;
+    uint64_t step; /* Updates made when it was written. */
+};
+
+/* STATUS_NOT_FOUND when the directory holds no run.json, STATUS_INVALID when it is none of ours. On
+ * failure there is nothing to free. */
+enum status run_directory_find(struct run_found *found, const struct disk *disk, const char *path,
+                               struct error *error);
+
 /* Whether the run.json of a directory says that this run has ended, and how. */
 bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state);
 

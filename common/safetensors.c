@@ -2,12 +2,96 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie");
 
 #define METADATA "__metadata__"
+
+/* --- what it is ---------------------------------------------------------------------------- */
+
+/* What people take for one, by its first bytes. */
+static const struct {
+    const char *start;
+    size_t bytes;
+    const char *what;
+} known[] = {
+    {"PK\3\4", 4, "a zip archive, such as torch.save of PyTorch and Keras write"},
+    {"\x80\2", 2, "a Python pickle"},
+    {"\x80\4", 2, "a Python pickle"},
+    {"\x89HDF", 4, "an HDF5 file, such as Keras writes"},
+    {"\x93NUMPY", 6, "a NumPy array"},
+    {"GGUF", 4, "a GGUF file"},
+    {"\0\0\x08\x01", 4, "labels of a data set (IDX)"},
+    {"\0\0\x08\x03", 4, "images of a data set (IDX)"},
+    {"\x1f\x8b", 2, "a gzip file"},
+    {"BZh", 3, "a bzip2 file"},
+    {"\xfd"
+     "7zXZ",
+     5, "an xz file"},
+    {"\x28\xb5\x2f\xfd", 4, "a Zstandard file"},
+    {"\x89PNG", 4, "a PNG image"},
+    {"\xff\xd8\xff", 3, "a JPEG image"},
+    {"GIF8", 4, "a GIF image"},
+    {"%PDF", 4, "a PDF document"},
+    {"\x7f"
+     "ELF",
+     4, "a program"},
+};
+
+/* Bytes of text in any encoding that keeps ASCII's control characters. */
+static bool is_text(const uint8_t *start, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (start[i] == 127 || (start[i] < ' ' && memchr("\t\n\r\f", start[i], 4) == NULL))
+            return false;
+    return true;
+}
+
+static bool is_zeros(const uint8_t *start, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (start[i] != 0)
+            return false;
+    return true;
+}
+
+/* Of a file that is none; NULL for anything. */
+static const char *describe(const uint8_t *start, size_t count)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (count >= known[i].bytes && memcmp(start, known[i].start, known[i].bytes) == 0)
+            return known[i].what;
+    if (is_zeros(start, count))
+        return "zeros";
+    if (is_text(start, count))
+        return start[0] == '{' ? "JSON text" : "text";
+    return NULL;
+}
+
+enum status safetensors_look(const void *start, size_t count, uint64_t file_bytes, const char *path,
+                             struct error *error)
+{
+    const uint8_t *bytes = start;
+    uint64_t header_bytes = UINT64_MAX;
+    if (count == 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is empty, not a safetensors file", path);
+    if (count > 8)
+        memcpy(&header_bytes, bytes, 8);
+    if (header_bytes > SAFETENSORS_HEADER_MAX || bytes[8] != '{') {
+        const char *what = describe(bytes, count);
+        return error_set(error, STATUS_INVALID, "%.300s: is not a safetensors file%s%s", path,
+                         what != NULL ? " but " : "", what != NULL ? what : "");
+    }
+    if (header_bytes > file_bytes - 8)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: is cut off: it has %" PRIu64
+                         " bytes, and its header alone %" PRIu64,
+                         path, file_bytes, header_bytes + 8);
+    return STATUS_OK;
+}
 
 /* --- reading ------------------------------------------------------------------------------- */
 
@@ -69,7 +153,7 @@ static enum status read_offsets(const struct reading *reading, const struct json
     if (tensor->end < tensor->begin)
         return refuse(reading, tensor->name, "ends before it begins");
     if (tensor->end > reading->data_bytes)
-        return refuse(reading, tensor->name, "ends beyond the end of the file");
+        return refuse(reading, tensor->name, "ends beyond the end of the file, which is cut off");
     return STATUS_OK;
 }
 
@@ -176,19 +260,14 @@ enum status safetensors_open(struct safetensors_file *file, const void *bytes, s
 {
     memset(file, 0, sizeof *file);
     uint64_t header_bytes;
-    if (count < 8)
-        return error_set(error, STATUS_INVALID, "%.300s: too short for a safetensors file", path);
+    enum status status = safetensors_look(bytes, count, count, path, error);
+    if (status != STATUS_OK)
+        return status;
     memcpy(&header_bytes, bytes, 8);
-    if (header_bytes > SAFETENSORS_HEADER_MAX)
-        return error_set(error, STATUS_INVALID, "%.300s: header of %" PRIu64 " bytes is too large",
-                         path, header_bytes);
-    if (header_bytes > count - 8)
-        return error_set(error, STATUS_INVALID, "%.300s: header is cut off", path);
     const char *text = (const char *)bytes + 8;
-    if (header_bytes == 0 || text[0] != '{')
-        return error_set(error, STATUS_INVALID, "%.300s: header does not start with {", path);
-
-    enum status status = json_parse(text, (size_t)header_bytes, path, &file->header, error);
+    char name[DISK_PATH_MAX + 16];
+    snprintf(name, sizeof name, "%s: its header", path);
+    status = json_parse(text, (size_t)header_bytes, name, &file->header, error);
     if (status == STATUS_OK) {
         const struct reading reading = {path, error, count - 8 - header_bytes};
         status = read_header(file, &reading, (const uint8_t *)bytes + 8 + header_bytes);

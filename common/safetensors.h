@@ -44,6 +44,12 @@ struct safetensors_file {
     size_t tensor_count;
 };
 
+/* Whether a file of file_bytes that begins with start[count] can be one, as far as its beginning
+ * tells: SAFETENSORS_START bytes tell all of it. STATUS_INVALID says what it is instead. */
+#define SAFETENSORS_START 512
+enum status safetensors_look(const void *start, size_t count, uint64_t file_bytes, const char *path,
+                             struct error *error);
+
 /* Check bytes[count] as a whole and index it. The bytes are the caller's and must outlive the file;
  * path is only for errors. safetensors_close accepts a zeroed or failed file. */
 enum status safetensors_open(struct safetensors_file *file, const void *bytes, size_t count,

@@ -1,7 +1,12 @@
-/* syncopate evaluate PATH: what a trained model scores on the test set. */
+/* syncopate evaluate PATH: what a trained model scores on the test set.
+ *
+ * A run and a checkpoint say what they were trained on, and are scored on that; --data and --seed
+ * may say otherwise, and then a line says so, because accuracies on different data tell nothing of
+ * each other. A model file alone says nothing. */
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +17,7 @@
 #include "worker/dataset.h"
 #include "worker/model.h"
 
+#define PROGRAM        "syncopate evaluate"
 #define EVALUATE_BATCH 64 /* Examples computed at once; changes speed, not the result. */
 
 /* The file's variables must be those that its layer list makes on these images. */
@@ -53,22 +59,123 @@ static enum status score_file(const struct model_file *file, const struct datase
     return status;
 }
 
-static void print_score(const struct model_file *file, const struct dataset *dataset,
-                        const struct score *score)
+/* --- the data -------------------------------------------------------------------------------- */
+
+#define DATA_TEXT_MAX 320
+
+/* "synthetic:500 of seed 3" */
+static void describe_data(char text[DATA_TEXT_MAX], const char *name, uint64_t seed)
+{
+    if (dataset_is_synthetic(name))
+        snprintf(text, DATA_TEXT_MAX, "%s of seed %" PRIu64, name, seed);
+    else
+        snprintf(text, DATA_TEXT_MAX, "%s", name);
+}
+
+/* What it is scored on. */
+struct choice {
+    const char *data; /* Borrowed. */
+    uint64_t seed;
+};
+
+static struct choice choose_data(const struct options *options, const struct model_file *file)
+{
+    struct choice choice = {options->data, options->seed};
+    if (file->declared && !options_given(options, OPTION_EVALUATE, "data"))
+        choice.data = file->job.data;
+    if (file->declared && !options_given(options, OPTION_EVALUATE, "seed"))
+        choice.seed = file->job.seed;
+    return choice;
+}
+
+static enum status open_data(struct dataset *dataset, const struct choice *choice,
+                             const struct model_file *file, struct error *error)
+{
+    struct error why;
+    enum status status = dataset_open(dataset, choice->data, choice->seed, &why);
+    if (status == STATUS_OK)
+        return status;
+    if (choice->data == file->job.data)
+        return error_set(error, status,
+                         "%.350s; that is what it was trained on, and --data says where it is here",
+                         why.text);
+    return error_set(error, status, "%s", why.text);
+}
+
+/* By digest, because the same data may have another name here, and others the same. */
+static bool is_trained_on(const struct model_file *file, const struct dataset *dataset)
+{
+    return file->declared && memcmp(dataset->digest, file->job.data_digest, DIGEST_BYTES) == 0;
+}
+
+static void warn_of_other_data(const struct choice *choice, const struct dataset *dataset,
+                               const struct model_file *file)
+{
+    char ours[DATA_TEXT_MAX], theirs[DATA_TEXT_MAX];
+    const struct job *job = &file->job;
+    if (!file->declared || is_trained_on(file, dataset))
+        return;
+    describe_data(ours, choice->data, choice->seed);
+    describe_data(theirs, job->data, job->seed);
+    if (strcmp(ours, theirs) == 0)
+        fprintf(stderr,
+                PROGRAM ": warning: %s is not what it was when the model was trained on it\n",
+                ours);
+    else
+        fprintf(stderr, PROGRAM ": warning: scored on %s, but trained on %s\n", ours, theirs);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static void print_source(const struct model_file *file)
+{
+    printf("file           %s\n", file->path);
+    if (file->declared)
+        printf("trained        %s of %s\n", wording_count(file->step).text,
+               wording_counted(file->job.steps, "update", "updates").text);
+    printf("model          %s\n", file->model);
+}
+
+static void print_data(const struct options *options, const struct choice *choice,
+                       const struct dataset *dataset, const struct model_file *file)
+{
+    char text[DATA_TEXT_MAX];
+    const char *remark = "";
+    if (is_trained_on(file, dataset))
+        remark = ", as trained on";
+    else if (!file->declared && !options_given(options, OPTION_EVALUATE, "data"))
+        remark = ", for want of a --data";
+    describe_data(text, choice->data, choice->seed);
+    printf("data           %s, %s%s\n", text,
+           wording_counted(dataset->test.count, "test example", "test examples").text, remark);
+}
+
+static void print_score(const struct score *score)
 {
     double examples = (double)score->examples;
     double loss = score->not_finite > 0
                       ? NAN
                       : (double)score->loss * SCORE_LOSS_UNIT / (examples > 0 ? examples : 1);
-    printf("model          %s\n", file->model);
-    printf("data           %s, %s\n", dataset->name,
-           wording_counted(dataset->test.count, "test example", "test examples").text);
     printf("test loss      %.6f\n", loss);
     printf("test accuracy  %.2f %%\n",
            100 * (double)score->correct / (examples > 0 ? examples : 1));
     if (score->not_finite > 0)
         printf("not finite     %s\n",
                wording_counted(score->not_finite, "example", "examples").text);
+}
+
+/* A safetensors file of somebody else's making has variables, but does not say what to do with
+ * them. */
+static enum status check_model(const struct model_file *file, const char *path, struct error *error)
+{
+    enum status status = model_file_check_whole(file, path, error);
+    if (status == STATUS_OK && file->model[0] == '\0')
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%s: has no layer list (\"model\" in its metadata): it was not written by "
+                      "syncopate, which needs to know the layers",
+                      path);
+    return status;
 }
 
 static enum status evaluate(const struct options *options, struct error *error)
@@ -79,20 +186,26 @@ static enum status evaluate(const struct options *options, struct error *error)
     enum status status = model_file_open(&file, &disk_posix, options->path, error);
     if (status != STATUS_OK)
         return status;
-    status = dataset_open(&dataset, options->data, options->seed, error);
+    struct choice choice = choose_data(options, &file);
+    status = check_model(&file, options->path, error);
+    if (status == STATUS_OK)
+        status = open_data(&dataset, &choice, &file, error);
     if (status == STATUS_OK) {
+        warn_of_other_data(&choice, &dataset, &file);
         status = score_file(&file, &dataset, options->path, &score, error);
-        if (status == STATUS_OK)
-            print_score(&file, &dataset, &score);
-        dataset_close(&dataset);
     }
+    if (status == STATUS_OK) {
+        print_source(&file);
+        print_data(options, &choice, &dataset, &file);
+        print_score(&score);
+    }
+    dataset_close(&dataset);
     model_file_close(&file);
     return status;
 }
 
 int command_evaluate(int argc, char **argv)
 {
-    static const char program[] = "syncopate evaluate";
     struct options options;
     struct error error = {0};
     int code;
@@ -100,6 +213,6 @@ int command_evaluate(int argc, char **argv)
         return code;
     enum status status = evaluate(&options, &error);
     if (status != STATUS_OK)
-        return command_fail(program, command_exit_code(status), &error);
+        return command_fail(PROGRAM, command_exit_code(status), &error);
     return EXIT_DONE;
 }

@@ -50,8 +50,10 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
         status = model_file_open(&file, &disk_posix, path, error);
     if (status != STATUS_OK)
         return status;
-    status = model_file_write(&disk_posix, out, file.model, file.variables, file.variable_count,
-                              file.parameters, sha256, error);
+    status = model_file_check_whole(&file, path, error);
+    if (status == STATUS_OK)
+        status = model_file_write(&disk_posix, out, file.model, file.variables, file.variable_count,
+                                  file.parameters, sha256, error);
     /* As sha256sum writes it, so that it can check it. */
     if (status == STATUS_OK)
         printf("%s  %s\n", sha256, out);

@@ -33,23 +33,13 @@ struct plan {
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-static bool was_given(const char *name, const char *variable, int argc, char **argv)
-{
-    size_t length = strlen(name);
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], name, length) == 0 &&
-            (argv[i][length] == '\0' || argv[i][length] == '='))
-            return true;
-    return getenv(variable) != NULL;
-}
-
 /* Without servers there is one process, whatever the default number of workers is. */
-static enum status check_alone(struct plan *plan, int argc, char **argv, struct error *error)
+static enum status check_alone(struct plan *plan, struct error *error)
 {
     struct options *options = &plan->options;
     if (options->ps > 0)
         return STATUS_OK;
-    if (options->workers != 1 && was_given("--workers", "SYNCOPATE_WORKERS", argc, argv))
+    if (options->workers != 1 && options_given(options, OPTION_RUN, "workers"))
         return error_set(error, STATUS_INVALID,
                          "--workers=%u: without servers (--ps 0) there is one worker",
                          options->workers);
@@ -59,13 +49,14 @@ static enum status check_alone(struct plan *plan, int argc, char **argv, struct 
 
 static enum status check_restore(const struct plan *plan, struct error *error)
 {
-    struct stat there;
     const char *restore = plan->options.restore;
+    struct error why;
+    bool of_run;
     if (restore == NULL || strcmp(restore, "auto") == 0 || strcmp(restore, "never") == 0)
         return STATUS_OK;
-    if (stat(restore, &there) != 0)
-        return error_set(error, STATUS_NOT_FOUND, "--restore=%s: %s", restore, strerror(errno));
-    return STATUS_OK;
+    enum status status = checkpoint_find(&disk_posix, restore, &of_run, &why);
+    return status != STATUS_OK ? error_set(error, status, "--restore: %.400s", why.text)
+                               : STATUS_OK;
 }
 
 /* "runs/sync-20240229-235959", with "-2" and so on when that one is taken. Made here, so that two
@@ -106,9 +97,9 @@ static enum status check_out(struct plan *plan, struct error *error)
 }
 
 /* An exit code; what comes first is what a person most likely got wrong. */
-static int check(struct plan *plan, int argc, char **argv, struct error *error)
+static int check(struct plan *plan, struct error *error)
 {
-    if (check_alone(plan, argc, argv, error) != STATUS_OK ||
+    if (check_alone(plan, error) != STATUS_OK ||
         options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK)
         return EXIT_USAGE;
     int code = workload_look(&plan->workload, &plan->options, error);
@@ -333,7 +324,7 @@ int command_run(int argc, char **argv)
     int code;
     if (!command_begin(&plan.options, OPTION_RUN, argc, argv, &code))
         return code;
-    code = check(&plan, argc, argv, &error);
+    code = check(&plan, &error);
     code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan);
     if (plan.out_made)
         rmdir(plan.out); /* Goes through only when nothing came into it. */

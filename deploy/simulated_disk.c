@@ -293,6 +293,18 @@ static enum status read_file(void *context, const char *path, size_t max_bytes, 
     return STATUS_OK;
 }
 
+static enum status read_start(void *context, const char *path, void *start, size_t most,
+                              size_t *count, uint64_t *bytes, struct error *error)
+{
+    struct simulated_disk *disk = context;
+    const struct simulated_file *file = disk->crashed ? NULL : simulated_disk_find(disk, path);
+    *bytes = file != NULL ? file->bytes : 0;
+    *count = *bytes < most ? (size_t)*bytes : most;
+    if (*count > 0)
+        memcpy(start, file->data, *count);
+    return file != NULL ? STATUS_OK : refuse_missing(disk, path, error);
+}
+
 static enum status file_bytes(void *context, const char *path, uint64_t *bytes, struct error *error)
 {
     struct simulated_disk *disk = context;
@@ -423,6 +435,7 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
     disk->disk = (struct disk){.context = disk,
                                .write_file = write_file,
                                .read_file = read_file,
+                               .read_start = read_start,
                                .look = look,
                                .file_bytes = file_bytes,
                                .make_directory = make_directory,

@@ -152,7 +152,7 @@ static enum status fashion_mnist_open(struct folder *folder, struct dataset *dat
 
 /* --- made up ------------------------------------------------------------------------------- */
 
-static bool is_synthetic(const char *data)
+bool dataset_is_synthetic(const char *data)
 {
     size_t length = strlen("synthetic");
     return strncmp(data, "synthetic", length) == 0 && (data[length] == '\0' || data[length] == ':');
@@ -219,12 +219,12 @@ enum status dataset_check_name(const char *data, struct error *error)
         return error_set(error, STATUS_INVALID, "--data=%.80s...: needs 1 to %zu characters", data,
                          sizeof((struct dataset *)NULL)->name - 1);
     }
-    if (is_synthetic(data) && synthetic_count(data) == 0) {
+    if (dataset_is_synthetic(data) && synthetic_count(data) == 0) {
         return error_set(error, STATUS_INVALID,
                          "--data=%.80s: write synthetic:N with N training examples, %d to %d", data,
                          SYNTHETIC_MIN, SYNTHETIC_MAX);
     }
-    bool known = is_synthetic(data) || strcmp(data, "fashion-mnist") == 0;
+    bool known = dataset_is_synthetic(data) || strcmp(data, "fashion-mnist") == 0;
     if (!known && strchr(data, '/') == NULL && stat(data, &about) != 0 && errno == ENOENT) {
         return unknown_word(data, error);
     }
@@ -267,7 +267,7 @@ static enum status look(struct dataset *dataset, struct folder *folder, const ch
     memcpy(dataset->name, data, strlen(data) + 1);
     dataset->channels = 1;
     dataset->classes = CLASSES;
-    if (is_synthetic(data)) {
+    if (dataset_is_synthetic(data)) {
         synthetic_look(dataset);
         return STATUS_OK;
     }
@@ -278,7 +278,7 @@ static enum status look(struct dataset *dataset, struct folder *folder, const ch
 static enum status fill(struct dataset *dataset, struct folder *folder, uint64_t seed,
                         struct error *error)
 {
-    if (is_synthetic(dataset->name)) {
+    if (dataset_is_synthetic(dataset->name)) {
         return synthetic_read(dataset, seed, error);
     }
     enum status status = set_read(&folder->train, &dataset->train, error);

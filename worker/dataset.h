@@ -15,6 +15,7 @@
 #ifndef WORKER_DATASET_H
 #define WORKER_DATASET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/job.h"
@@ -40,6 +41,9 @@ enum status dataset_check_name(const char *data, struct error *error);
 /* Fill in name, sizes, classes and counts as dataset_open would, and nothing else: of a folder the
  * files' headers are read, so that it takes no time. dataset_close may be left out. */
 enum status dataset_look(struct dataset *dataset, const char *data, struct error *error);
+
+/* Whether the data follow from a seed. */
+bool dataset_is_synthetic(const char *data);
 
 /* classes is 10; a label of 10 or more is an error that names the file and the example. */
 enum status dataset_open(struct dataset *dataset, const char *data, uint64_t seed,

@@ -183,3 +183,21 @@ port_is_free()
 # From a run directory: a member of run.json, the hash of the model.
 member() { sed -nE "s/^ *\"$2\": \"?([^\",]*)\"?,?$/\1/p" "$1/run.json" | head -n 1; }
 model_hash() { sha256sum <"$1/model.safetensors" | cut -d ' ' -f 1; }
+
+be32() { printf '%b' "$(printf '\\x%02x' $(($1 >> 24 & 255)) $(($1 >> 16 & 255)) \
+    $(($1 >> 8 & 255)) $(($1 & 255)))"; }
+# idx FOLDER - 40 training and 20 test images of 8x8, all labels 3.
+idx()
+{
+    local set n
+    mkdir "$1"
+    for set in train:40 t10k:20; do
+        n=${set#*:}
+        {
+            be32 0x803; be32 "$n"; be32 8; be32 8
+            head -c $((n * 64)) /dev/zero
+        } >"$1/${set%:*}-images-idx3-ubyte"
+        { be32 0x801; be32 "$n"; head -c "$n" /dev/zero | tr '\0' '\3'; } \
+            >"$1/${set%:*}-labels-idx1-ubyte"
+    done
+}

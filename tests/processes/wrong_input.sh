@@ -70,23 +70,6 @@ says inspected "no server 0 answers: connection refused by 127.0.0.1:$port: noth
 ok "one list of options serves servers and workers, and tcp:// is understood"
 
 # --- data -----------------------------------------------------------------------------------------
-be32() { printf '%b' "$(printf '\\x%02x' $(($1 >> 24 & 255)) $(($1 >> 16 & 255)) \
-    $(($1 >> 8 & 255)) $(($1 & 255)))"; }
-# idx FOLDER - 40 training and 20 test images of 8x8, all labels 3.
-idx()
-{
-    local set n
-    mkdir "$1"
-    for set in train:40 t10k:20; do
-        n=${set#*:}
-        {
-            be32 0x803; be32 "$n"; be32 8; be32 8
-            head -c $((n * 64)) /dev/zero
-        } >"$1/${set%:*}-images-idx3-ubyte"
-        { be32 0x801; be32 "$n"; head -c "$n" /dev/zero | tr '\0' '\3'; } \
-            >"$1/${set%:*}-labels-idx1-ubyte"
-    done
-}
 images=(syncopate run --model softmax --steps 2 --global-batch 40 --quiet --out "$work/none" --data)
 idx "$work/whole"
 run whole 0 syncopate run --model softmax --steps 2 --global-batch 40 --quiet --out "$work/whole-out" \

@@ -6,6 +6,7 @@
 
 #include "common/checkpoint.h"
 #include "common/hash.h"
+#include "common/run_directory.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
@@ -655,7 +656,14 @@ START_TEST(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
     ck_assert(resumed_step("auto", &passed_over, &status) == UINT64_MAX);
     ck_assert_int_eq(status, STATUS_INVALID);
     ck_assert(resumed_step(path, &passed_over, &status) == 7 && !passed_over);
+    ck_assert(resumed_step(elsewhere, &passed_over, &status) == 7 && !passed_over); /* Its run. */
+    write_checkpoint(elsewhere, 8, 1);
+    ck_assert(resumed_step(elsewhere, &passed_over, &status) == 8 && !passed_over);
+    damage(elsewhere, 8, "part-0-of-1.safetensors");
+    ck_assert(resumed_step(elsewhere, &passed_over, &status) == 7 && !passed_over);
     ck_assert(resumed_step("/nowhere", &passed_over, &status) == UINT64_MAX);
+    ck_assert_int_eq(status, STATUS_IO);
+    ck_assert(resumed_step("/dev/null", &passed_over, &status) == UINT64_MAX);
     ck_assert_int_eq(status, STATUS_IO);
 }
 END_TEST
@@ -730,7 +738,6 @@ END_TEST
 START_TEST(a_checkpoint_and_a_run_open_as_a_model)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    static float zeros[ELEMENTS];
     struct job job = sample_job();
     struct model_file file;
     struct error error;
@@ -747,14 +754,83 @@ START_TEST(a_checkpoint_and_a_run_open_as_a_model)
         ck_assert_str_eq(file.model, job.model);
         model_file_close(&file);
     }
-    /* A finished model is preferred. */
-    scratch_path(path, "run/model.safetensors");
+    job_free(&job);
+}
+END_TEST
+
+/* A run in this state with checkpoints at steps 10 and 20 of which the newest is damaged, and a
+ * model of zeros that was written after step 7. */
+static void leave_run(const char *out, enum run_state state)
+{
+    char path[DISK_PATH_MAX];
+    static float zeros[ELEMENTS];
+    struct job job = sample_job();
+    struct run_directory directory;
+    struct run_summary summary = {.state = state, .step = 7};
+    struct error error;
+    bool resuming;
+    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, &resuming, &error) == STATUS_OK,
+                  "%s", error.text);
+    write_checkpoint(out, 10, 2);
+    write_checkpoint(out, 20, 2);
+    file_path(path, out, 20, "part-1-of-2.safetensors");
+    scratch_write(path, "x", 1);
+    snprintf(path, sizeof path, "%.900s/model.safetensors", out);
     ck_assert_int_eq(model_file_write(disk, path, "", job.variables, 3, zeros, NULL, NULL),
                      STATUS_OK);
-    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
-    ck_assert_float_eq(file.parameters[1], 0);
-    model_file_close(&file);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, RUN_ID, &summary, NULL), STATUS_OK);
+    run_directory_close(&directory);
     job_free(&job);
+}
+
+START_TEST(of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model)
+{
+    static const enum run_state states[] = {RUN_DONE, RUN_STOPPED, RUN_RUNNING, RUN_FAILED};
+    for (size_t i = 0; i < 4; i++) {
+        char out[DISK_PATH_MAX], name[32], expected[DISK_PATH_MAX];
+        struct model_file file;
+        struct error error;
+        bool ended = i < 2;
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(out, name);
+        leave_run(out, states[i]);
+        ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+        ck_assert_float_eq(file.parameters[1], ended ? 0 : element_of(0, 1));
+        ck_assert_uint_eq(file.step, ended ? 7 : 10);
+        if (ended)
+            snprintf(expected, sizeof expected, "%.900s/model.safetensors", out);
+        else
+            checkpoint_path(expected, out, 10);
+        ck_assert_str_eq(file.path, expected);
+        ck_assert(file.declared);
+        ck_assert_uint_eq(file.job.seed, UINT64_MAX - 5);
+        model_file_close(&file);
+        ck_assert_int_eq(model_file_open(&file, disk, expected, &error), STATUS_OK);
+        ck_assert(file.declared == !ended); /* A file alone says nothing. */
+        model_file_close(&file);
+    }
+}
+END_TEST
+
+START_TEST(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct model_file file;
+    struct error error;
+    scratch_path(out, "run");
+    scratch_path(path, "run/run.json");
+    leave_run(out, RUN_DONE);
+    scratch_write(path, "{", 1);
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    ck_assert(file.declared && file.step == 10);
+    model_file_close(&file);
+    scratch_path(path, "run/checkpoints");
+    scratch_path(out, "elsewhere");
+    ck_assert_int_eq(rename(path, out), 0);
+    scratch_path(out, "run");
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    ck_assert(!file.declared); /* There is the model, at least. */
+    model_file_close(&file);
 }
 END_TEST
 
@@ -845,6 +921,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, the_newest_whole_checkpoint_is_opened);
     tcase_add_test(tcase, a_model_file_reads_back_with_zeros_in_the_gaps);
     tcase_add_test(tcase, a_checkpoint_and_a_run_open_as_a_model);
+    tcase_add_test(tcase, of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model);
+    tcase_add_test(tcase, a_run_whose_record_is_damaged_is_known_by_its_checkpoints);
     tcase_add_test(tcase, variables_are_brought_into_order);
     tcase_add_test(tcase, gaps_do_not_count_in_the_digest_of_parameters);
     tcase_add_test(tcase, files_that_are_no_model_are_refused);

@@ -322,6 +322,27 @@ START_TEST(a_file_larger_than_expected_is_not_read)
 }
 END_TEST
 
+START_TEST(a_file_may_be_looked_into_without_reading_it)
+{
+    char path[DISK_PATH_MAX], start[4];
+    size_t count;
+    uint64_t bytes;
+    scratch_path(path, "file");
+    scratch_write(path, "abcdef", 6);
+    ck_assert_int_eq(truncate(path, (off_t)1 << 40), 0);
+    ck_assert_int_eq(disk->read_start(NULL, path, start, 4, &count, &bytes, NULL), STATUS_OK);
+    ck_assert_uint_eq(count, 4);
+    ck_assert_uint_eq(bytes, UINT64_C(1) << 40);
+    ck_assert_mem_eq(start, "abcd", 4);
+    ck_assert_int_eq(truncate(path, 2), 0);
+    ck_assert_int_eq(disk->read_start(NULL, path, start, 4, &count, &bytes, NULL), STATUS_OK);
+    ck_assert(count == 2 && bytes == 2);
+    scratch_path(path, "nothing");
+    ck_assert_int_eq(disk->read_start(NULL, path, start, 4, &count, &bytes, NULL),
+                     STATUS_NOT_FOUND);
+}
+END_TEST
+
 START_TEST(what_is_not_there_is_not_found)
 {
     char path[DISK_PATH_MAX];
@@ -402,6 +423,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_file_in_the_way_is_no_directory);
     tcase_add_test(tcase, a_failed_write_leaves_the_old_file_and_no_other);
     tcase_add_test(tcase, a_file_larger_than_expected_is_not_read);
+    tcase_add_test(tcase, a_file_may_be_looked_into_without_reading_it);
     tcase_add_test(tcase, what_is_not_there_is_not_found);
     tcase_add_test(tcase, a_directory_cannot_be_read_as_a_file);
     tcase_add_test(tcase, a_tree_is_listed_and_removed);

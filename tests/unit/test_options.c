@@ -41,6 +41,28 @@ static void expect_bad(enum option_user user, const char *line, const char *mess
     ck_assert_str_eq(error.text, message);
 }
 
+START_TEST(what_was_given_is_told_from_a_default)
+{
+    struct options options;
+    expect_run(&options, OPTION_EVALUATE, "run");
+    ck_assert_str_eq(options.data, "fashion-mnist");
+    ck_assert_uint_eq(options.seed, 1);
+    ck_assert(!options_given(&options, OPTION_EVALUATE, "data"));
+    ck_assert(!options_given(&options, OPTION_EVALUATE, "seed"));
+    expect_run(&options, OPTION_EVALUATE, "run --seed 1");
+    ck_assert(!options_given(&options, OPTION_EVALUATE, "data"));
+    ck_assert(options_given(&options, OPTION_EVALUATE, "seed"));
+    setenv("SYNCOPATE_DATA", "synthetic", 1);
+    expect_run(&options, OPTION_EVALUATE, "run");
+    ck_assert_str_eq(options.data, "synthetic");
+    ck_assert(options_given(&options, OPTION_EVALUATE, "data"));
+    unsetenv("SYNCOPATE_DATA");
+    expect_run(&options, OPTION_RUN, "--workers 2");
+    ck_assert(options_given(&options, OPTION_RUN, "workers"));
+    ck_assert(!options_given(&options, OPTION_RUN, "ps"));
+}
+END_TEST
+
 START_TEST(defaults_are_the_reference_job)
 {
     struct options options;
@@ -765,6 +787,7 @@ END_TEST
 
 static void add(TCase *tcase)
 {
+    tcase_add_test(tcase, what_was_given_is_told_from_a_default);
     tcase_add_test(tcase, defaults_are_the_reference_job);
     tcase_add_test(tcase, all_ways_of_writing_an_option_mean_the_same);
     tcase_add_test(tcase, flags_stand_alone_or_have_a_value);

@@ -155,15 +155,15 @@ START_TEST(headers_that_break_a_rule_are_refused)
         size_t data_bytes;
         const char *reason; /* In the error. */
     } cases[] = {
-        {"", 0, "start with {"},
-        {" {}", 0, "start with {"},
-        {"[]", 0, "start with {"},
+        {"", 0, "is not a safetensors file but zeros"},
+        {" {}", 0, "is not a safetensors file"},
+        {"[]", 0, "is not a safetensors file"},
         {"{", 0, "JSON"},
         {"{}}", 0, "JSON"},
         {"{\"\xFF\":1}", 0, "JSON"},
         {"{}", 1, "holds 1 bytes"},
         {W("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]"), 9, "holds 9 bytes"},
-        {W("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]"), 7, "beyond the end"},
+        {W("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]"), 7, "cut off"},
         {W("\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]"), 12, "hole"},
         {W("\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[8,4]"), 8, "ends before"},
         {W("\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]"), 8, "disagree"},
@@ -206,6 +206,53 @@ START_TEST(headers_that_break_a_rule_are_refused)
         ck_assert_int_eq(strncmp(error.text, "here: ", 6), 0);
         ck_assert_msg(strstr(error.text, cases[i].reason), "%s: %s", cases[i].header, error.text);
     }
+}
+END_TEST
+
+#define BYTES(text) text, sizeof(text) - 1
+
+START_TEST(a_file_that_is_none_is_named_for_what_it_is)
+{
+    static const struct {
+        const char *start;
+        size_t bytes;
+        const char *what;
+    } cases[] = {
+        {BYTES(""), "is empty, not a safetensors file"},
+        {BYTES("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), "is not a safetensors file but a PNG image"},
+        {BYTES("PK\3\4\0\0\b\b\0\0archive/data.pkl"), "torch.save of PyTorch"},
+        {BYTES("\x80\2}q\0(X\6\0\0\0"), "a Python pickle"},
+        {BYTES("\x89HDF\r\n\x1a\n\0\0\0\0"), "an HDF5 file"},
+        {BYTES("\x93NUMPY\1\0v\0{"), "a NumPy array"},
+        {BYTES("\x1f\x8b\b\0\0\0\0\0\0\3"), "a gzip file"},
+        {BYTES("\0\0\x08\3\0\0\xea\x60"), "images of a data set"},
+        {BYTES("# Notes\n\nTrained for 3 epochs.\n"), "but text"},
+        {BYTES("n\xc3\xa4h"), "but text"},
+        {BYTES("{\n  \"format\": \"syncopate-run-1\"\n}\n"), "but JSON text"},
+        {BYTES("\0\0\0\0\0\0\0\0\0\0\0\0"), "but zeros"},
+        {BYTES("\1\2\3\4\5\6\7\x08\t"), "is not a safetensors file"},
+        {BYTES("\x38\0\0\0\0\0\0\0{\"w\":{\"dtype"),
+         "is cut off: it has 20 bytes, and its header alone 64"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        /* Just so many bytes, so that a sanitizer sees what is read beyond them. */
+        char *copy = malloc(cases[i].bytes + 1);
+        ck_assert_ptr_nonnull(copy);
+        memcpy(copy + 1, cases[i].start, cases[i].bytes);
+        struct error error;
+        struct safetensors_file file;
+        ck_assert_int_eq(safetensors_look(copy + 1, cases[i].bytes, cases[i].bytes, "here", &error),
+                         STATUS_INVALID);
+        ck_assert_msg(strstr(error.text, cases[i].what), "%s", error.text);
+        ck_assert_msg(strchr(error.text, '\n') == NULL && strncmp(error.text, "here: ", 6) == 0,
+                      "%s", error.text);
+        error.text[0] = '\0';
+        ck_assert_int_eq(safetensors_open(&file, copy + 1, cases[i].bytes, "here", &error),
+                         STATUS_INVALID);
+        ck_assert_msg(strstr(error.text, cases[i].what), "%s", error.text);
+        free(copy);
+    }
+    ck_assert_int_eq(safetensors_look(golden, 20, GOLDEN_BYTES, "here", NULL), STATUS_OK);
 }
 END_TEST
 
@@ -267,6 +314,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, tensors_come_in_the_order_of_their_data);
     tcase_add_test(tcase, a_file_without_tensors_is_a_file);
     tcase_add_test(tcase, headers_that_break_a_rule_are_refused);
+    tcase_add_test(tcase, a_file_that_is_none_is_named_for_what_it_is);
     tcase_add_test(tcase, sizes_beyond_the_file_are_refused);
     tcase_add_test(tcase, a_file_cut_anywhere_is_refused);
     tcase_add_test(tcase, a_flipped_bit_is_never_fatal);

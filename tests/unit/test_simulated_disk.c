@@ -36,6 +36,14 @@ START_TEST(a_file_system_it_is)
     ck_assert_int_eq(disk.disk.file_bytes(&disk, "a/b", &size, NULL), STATUS_OK);
     ck_assert_uint_eq(size, 4);
     ck_assert_int_eq(disk.disk.file_bytes(&disk, "a", &size, NULL), STATUS_NOT_FOUND);
+    char start[3];
+    ck_assert_int_eq(disk.disk.read_start(&disk, "a/b", start, 3, &bytes, &size, NULL), STATUS_OK);
+    ck_assert(bytes == 3 && size == 4 && memcmp(start, "tex", 3) == 0);
+    ck_assert_int_eq(disk.disk.read_start(&disk, "a", start, 3, &bytes, &size, NULL),
+                     STATUS_NOT_FOUND);
+    ck_assert_int_eq(disk.disk.look(&disk, "a/b"), DISK_FILE);
+    ck_assert_int_eq(disk.disk.look(&disk, "a"), DISK_FOLDER);
+    ck_assert_int_eq(disk.disk.look(&disk, "b"), DISK_NOTHING);
     ck_assert_int_eq(disk.disk.remove_tree(&disk, "a", NULL), STATUS_OK);
     ck_assert_int_eq(disk.disk.remove_tree(&disk, "a", NULL), STATUS_NOT_FOUND);
     ck_assert(holds(&disk, "a/b", NULL));

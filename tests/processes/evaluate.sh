@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# evaluate.sh - what a model scores is what it scored when it was trained, unless somebody says
+# otherwise, and then a line says so; what is no model is named for what it is; and a run, like a
+# checkpoint, can be gone on from.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+if [ "$mode" = tsan ]; then
+    skip "evaluate under ThreadSanitizer: it has one thread"
+    exit 0
+fi
+job=(--data synthetic:2000 --model softmax --epochs 2 --workers 1)
+trained=$work/trained
+newest=$trained/checkpoints/step-000000000064
+run trained 0 syncopate run "${job[@]}" --ps 0 --seed 3 --out "$trained" # Which skips no checkpoint.
+own=$(awk "BEGIN { printf \"%.2f\", 100 * $(member "$trained" test_accuracy) }")
+
+# score NAME ARGUMENT... - the accuracy that is printed.
+score()
+{
+    run "$1" 0 syncopate evaluate "${@:2}"
+    sed -nE 's/^test accuracy *([0-9.]+) %$/\1/p' "$work/$1.log"
+}
+silent() { if said "$1" warning; then fail "$1 warns of nothing"; fi; }
+
+# --- the data -------------------------------------------------------------------------------------
+for path in "$trained" "$newest"; do
+    if [ "$(score same "$path")" != "$own" ]; then fail "$path scores on other data than its own"; fi
+    says same "^data +synthetic:2000 of seed 3, 400 test examples, as trained on"
+    says same "^trained +64 of 64 updates"
+    silent same
+done
+run exported 0 syncopate export "$trained" --out "$work/exported"
+if [ "$(score alone "$work/exported" --data synthetic:2000 --seed 3)" != "$own" ]; then
+    fail "a model file with the same data scores differently"
+fi
+silent alone
+ok "a run and a checkpoint are scored on what they were trained on"
+
+if [ "$(score seed "$trained" --seed 4)" = "$own" ]; then fail "--seed is not heard"; fi
+says seed "warning: scored on synthetic:2000 of seed 4, but trained on synthetic:2000 of seed 3"
+one_line seed
+if [ "$(score data "$newest" --data synthetic)" = "$own" ]; then fail "--data is not heard"; fi
+says data "warning: scored on synthetic of seed 3, but trained on synthetic:2000 of seed 3"
+score_of_variable() { SYNCOPATE_SEED=4 score variable "$trained"; }
+if [ "$(score_of_variable)" != "$(score seed "$trained" --seed 4)" ]; then
+    fail "the environment is not heard"
+fi
+ok "--data and --seed win, and it is said that they are not those of the training"
+
+if [ -d /usr/share/datasets/fashion-mnist ]; then
+    if [ "$(score other "$trained/model.safetensors")" = "$own" ]; then
+        fail "one accuracy for different data"
+    fi
+    says other "^data +fashion-mnist, 10,000 test examples, for want of a --data"
+    silent other
+    ok "what a model file alone is scored on is said"
+else
+    skip "a model file without --data: Fashion-MNIST is not there"
+fi
+
+idx "$work/images"
+run folder 0 syncopate run --data "$work/images" --global-batch 8 --model softmax --steps 2 --workers 1 \
+    --quiet --out "$work/folder-run"
+score folder "$work/folder-run" >"$work/score"
+says folder "^data +$work/images, 20 test examples, as trained on"
+mv "$work/images" "$work/moved"
+run gone 5 syncopate evaluate "$work/folder-run"
+says gone "$work/images: No such file.*--data says where it is here"
+one_line gone
+score moved "$work/folder-run" --data "$work/moved" >"$work/score"
+says moved "as trained on" # Another name, the same data.
+silent moved
+mv "$work/moved" "$work/images"
+printf '\4' | dd of="$work/images/t10k-labels-idx1-ubyte" bs=1 seek=9 conv=notrunc status=none
+score changed "$work/folder-run" >"$work/score"
+says changed "warning: $work/images is not what it was when the model was trained on it"
+ok "data are known by what is in them"
+
+# --- what is none ---------------------------------------------------------------------------------
+mkdir "$work/none" "$work/none/folder"
+printf '\211PNG\r\n\032\n\0\0\0\rIHDR' >"$work/none/image"
+printf 'PK\3\4\0\0\10\10\0\0archive/data.pkl' >"$work/none/torch"
+echo "Trained for three epochs." >"$work/none/notes"
+: >"$work/none/empty"
+truncate -s 1T "$work/none/endless"
+mkfifo "$work/none/pipe"
+head -c 300 "$trained/model.safetensors" >"$work/none/half"
+# none PATH PATTERN PATTERN-OF-RESTORE - neither looked at, scored, exported nor gone on from.
+none()
+{
+    local command
+    for command in inspect evaluate export; do
+        run "none-$command" 5 syncopate "$command" "$1"
+        says "none-$command" "$2"
+        one_line "none-$command"
+    done
+    run none-restore 5 syncopate run "${job[@]}" --out "$work/never" --restore "$1"
+    says none-restore "--restore: .*is neither a checkpoint .* nor a run with one"
+    one_line none-restore
+    if [ -e "$work/never" ]; then fail "something was begun from $1"; fi
+}
+none "$work/none/image" "image: is not a safetensors file but a PNG image"
+none "$work/none/torch" "torch: is not a safetensors file but a zip archive, such as torch.save"
+none "$work/none/notes" "notes: is not a safetensors file but text"
+none "$work/none/empty" "empty: is empty, not a safetensors file"
+none "$work/none/endless" "endless: is not a safetensors file but zeros"
+none "$work/none/pipe" "pipe: it is a pipe, not a file"
+none "$work/none/half" "half: .*cut off"
+none "$work/none/folder" "folder:? is neither"
+none "$trained/run.json" "run.json: is not a safetensors file but JSON text"
+for command in evaluate export; do
+    run "part-$command" 5 syncopate "$command" "$newest/part-0-of-1.safetensors"
+    says "part-$command" "is one server's part of a checkpoint"
+done
+ok "what is no model is named for what it is"
+
+# --- going on -------------------------------------------------------------------------------------
+run straight 0 syncopate run "${job[@]}" --epochs 4 --seed 3 --out "$work/straight"
+for ps in 0 2; do
+    for from in "$trained" "$newest"; do
+        run "on-$ps" 0 syncopate run "${job[@]}" --epochs 4 --seed 3 --ps "$ps" --out "$work/on" \
+            --restore "$from"
+        if [ "$(model_hash "$work/on")" != "$(model_hash "$work/straight")" ]; then
+            fail "--restore $from with $ps servers ends elsewhere"
+        fi
+        rm -r "$work/on"
+    done
+done
+cp -r "$trained" "$work/damaged"
+truncate -s -1 "$work/damaged/checkpoints/step-000000000064/manifest.json"
+run older 0 syncopate run "${job[@]}" --epochs 4 --seed 3 --out "$work/on" \
+    --restore "$work/damaged"
+says older "warning: checkpoint damaged"
+says older "going on after update 32"
+if [ "$(model_hash "$work/on")" != "$(model_hash "$work/straight")" ]; then
+    fail "--restore with a damaged newest checkpoint ends elsewhere"
+fi
+nothing_runs
+ok "--restore takes a run as it takes a checkpoint: its newest whole one"
