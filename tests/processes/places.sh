@@ -14,13 +14,16 @@ job=(--data synthetic:100 --model softmax --checkpoint-every 2 --workers 1)
 outside=$work/outside
 older=step-000000000002
 newest=step-000000000004
+part=checkpoints/$newest/part-0-of-1.g1.safetensors
 
 # The template: stopped at step 4 of 8, with two checkpoints.
 for steps in 2 4; do
     run template 0 syncopate run "${job[@]}" --steps "$steps" --out "$work/template"
     sed -i 's/"state": "done"/"state": "stopped"/' "$work/template/run.json"
 done
-if [ ! -e "$work/template/checkpoints/$older/manifest.json" ]; then fail "no older checkpoint"; fi
+if [ ! -e "$work/template/checkpoints/$older/manifest.json" ] || [ ! -e "$work/template/$part" ]; then
+    fail "the template is not as wanted"
+fi
 run straight 0 syncopate run "${job[@]}" --steps 8 --out "$work/straight"
 expected=$(model_hash "$work/straight")
 
@@ -147,8 +150,8 @@ tried goes generation link nowhere
 but refused checkpoints folder
 but older "checkpoints/$newest/manifest.json" link nowhere
 tried goes "checkpoints/$newest/manifest.json" link nowhere # Without a manifest it is none.
-but older "checkpoints/$newest/part-0-of-1.safetensors" link
-tried goes "checkpoints/$newest/part-0-of-1.safetensors" link
+but older "$part" link
+tried goes "$part" link
 but refused "checkpoints/$newest" link nowhere folder
 tried goes "checkpoints/$newest" link nowhere folder
 ok "what decides bits is refused in a line, or an older checkpoint is taken"
@@ -189,7 +192,7 @@ if short_run; then
         forbidden run.json 5 "run.json: Permission denied; choose another --out"
         forbidden generation 5 "generation: Permission denied"
         forbidden "checkpoints/$newest/manifest.json" 0 "warning: .*Permission denied"
-        forbidden "checkpoints/$newest/part-0-of-1.safetensors" 0 "warning: .*Permission denied"
+        forbidden "$part" 0 "warning: .*Permission denied"
         forbidden model.safetensors 0 "done"
         ok "files that may not be read are named, and logs among them stop no run"
     else
