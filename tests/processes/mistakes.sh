@@ -224,6 +224,13 @@ mistake 2 "unexpected argument 'mode=sync' .did you mean --mode=sync\?" "${run[@
 mistake 2 "unexpected argument 'true' .--quiet stands alone" "${run[@]}" --quiet true
 mistake 2 "the variable SYNCOPATE_LR is no option's .did you mean SYNCOPATE_LEARNING_RATE" \
     env SYNCOPATE_LR=0.1 syncopate run
+# Not a mistake for sure, so it is only said which counts.
+for words in "--seed 1 --seed 2:--seed=2 counts, not 1" "--steps 9 --epochs 2:--steps=9 counts, not --epochs=2"; do
+    # shellcheck disable=SC2086 # Several words.
+    syncopate run --data synthetic:200 ${words%%:*} --out "$work/right" >"$work/said" 2>/dev/null || true
+    if ! grep -q -- "note .*${words#*:}" "$work/said"; then fail "${words%%:*}: which counts?"; fi
+    rm -rf "$work/started" "$work/right"
+done
 # called WORD RIGHT - what other programs call it.
 called() { mistake 2 "unknown option $1: (here it is $2|.*$2)" "${run[@]}" "$1" 3; }
 called --lr --learning-rate
@@ -331,6 +338,9 @@ if [ "$(id -u)" -eq 0 ]; then
     mistake 5 "--out: cannot write to others: Permission denied" "$bin/syncopate" run --out others/x/y
     mkdir -m 700 private
     mistake 5 "no data in private/data: Permission denied" "$bin/syncopate" run --data private/data
+    mkdir secret
+    install -m 000 /dev/null secret/train-images-idx3-ubyte
+    mistake 5 "secret/train-images-idx3-ubyte: .*Permission denied" "$bin/syncopate" run --data secret
     under=() whose=
 else
     mkdir -m 555 others
@@ -424,6 +434,24 @@ mistake 6 "keys/worker-1.key_secret: is the certificate of worker/1, and this is
     "${worker[@]}" --keys keys --certificate keys/worker-1.key_secret
 mistake 6 "keys/worker-1.key_secret: is the certificate of worker/1, and this is ps/0" \
     "${server[@]}" --keys keys --certificate keys/worker-1.key_secret
+
+# alike ARGUMENT... - the launcher and the worker itself answer with the same words.
+alike()
+{
+    local ours theirs
+    ours=$(syncopate run "$@" 2>&1 | sed 's/^syncopate run: //') || true
+    theirs=$("${worker[@]}" "$@" 2>&1 | sed -E 's/^.* error: //') || true
+    if [ -z "$ours" ] || [ "$ours" != "$theirs" ]; then
+        fail "$(typed "$@"): the launcher answers '$ours', a worker '$theirs'"
+    fi
+}
+alike --data synthetic:0
+alike --data mnist
+alike --data damaged
+alike --data synthetic:100 --global-batch 200
+alike --data synthetic:100 --model "linear 10"
+alike --data synthetic:100 --chunk-bytes 1
+alike --data synthetic:100 --learning-rate 0
 
 cd "$work"
 nothing_runs
