@@ -6,6 +6,10 @@ CC      ?= cc
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
+ifeq ($(MODE),fuzz)
+# Only clang has libFuzzer, and what warnings there are depends on the compiler.
+override CC := clang
+endif
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
@@ -42,9 +46,8 @@ endif
 ifeq ($(MODE),tsan)
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1
 endif
-# Only clang has libFuzzer; see tests/fuzz/fuzz.h. What we write ourselves is not to guide it.
+# See tests/fuzz/fuzz.h. What we write ourselves is not to guide libFuzzer.
 ifeq ($(MODE),fuzz)
-override CC := clang
 CHECKED  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -gline-tables-only
 SANITIZE  = $(CHECKED) $(if $(filter %/json_writer.o,$@),,-fsanitize=fuzzer-no-link)
 endif
