@@ -15,6 +15,7 @@
 #include "common/options.h"
 #include "common/output.h"
 #include "common/progress.h"
+#include "common/restore.h"
 #include "common/run_directory.h"
 #include "common/summary.h"
 #include "common/wording.h"
@@ -45,18 +46,6 @@ static enum status check_alone(struct plan *plan, struct error *error)
                          options->workers);
     options->workers = 1;
     return STATUS_OK;
-}
-
-static enum status check_restore(const struct plan *plan, struct error *error)
-{
-    const char *restore = plan->options.restore;
-    struct error why;
-    bool of_run;
-    if (restore == NULL || strcmp(restore, "auto") == 0 || strcmp(restore, "never") == 0)
-        return STATUS_OK;
-    enum status status = checkpoint_find(&disk_posix, restore, &of_run, &why);
-    return status != STATUS_OK ? error_set(error, status, "--restore: %.400s", why.text)
-                               : STATUS_OK;
 }
 
 /* "runs/sync-20240229-235959", with "-2" and so on when that one is taken. Made here, so that two
@@ -109,7 +98,8 @@ static int check(struct plan *plan, struct error *error)
         code = command_check_keys(plan->options.keys, plan->options.workers, error);
     if (code != EXIT_DONE)
         return code;
-    enum status status = check_restore(plan, error);
+    enum status status =
+        restore_check(plan->options.out, plan->options.restore, &plan->workload.job, error);
     if (status == STATUS_OK)
         status = check_out(plan, error);
     return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);

@@ -19,6 +19,7 @@
 #include "common/narrator.h"
 #include "common/options.h"
 #include "common/process.h"
+#include "common/restore.h"
 #include "common/signals.h"
 #include "common/silence.h"
 #include "common/transport.h"
@@ -65,6 +66,13 @@ static void absolute(char *out, size_t size)
     snprintf(out, size, "%.500s/%.500s", directory, copy);
 }
 
+/* Server 0's, and not only once a job has gathered. */
+static enum status check_files(const char *out, const char *restore, struct error *error)
+{
+    enum status status = folder_check(out, error);
+    return status == STATUS_OK ? restore_check(out, restore, NULL, error) : status;
+}
+
 static enum worker_loss find_worker_loss(const char *text)
 {
     return strcmp(text, "fail") == 0   ? LOSS_FAIL
@@ -94,8 +102,8 @@ static int serve(const struct options *options, const struct addresses *addresse
     else
         default_out(out, sizeof out);
     absolute(out, sizeof out);
-    if (options->task_index == 0 && folder_check(out, error) != STATUS_OK)
-        return EXIT_CANNOT_OPEN; /* And not only once a job has gathered. */
+    if (options->task_index == 0 && check_files(out, options->restore, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
     struct server_options server_options = {
         .transport = transport,
         .disk = &disk_posix,

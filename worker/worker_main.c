@@ -14,6 +14,7 @@
 #include "common/narrator.h"
 #include "common/options.h"
 #include "common/process.h"
+#include "common/restore.h"
 #include "common/run_directory.h"
 #include "common/signals.h"
 #include "common/transport.h"
@@ -134,9 +135,12 @@ static int look_around(const struct options *options, struct error *error)
 {
     struct keys keys;
     enum status status = STATUS_OK;
-    if (options->ps == 0)
-        return run_directory_check(options->out, NULL, NULL, error) == STATUS_OK ? EXIT_DONE
-                                                                                 : EXIT_CANNOT_OPEN;
+    if (options->ps == 0) {
+        status = run_directory_check(options->out, NULL, NULL, error);
+        if (status == STATUS_OK)
+            status = restore_check(options->out, options->restore, NULL, error);
+        return status == STATUS_OK ? EXIT_DONE : EXIT_CANNOT_OPEN;
+    }
     if (options->keys != NULL) {
         status = keys_open(&keys, options->keys, options->certificate, ROLE_WORKER,
                            options->task_index, error);

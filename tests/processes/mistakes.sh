@@ -306,7 +306,8 @@ done
 # --- folders --------------------------------------------------------------------------------------
 # real PROGRAM ARGUMENT... - with the servers and workers that there are.
 real() { env -u SYNCOPATE_BIN_DIR "$@" --quiet >"$work/said" 2>&1 || fail "$(typed "$@")"; }
-out=(syncopate run --data synthetic:200 --model softmax --steps 5 --out)
+small=(syncopate run --data synthetic:200 --model softmax --steps 5)
+out=("${small[@]}" --out)
 real "${out[@]}" finished
 real "${out[@]}" unfinished
 sed -i 's/"state": "done"/"state": "stopped"/' unfinished/run.json
@@ -322,7 +323,16 @@ mistake 3 "unfinished holds an unfinished run of another job: seed: 2 in this jo
     "${out[@]}" unfinished --seed 2
 mistake 5 "--out: thesis.txt is not a folder" "${compare[@]}" --out thesis.txt
 mistake 5 "finished: something is there already and is not overwritten" "${compare[@]}" --out finished
-mistake 5 "--restore.*nowhere" "${run[@]}" --restore nowhere
+mistake 5 "--restore=nowhere: .*No such file or directory" "${run[@]}" --restore nowhere
+mistake 5 "--restore=empty: empty is neither a checkpoint .* nor a run with one" \
+    "${run[@]}" --restore empty
+mistake 3 "--restore=finished: optimizer: adam in the checkpoint, sgd in this job" \
+    "${out[@]}" new --restore finished --optimizer sgd
+mistake 3 "--restore=finished: the checkpoint is at step 5, beyond the 3 steps of this job" \
+    "${run[@]}" --data synthetic:200 --model softmax --steps 3 --restore finished
+understood "${small[@]}" --restore finished
+mistake 2 "--data=mnist: there is no data set" syncopate evaluate finished --data mnist
+mistake 5 "neither train-images-idx3-ubyte nor" syncopate evaluate finished --data empty
 mistake 5 "--out=thesis.txt: is there already and is not overwritten" \
     syncopate export finished --out thesis.txt
 mistake 5 "--out: cannot write to the folder nowhere: No such file" \
@@ -426,6 +436,10 @@ mistake 2 "--model: layer 1 'linear 10': not a layer" "${worker[@]}" --model "li
 
 mistake 5 "--out: thesis.txt is not a folder" syncopate-worker --ps 0 --out thesis.txt
 mistake 5 "finished holds a finished run; choose another --out" syncopate-worker --ps 0 --out finished
+mistake 5 "--restore=empty: empty is neither a checkpoint" \
+    syncopate-worker --ps 0 --out new --restore empty
+mistake 5 "--restore=empty: empty is neither a checkpoint" \
+    syncopate-ps --ps-hosts 127.0.0.1:0 --out new --restore empty
 server=(syncopate-ps --ps-hosts 127.0.0.1:0)
 mistake 5 "--out: .*/thesis.txt is not a folder" "${server[@]}" --out thesis.txt
 mistake 5 "--keys=nowhere: No such file" "${server[@]}" --keys nowhere
