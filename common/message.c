@@ -640,19 +640,111 @@ static void put_bye(const struct message *m, Syncopate__Header *h, union body *b
 
 static void put_status(const struct message *m, Syncopate__Header *h, union body *b)
 {
-    (void)m;
     syncopate__status__init(h->status = &b->status);
+    b->status.watch = m->status.watch;
+}
+
+static bool get_status(const Syncopate__Header *h, struct message *m)
+{
+    m->status.watch = h->status->watch;
+    return true;
+}
+
+/* The part that there is only with a job. */
+static void put_job_status(const struct message_status_answer *a, Syncopate__StatusAnswer *s)
+{
+    s->mode = (uint32_t)a->mode;
+    s->step = a->step;
+    s->steps = a->steps;
+    s->steps_per_epoch = a->steps_per_epoch;
+    s->workers = a->workers;
+    s->worker_count = a->worker_count;
+    s->servers = a->servers;
+    s->server_count = a->server_count;
+    s->train_epoch = a->train_epoch;
+    s->train_examples = a->train_examples;
+    s->train_loss = a->train_loss;
+    s->train_accuracy = a->train_accuracy;
+    s->test_step = a->test_step;
+    s->test_loss = a->test_loss;
+    s->test_accuracy = a->test_accuracy;
+    s->training_seconds = a->training_seconds;
+    s->images_per_second = a->images_per_second;
+    s->staleness_mean = a->staleness_mean;
+    s->staleness_max = a->staleness_max;
+    s->has_checkpoint = a->has_checkpoint;
+    s->checkpoint_step = a->checkpoint_step;
+    s->generation = a->generation;
+    s->workers_lost = a->workers_lost;
+    s->servers_lost = a->servers_lost;
+    s->checkpoints_skipped = a->checkpoints_skipped;
+    s->checkpoints_failed = a->checkpoints_failed;
 }
 
 static void put_status_answer(const struct message *m, Syncopate__Header *h, union body *b)
 {
-    syncopate__status_answer__init(h->status_answer = &b->status_answer);
-    b->status_answer.text = give_text(m->waiting.text);
+    const struct message_status_answer *a = &m->status_answer;
+    Syncopate__StatusAnswer *s = h->status_answer = &b->status_answer;
+    syncopate__status_answer__init(s);
+    s->state = (uint32_t)a->state;
+    s->seconds = a->seconds;
+    s->out = give_text(a->out);
+    s->text = give_text(a->text);
+    s->exit_code = a->exit_code;
+    s->has_job = a->has_job;
+    if (a->has_job)
+        put_job_status(a, s);
+}
+
+/* One zero is like the other: that it is negative would not be written again. */
+static double take_real(double value)
+{
+    return value == 0 ? 0 : value;
+}
+
+static void get_job_status(const Syncopate__StatusAnswer *s, struct message_status_answer *a)
+{
+    a->mode = (enum mode)s->mode;
+    a->step = s->step;
+    a->steps = s->steps;
+    a->steps_per_epoch = s->steps_per_epoch;
+    a->workers = s->workers;
+    a->worker_count = s->worker_count;
+    a->servers = s->servers;
+    a->server_count = s->server_count;
+    a->train_epoch = s->train_epoch;
+    a->train_examples = s->train_examples;
+    a->train_loss = take_real(s->train_loss);
+    a->train_accuracy = take_real(s->train_accuracy);
+    a->test_step = s->test_step;
+    a->test_loss = take_real(s->test_loss);
+    a->test_accuracy = take_real(s->test_accuracy);
+    a->training_seconds = take_real(s->training_seconds);
+    a->images_per_second = take_real(s->images_per_second);
+    a->staleness_mean = take_real(s->staleness_mean);
+    a->staleness_max = s->staleness_max;
+    a->has_checkpoint = s->has_checkpoint;
+    a->checkpoint_step = s->checkpoint_step;
+    a->generation = s->generation;
+    a->workers_lost = s->workers_lost;
+    a->servers_lost = s->servers_lost;
+    a->checkpoints_skipped = s->checkpoints_skipped;
+    a->checkpoints_failed = s->checkpoints_failed;
 }
 
 static bool get_status_answer(const Syncopate__Header *h, struct message *m)
 {
-    return take_text(m->waiting.text, sizeof m->waiting.text, h->status_answer->text);
+    struct message_status_answer *a = &m->status_answer;
+    const Syncopate__StatusAnswer *s = h->status_answer;
+    if (s->state >= JOB_STATE_COUNT || s->mode >= MODE_COUNT || s->exit_code >= 256)
+        return false;
+    a->state = (enum job_state)s->state;
+    a->seconds = take_real(s->seconds);
+    a->exit_code = s->exit_code;
+    a->has_job = s->has_job;
+    if (s->has_job)
+        get_job_status(s, a);
+    return take_text(a->out, sizeof a->out, s->out) && take_text(a->text, sizeof a->text, s->text);
 }
 
 /* --- the table ----------------------------------------------------------------------------- */
@@ -699,7 +791,7 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
         ROW("part_written", PART_WRITTEN, put_part_written, get_part_written, false),
     [MESSAGE_FINISHED] = ROW("finished", FINISHED, put_finished, get_finished, false),
     [MESSAGE_BYE] = ROW("bye", BYE, put_bye, get_nothing, false),
-    [MESSAGE_STATUS] = ROW("status", STATUS, put_status, get_nothing, false),
+    [MESSAGE_STATUS] = ROW("status", STATUS, put_status, get_status, false),
     [MESSAGE_STATUS_ANSWER] =
         ROW("status_answer", STATUS_ANSWER, put_status_answer, get_status_answer, false),
 
@@ -735,6 +827,14 @@ const char *verdict_name(enum verdict verdict)
     static const char *const names[VERDICT_COUNT] = {"none",      "applied",  "stale",
                                                      "duplicate", "rejected", "run over"};
     return (unsigned)verdict < VERDICT_COUNT ? names[verdict] : "none";
+}
+
+const char *job_state_name(enum job_state state)
+{
+    static const char *const names[JOB_STATE_COUNT] = {"waiting for a job", "opening", "gathering",
+                                                       "recovering",        "running", "closing",
+                                                       "finishing",         "over"};
+    return (unsigned)state < JOB_STATE_COUNT ? names[state] : "over";
 }
 
 bool message_may_have_payload(enum message_kind kind)

@@ -230,6 +230,46 @@ struct message_cut_taken {
     struct verdict_counts verdicts; /* Of this server, so far. */
 };
 
+/* What server 0 says of its job, to whoever asks. */
+enum job_state {
+    JOB_WAITING, /* For somebody to declare one. */
+    JOB_OPENING,
+    JOB_GATHERING,
+    JOB_RECOVERING,
+    JOB_RUNNING,
+    JOB_CLOSING,
+    JOB_FINISHING,
+    JOB_OVER,
+    JOB_STATE_COUNT
+};
+
+struct message_status {
+    bool watch; /* Once more when the job has ended. */
+};
+
+struct message_status_answer {
+    enum job_state state;
+    double seconds;     /* In this state. */
+    uint32_t exit_code; /* From JOB_FINISHING on. */
+    char out[MESSAGE_TEXT_MAX];
+    char text[MESSAGE_TEXT_MAX]; /* Who is waited for; from JOB_FINISHING on why it ended. */
+
+    bool has_job; /* Else zeros follow. */
+    enum mode mode;
+    uint64_t step, steps, steps_per_epoch; /* step: updates made. */
+    uint32_t workers, worker_count, servers, server_count;
+    uint64_t train_epoch, train_examples; /* From 1; 0: nothing has been trained. */
+    double train_loss, train_accuracy;    /* Means over these examples. */
+    uint64_t test_step;                   /* 0: no score yet. */
+    double test_loss, test_accuracy;
+    double training_seconds, images_per_second; /* The latter over the former. */
+    double staleness_mean;
+    uint64_t staleness_max;
+    bool has_checkpoint;
+    uint64_t checkpoint_step;
+    uint64_t generation, workers_lost, servers_lost, checkpoints_skipped, checkpoints_failed;
+};
+
 /* Inside a process. */
 struct message_run_opened {
     enum status status;
@@ -279,7 +319,7 @@ struct message {
         struct message_welcome welcome;
         struct {
             char text[MESSAGE_TEXT_MAX];
-        } waiting; /* Also pong, status answer. */
+        } waiting; /* Also pong. */
         struct {
             enum refusal reason;
             uint32_t version; /* That the receiver speaks, to write this in; 0: as everything. */
@@ -317,6 +357,8 @@ struct message {
         struct message_cut_taken cut_taken;
         struct message_chunk_state chunk_state;
         struct message_part_written part_written;
+        struct message_status status;
+        struct message_status_answer status_answer;
         struct message_run_opened run_opened;
         struct message_load load;
         struct message_loaded loaded;
@@ -348,6 +390,7 @@ struct packet {
 const char *message_kind_name(enum message_kind kind);
 const char *role_name(enum role role);
 const char *verdict_name(enum verdict verdict);
+const char *job_state_name(enum job_state state); /* "waiting for a job", "running" */
 
 /* Write the header frame into buffer[HEADER_BYTES_MAX]; returns its bytes. The message is our own,
  * so that it fits is an assertion. */

@@ -23,7 +23,6 @@ static void joining_line(const struct message *message, char *text, size_t size)
     switch (message->kind) {
     case MESSAGE_WAITING:
     case MESSAGE_PONG:
-    case MESSAGE_STATUS_ANSWER:
         snprintf(text, size, " \"%s\"", message->waiting.text);
         break;
     case MESSAGE_REFUSED:

@@ -335,27 +335,88 @@ static void own_router_left(struct coordinator *c, uint64_t now_us)
         coordinator_enter(c, OVER, now_us); /* Nobody else ever came. */
 }
 
-static void handle_status(const struct coordinator *c, const struct packet *packet, uint64_t now_us,
+/* --- those who look ------------------------------------------------------------------------- */
+
+static void describe_scores(const struct coordinator *c, struct message_status_answer *answer)
+{
+    struct ledger_epoch epoch = ledger_epoch_now(&c->ledger);
+    answer->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
+    answer->train_examples = epoch.tally.examples;
+    answer->train_loss = tally_loss(&epoch.tally);
+    answer->train_accuracy = tally_accuracy(&epoch.tally);
+    answer->test_step = c->summary.test_step;
+    answer->test_loss = c->summary.test_loss;
+    answer->test_accuracy = c->summary.test_accuracy;
+}
+
+static void describe_work(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us)
+{
+    struct staleness all = {0};
+    uint64_t examples = 0;
+    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
+        staleness_merge(&all, &c->membership.workers[i].summary.staleness);
+        examples += c->membership.workers[i].summary.examples;
+    }
+    double seconds =
+        c->summary.seconds > 0 ? c->summary.seconds : coordinator_training_seconds(c, now_us);
+    answer->training_seconds = seconds;
+    answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
+    answer->staleness_mean = all.count > 0 ? (double)all.sum / (double)all.count : (double)NAN;
+    answer->staleness_max = all.max;
+}
+
+static void describe_job(const struct coordinator *c, struct message_status_answer *answer)
+{
+    const struct run_faults *faults = &c->summary.faults;
+    answer->has_job = true;
+    answer->mode = c->job->mode;
+    answer->step = ledger_made(&c->ledger);
+    answer->steps = c->job->steps;
+    answer->steps_per_epoch = job_steps_per_epoch(c->job);
+    answer->workers = membership_workers(&c->membership);
+    answer->worker_count = c->job->worker_count;
+    answer->servers = membership_servers(&c->membership);
+    answer->server_count = c->job->server_count;
+    answer->has_checkpoint = c->last_cut != NO_STEP;
+    answer->checkpoint_step = answer->has_checkpoint ? c->last_cut : 0;
+    answer->generation = c->head.generation;
+    answer->workers_lost = faults->workers_lost;
+    answer->servers_lost = faults->servers_lost;
+    answer->checkpoints_skipped = faults->checkpoints_skipped;
+    answer->checkpoints_failed = faults->checkpoints_failed;
+}
+
+void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us)
+{
+    _Static_assert((int)OVER == (int)JOB_OVER && (int)RUNNING == (int)JOB_RUNNING, "same order");
+    answer->state = (enum job_state)c->state;
+    answer->seconds = seconds_since(c->entered_us, now_us);
+    snprintf(answer->out, sizeof answer->out, "%s", c->options.out);
+    if (c->state >= FINISHING) {
+        answer->exit_code = (uint32_t)c->exit_code;
+        snprintf(answer->text, sizeof answer->text, "%s", c->reason);
+    } else {
+        coordinator_describe_waiting(c, answer->text, now_us);
+    }
+    if (c->membership.servers == NULL) /* Nobody has declared a job: there are no facts about it. */
+        return;
+    describe_job(c, answer);
+    describe_scores(c, answer);
+    describe_work(c, answer, now_us);
+}
+
+static void handle_status(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
-    static const char *const names[] = {"waiting for a job", "opening", "gathering", "recovering",
-                                        "running",           "closing", "finishing", "over"};
-    char waiting[MESSAGE_TEXT_MAX];
-    coordinator_describe_waiting(c, waiting, now_us);
-    struct tally epoch = ledger_epoch_now(&c->ledger).tally;
-    const struct run_summary *summary = &c->summary;
-    struct packet *out = letter_answer(&c->head, packet, MESSAGE_STATUS_ANSWER, outbox);
-    snprintf(out->message.waiting.text, MESSAGE_TEXT_MAX,
-             "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64
-             ", workers: %u of %u, servers: %u, loss: %.4f, test accuracy: %.4f"
-             ", generation: %" PRIu64 ", lost: %" PRIu64 ", checkpoints skipped: %" PRIu64
-             ", checkpoints failed: %" PRIu64 ", out: %s%s%s",
-             names[c->state], mode_name(c->job->mode), ledger_made(&c->ledger), c->job->steps,
-             membership_workers(&c->membership), c->job->worker_count, c->job->server_count,
-             tally_loss(&epoch), summary->test_accuracy, c->head.generation,
-             summary->faults.workers_lost + summary->faults.servers_lost,
-             summary->faults.checkpoints_skipped, summary->faults.checkpoints_failed,
-             c->options.out, waiting[0] ? ", " : "", waiting);
+    bool known = false;
+    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++)
+        known = known || c->watchers[i] == packet->peer;
+    if (packet->message.status.watch && !known)
+        c->watchers[c->watcher_count++ % WATCHERS_MAX] = packet->peer;
+    struct packet *answer = letter_answer(&c->head, packet, MESSAGE_STATUS_ANSWER, outbox);
+    coordinator_describe(c, &answer->message.status_answer, now_us);
 }
 
 /* --- dispatch ------------------------------------------------------------------------------ */

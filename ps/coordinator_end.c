@@ -129,6 +129,17 @@ void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct o
         tell_finished(c, PEER_LOCAL, outbox);
 }
 
+/* Once: whoever only looks is owed no more. */
+static void tell_watchers(const struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++) {
+        struct packet *packet =
+            letter_to_peer(&c->head, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
+        packet->member = false;
+        coordinator_describe(c, &packet->message.status_answer, now_us);
+    }
+}
+
 void coordinator_finish(struct coordinator *c, int exit_code, const char *reason, uint64_t now_us,
                         struct outbox *outbox)
 {
@@ -142,6 +153,7 @@ void coordinator_finish(struct coordinator *c, int exit_code, const char *reason
                reason[0] != '\0' ? " reason: " : "", reason);
     coordinator_enter(c, FINISHING, now_us);
     coordinator_tell_everybody(c, now_us, outbox);
+    tell_watchers(c, now_us, outbox);
 }
 
 void coordinator_fail(struct coordinator *c, int exit_code, uint64_t now_us, struct outbox *outbox,

@@ -25,6 +25,9 @@
 
 #define NO_STEP UINT64_MAX
 
+#define WATCHERS_MAX 16
+
+/* In the order in which enum job_state tells of them. */
 enum state { WAITING, OPENING, GATHERING, RECOVERING, RUNNING, CLOSING, FINISHING, OVER };
 
 struct coordinator {
@@ -70,11 +73,13 @@ struct coordinator {
     uint64_t training_us;    /* When training first started. */
     uint64_t window_us, evaluation_us, drain_us;
     uint64_t waited_us, told_us;
-    uint64_t refused;      /* JOINs. */
-    uint64_t impostors;    /* Messages in a member's name that came with another key. */
-    bool turned_away;      /* Somebody was told to wait for the end. */
-    bool own_router_left;  /* Although it had never become a member. */
-    bool known;            /* Somebody has spoken who was in a run before. */
+    uint64_t refused;                /* JOINs. */
+    uint64_t watchers[WATCHERS_MAX]; /* Peers to be told of the end: the last who asked, ... */
+    uint64_t watcher_count;          /* ... by number % WATCHERS_MAX. */
+    uint64_t impostors;              /* Messages in a member's name that came with another key. */
+    bool turned_away;                /* Somebody was told to wait for the end. */
+    bool own_router_left;            /* Although it had never become a member. */
+    bool known;                      /* Somebody has spoken who was in a run before. */
     uint64_t ended_run_id; /* Of the run that the run directory held before, if it has ... */
     uint32_t ended_code;   /* ... ended, and how; 0: none. */
     int exit_code;
@@ -190,6 +195,9 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
 
 /* --- the end ------------------------------------------------------------------------------- */
 
+/* What the job is doing, for whoever asks. */
+void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us);
 double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us);
 /* Have what went wrong written down, so that a successor goes on counting. */
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);

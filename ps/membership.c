@@ -224,12 +224,17 @@ void membership_free_place(struct member *member, enum departure departure)
 
 /* --- looking at all ------------------------------------------------------------------------ */
 
+uint32_t membership_servers(const struct membership *membership)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        count += membership->servers[i].ready && !membership->servers[i].lost;
+    return count;
+}
+
 bool membership_is_served(const struct membership *membership)
 {
-    for (uint32_t i = 0; i < membership->server_count; i++)
-        if (!membership->servers[i].ready || membership->servers[i].lost)
-            return false;
-    return true;
+    return membership_servers(membership) == membership->server_count;
 }
 
 uint32_t membership_workers(const struct membership *membership)

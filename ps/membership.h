@@ -135,6 +135,9 @@ void membership_free_place(struct member *member, enum departure departure);
 /* Every server is ready and there. */
 bool membership_is_served(const struct membership *membership);
 
+/* How many servers are ready. */
+uint32_t membership_servers(const struct membership *membership);
+
 /* How many workers there are; and whether none that was declared is missing. */
 uint32_t membership_workers(const struct membership *membership);
 bool membership_is_complete(const struct membership *membership);

@@ -87,8 +87,12 @@ static void fill(struct message *message)
         checkpoint_part_name(message->part_written.part.name, 0, 2, 3);
         break;
     case MESSAGE_WAITING:
-    case MESSAGE_STATUS_ANSWER:
         strcpy(message->waiting.text, "for worker/1, 3 seconds");
+        break;
+    case MESSAGE_STATUS_ANSWER:
+        strcpy(message->status_answer.text, "for worker/1, 3 seconds");
+        message->status_answer.has_job = true;
+        message->status_answer.state = JOB_GATHERING;
         break;
     default:
         break;

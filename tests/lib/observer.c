@@ -1,5 +1,6 @@
 #include "tests/lib/observer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,15 @@ void observer_close(struct observer *observer)
     observer->transport->operations->destroy(&observer->transport);
 }
 
+static void describe(struct observer *observer, const struct message_status_answer *answer)
+{
+    observer->answer = *answer;
+    snprintf(observer->text, sizeof observer->text,
+             "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64 ", generation: %" PRIu64 ", %s",
+             job_state_name(answer->state), answer->has_job ? mode_name(answer->mode) : "none",
+             answer->step, answer->steps, answer->generation, answer->text);
+}
+
 static bool take_answer(struct observer *observer)
 {
     struct received received;
@@ -50,7 +60,7 @@ static bool take_answer(struct observer *observer)
         if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK ||
             message.kind != MESSAGE_STATUS_ANSWER)
             continue;
-        snprintf(observer->text, sizeof observer->text, "%s", message.waiting.text);
+        describe(observer, &message.status_answer);
         return true;
     }
     return false;
@@ -88,13 +98,10 @@ bool observer_ask(struct observer *observer, double seconds)
 
 uint64_t observer_step(const struct observer *observer)
 {
-    const char *step = strstr(observer->text, "step: ");
-    return step != NULL ? strtoull(step + strlen("step: "), NULL, 10) : 0;
+    return observer->answer.step;
 }
 
 bool observer_state_is(const struct observer *observer, const char *name)
 {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "state: %s,", name);
-    return strncmp(observer->text, wanted, strlen(wanted)) == 0;
+    return observer->text[0] != '\0' && strcmp(job_state_name(observer->answer.state), name) == 0;
 }

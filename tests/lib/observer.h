@@ -18,7 +18,8 @@ struct observer {
     struct transport *transport;
     struct endpoint *endpoint;
     char address[ADDRESS_MAX];
-    char text[MESSAGE_TEXT_MAX]; /* The last answer: "state: running, mode: sync, ..." */
+    struct message_status_answer answer; /* The last ... */
+    char text[2 * MESSAGE_TEXT_MAX];     /* ... in words: "state: running, mode: sync, ..." */
 };
 
 void observer_open(struct observer *observer, const char *address);

@@ -798,12 +798,53 @@ START_TEST(an_observer_is_told_the_state_at_any_time)
     players_open(&f, MODE_SYNC);
     struct packet status = {.peer = 70, .message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};
     players_give(&f, status);
-    ck_assert_ptr_nonnull(
-        strstr(players_told(&f, 70, MESSAGE_STATUS_ANSWER)->waiting.text, "waiting"));
+    const struct message_status_answer *told =
+        &players_told(&f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
+    ck_assert_int_eq(told->state, JOB_WAITING);
+    ck_assert(!told->has_job); /* Nobody has declared one: nothing is known of it. */
+    ck_assert_uint_eq(told->server_count, 0);
     players_gather(&f);
     players_give(&f, status);
-    ck_assert_ptr_nonnull(
-        strstr(players_told(&f, 70, MESSAGE_STATUS_ANSWER)->waiting.text, "worker/1 (never seen)"));
+    told = &players_told(&f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
+    ck_assert_ptr_nonnull(strstr(told->text, "worker/1 (never seen)"));
+    ck_assert_int_eq(told->state, JOB_GATHERING);
+    ck_assert(told->has_job);
+    ck_assert_int_eq(told->mode, MODE_SYNC);
+    ck_assert_uint_eq(told->worker_count, 2);
+    ck_assert_double_nan(told->train_loss);
+    players_close(&f);
+}
+END_TEST
+
+START_TEST(whoever_watches_is_told_of_the_end)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    struct packet status = {.message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};
+    status.peer = 70;
+    players_give(&f, status); /* Only looks. */
+    status.message.status.watch = true;
+    for (uint64_t peer = 80; peer < 100; peer++) { /* More than are kept, and each twice. */
+        status.peer = peer;
+        players_give(&f, status);
+        players_give(&f, status);
+    }
+    players_start(&f);
+    struct packet stop = players_packet(&f, ROLE_WORKER, 0, MESSAGE_STOP);
+    stop.message.stop.exit_code = EXIT_TRAINING_FAILED;
+    snprintf(stop.message.stop.reason, MESSAGE_TEXT_MAX, "no luck");
+    players_give(&f, stop);
+    unsigned told = 0;
+    for (uint64_t peer = 70; peer < 100; peer++) {
+        const struct message *message = players_told(&f, peer, MESSAGE_STATUS_ANSWER);
+        if (message == NULL || message->status_answer.state != JOB_FINISHING)
+            continue;
+        ck_assert_uint_ge(peer, 84); /* The last sixteen who asked for it. */
+        ck_assert_uint_eq(message->status_answer.exit_code, EXIT_TRAINING_FAILED);
+        ck_assert_str_eq(message->status_answer.text, "worker/0: no luck");
+        told++;
+    }
+    ck_assert_uint_eq(told, 16);
     players_close(&f);
 }
 END_TEST
@@ -861,6 +902,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_checkpoint_that_failed_does_not_stand);
     tcase_add_test(t, a_finished_run_that_is_resumed_ends_at_once);
     tcase_add_test(t, an_observer_is_told_the_state_at_any_time);
+    tcase_add_test(t, whoever_watches_is_told_of_the_end);
     tcase_add_test(t, messages_that_are_not_for_a_server_are_refused);
 }
 

@@ -22,6 +22,40 @@ static void fill_text(char *text, size_t size, enum size how)
         memset(text, 'x', size - 1);
 }
 
+static void fill_status(struct message_status_answer *a, bool large, enum size how)
+{
+    a->state = large ? JOB_STATE_COUNT - 1 : JOB_WAITING;
+    a->exit_code = large ? 255 : 0;
+    fill_text(a->out, sizeof a->out, how);
+    fill_text(a->text, sizeof a->text, how);
+    a->seconds = large ? 1e300 : 0;
+    a->has_job = a->has_checkpoint = large;
+    a->mode = large ? MODE_COUNT - 1 : 0;
+    uint32_t *counts[] = {&a->workers, &a->worker_count, &a->servers, &a->server_count};
+    uint64_t *numbers[] = {&a->step,
+                           &a->steps,
+                           &a->steps_per_epoch,
+                           &a->train_epoch,
+                           &a->train_examples,
+                           &a->test_step,
+                           &a->staleness_max,
+                           &a->checkpoint_step,
+                           &a->generation,
+                           &a->workers_lost,
+                           &a->servers_lost,
+                           &a->checkpoints_skipped,
+                           &a->checkpoints_failed};
+    double *reals[] = {&a->train_loss,    &a->train_accuracy,   &a->test_loss,
+                       &a->test_accuracy, &a->training_seconds, &a->images_per_second,
+                       &a->staleness_mean};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        *counts[i] = large ? UINT32_MAX - (uint32_t)i : 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        *numbers[i] = large ? UINT64_MAX - i : 0;
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        *reals[i] = large ? -1e300 / (double)(i + 1) : 0;
+}
+
 static void fill_joining(struct message *m, enum size how)
 {
     bool large = how == LARGE;
@@ -48,8 +82,13 @@ static void fill_joining(struct message *m, enum size how)
         break;
     case MESSAGE_WAITING:
     case MESSAGE_PONG:
-    case MESSAGE_STATUS_ANSWER:
         fill_text(m->waiting.text, sizeof m->waiting.text, how);
+        break;
+    case MESSAGE_STATUS:
+        m->status.watch = large;
+        break;
+    case MESSAGE_STATUS_ANSWER:
+        fill_status(&m->status_answer, large, how);
         break;
     case MESSAGE_REFUSED:
         m->refused.reason = large ? REFUSAL_COUNT - 1 : REFUSAL_NONE;
