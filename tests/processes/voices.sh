@@ -49,10 +49,10 @@ server()
 worker()
 {
     speaks "$1-$2" syncopate-worker --task-index "$2" --ps-hosts "127.0.0.1:${ports[$1]}" \
-        --workers 2 "${small[@]}" --epochs 2 --slow "0:200,1:200" "${@:3}"
+        --workers 2 "${small[@]}" --epochs 2 --slow "0:500,1:500" "${@:3}"
 }
-server sync speaks --log-every 0.3
-server async speaks --log-every 0.3
+server sync speaks --log-every 0.1
+server async speaks --log-every 0.1
 server together start --log-every 0.1 # Report and log in one place.
 worker sync 0 --mode sync --log-every 1
 worker async 0 --mode async --log-every 1
@@ -72,7 +72,7 @@ for how in sync async; do
     told "$how-ps" "^$how, 1 server, 2 workers: done$"
     told "$how-ps" "^  files +$work/$how: run.json .*model.safetensors"
     lines=$(grep -cE "^epoch [0-9.]+ of 2  step [0-9]+ of 64  loss [0-9.]+ " "$work/$how-ps.out" || true)
-    if [ "$lines" -lt 1 ]; then fail "$how: there are no progress lines with --log-every 0.3"; fi
+    if [ "$lines" -lt 1 ]; then fail "$how: there are no progress lines with --log-every 0.1"; fi
     if grep -qE "^[0-9]{4}-" "$work/$how-ps.out"; then fail "the log is in the report"; fi
     for name in 0 1; do
         if [ -s "$work/$how-$name.out" ]; then fail "worker $name reports, too"; fi
@@ -90,7 +90,7 @@ fi
 ok "report and log in one place: whole lines, and nothing said twice"
 
 # --- alone --------------------------------------------------------------------------------------
-speaks alone syncopate-worker --ps 0 --out "$work/alone" "${small[@]}" --epochs 2 --slow 0:400 --log-every 0.3
+speaks alone syncopate-worker --ps 0 --out "$work/alone" "${small[@]}" --epochs 2 --slow 0:1000 --log-every 0.1
 ends alone 0
 same_figures alone "$work/alone"
 told alone "^  files +$work/alone: run.json"
