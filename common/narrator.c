@@ -33,7 +33,7 @@ struct narrator {
     atomic_uint_least64_t until_us; /* When patience with the reader ends. */
     int ending;                     /* An eventfd, readable once it does not go on. */
     char run[DISK_PATH_MAX];
-    struct progress_style style;
+    struct progress progress;
     struct outlet outlet;
     bool deaf; /* Nobody reads any more. */
     FILE *out; /* Into the outlet. */
@@ -79,12 +79,12 @@ static ssize_t write_out(void *context, const char *text, size_t bytes)
 
 /* --- telling ------------------------------------------------------------------------------- */
 
-static void tell_end(struct narrator *n, const struct progress *progress, int exit_code)
+static void tell_end(struct narrator *n, int exit_code)
 {
     struct record record;
     bool stopped = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
     /* A run that was stopped before it began is as it was. */
-    if (exit_code != EXIT_DONE && !(stopped && progress->state.started))
+    if (exit_code != EXIT_DONE && !(stopped && n->progress.state.started))
         return;
     if (record_read(&record, n->run, NULL) == STATUS_OK) {
         summary_print(n->out, &record, 0);
@@ -97,15 +97,13 @@ static void tell_end(struct narrator *n, const struct progress *progress, int ex
 static void *tell(void *argument)
 {
     struct narrator *n = argument;
-    struct progress progress;
-    progress_open(&progress, n->out, n->style, n->run, clock_now_seconds());
     struct pollfd ending = {.fd = n->ending, .events = POLLIN};
     while (!is_ending(n)) {
-        progress_tick(&progress, clock_now_seconds());
+        progress_tick(&n->progress, clock_now_seconds());
         poll(&ending, 1, TICK_MS);
     }
-    progress_close(&progress);
-    tell_end(n, &progress, atomic_load(&n->exit_code));
+    progress_close(&n->progress);
+    tell_end(n, atomic_load(&n->exit_code));
     fclose(n->out);
     outlet_close(&n->outlet);
     return NULL;
@@ -134,30 +132,45 @@ static void release(struct narrator *n)
     free(n);
 }
 
-void narrator_start(struct narrator **narrator, const char *run, double log_every, bool quiet)
+/* What is there now is of earlier sessions: noted before anybody adds to it. */
+static void open_progress(struct narrator *n, double log_every)
+{
+    /* Lines of the log may come in between: nothing is drawn over. */
+    struct progress_style style = progress_style_of(stdout, false, true, log_every);
+    style.leave_waiting = log_goes_there_too();
+    progress_open(&n->progress, n->out, style, n->run, clock_now_seconds());
+}
+
+static enum status start(struct narrator *n, double log_every)
 {
     static const cookie_io_functions_t operations = {.write = write_out};
-    *narrator = NULL;
+    n->ending = eventfd(0, EFD_CLOEXEC);
+    n->out = fopencookie(n, "w", operations);
+    if (n->ending < 0 || n->out == NULL || setvbuf(n->out, NULL, _IOFBF, BUFFER_BYTES) != 0)
+        return STATUS_IO;
+    open_progress(n, log_every);
+    if (pthread_create(&n->thread, NULL, tell, n) == 0)
+        return STATUS_OK;
+    progress_close(&n->progress);
+    return STATUS_MEMORY;
+}
+
+void narrator_start(struct narrator **narrator, const char *run, double log_every, bool quiet)
+{
     struct narrator *n = quiet || nobody_listens() ? NULL : calloc(1, sizeof *n);
+    *narrator = n;
     if (n == NULL)
         return;
     atomic_init(&n->exit_code, -1);
     snprintf(n->run, sizeof n->run, "%s", run);
-    /* Lines of the log may come in between: nothing is drawn over. */
-    n->style = progress_style_of(stdout, false, true, log_every);
-    n->style.leave_waiting = log_goes_there_too();
     outlet_open(&n->outlet, STDOUT_FILENO);
-    n->ending = eventfd(0, EFD_CLOEXEC);
-    n->out = fopencookie(n, "w", operations);
-    if (n->ending >= 0 && n->out != NULL && setvbuf(n->out, NULL, _IOFBF, BUFFER_BYTES) == 0 &&
-        pthread_create(&n->thread, NULL, tell, n) == 0) {
-        *narrator = n;
+    if (start(n, log_every) == STATUS_OK)
         return;
-    }
     if (n->out != NULL)
         fclose(n->out);
     outlet_close(&n->outlet);
     release(n);
+    *narrator = NULL;
 }
 
 void narrator_stop(struct narrator **narrator, int exit_code)

@@ -140,8 +140,9 @@ static void print_plain(struct progress *progress, double now)
     bool waiting = progress->state.waiting[0] != '\0';
     if (waiting ? progress->style.leave_waiting : !progress->state.started)
         return;
-    if (!waiting && progress->state.step == progress->epoch_step)
-        return; /* The epoch's line has said it all. */
+    if (!waiting && (progress->state.step == progress->epoch_step ||
+                     progress->state.step == progress->state.first_step))
+        return; /* Another line has said it all. */
     progress_describe(&progress->state, now - progress->opened, text);
     print_line(progress, text, 0);
     progress->told = now;

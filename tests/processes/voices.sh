@@ -112,6 +112,7 @@ ends stop-0 130
 told stop-ps "^sync, 1 server, 1 worker: stopped"
 told stop-ps "^the same commands with --out $work/stopped go on from there$"
 speaks again-ps syncopate-ps "${stopped[@]}" --out "$work/stopped"
+says again-ps "listening on"
 kill -INT "${pids[again-ps]}"
 ends again-ps 130
 if [ -s "$work/again-ps.out" ]; then fail "a session that did not begin reports one"; fi
