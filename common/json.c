@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 
+#include "common/json_writer.h"
+
 static const json_t *inner(const struct json *value)
 {
     return (const json_t *)(const void *)value;
@@ -165,6 +167,48 @@ bool json_next_member(const struct json *object, struct json_member *member)
     member->name = json_object_iter_key(member->place);
     member->value = outer(json_object_iter_value(member->place));
     return true;
+}
+
+static void copy_number(const json_t *value, struct json_writer *writer, const char *name)
+{
+    if (json_is_integer(value) && json_integer_value(value) >= 0)
+        json_writer_u64(writer, name, (uint64_t)json_integer_value(value));
+    else
+        json_writer_real(writer, name, json_number_value(value));
+}
+
+/* Depth is bounded: it has been parsed. */
+static void copy_many(const struct json *value, struct json_writer *writer, const char *name)
+{
+    struct json_member member = {0};
+    bool object = json_is_a_record(value);
+    const json_t *first = inner(json_item(value, 0));
+    if (object)
+        json_writer_object(writer, name);
+    else if (json_is_array(first) || json_is_object(first))
+        json_writer_array(writer, name);
+    else
+        json_writer_array_line(writer, name);
+    while (object && json_next_member(value, &member))
+        json_write(member.value, writer, member.name);
+    for (size_t i = 0; !object && i < json_length(value, ""); i++)
+        json_write(json_item(value, i), writer, NULL);
+    json_writer_end(writer);
+}
+
+void json_write(const struct json *value, struct json_writer *writer, const char *name)
+{
+    const json_t *it = inner(value);
+    if (json_is_object(it) || json_is_array(it))
+        copy_many(value, writer, name);
+    else if (json_is_number(it))
+        copy_number(it, writer, name);
+    else if (json_is_string(it))
+        json_writer_text(writer, name, json_string_value(it));
+    else if (json_is_boolean(it))
+        json_writer_bool(writer, name, json_is_true(it));
+    else
+        json_writer_null(writer, name);
 }
 
 /* --- strict -------------------------------------------------------------------------------- */

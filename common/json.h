@@ -65,6 +65,10 @@ struct json_member {
 };
 bool json_next_member(const struct json *object, struct json_member *member);
 
+/* The value once more, into a writer, under `name` (NULL in an array and at the top). */
+struct json_writer;
+void json_write(const struct json *value, struct json_writer *writer, const char *name);
+
 /* --- strict -------------------------------------------------------------------------------- */
 
 struct json_fields {

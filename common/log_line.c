@@ -25,12 +25,15 @@ bool log_format_parse(const char *name, enum log_format *format)
     return *format == LOG_FORMAT_JSON || strcmp(name, "text") == 0;
 }
 
-static void write_time(const struct timespec *time, char text[64])
+struct log_time log_time_text(const struct timespec *time)
 {
+    struct log_time when;
     struct tm utc = {0};
     gmtime_r(&time->tv_sec, &utc);
-    snprintf(text, 64, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ", utc.tm_year + 1900, utc.tm_mon + 1,
-             utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, time->tv_nsec / 1000000);
+    snprintf(when.text, sizeof when.text, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ",
+             utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+             time->tv_nsec / 1000000);
+    return when;
 }
 
 /* --- pairs --------------------------------------------------------------------------------- */
@@ -128,10 +131,8 @@ static void write_pairs(struct json_writer *writer, const char *text)
 
 static size_t write_text(const struct log_line *line, char bytes[LOG_LINE_MAX])
 {
-    char time[64];
-    write_time(&line->time, time);
-    int used = snprintf(bytes, LOG_LINE_MAX, "%s %s %s%s\n", time, line->who, prefixes[line->level],
-                        line->text);
+    int used = snprintf(bytes, LOG_LINE_MAX, "%s %s %s%s\n", log_time_text(&line->time).text,
+                        line->who, prefixes[line->level], line->text);
     return (size_t)used;
 }
 
@@ -139,13 +140,12 @@ static size_t write_text(const struct log_line *line, char bytes[LOG_LINE_MAX])
 static bool write_json(const struct log_line *line, bool pairs, size_t text_max,
                        char bytes[LOG_LINE_MAX], size_t *used)
 {
-    char time[64], text[LOG_TEXT_MAX];
+    char text[LOG_TEXT_MAX];
     struct json_writer writer;
-    write_time(&line->time, time);
     snprintf(text, text_max < sizeof text ? text_max : sizeof text, "%s", line->text);
     json_writer_init(&writer, true);
     json_writer_object(&writer, NULL);
-    json_writer_text(&writer, "time", time);
+    json_writer_text(&writer, "time", log_time_text(&line->time).text);
     json_writer_text(&writer, "level", level_names[line->level]);
     json_writer_text(&writer, "who", line->who);
     json_writer_text(&writer, "text", text);

@@ -22,6 +22,12 @@
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
+/* "2026-11-22T10:31:15.123Z" */
+struct log_time {
+    char text[64];
+};
+struct log_time log_time_text(const struct timespec *time);
+
 struct log_line {
     struct timespec time; /* Since 1970, UTC. Not read back. */
     enum log_level level;

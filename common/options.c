@@ -135,6 +135,8 @@ static void set_defaults(struct options *options, enum option_user user)
     /* The row without a default of its own must not keep another program's. */
     if (user == OPTION_WORKER || user == OPTION_KEYGEN)
         options->workers = 0;
+    if (user == OPTION_INSPECT)
+        options->log_every = NAN;
 }
 
 static enum status read_environment(struct parser *parser)
@@ -515,6 +517,9 @@ static enum status check_whole(const struct parser *parser)
         status = check_server(parser);
     if (status == STATUS_OK && parser->user == OPTION_WORKER)
         status = check_worker(parser);
+    if (status == STATUS_OK && parser->user == OPTION_INSPECT && !options->watch &&
+        is_typed(source_of(parser, "log-every")))
+        status = refuse(parser, "%s: only used with --watch", source_of(parser, "log-every"));
     return status;
 }
 

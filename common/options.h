@@ -96,6 +96,9 @@ struct options {
     /* The argument that is no option, of those who take one. */
     const char *path;
 
+    bool json;  /* evaluate, inspect, run: the result as one JSON object. */
+    bool watch; /* inspect: until the job has ended. */
+
     bool quiet, verbose;
     double log_every;       /* Seconds between progress lines where output is not a terminal. */
     const char *log_format; /* "text" or "json". */

@@ -111,8 +111,6 @@ static const struct option_choice choice_alone = {
 #define ROLES    (OPTION_PS | OPTION_WORKER)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
-#define EVERYONE                                                                                   \
-    (RUNS | OPTION_EVALUATE | OPTION_EXPORT | OPTION_INSPECT | OPTION_SIMULATE | OPTION_KEYGEN)
 
 /* clang-format off */
 const struct option_row option_rows[] = {
@@ -319,14 +317,39 @@ const struct option_row option_rows[] = {
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_WORKER, "S", "10",
      0.001, 1e9, NULL, NULL,
      "With --ps 0: seconds between progress lines on standard output. Otherwise server 0 has them."},
+    {"watch", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(watch), OPTION_INSPECT, NULL, NULL, 0, 0,
+     NULL, NULL,
+     "Look again and again until the job has ended, and say how: on a terminal in the same place, "
+     "elsewhere a line each time (with --json an object)."},
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_INSPECT, "S",
+     NULL, 0.001, 1e9, NULL, NULL,
+     "With --watch: seconds between looks. Default: 1 on a terminal, 10 elsewhere."},
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_EVALUATE | OPTION_INSPECT,
+     NULL, NULL, 0, 0, NULL, NULL,
+     "Print the result as one JSON object and nothing else; the README has its members."},
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN, NULL, NULL, 0, 0, NULL,
+     NULL,
+     "Print one JSON object at the end, also of a run that failed, and nothing else to standard "
+     "output: path, exit_code, reason and what run.json holds. Progress goes to standard error."},
     {"log-format", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(log_format), RUNS, "text|json",
      "text", 0, 0, &choice_log_format, NULL,
      "Of the log on standard error; times are UTC. json: each line is one object with time, level, "
      "who, text and the line's key=value pairs as members."},
-    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), EVERYONE, NULL, NULL, 0, 0, NULL,
-     NULL, "Warnings and errors only."},
-    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), EVERYONE, NULL, NULL, 0, 0,
-     NULL, NULL, "Say more."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
+     RUNS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
+     "Nothing but warnings and errors: the result is in the run directory."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_COMPARE, NULL, NULL, 0, 0,
+     NULL, NULL, "Nothing but warnings, errors and, at the end, the table."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EVALUATE, NULL, NULL, 0,
+     0, NULL, NULL, "Nothing but the score, and what is wrong."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_INSPECT, NULL, NULL, 0, 0,
+     NULL, NULL, "Changes nothing: there is nothing but what was asked for."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EXPORT | OPTION_KEYGEN,
+     NULL, NULL, 0, 0, NULL, NULL, "Nothing but what is wrong: the result is in the files."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_SIMULATE, NULL, NULL, 0,
+     0, NULL, NULL, "Nothing but histories that fail."},
+    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), RUNS | OPTION_SIMULATE, NULL,
+     NULL, 0, 0, NULL, NULL, "Say more."},
 };
 /* clang-format on */
 

@@ -6,44 +6,24 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/event_log.h"
 #include "common/json.h"
+#include "common/terminal.h"
 #include "common/wording.h"
-
-#define WIDTH_UNKNOWN 80
 
 /* --- what suits the terminal ----------------------------------------------------------------- */
 
-static bool environment_has(const char *name)
-{
-    const char *value = getenv(name);
-    return value != NULL && value[0] != '\0';
-}
-
 struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, double log_every)
 {
-    const char *term = getenv("TERM");
-    bool dumb = term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0;
-    bool terminal = isatty(fileno(out)) && !dumb;
     return (struct progress_style){
         .quiet = quiet,
-        .live = terminal && !verbose, /* Log lines in between would tear it. */
-        .colour = terminal && !environment_has("NO_COLOR"),
+        .live = terminal_can_redraw(out) && !verbose, /* Log lines in between would tear it. */
+        .colour = terminal_has_colour(out),
         .log_every = log_every,
     };
-}
-
-/* Asked anew each time: windows change their size. */
-static size_t terminal_width(FILE *out)
-{
-    struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return WIDTH_UNKNOWN;
 }
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -436,6 +416,15 @@ void progress_open(struct progress *progress, FILE *out, struct progress_style s
     snprintf(progress->path, sizeof progress->path, "%s/events.jsonl", run);
     if (disk_open(progress->path, O_RDONLY, &progress->file, NULL) == STATUS_OK)
         progress->offset = whole_lines_bytes(progress->file);
+}
+
+void progress_catch_up(struct progress *progress)
+{
+    bool quiet = progress->style.quiet;
+    progress->style.quiet = true;
+    progress->offset = 0;
+    read_events(progress);
+    progress->style.quiet = quiet;
 }
 
 void progress_tick(struct progress *progress, double now)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/checkpoint.h"
+#include "common/json_writer.h"
 #include "common/options.h"
 #include "common/wording.h"
 #include "deploy/command.h"
@@ -150,18 +151,65 @@ static void print_data(const struct options *options, const struct choice *choic
            wording_counted(dataset->test.count, "test example", "test examples").text, remark);
 }
 
+/* Means over the test examples; the loss is no number when any example's is not finite. */
+static double mean_loss(const struct score *score)
+{
+    return score->not_finite > 0 || score->examples == 0
+               ? (double)NAN
+               : (double)score->loss * SCORE_LOSS_UNIT / (double)score->examples;
+}
+
+static double accuracy(const struct score *score)
+{
+    return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
+}
+
 static void print_score(const struct score *score)
 {
-    double examples = (double)score->examples;
-    double loss = score->not_finite > 0
-                      ? NAN
-                      : (double)score->loss * SCORE_LOSS_UNIT / (examples > 0 ? examples : 1);
-    printf("test loss      %.6f\n", loss);
-    printf("test accuracy  %.2f %%\n",
-           100 * (double)score->correct / (examples > 0 ? examples : 1));
+    printf("test loss      %.6f\n", mean_loss(score));
+    printf("test accuracy  %.2f %%\n", 100 * accuracy(score));
     if (score->not_finite > 0)
         printf("not finite     %s\n",
                wording_counted(score->not_finite, "example", "examples").text);
+}
+
+static enum status print_json(const struct choice *choice, const struct model_file *file,
+                       const struct dataset *dataset, const struct score *score, struct error *error)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    json_writer_text(&writer, "path", file->path);
+    json_writer_text(&writer, "model", file->model);
+    if (file->declared)
+        json_writer_u64(&writer, "step", file->step);
+    else
+        json_writer_null(&writer, "step");
+    json_writer_text(&writer, "data", choice->data);
+    json_writer_u64(&writer, "seed", choice->seed);
+    json_writer_bool(&writer, "as_trained", is_trained_on(file, dataset));
+    json_writer_u64(&writer, "test_examples", score->examples);
+    json_writer_real(&writer, "test_loss", mean_loss(score));
+    json_writer_real(&writer, "test_accuracy", accuracy(score));
+    json_writer_u64(&writer, "not_finite", score->not_finite);
+    json_writer_end(&writer);
+    enum status status =
+        writer.failed ? error_set(error, STATUS_MEMORY, "out of memory") : STATUS_OK;
+    if (status == STATUS_OK)
+        printf("%s\n", writer.text);
+    json_writer_free(&writer);
+    return status;
+}
+
+static void print_all(const struct options *options, const struct choice *choice,
+                      const struct dataset *dataset, const struct model_file *file,
+                      const struct score *score)
+{
+    if (!options->quiet) {
+        print_source(file);
+        print_data(options, choice, dataset, file);
+    }
+    print_score(score);
 }
 
 /* A safetensors file of somebody else's making has variables, but does not say what to do with
@@ -194,11 +242,10 @@ static enum status evaluate(const struct options *options, struct error *error)
         warn_of_other_data(&choice, &dataset, &file);
         status = score_file(&file, &dataset, options->path, &score, error);
     }
-    if (status == STATUS_OK) {
-        print_source(&file);
-        print_data(options, &choice, &dataset, &file);
-        print_score(&score);
-    }
+    if (status == STATUS_OK && options->json)
+        status = print_json(&choice, &file, &dataset, &score, error);
+    else if (status == STATUS_OK)
+        print_all(options, &choice, &dataset, &file, &score);
     dataset_close(&dataset);
     model_file_close(&file);
     return status;

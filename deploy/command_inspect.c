@@ -10,43 +10,25 @@
 
 #include "common/address.h"
 #include "common/checkpoint.h"
-#include "common/hash.h"
 #include "common/keys.h"
 #include "common/message.h"
 #include "common/options.h"
 #include "common/record.h"
 #include "common/summary.h"
+#include "common/terminal.h"
 #include "common/wording.h"
 #include "deploy/command.h"
 #include "deploy/inspect_address.h"
+#include "deploy/inspect_facts.h"
+#include "deploy/inspect_json.h"
+#include "deploy/watch_run.h"
 
 #define PROGRAM            "syncopate inspect"
-#define ADDRESS_SECONDS    5.0
+#define REDRAW_SECONDS     1.0  /* Between looks, on a terminal ... */
+#define LINE_SECONDS       10.0 /* ... and elsewhere. */
 #define CHECKPOINTS_LISTED 64
 
 /* --- variables ------------------------------------------------------------------------------- */
-
-struct statistics {
-    double norm, min, max;
-    uint64_t not_finite;
-};
-
-static struct statistics statistics_of(const float *values, uint64_t count)
-{
-    struct statistics result = {0, INFINITY, -INFINITY, 0};
-    for (uint64_t i = 0; i < count; i++) {
-        double value = (double)values[i];
-        if (!isfinite(value)) {
-            result.not_finite++;
-            continue;
-        }
-        result.norm += value * value;
-        result.min = fmin(result.min, value);
-        result.max = fmax(result.max, value);
-    }
-    result.norm = sqrt(result.norm);
-    return result;
-}
 
 static enum status print_variables(const struct variable *variables, uint32_t count,
                                    const float *values, struct error *error)
@@ -90,36 +72,11 @@ static void print_job(const struct job *job)
            job->schedule.learning_rate, schedule_kind_name(job->schedule.kind));
 }
 
-/* NULL when the part is what the manifest says, else what is wrong with it. */
-static const char *part_fault(const char *directory, const struct checkpoint_part *part)
-{
-    char path[DISK_PATH_MAX + CHECKPOINT_PART_NAME_MAX];
-    struct stat there;
-    snprintf(path, sizeof path, "%s/%s", directory, part->name);
-    if (stat(path, &there) != 0)
-        return errno == ENOENT ? "MISSING" : "CANNOT BE READ";
-    if ((uint64_t)there.st_size != part->bytes)
-        return "WRONG SIZE";
-
-    void *data = NULL;
-    size_t bytes = 0;
-    if (disk_posix.read_file(disk_posix.context, path, part->bytes, &data, &bytes, NULL) !=
-        STATUS_OK)
-        return "CANNOT BE READ";
-    struct hash hash;
-    uint8_t digest[HASH_BYTES];
-    hash_init(&hash);
-    hash_update(&hash, data, bytes);
-    hash_final(&hash, digest);
-    free(data);
-    return memcmp(digest, part->digest, sizeof digest) == 0 ? NULL : "DAMAGED: checksum differs";
-}
-
 static void print_parts(const char *path, const struct manifest *manifest)
 {
     for (uint32_t i = 0; i < manifest->part_count; i++) {
         const struct checkpoint_part *part = &manifest->parts[i];
-        const char *fault = part_fault(path, part);
+        const char *fault = inspect_part_fault(path, part);
         printf("  part         %s  %s  %s\n", part->name, wording_bytes(part->bytes).text,
                fault != NULL ? fault : "whole");
     }
@@ -273,37 +230,96 @@ static int refuse_address(const char *text, struct error *error)
     return EXIT_USAGE;
 }
 
-static enum status inspect_path(const char *path, struct error *error)
+enum inspected { NOTHING, MODEL, CHECKPOINT, RUN };
+
+static enum inspected what_is(const char *path, struct error *error)
 {
     struct stat there;
-    if (stat(path, &there) != 0)
-        return error_set(error, STATUS_NOT_FOUND, "%.300s: %s%s", path, strerror(errno),
-                         strchr(path, '/') == NULL ? " (a running job is its server 0's host:port)"
-                                                   : "");
+    if (stat(path, &there) != 0) {
+        error_set(error, STATUS_NOT_FOUND, "%.300s: %s%s", path, strerror(errno),
+                  strchr(path, '/') == NULL ? " (a running job is its server 0's host:port)" : "");
+        return NOTHING;
+    }
     if (!S_ISDIR(there.st_mode))
-        return inspect_model(path, error);
+        return MODEL;
     if (holds(path, "manifest.json"))
-        return inspect_checkpoint(path, error);
+        return CHECKPOINT;
     if (holds(path, "run.json"))
-        return inspect_run(path, error);
-    return error_set(error, STATUS_INVALID,
-                     "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
-                     "manifest.json)",
-                     path);
+        return RUN;
+    error_set(error, STATUS_INVALID,
+              "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
+              "manifest.json)",
+              path);
+    return NOTHING;
 }
 
-static int inspect_job(const struct options *options, struct error *error)
+static enum status print_text(enum inspected what, const char *path, struct error *error)
+{
+    return what == MODEL        ? inspect_model(path, error)
+           : what == CHECKPOINT ? inspect_checkpoint(path, error)
+                                : inspect_run(path, error);
+}
+
+static enum status print_json(enum inspected what, const char *path, struct error *error)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    enum status status = what == MODEL        ? inspect_json_model(&writer, path, error)
+                         : what == CHECKPOINT ? inspect_json_checkpoint(&writer, path, error)
+                                              : inspect_json_run(&writer, path, error);
+    if (status == STATUS_OK && writer.failed)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK)
+        printf("%s\n", writer.text);
+    json_writer_free(&writer);
+    return status;
+}
+
+static int inspect_path(const char *path, const struct inspect_style *style, struct error *error)
+{
+    enum inspected what = what_is(path, error);
+    if (what == NOTHING)
+        return command_exit_code(error->status);
+    if (style->watch && what != RUN) {
+        error_set(error, STATUS_INVALID,
+                  "--watch is for a run directory, or host:port of server 0; "
+                  "%s does not change",
+                  path);
+        return EXIT_USAGE;
+    }
+    if (style->watch)
+        return watch_run(path, style, error);
+    return command_exit_code(style->json ? print_json(what, path, error)
+                                         : print_text(what, path, error));
+}
+
+static int inspect_job(const struct options *options, const struct inspect_style *style,
+                       struct error *error)
 {
     struct keys keys;
+    const char *address = address_plain(options->path);
     if (options->keys == NULL)
-        return inspect_address(address_plain(options->path), NULL, ADDRESS_SECONDS, error);
+        return inspect_address(address, NULL, style, error);
     enum status status =
         keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
     if (status != STATUS_OK)
         return keys_exit_code(status);
-    int code = inspect_address(address_plain(options->path), &keys, ADDRESS_SECONDS, error);
+    int code = inspect_address(address, &keys, style, error);
     keys_close(&keys);
     return code;
+}
+
+/* Looks on a terminal are cheap; a line each second fills a file. */
+static struct inspect_style style_of(const struct options *options)
+{
+    bool redraw = terminal_can_redraw(stdout) && !options->json;
+    return (struct inspect_style){
+        .json = options->json,
+        .watch = options->watch,
+        .redraw = redraw,
+        .every = isnan(options->log_every) ? (redraw ? REDRAW_SECONDS : LINE_SECONDS)
+                                           : options->log_every,
+    };
 }
 
 int command_inspect(int argc, char **argv)
@@ -314,12 +330,13 @@ int command_inspect(int argc, char **argv)
     int code;
     if (!command_begin(&options, OPTION_INSPECT, argc, argv, &code))
         return code;
+    struct inspect_style style = style_of(&options);
     bool here = stat(options.path, &there) == 0;
     if (!here && is_address(options.path))
-        code = inspect_job(&options, &error);
+        code = inspect_job(&options, &style, &error);
     else if (!here && is_meant_as_address(options.path))
         code = refuse_address(options.path, &error);
     else
-        code = command_exit_code(inspect_path(options.path, &error));
+        code = inspect_path(options.path, &style, &error);
     return code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : code;
 }
