@@ -339,7 +339,7 @@ const struct option_row option_rows[] = {
      RUNS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
      "Nothing but warnings and errors: the result is in the run directory."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_COMPARE, NULL, NULL, 0, 0,
-     NULL, NULL, "Nothing but warnings, errors and, at the end, the table."},
+     NULL, NULL, "Nothing but warnings, errors and, at the end, the table and where the report is."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EVALUATE, NULL, NULL, 0,
      0, NULL, NULL, "Nothing but the score, and what is wrong."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_INSPECT, NULL, NULL, 0, 0,

@@ -34,13 +34,18 @@ void command_remark(enum log_level level, const char *text, char line[LOG_LINE_M
     line[log_line_write(&parts, LOG_FORMAT_JSON, line) - 1] = '\0';
 }
 
-int command_fail(const char *program, int code, const struct error *error)
+void command_say(const char *program, enum log_level level, const char *text)
 {
     char line[LOG_LINE_MAX];
-    bool text = log_format_now() == LOG_FORMAT_TEXT;
+    bool plain = log_format_now() == LOG_FORMAT_TEXT;
     fflush(stdout); /* What was said before stays before. */
-    command_remark(LOG_ERROR, error->text, line);
-    fprintf(stderr, "%s%s%s\n", text ? program : "", text ? ": " : "", line);
+    command_remark(level, text, line);
+    fprintf(stderr, "%s%s%s\n", plain ? program : "", plain ? ": " : "", line);
+}
+
+int command_fail(const char *program, int code, const struct error *error)
+{
+    command_say(program, LOG_ERROR, error->text);
     return code;
 }
 

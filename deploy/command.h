@@ -36,7 +36,10 @@ bool command_begin(struct options *options, enum option_user user, int argc, cha
 /* A line for standard error as --log-format wants it, without newline: the text, or JSON. */
 void command_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX]);
 
-/* Say "program: text" on standard error, or the same as JSON, and return code. */
+/* Say "program: text" on standard error, or the same as JSON. */
+void command_say(const char *program, enum log_level level, const char *text);
+
+/* Say what went wrong, and return code. */
 int command_fail(const char *program, int code, const struct error *error);
 
 /* Whether the folder of keys has what a server and so many workers need: keys_check, and whether

@@ -174,7 +174,8 @@ static void print_score(const struct score *score)
 }
 
 static enum status print_json(const struct choice *choice, const struct model_file *file,
-                       const struct dataset *dataset, const struct score *score, struct error *error)
+                              const struct dataset *dataset, const struct score *score,
+                              struct error *error)
 {
     struct json_writer writer;
     json_writer_init(&writer, false);

@@ -55,7 +55,7 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
         status = model_file_write(&disk_posix, out, file.model, file.variables, file.variable_count,
                                   file.parameters, sha256, error);
     /* As sha256sum writes it, so that it can check it. */
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !quiet)
         printf("%s  %s\n", sha256, out);
     struct stat written;
     if (status == STATUS_OK && !quiet && stat(out, &written) == 0)

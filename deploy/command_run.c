@@ -21,6 +21,7 @@
 #include "common/wording.h"
 #include "deploy/command.h"
 #include "deploy/launch.h"
+#include "deploy/run_json.h"
 #include "worker/workload.h"
 
 #define PROGRAM "syncopate run"
@@ -29,6 +30,7 @@ struct plan {
     struct options options;
     struct workload workload; /* Looked at. */
     char out[DISK_PATH_MAX];
+    FILE *voice;   /* Where people are told about it. */
     bool out_made; /* By us, empty: to be taken away again when nothing comes into it. */
 };
 
@@ -111,18 +113,19 @@ static void print_learning_rate(const struct plan *plan)
 {
     const struct schedule *schedule = &plan->workload.job.schedule;
     const struct options *options = &plan->options;
-    printf("  optimizer  %s, learning rate %g", options->optimizer, schedule->learning_rate);
+    fprintf(plan->voice, "  optimizer  %s, learning rate %g", options->optimizer,
+            schedule->learning_rate);
     if (schedule->kind == SCHEDULE_STEP && options->decay_steps == 0)
-        printf(", times %g after every epoch", schedule->decay_factor);
+        fprintf(plan->voice, ", times %g after every epoch", schedule->decay_factor);
     if (schedule->kind == SCHEDULE_STEP && options->decay_steps != 0)
-        printf(", times %g every %s", schedule->decay_factor,
-               wording_counted(schedule->decay_steps, "update", "updates").text);
+        fprintf(plan->voice, ", times %g every %s", schedule->decay_factor,
+                wording_counted(schedule->decay_steps, "update", "updates").text);
     if (schedule->kind == SCHEDULE_COSINE)
-        printf(", down to %g of it along a cosine", schedule->decay_factor);
+        fprintf(plan->voice, ", down to %g of it along a cosine", schedule->decay_factor);
     if (schedule->warmup_steps > 0)
-        printf(", rising over the first %s",
-               wording_counted(schedule->warmup_steps, "update", "updates").text);
-    printf("\n");
+        fprintf(plan->voice, ", rising over the first %s",
+                wording_counted(schedule->warmup_steps, "update", "updates").text);
+    fprintf(plan->voice, "\n");
 }
 
 static void print_work(const struct plan *plan)
@@ -131,18 +134,20 @@ static void print_work(const struct plan *plan)
     const struct job *job = &plan->workload.job;
     uint32_t leaves = job_leaves_max(job);
     if (options->mode == MODE_SYNC)
-        printf("  update     %s in %s of %u, added up over all workers\n",
-               wording_counted(job->batch, "example", "examples").text,
-               wording_counted(leaves, "leaf", "leaves").text, job->micro_batch);
+        fprintf(plan->voice, "  update     %s in %s of %u, added up over all workers\n",
+                wording_counted(job->batch, "example", "examples").text,
+                wording_counted(leaves, "leaf", "leaves").text, job->micro_batch);
     else
-        printf("  update     %s of one worker, applied %s\n",
-               wording_counted(job->batch, "example", "examples").text,
-               options->use_locking ? "as it arrives, a variable at a time" : "as it arrives");
+        fprintf(plan->voice, "  update     %s of one worker, applied %s\n",
+                wording_counted(job->batch, "example", "examples").text,
+                options->use_locking ? "as it arrives, a variable at a time" : "as it arrives");
     if (options->steps > 0)
-        printf("  length     %s", wording_counted(options->steps, "update", "updates").text);
+        fprintf(plan->voice, "  length     %s",
+                wording_counted(options->steps, "update", "updates").text);
     else
-        printf("  length     %s", wording_counted(options->epochs, "epoch", "epochs").text);
-    printf(", seed %" PRIu64 "\n", options->seed);
+        fprintf(plan->voice, "  length     %s",
+                wording_counted(options->epochs, "epoch", "epochs").text);
+    fprintf(plan->voice, ", seed %" PRIu64 "\n", options->seed);
 }
 
 static void print_sync_remarks(const struct plan *plan)
@@ -150,50 +155,54 @@ static void print_sync_remarks(const struct plan *plan)
     uint32_t leaves = job_leaves_max(&plan->workload.job);
     uint32_t workers = plan->options.workers;
     if (workers > leaves)
-        printf("  note       an update has %s: %u of %u workers %s by\n",
-               wording_counted(leaves, "leaf", "leaves").text, workers - leaves, workers,
-               workers - leaves == 1 ? "stands" : "stand");
+        fprintf(plan->voice, "  note       an update has %s: %u of %u workers %s by\n",
+                wording_counted(leaves, "leaf", "leaves").text, workers - leaves, workers,
+                workers - leaves == 1 ? "stands" : "stand");
     else if (leaves % workers != 0)
-        printf("  note       %u leaves do not divide evenly among %u workers\n", leaves, workers);
+        fprintf(plan->voice, "  note       %u leaves do not divide evenly among %u workers\n",
+                leaves, workers);
 }
 
 static void print_async_remarks(const struct plan *plan)
 {
     const struct options *options = &plan->options;
     if (options->workers > 1)
-        printf("  note       with %u workers a gradient is about %s old when it is applied\n",
-               options->workers, wording_counted(options->workers - 1, "update", "updates").text);
+        fprintf(plan->voice,
+                "  note       with %u workers a gradient is about %s old when it is applied\n",
+                options->workers, wording_counted(options->workers - 1, "update", "updates").text);
     uint32_t batch = plan->workload.job.batch;
     if (batch != options->global_batch)
-        printf("  note       a sync update has %s (--global-batch), one here %u\n",
-               wording_counted(options->global_batch, "example", "examples").text, batch);
+        fprintf(plan->voice, "  note       a sync update has %s (--global-batch), one here %u\n",
+                wording_counted(options->global_batch, "example", "examples").text, batch);
 }
 
 static void print_remarks(const struct plan *plan)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (plan->options.remarks[0] != '\0')
-        printf("  note       %s\n", plan->options.remarks);
+        fprintf(plan->voice, "  note       %s\n", plan->options.remarks);
     if (plan->options.mode == MODE_SYNC)
         print_sync_remarks(plan);
     else
         print_async_remarks(plan);
     if (plan->options.slow != NULL)
-        printf("  note       slowed down on purpose: %s (worker:factor)\n", plan->options.slow);
+        fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
+                plan->options.slow);
     if (processors > 0 && plan->options.workers > (unsigned long)processors)
-        printf("  note       %u workers share %s\n", plan->options.workers,
-               wording_counted((uint64_t)processors, "processor", "processors").text);
+        fprintf(plan->voice, "  note       %u workers share %s\n", plan->options.workers,
+                wording_counted((uint64_t)processors, "processor", "processors").text);
 }
 
-static void print_dealt(const struct partition *partition)
+static void print_dealt(const struct plan *plan)
 {
+    const struct partition *partition = &plan->workload.partition;
     if (partition->chunk_count == 0)
         return;
-    printf("  dealt      %s of up to %s, about %s a server, max/mean %.3f\n",
-           wording_counted(partition->chunk_count, "chunk", "chunks").text,
-           wording_bytes(partition->chunk_elements * sizeof(float)).text,
-           wording_bytes(partition_server_bytes(partition, 0)).text,
-           partition_imbalance(partition));
+    fprintf(plan->voice, "  dealt      %s of up to %s, about %s a server, max/mean %.3f\n",
+            wording_counted(partition->chunk_count, "chunk", "chunks").text,
+            wording_bytes(partition->chunk_elements * sizeof(float)).text,
+            wording_bytes(partition_server_bytes(partition, 0)).text,
+            partition_imbalance(partition));
 }
 
 static void print_plan(const struct plan *plan)
@@ -201,22 +210,23 @@ static void print_plan(const struct plan *plan)
     const struct options *options = &plan->options;
     const struct job *job = &plan->workload.job;
     uint64_t parameters = variables_elements(job->variables, job->variable_count);
-    printf("%s training on %s, ", mode_name(options->mode), options->data);
+    fprintf(plan->voice, "%s training on %s, ", mode_name(options->mode), options->data);
     if (options->ps == 0)
-        printf("one process without servers\n");
+        fprintf(plan->voice, "one process without servers\n");
     else
-        printf("%s and %s\n", wording_counted(options->ps, "server", "servers").text,
-               wording_counted(options->workers, "worker", "workers").text);
-    printf("  model      %s (%s)\n", job->model,
-           wording_counted(parameters, "parameter", "parameters").text);
-    print_dealt(&plan->workload.partition);
+        fprintf(plan->voice, "%s and %s\n", wording_counted(options->ps, "server", "servers").text,
+                wording_counted(options->workers, "worker", "workers").text);
+    fprintf(plan->voice, "  model      %s (%s)\n", job->model,
+            wording_counted(parameters, "parameter", "parameters").text);
+    print_dealt(plan);
     print_work(plan);
     print_learning_rate(plan);
     if (options->keys != NULL)
-        printf("  keys       %s: encrypted, and only for whoever has one of them\n", options->keys);
-    printf("  out        %s\n", plan->out);
+        fprintf(plan->voice, "  keys       %s: encrypted, and only for whoever has one of them\n",
+                options->keys);
+    fprintf(plan->voice, "  out        %s\n", plan->out);
     print_remarks(plan);
-    fflush(stdout);
+    fflush(plan->voice);
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -230,10 +240,12 @@ struct audience {
 static void notice_absence(struct audience *audience, const char *then)
 {
     struct error error;
+    char text[sizeof error.text + 32];
     if (output_finish(&error) == STATUS_OK || audience->gone)
         return;
     audience->gone = true;
-    fprintf(stderr, "%s: %s%s\n", PROGRAM, error.text, then);
+    snprintf(text, sizeof text, "%s%s", error.text, then);
+    command_say(PROGRAM, LOG_WARNING, text);
 }
 
 static void watch_tick(void *context, const char *out)
@@ -250,15 +262,15 @@ static void watch_say(void *context, const char *line)
     progress_say(&audience->progress, line);
 }
 
-static int launch(const struct plan *plan, struct audience *audience, uint32_t *restarts,
+static int launch(const struct plan *plan, struct audience *audience, struct launch_result *result,
                   struct error *error)
 {
     const struct options *options = &plan->options;
     struct progress_style style =
-        progress_style_of(stdout, options->quiet, options->verbose, options->log_every);
-    progress_open(&audience->progress, stdout, style, plan->out, clock_now_seconds());
+        progress_style_of(plan->voice, options->quiet, options->verbose, options->log_every);
+    progress_open(&audience->progress, plan->voice, style, plan->out, clock_now_seconds());
     struct launch_watch watch = {audience, watch_tick, watch_say};
-    int code = launch_job(options, plan->out, &watch, restarts, error);
+    int code = launch_job(options, plan->out, &watch, result, error);
     progress_close(&audience->progress);
     return code;
 }
@@ -268,43 +280,65 @@ static enum status print_summary(const struct plan *plan, uint32_t restarts, str
 {
     struct record record;
     enum status status = record_read(&record, plan->out, error);
-    if (status == STATUS_OK)
-        summary_print(stdout, &record, restarts);
+    if (status == STATUS_OK && !plan->options.quiet)
+        summary_print(plan->voice, &record, restarts);
     record_free(&record);
     return status;
 }
 
 static void say_how_to_go_on(const struct plan *plan)
 {
+    char text[DISK_PATH_MAX + 128];
     if (plan->options.quiet)
         return;
     if (plan->out_made)
-        fprintf(stderr, "%s: the same command with --out %s goes on from there\n", PROGRAM,
-                plan->out);
+        snprintf(text, sizeof text, "the same command with --out %s goes on from there", plan->out);
     else
-        fprintf(stderr, "%s: the same command goes on from there\n", PROGRAM);
+        snprintf(text, sizeof text, "the same command goes on from there");
+    command_say(PROGRAM, LOG_INFO, text);
 }
 
-static int run(struct plan *plan)
+static int run(struct plan *plan, struct launch_result *result, struct error *error)
 {
-    struct error error = {0}, no_summary = {0};
+    struct error no_summary = {0};
     if (!plan->options.quiet)
         print_plan(plan);
     struct audience audience = {.gone = false};
-    uint32_t restarts = 0;
-    int code = launch(plan, &audience, &restarts, &error);
+    int code = launch(plan, &audience, result, error);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)
-        status = print_summary(plan, restarts, &no_summary);
+        status = print_summary(plan, result->restarts, &no_summary);
     notice_absence(&audience, "");
-    if (code == EXIT_DONE && status != STATUS_OK)
-        return command_fail(PROGRAM, EXIT_CANNOT_OPEN, &no_summary);
+    if (code == EXIT_DONE && status != STATUS_OK) {
+        *error = no_summary;
+        code = EXIT_CANNOT_OPEN;
+    }
     if (code != EXIT_DONE)
-        command_fail(PROGRAM, code, &error);
+        command_fail(PROGRAM, code, error);
     if (stop && status == STATUS_OK)
         say_how_to_go_on(plan);
     return code;
+}
+
+static void print_json(const struct plan *plan, int code, const struct launch_result *result,
+                       const struct error *error)
+{
+    struct run_outcome outcome = {
+        .exit_code = code,
+        .path = plan->out[0] != '\0' ? plan->out : plan->options.out,
+        .claimed = result->claimed,
+        .reason = code == EXIT_DONE ? "" : error->text,
+        .restarts = result->restarts,
+    };
+    struct error lost;
+    enum status status = run_json_print(stdout, &outcome);
+    if (status != STATUS_OK)
+        error_set(&lost, status, "out of memory for the result");
+    else
+        status = output_finish(&lost);
+    if (status != STATUS_OK)
+        command_fail(PROGRAM, code, &lost);
 }
 
 int command_run(int argc, char **argv)
@@ -314,8 +348,12 @@ int command_run(int argc, char **argv)
     int code;
     if (!command_begin(&plan.options, OPTION_RUN, argc, argv, &code))
         return code;
+    struct launch_result result = {0};
+    plan.voice = plan.options.json ? stderr : stdout;
     code = check(&plan, &error);
-    code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan);
+    code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan, &result, &error);
+    if (plan.options.json)
+        print_json(&plan, code, &result, &error);
     if (plan.out_made)
         rmdir(plan.out); /* Goes through only when nothing came into it. */
     workload_free(&plan.workload);

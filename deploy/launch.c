@@ -826,7 +826,7 @@ static uint32_t count_restarts(const struct launcher *launcher)
 }
 
 int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
-               uint32_t *restarts, struct error *error)
+               struct launch_result *result, struct error *error)
 {
     struct launcher launcher = {
         .options = options,
@@ -857,8 +857,8 @@ int launch_job(const struct options *options, const char *out, const struct laun
         if (code != EXIT_DONE)
             say_tail(&launcher);
     }
-    if (restarts != NULL)
-        *restarts = count_restarts(&launcher);
+    if (result != NULL)
+        *result = (struct launch_result){count_restarts(&launcher), claimed(&launcher)};
     clean_up(&launcher);
     return code;
 }

@@ -18,6 +18,9 @@
 #ifndef DEPLOY_LAUNCH_H
 #define DEPLOY_LAUNCH_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "common/options.h"
 #include "common/status.h"
 
@@ -31,10 +34,15 @@ struct launch_watch {
     void (*say)(void *context, const char *line);
 };
 
+/* What else is known when it is over. */
+struct launch_result {
+    uint32_t restarts; /* Processes that were started again. */
+    bool claimed;      /* The run.json in `out` is of this job. */
+};
+
 /* Run the job that options describe in directory `out`, to its end. Returns an enum exit_code; when
- * it is not EXIT_DONE, error holds one line. *restarts: processes that were started again; may be
- * NULL. */
+ * it is not EXIT_DONE, error holds one line. result may be NULL. */
 int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
-               uint32_t *restarts, struct error *error);
+               struct launch_result *result, struct error *error);
 
 #endif

@@ -85,7 +85,7 @@ unwritten()
 }
 unwritten evaluate evaluate "$work/plain" --data synthetic:500 --seed 3
 unwritten inspect inspect "$work/plain"
-unwritten export export "$work/plain" --quiet --out "$work/exported"
+unwritten export export "$work/plain" --out "$work/exported"
 unwritten simulate simulate --histories 1
 unwritten help run --help
 unwritten version --version

@@ -312,6 +312,32 @@ START_TEST(a_declaration_out_of_range_is_refused)
 }
 END_TEST
 
+START_TEST(a_value_is_written_as_it_was_read)
+{
+    static const char text[] = "{\"a\":[1,2.5,-3.0,null],\"b\":{\"c\":\"x y\",\"d\":true},\"e\":[],"
+                               "\"f\":[{\"g\":9007199254740993}],\"h\":0.1,\"i\":1e-300}";
+    struct json *root = NULL;
+    struct json_writer writer;
+    ck_assert_int_eq(json_parse(text, strlen(text), "text", &root, NULL), STATUS_OK);
+    json_writer_init(&writer, true);
+    json_write(root, &writer, NULL);
+    ck_assert_str_eq(writer.text, text);
+    json_writer_free(&writer);
+    json_release(&root);
+}
+END_TEST
+
+START_TEST(numbers_for_other_text_are_json)
+{
+    ck_assert_str_eq(json_real_text((double)NAN, 6).text, "null");
+    ck_assert_str_eq(json_real_text((double)INFINITY, JSON_EXACT).text, "null");
+    ck_assert_str_eq(json_real_text(0.1, JSON_EXACT).text, "0.1");
+    ck_assert_str_eq(json_real_text(3, JSON_EXACT).text, "3.0");
+    ck_assert_str_eq(json_real_text(2.0 / 3, 4).text, "0.6667");
+    ck_assert_str_eq(json_real_text(1e300, 4).text, "null");
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
     tcase_add_test(tcase, text_that_breaks_a_rule_is_refused_by_name);
@@ -327,6 +353,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_declaration_reads_back_equal);
     tcase_add_test(tcase, a_declaration_with_any_other_member_is_refused);
     tcase_add_test(tcase, a_declaration_out_of_range_is_refused);
+    tcase_add_test(tcase, a_value_is_written_as_it_was_read);
+    tcase_add_test(tcase, numbers_for_other_text_are_json);
 }
 
 int main(void)

@@ -33,7 +33,7 @@
 struct scene {
     char folder[64], out[80], temporary[80];
     struct options options;
-    uint32_t restarts;
+    struct launch_result result;
     char said[4096]; /* Lines for the person. */
     struct error error;
 };
@@ -105,7 +105,7 @@ static void scene_init(struct scene *scene, uint32_t ps, uint32_t workers, const
 static int launch(struct scene *scene)
 {
     struct launch_watch watch = {.context = scene, .say = note};
-    return launch_job(&scene->options, scene->out, &watch, &scene->restarts, &scene->error);
+    return launch_job(&scene->options, scene->out, &watch, &scene->result, &scene->error);
 }
 
 /* The file's text, in a buffer of the caller's; "" when it is not there. */
@@ -321,7 +321,7 @@ START_TEST(a_child_killed_by_a_signal_is_a_lost_cluster)
     scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
     scene.options.max_restarts = 0;
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.restarts, 0);
+    ck_assert_uint_eq(scene.result.restarts, 0);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
     scene_end(&scene);
 }
@@ -522,7 +522,7 @@ START_TEST(a_worker_that_dies_is_started_again_as_the_same_task)
     scene_init(&scene, 1, 2, "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
                "[ $index = 0 ] && exit 0\n" DIES_ONCE "touch ${0%/*}/ready\nexit 0\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_uint_eq(scene.result.restarts, 1);
     ck_assert_str_eq(scene.said,
                      "worker/1 was killed by signal 9 (Killed); started again (restart 1 "
                      "of 5)\n");
@@ -545,7 +545,7 @@ START_TEST(a_server_that_dies_is_started_again_on_its_address)
                "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
                "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_uint_eq(scene.result.restarts, 1);
     ck_assert_ptr_nonnull(
         strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:7001 "));
     ck_assert_ptr_null(strstr(text, "--port-file"));
@@ -562,7 +562,7 @@ START_TEST(a_server_that_dies_before_it_listens_is_started_again)
                "mv $port_file.tmp $port_file\n",
                "exit 0\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_uint_eq(scene.result.restarts, 1);
     ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--port-file="));
     scene_end(&scene);
 }
@@ -574,7 +574,7 @@ START_TEST(whoever_keeps_dying_ends_the_job)
     scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
     scene.options.max_restarts = 2;
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.restarts, 2);
+    ck_assert_uint_eq(scene.result.restarts, 2);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
     ck_assert_ptr_nonnull(strstr(scene.error.text, "(after 2 restarts)"));
     scene_end(&scene);
@@ -588,7 +588,7 @@ START_TEST(whoever_lost_the_cluster_is_started_again_but_not_server_0)
                "[ $index = 0 ] && exec sleep 60\n"
                "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n" SAYS_ERROR "exit 195\n");
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_uint_eq(scene.result.restarts, 1);
     ck_assert_str_eq(scene.said, "worker/1 ended with exit code 195: no such layer; started again "
                                  "(restart 1 of 5)\n");
     ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0 ended with exit code 195"));
@@ -604,7 +604,7 @@ START_TEST(verdicts_are_not_tried_again)
         snprintf(body, sizeof body, "exit %d\n", code);
         scene_init(&scene, 1, 1, STOPS("143"), body);
         ck_assert_int_eq(launch(&scene), code);
-        ck_assert_uint_eq(scene.restarts, 0);
+        ck_assert_uint_eq(scene.result.restarts, 0);
         scene_end(&scene);
     }
 }
@@ -616,7 +616,7 @@ START_TEST(a_worker_whose_failure_ends_the_job_is_not_started_again)
     scene_init(&scene, 1, 2, "sleep 0.8\nexit 1\n",
                "[ $index = 0 ] && exec sleep 60\nsleep 0.5\n" SAYS_ERROR "exit 1\n");
     ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
-    ck_assert_uint_eq(scene.restarts, 0);
+    ck_assert_uint_eq(scene.result.restarts, 0);
     ck_assert_str_eq(scene.said, "");
     ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 1: no such layer");
     scene_end(&scene);
@@ -629,7 +629,7 @@ START_TEST(a_worker_that_fails_without_telling_the_job_is_started_again)
     scene_init(&scene, 1, 1, "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
                "[ -e $0.again ] && { touch ${0%/*}/ready; exit 0; }\ntouch $0.again\nexit 1\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_uint_eq(scene.result.restarts, 1);
     scene_end(&scene);
 }
 END_TEST
@@ -644,7 +644,7 @@ START_TEST(a_server_0_that_comes_back_after_the_end_is_sent_home)
                "sleep 1.5\nexit 0\n");
     double started = clock_now_seconds();
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.restarts, 1);
+    ck_assert_uint_eq(scene.result.restarts, 1);
     ck_assert(clock_now_seconds() - started < 30);
     scene_end(&scene);
 }
@@ -656,7 +656,7 @@ START_TEST(where_a_lost_worker_is_to_end_the_job_it_does)
     scene_init(&scene, 1, 1, STOPS("143"), "kill -9 $$\n");
     scene.options.on_worker_loss = "fail";
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.restarts, 0);
+    ck_assert_uint_eq(scene.result.restarts, 0);
     scene_end(&scene);
 }
 END_TEST
@@ -676,7 +676,7 @@ START_TEST(nobody_is_started_again_after_ctrl_c)
         _exit(0);
     }
     ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
-    ck_assert_uint_eq(scene.restarts, 0);
+    ck_assert_uint_eq(scene.result.restarts, 0);
     scene_end(&scene);
 }
 END_TEST
@@ -688,7 +688,7 @@ START_TEST(a_run_that_says_done_is_done_whoever_died_on_the_way_out)
                "echo '{\"state\": \"done\"}' > $out/run.json\ntouch ${0%/*}/ready\nexit 0\n",
                "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\nsleep 0.3\nkill -9 $$\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.restarts, 0);
+    ck_assert_uint_eq(scene.result.restarts, 0);
     scene_end(&scene);
 }
 END_TEST
