@@ -123,11 +123,14 @@ is stop step "$(member "$work/stop" step)"
 ok "run --json: one object, of runs that are done, stopped, or fail"
 
 # --- evaluate, inspect --------------------------------------------------------------------------
-does score 0 evaluate "$work/run" --json --data synthetic:2000 --seed 3
+does score 0 evaluate "$work/run" --json
+is score data synthetic:2000
+is score as_trained true
+is score step 64
 is score test_examples 400
 is score test_accuracy "$(member "$work/run" test_accuracy)"
 is score test_loss "$(member "$work/run" test_loss)"
-does scored 0 evaluate "$work/run" --quiet --data synthetic:2000 --seed 3
+does scored 0 evaluate "$work/run" --quiet
 if [ "$(grep -vcE '^test (loss|accuracy) ' "$work/scored.out")" -ne 0 ] || [ -s "$work/scored.log" ]; then
     fail "evaluate --quiet says more than the score: $(cat "$work/scored.out" "$work/scored.log")"
 fi
