@@ -72,7 +72,7 @@ enum status restore_check(const char *out, const char *restore, const struct job
     if (status == STATUS_OK && job != NULL)
         status = compare(&manifest, job, &why);
     manifest_free(&manifest);
-    return status == STATUS_OK
-               ? status
-               : error_set(error, status, "--restore=%.150s: %.320s", restore, why.text);
+    if (status == STATUS_MISMATCH)
+        return error_set(error, status, "--restore=%.150s: %.320s", restore, why.text);
+    return status != STATUS_OK ? error_set(error, status, "--restore: %.450s", why.text) : status;
 }

@@ -323,8 +323,8 @@ mistake 3 "unfinished holds an unfinished run of another job: seed: 2 in this jo
     "${out[@]}" unfinished --seed 2
 mistake 5 "--out: thesis.txt is not a folder" "${compare[@]}" --out thesis.txt
 mistake 5 "finished: something is there already and is not overwritten" "${compare[@]}" --out finished
-mistake 5 "--restore=nowhere: .*No such file or directory" "${run[@]}" --restore nowhere
-mistake 5 "--restore=empty: empty is neither a checkpoint .* nor a run with one" \
+mistake 5 "--restore: .*nowhere: No such file or directory" "${run[@]}" --restore nowhere
+mistake 5 "--restore: empty is neither a checkpoint .* nor a run with one" \
     "${run[@]}" --restore empty
 mistake 3 "--restore=finished: optimizer: adam in the checkpoint, sgd in this job" \
     "${out[@]}" new --restore finished --optimizer sgd
@@ -436,9 +436,9 @@ mistake 2 "--model: layer 1 'linear 10': not a layer" "${worker[@]}" --model "li
 
 mistake 5 "--out: thesis.txt is not a folder" syncopate-worker --ps 0 --out thesis.txt
 mistake 5 "finished holds a finished run; choose another --out" syncopate-worker --ps 0 --out finished
-mistake 5 "--restore=empty: empty is neither a checkpoint" \
+mistake 5 "--restore: empty is neither a checkpoint" \
     syncopate-worker --ps 0 --out new --restore empty
-mistake 5 "--restore=empty: empty is neither a checkpoint" \
+mistake 5 "--restore: empty is neither a checkpoint" \
     syncopate-ps --ps-hosts 127.0.0.1:0 --out new --restore empty
 server=(syncopate-ps --ps-hosts 127.0.0.1:0)
 mistake 5 "--out: .*/thesis.txt is not a folder" "${server[@]}" --out thesis.txt
