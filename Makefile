@@ -81,6 +81,11 @@ INSTALLED := $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) 
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
+# Ninety programs that are nearly the same would be most of build/: in a release build the unit tests are
+# one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
+# in the place of libc's.
+APART     := $(addprefix $(BUILD)/tests/unit/test_,checkpoint_memory disk_faults resolver)
+TOGETHER  := $(if $(filter release,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
@@ -107,7 +112,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        include-direction format format-check script-check tidy install uninstall clean benches run-tests
+        include-direction format format-check script-check tidy install uninstall clean benches run-tests FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -329,6 +334,26 @@ $(BENCHES): $(BENCHLIB)
 $(BUILD)/tests/bench/bench_gradient: $(BUILD)/tests/bench/blas.o
 $(BUILD)/tests/bench/bench_gradient: PKG_LIBS += $(shell pkg-config --libs $(BENCHPKG) 2>/dev/null)
 $(BUILD)/tests/bench/blas.o: PKG_CFLAGS += $(shell pkg-config --cflags $(BENCHPKG) 2>/dev/null)
+
+# Every main gets the name of its test, by which together_main.c calls it.
+UNITS   := $(BUILD)/tests/together/unit
+UNITS_O := $(TOGETHER:$(BUILD)/tests/unit/%=$(BUILD)/tests/together/%.o)
+LISTED  := $(TOGETHER:$(BUILD)/tests/unit/%=TEST(%))
+WRITTEN  = $(if $(TOGETHER),$(shell cat $(UNITS).inc 2>/dev/null))
+$(TOGETHER): $(UNITS)
+	@mkdir -p $(@D) && ln -f $< $@
+$(UNITS): $(BUILD)/tests/lib/together_main.o $(UNITS_O) $(TEST_A) $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)
+	@nm -A -g --defined-only $(UNITS_O) | awk '$$NF !~ /_main$$/ { found = 1; \
+	    print $$1 " defines " $$NF ": its test is to be APART (see the Makefile)" } END { exit found }'
+	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
+$(BUILD)/tests/together/%.o: tests/unit/%.c | $(PROTO_C)
+	@mkdir -p $(@D)
+	$(STEP) $(CC) $(ALL_CFLAGS) -Dmain=$*_main -c -o $@ $<
+$(BUILD)/tests/lib/together_main.o: $(UNITS).inc
+$(UNITS).inc: $(if $(filter-out $(WRITTEN),$(LISTED))$(filter-out $(LISTED),$(WRITTEN)),FORCE)
+	@mkdir -p $(@D)
+	@printf '%s\n' $(LISTED:%='%') >$@
+FORCE:
 
 # The colon: or make says that there is nothing to be done.
 tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS)

@@ -66,6 +66,13 @@ tally()
         }' "$1"
 }
 
+# Each line of standard input as a paragraph of 80 columns.
+in_lines()
+{
+    local line
+    while IFS= read -r line; do fold -s -w 72 <<<"$line" | sed -e '1s/^/    /' -e '2,$s/^/        /'; done
+}
+
 free_lane()
 {
     local lane=0
@@ -147,11 +154,11 @@ say "the longest, of $SECONDS s:"
 printf '    %s\n' "${took[@]}" | sort -rn | sed -n '1,8p'
 if [ "${#skips[@]}" -gt 0 ]; then
     echo "skipped:"
-    printf '    %s\n' "${skips[@]}" | sort | fold -s -w 79
+    printf '%s\n' "${skips[@]}" | sort | in_lines
 fi
 if [ "${#failures[@]}" -gt 0 ]; then
     echo "failed:"
-    printf '    %s\n' "${failures[@]}" | sort
+    printf '%s\n' "${failures[@]}" | sort | in_lines
 fi
 echo "$passed passed, $failed failed, $skipped_all skipped"
 [ "$failed" -eq 0 ]

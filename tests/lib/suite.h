@@ -15,6 +15,8 @@
 
 #include <check.h>
 
+int main(void); /* Under another name in a release build (together_main.c). */
+
 /* Run the tests that add() puts into the case; 0 when all passed, for main to return. */
 int suite_run(const char *name, void (*add)(TCase *tcase));
 
