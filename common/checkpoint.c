@@ -719,6 +719,8 @@ static enum status open_first_whole(struct checkpoint_reader *reader, const stru
     }
     if (tried == 0)
         return error_set(error, STATUS_NOT_FOUND, "there is no checkpoint in %.300s", out);
+    if (tried == 1)
+        return error_set(error, STATUS_INVALID, "the only checkpoint in %.300s is not whole", out);
     return error_set(error, STATUS_INVALID, "none of the %zu checkpoints in %.300s is whole", tried,
                      out);
 }

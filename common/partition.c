@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "common/wording.h"
+
 /* Sizes are reckoned in granules, the 64-byte pieces that every chunk is made of. */
 #define GRANULE_BYTES (PARAMETER_ALIGNMENT * sizeof(float))
 
@@ -31,8 +33,8 @@ static uint64_t minimum(uint64_t a, uint64_t b)
 static enum status refuse_servers(uint32_t server_count, uint64_t granules, struct error *error)
 {
     return error_set(error, STATUS_INVALID,
-                     "%u servers are too many: the model has only %llu pieces of %zu bytes",
-                     server_count, (unsigned long long)granules, GRANULE_BYTES);
+                     "%u servers are too many: the model has only %s of %zu bytes", server_count,
+                     wording_counted(granules, "piece", "pieces").text, GRANULE_BYTES);
 }
 
 static enum status allocate_chunks(struct partition *partition, uint64_t count, const char *remedy,

@@ -64,7 +64,7 @@ void progress_describe(const struct progress_state *state, double waited, char *
         return;
     }
     if (!state->started) {
-        append(text, "starting, %s", wording_duration(floor(waited)).text);
+        append(text, "starting, %s", wording_waited(waited).text);
         return;
     }
     if (state->steps_per_epoch > 0)

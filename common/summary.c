@@ -74,8 +74,8 @@ static void print_session(FILE *out, const struct record *record)
 static void print_gradients(FILE *out, const struct record *record)
 {
     if (strcmp(record->mode, "async") == 0 && !isnan(record->staleness_mean))
-        fprintf(out, "  staleness      mean %.2f, max %.0f updates\n", record->staleness_mean,
-                record->staleness_max);
+        fprintf(out, "  staleness      mean %.2f, max %s\n", record->staleness_mean,
+                wording_counted(whole(record->staleness_max), "update", "updates").text);
     if (record->applied > 0)
         fprintf(
             out, "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",

@@ -84,3 +84,8 @@ struct wording wording_duration(double seconds)
         wording = in_two_units(hours / 24, "d", hours % 24, "h");
     return wording;
 }
+
+struct wording wording_waited(double seconds)
+{
+    return wording_duration(round(seconds));
+}

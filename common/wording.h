@@ -29,4 +29,7 @@ struct wording wording_bytes(uint64_t bytes);
  * 50 s", "1 h 2 min", "3 d 4 h"; "?" when they are negative, infinite or not a number. */
 struct wording wording_duration(double seconds);
 
+/* The same in whole seconds, for what still goes on: "0 s", "5 s". */
+struct wording wording_waited(double seconds);
+
 #endif

@@ -63,9 +63,9 @@ static enum status print_variables(const struct variable *variables, uint32_t co
 
 static void print_job(const struct job *job)
 {
-    printf("  job          %s%s, seed %" PRIu64 ", %u examples an update in leaves of %u\n",
-           mode_name(job->mode), job->use_locking ? " with locking" : "", job->seed, job->batch,
-           job->micro_batch);
+    printf("  job          %s%s, seed %" PRIu64 ", %s an update in leaves of %u\n",
+           mode_name(job->mode), job->use_locking ? " with locking" : "", job->seed,
+           wording_counted(job->batch, "example", "examples").text, job->micro_batch);
     printf("  model        %s\n", job->model);
     printf("  data         %s\n", job->data);
     printf("  optimizer    %s, learning rate %g, schedule %s\n", job->optimizer.name,

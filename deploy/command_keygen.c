@@ -11,6 +11,7 @@
 #include "common/message.h"
 #include "common/options.h"
 #include "common/transport.h"
+#include "common/wording.h"
 #include "deploy/command.h"
 
 #define PROGRAM   "syncopate keygen"
@@ -66,7 +67,8 @@ static enum status make_job(const char *folder, uint32_t workers, bool quiet, st
     for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
         status = make_missing(folder, ROLE_WORKER, i, quiet, &made, error);
     if (status == STATUS_OK && !made && !quiet)
-        printf("nothing to make: %s has the keys of %u workers\n", folder, workers);
+        printf("nothing to make: %s has the keys of %s\n", folder,
+               wording_counted(workers, "worker", "workers").text);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/wording.h"
 #include "deploy/curve.h"
 #include "deploy/plot.h"
 
@@ -380,15 +381,16 @@ static void times_bar(struct svg *svg, const struct axis *axis, const struct gro
     for (size_t kind = 0; kind < TIMES_KIND_COUNT; kind++) {
         double x = axis_place(axis, sum);
         sum += seconds[kind];
-        snprintf(text, sizeof(text), "%s, worker %zu: %s: %.2f s", group->label, worker,
-                 times_kinds[kind].label, seconds[kind]);
+        snprintf(text, sizeof(text), "%s, worker %zu: %s: %s", group->label, worker,
+                 times_kinds[kind].label, wording_duration(seconds[kind]).text);
         if (seconds[kind] > 0) {
             svg_box_with_note(svg, times_kinds[kind].style, x, y, axis_place(axis, sum) - x,
                               BAR_HEIGHT, text);
         }
     }
     if (total > 0) {
-        snprintf(text, sizeof(text), "%.1f s, %.0f %% computing", total, 100 * seconds[0] / total);
+        snprintf(text, sizeof(text), "%s, %.0f %% computing", wording_duration(total).text,
+                 100 * seconds[0] / total);
         svg_text(svg, "small", SVG_START, axis_place(axis, total) + 6, y + BAR_HEIGHT - 4, text);
     }
 }

@@ -1,4 +1,5 @@
 #include "deploy/history_totals.h"
+#include "common/wording.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,8 +45,9 @@ static void print_faults(const struct history_totals *all)
            network->sent, network->lost, network->broken, network->partitioned, network->held,
            network->repeated, network->overtaking);
     printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
-           ", at most %.1f s from the last fault to the end\n",
-           all->processes, all->counts.loads, all->counts.retries, (double)all->healing_us * 1e-6);
+           ", at most %s from the last fault to the end\n",
+           all->processes, all->counts.loads, all->counts.retries,
+           wording_duration((double)all->healing_us * 1e-6).text);
 }
 
 /* Numbers of both modes; what is only of use for one is left out. */
@@ -72,6 +74,6 @@ void history_totals_print(const struct history_totals *modes, double seconds)
         sum(&all, &modes[mode]);
     }
     print_faults(&all);
-    printf("%" PRIu64 " histories in %.2f s, %.0f a second\n", all.histories, seconds,
-           (double)all.histories / seconds);
+    printf("%s in %s, %.0f a second\n", wording_counted(all.histories, "history", "histories").text,
+           wording_duration(seconds).text, (double)all.histories / seconds);
 }

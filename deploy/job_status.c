@@ -44,8 +44,8 @@ static void print_progress(FILE *out, const struct message_status_answer *status
         fprintf(out, "training: %s, %s images/s\n", wording_duration(status->training_seconds).text,
                 wording_count(whole(status->images_per_second)).text);
     if (async && !isnan(status->staleness_mean))
-        fprintf(out, "staleness: mean %.2f, max %" PRIu64 " updates\n", status->staleness_mean,
-                status->staleness_max);
+        fprintf(out, "staleness: mean %.2f, max %s\n", status->staleness_mean,
+                wording_counted(status->staleness_max, "update", "updates").text);
     if (status->has_checkpoint)
         fprintf(out, "checkpoint: step %s\n", wording_count(status->checkpoint_step).text);
 }
@@ -73,7 +73,7 @@ static void print_job(FILE *out, const struct message_status_answer *status)
 void job_status_print(FILE *out, const struct message_status_answer *status)
 {
     fprintf(out, "state: %s, for %s\n", job_state_name(status->state),
-            wording_duration(floor(status->seconds)).text);
+            wording_waited(status->seconds).text);
     if (status->has_job)
         print_job(out, status);
     if (job_status_has_ended(status))
@@ -117,7 +117,7 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
     }
     append(text, "%s", job_state_name(status->state));
     if (!status->has_job || status->state != JOB_RUNNING)
-        append(text, ", for %s", wording_duration(floor(status->seconds)).text);
+        append(text, ", for %s", wording_waited(status->seconds).text);
     if (!status->has_job)
         return;
     append(text, "  epoch %.2f of %.4g  step %s of %s", epochs_of(status, status->step),

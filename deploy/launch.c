@@ -618,8 +618,8 @@ static enum status await_port(struct launcher *launcher, uint32_t index, struct 
             return STATUS_OK;
         if (clock_now_seconds() > deadline)
             return error_set(error, STATUS_TIMEOUT,
-                             "ps/%u did not say where it listens within %g s (--start-timeout)",
-                             index, launcher->options->start_timeout);
+                             "ps/%u did not say where it listens within %s (--start-timeout)",
+                             index, wording_duration(launcher->options->start_timeout).text);
         turn(launcher, PORT_FILE_SECONDS);
     }
     return STATUS_OK;
@@ -749,9 +749,9 @@ static int stopped(const struct launcher *launcher, struct error *error)
     }
     if (first != NULL && WIFSIGNALED(first->wait_status) && !isinf(launcher->killed_at)) {
         error_set(error, STATUS_TIMEOUT,
-                  "the job did not stop within %g s (--stop-timeout) and was killed; the last "
+                  "the job did not stop within %s (--stop-timeout) and was killed; the last "
                   "complete checkpoint stands",
-                  launcher->options->stop_timeout);
+                  wording_duration(launcher->options->stop_timeout).text);
         return EXIT_CLUSTER_LOST;
     }
     error_set(error, STATUS_INTERRUPTED, "stopped by %s",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/wording.h"
 #include "ps/coordinator_state.h"
 #include "ps/pace.h"
 
@@ -579,7 +580,7 @@ static void tick_waiting(struct coordinator *c, uint64_t now_us, struct outbox *
                            now_us, outbox);
     } else if (now_us - c->waited_us >= WAITING_LINE_US) {
         c->waited_us = now_us;
-        outbox_log(outbox, "waiting %.0f s for a worker to declare a job", waited);
+        outbox_log(outbox, "waiting %s for a worker to declare a job", wording_waited(waited).text);
     }
 }
 
@@ -590,7 +591,8 @@ static void tick_gathering(struct coordinator *c, uint64_t now_us, struct outbox
     if (waited > c->options.start_timeout) {
         membership_list_missing(&c->membership, true, missing, sizeof missing);
         coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
-                         "start timed out after %.0f s waiting for %s", waited, missing);
+                         "start timed out after %s waiting for %s", wording_duration(waited).text,
+                         missing);
         return;
     }
     coordinator_repeat_welcomes(c, now_us, outbox);
@@ -605,7 +607,8 @@ static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbo
     if (waited > c->options.recovery_timeout && waited > c->options.start_timeout) {
         membership_list_missing(&c->membership, false, missing, sizeof missing);
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
-                         "going back to the last checkpoint took longer than %.0f s: %s", waited,
+                         "going back to the last checkpoint took longer than %s: %s",
+                         wording_duration(waited).text,
                          c->raising != 0 ? "the run directory does not answer" : missing);
         return;
     }
@@ -622,8 +625,8 @@ static void check_stopping(struct coordinator *c, uint64_t now_us, struct outbox
         return;
     if (c->last_cut != NO_STEP)
         snprintf(text, sizeof text, "the checkpoint at step %" PRIu64 " stands", c->last_cut);
-    coordinator_fail(c, c->exit_code, now_us, outbox, "stopping took longer than %.0f s; %s",
-                     c->options.stop_timeout, text);
+    coordinator_fail(c, c->exit_code, now_us, outbox, "stopping took longer than %s; %s",
+                     wording_duration(c->options.stop_timeout).text, text);
 }
 
 /* While a server is away its own deadline counts. */
@@ -633,8 +636,8 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
         c->entered_us = now_us;
     if (seconds_since(c->entered_us, now_us) > c->options.stop_timeout)
         coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
-                         "the last checkpoint was not written within %.0f s",
-                         c->options.stop_timeout);
+                         "the last checkpoint was not written within %s",
+                         wording_duration(c->options.stop_timeout).text);
 }
 
 static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

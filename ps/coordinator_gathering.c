@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/wording.h"
 #include "ps/coordinator_state.h"
 
 #define WELCOME_REPEAT_US 1000000u
@@ -33,9 +34,9 @@ static bool replace_holder(struct coordinator *c, const struct packet *packet, u
     const struct message *message = &packet->message;
     const struct member *holder = membership_place(&c->membership, message);
     snprintf(line, sizeof line,
-             "lost %s/%u (on %s): nothing heard for %.1f s, and another process is there (on %s)",
+             "lost %s/%u (on %s): nothing heard for %s, and another process is there (on %s)",
              role_name(message->role), message->index, holder->host,
-             seconds_since(holder->heard_us, now_us), message->join.host);
+             wording_duration(seconds_since(holder->heard_us, now_us)).text, message->join.host);
     if (message->role == ROLE_WORKER)
         coordinator_lose_worker(c, message->index, DEPARTURE_NONE, "replaced", line, now_us,
                                 outbox);
@@ -452,8 +453,8 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
     letter_event(&c->head, outbox, "assignment", "\"number\": %u, \"members\": %u",
                  c->assignment.number, c->assignment.members);
     if (c->assignment.number > 1)
-        outbox_log(outbox, "assignment %u: %u workers", c->assignment.number,
-                   c->assignment.members);
+        outbox_log(outbox, "assignment %u: %s", c->assignment.number,
+                   wording_counted(c->assignment.members, "worker", "workers").text);
     for (uint32_t i = 0; i < c->membership.worker_count; i++)
         if (c->membership.workers[i].present)
             coordinator_send_start(c, &c->membership.workers[i], outbox);

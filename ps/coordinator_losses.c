@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/tree.h"
+#include "common/wording.h"
 #include "ps/coordinator_state.h"
 #include "ps/pace.h"
 
@@ -103,8 +104,9 @@ static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox 
     while (c->state < FINISHING &&
            (silent = membership_silent(&c->membership, c->options.worker_timeout, now_us, &role,
                                        &index)) != NULL) {
-        snprintf(line, sizeof line, "lost %s/%u (on %s): nothing heard for %.1f s", role_name(role),
-                 index, silent->host, seconds_since(silent->heard_us, now_us));
+        snprintf(line, sizeof line, "lost %s/%u (on %s): nothing heard for %s", role_name(role),
+                 index, silent->host,
+                 wording_duration(seconds_since(silent->heard_us, now_us)).text);
         if (role == ROLE_WORKER)
             coordinator_lose_worker(c, index, DEPARTURE_NONE, "silent", line, now_us, outbox);
         else
@@ -143,9 +145,9 @@ static void watch_pace(struct coordinator *c, uint64_t now_us, struct outbox *ou
                            c->ledger.step, c->options.progress_timeout, now_us, outbox))
             continue;
         snprintf(line, sizeof line,
-                 "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64
-                 " for %.0f s",
-                 i, worker->host, c->ledger.step, seconds_since(worker->moved_us, now_us));
+                 "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64 " for %s", i,
+                 worker->host, c->ledger.step,
+                 wording_duration(seconds_since(worker->moved_us, now_us)).text);
         coordinator_lose_worker(c, i, DEPARTURE_STUCK, "stuck", line, now_us, outbox);
     }
 }
@@ -170,8 +172,8 @@ static void watch_loneliness(struct coordinator *c, uint64_t now_us, struct outb
         c->lonely_us = now_us;
     else if (seconds_since(c->lonely_us, now_us) > c->options.recovery_timeout)
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
-                         "no worker is left, and none came within %.0f s",
-                         c->options.recovery_timeout);
+                         "no worker is left, and none came within %s",
+                         wording_duration(c->options.recovery_timeout).text);
 }
 
 void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -184,8 +186,8 @@ void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct ou
     const struct member *awaited = membership_awaited(&c->membership, &role, &index);
     if (awaited != NULL && seconds_since(awaited->gone_us, now_us) > c->options.recovery_timeout)
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
-                         "lost %s/%u (on %s): not back within %.0f s", role_name(role), index,
-                         awaited->host, c->options.recovery_timeout);
+                         "lost %s/%u (on %s): not back within %s", role_name(role), index,
+                         awaited->host, wording_duration(c->options.recovery_timeout).text);
 }
 
 void coordinator_describe_waiting(const struct coordinator *c, char *text, uint64_t now_us)
@@ -194,8 +196,8 @@ void coordinator_describe_waiting(const struct coordinator *c, char *text, uint6
     double waited = seconds_since(c->entered_us, now_us);
     text[0] = '\0';
     if (c->raising != 0) {
-        snprintf(text, MESSAGE_TEXT_MAX, "waiting %.0f s for the last checkpoint to be found",
-                 waited);
+        snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for the last checkpoint to be found",
+                 wording_waited(waited).text);
         return;
     }
     if (c->state < GATHERING || c->state > CLOSING)
@@ -210,7 +212,7 @@ void coordinator_describe_waiting(const struct coordinator *c, char *text, uint6
     const struct member *awaited = membership_awaited(&c->membership, &role, &index);
     if (c->state == RUNNING || c->state == CLOSING)
         waited = seconds_since(awaited != NULL ? awaited->gone_us : c->lonely_us, now_us);
-    snprintf(text, MESSAGE_TEXT_MAX, "waiting %.0f s for %s", waited, missing);
+    snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for %s", wording_waited(waited).text, missing);
 }
 
 /* Those who are here wait too, and say so. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "common/json_writer.h"
+#include "common/wording.h"
 #include "ps/coordinator_state.h"
 #include "ps/pace.h"
 
@@ -147,11 +148,11 @@ static void count_bad(struct coordinator *c, const struct packet *packet, uint64
     outbox_warn(outbox, "gradient is not finite: batch %" PRIu64 ", from worker/%u; left out",
                 message->report.step, message->index);
     if (c->summary.faults.bad_gradients > c->options.max_bad_gradients)
-        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
-                         "%" PRIu64 " gradients were not finite, the last of batch %" PRIu64
-                         " from worker/%u; at most %u are left out",
-                         c->summary.faults.bad_gradients, message->report.step, message->index,
-                         c->options.max_bad_gradients);
+        coordinator_fail(
+            c, EXIT_TRAINING_FAILED, now_us, outbox,
+            "%s not finite, the last of batch %" PRIu64 " from worker/%u; at most %u may be",
+            wording_counted(c->summary.faults.bad_gradients, "gradient was", "gradients were").text,
+            message->report.step, message->index, c->options.max_bad_gradients);
 }
 
 /* What a gradient scored that the router has let through, so it counts even if its sender has been

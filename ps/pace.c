@@ -1,4 +1,5 @@
 #include "ps/pace.h"
+#include "common/wording.h"
 
 #include <inttypes.h>
 
@@ -38,8 +39,8 @@ bool pace_is_stuck(struct member *worker, uint32_t index, bool owes, const char 
     if (still_us < next_us)
         return false;
     worker->told_slow_after = next_us;
-    outbox_log(outbox, "%s %" PRIu64 " waits for worker/%u on %s: alive, %s for %.0f s", what, step,
+    outbox_log(outbox, "%s %" PRIu64 " waits for worker/%u on %s: alive, %s for %s", what, step,
                index, worker->host, worker->computing ? "computing" : "exchanging",
-               (double)still_us * 1e-6);
+               wording_duration((double)still_us * 1e-6).text);
     return false;
 }

@@ -23,6 +23,7 @@
 #include "common/signals.h"
 #include "common/silence.h"
 #include "common/transport.h"
+#include "common/wording.h"
 #include "ps/listening.h"
 #include "ps/server.h"
 
@@ -172,8 +173,8 @@ static int find_own_place(const struct options *options, struct addresses *addre
     inquiry_drop(&inquiry);
     if (places.status == STATUS_AGAIN) {
         error_set(error, STATUS_TIMEOUT,
-                  "start timed out after %.0f s: no name server says what address %s has",
-                  options->start_timeout, addresses->own);
+                  "start timed out after %s: no name server says what address %s has",
+                  wording_duration(options->start_timeout).text, addresses->own);
         return EXIT_START_TIMEOUT;
     }
     bool everybody = options->keys != NULL || options->insecure;

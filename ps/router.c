@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/pages.h"
+#include "common/wording.h"
 #include "ps/sessions.h"
 
 #define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
@@ -863,7 +864,8 @@ static void watch_start(struct router *router, uint64_t now_us)
     char text[MESSAGE_TEXT_MAX];
     if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout)
         return;
-    snprintf(text, sizeof text, "start timed out after %.0f s: %s", router->options.start_timeout,
+    snprintf(text, sizeof text, "start timed out after %s: %s",
+             wording_duration(router->options.start_timeout).text,
              now_us - router->heard_us > 2000000 ? "nothing heard from ps/0"
                                                  : "no worker has declared a job");
     finish(router, EXIT_START_TIMEOUT, text);
@@ -888,12 +890,14 @@ static void watch_server_0(struct router *router, uint64_t now_us, struct outbox
     char text[MESSAGE_TEXT_MAX];
     double silent = (double)(now_us - router->heard_us) * 1e-6;
     if (silent > router->options.recovery_timeout && silent > router->options.worker_timeout) {
-        snprintf(text, sizeof text, "lost ps/0: nothing heard for %.1f s", silent);
+        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
+                 wording_duration(silent).text);
         finish(router, EXIT_CLUSTER_LOST, text);
     } else if (silent > router->options.worker_timeout && !router->silence_told) {
         router->silence_told = true;
-        outbox_warn(outbox, "nothing heard from ps/0 for %.1f s; waiting until it is %.0f s",
-                    silent, router->options.recovery_timeout);
+        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it is %s",
+                    wording_duration(silent).text,
+                    wording_duration(router->options.recovery_timeout).text);
     }
 }
 

@@ -23,6 +23,7 @@
 #include "common/probe.h"
 #include "common/refused.h"
 #include "common/rendezvous.h"
+#include "common/wording.h"
 #include "ps/cores.h"
 
 #define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
@@ -535,9 +536,9 @@ static void say_why_waiting(struct server *server)
         return;
     if (server->unanswered) {
         explain_silence(server, why, sizeof why);
-        log_info("waiting %.0f s for ps/0: %s", seconds, why);
+        log_info("waiting %s for ps/0: %s", wording_waited(seconds).text, why);
     } else {
-        log_info("waiting %.0f s, ps/0 says: %s", seconds, what);
+        log_info("waiting %s, ps/0 says: %s", wording_waited(seconds).text, what);
     }
     server->said_us = clock_now_us();
 }

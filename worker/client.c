@@ -17,6 +17,7 @@
 #include "common/outbox.h"
 #include "common/partition.h"
 #include "common/rendezvous.h"
+#include "common/wording.h"
 #include "worker/exchange.h"
 #include "worker/score_duty.h"
 #include "worker/session.h"
@@ -274,8 +275,8 @@ static void say_why_waiting(struct client *client)
         return;
     if (client->unanswered)
         explain_silence(client, why, sizeof why);
-    log_info("waiting %.0f s%s: %s", seconds, client->unanswered ? " for ps/0" : ", ps/0 says",
-             client->unanswered ? why : what);
+    log_info("waiting %s%s: %s", wording_waited(seconds).text,
+             client->unanswered ? " for ps/0" : ", ps/0 says", client->unanswered ? why : what);
     client->said_us = clock_now_us();
 }
 

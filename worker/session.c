@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/pages.h"
+#include "common/wording.h"
 #include "worker/announcements.h"
 #include "worker/exchange.h"
 #include "worker/lease_book.h"
@@ -528,8 +529,8 @@ static void handle_finished(struct session *s, const struct message *message, st
 static void note_heard(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     if (s->unheard_said)
-        outbox_log(outbox, "ps/0 is heard again, after %.1f s",
-                   (double)(now_us - s->heard_us) * 1e-6);
+        outbox_log(outbox, "ps/0 is heard again, after %s",
+                   wording_duration((double)(now_us - s->heard_us) * 1e-6).text);
     s->unheard_said = false;
     s->heard_us = now_us;
 }
@@ -770,7 +771,7 @@ static void check_start(struct session *s, uint64_t now_us, struct outbox *outbo
     double waited = seconds_since(s->started_us, now_us);
     if (s->ever_started || waited <= s->options.start_timeout + GRACE_SECONDS)
         return;
-    snprintf(text, sizeof text, "start timed out after %.0f s: %.300s", waited,
+    snprintf(text, sizeof text, "start timed out after %s: %.300s", wording_duration(waited).text,
              s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
     end(s, EXIT_START_TIMEOUT, text, outbox);
 }
@@ -785,12 +786,13 @@ static void check_server_0(struct session *s, uint64_t now_us, struct outbox *ou
     if (s->sender.run_id == 0) /* There is a deadline for the start. */
         return;
     if (unheard > most) {
-        snprintf(text, sizeof text, "lost ps/0: nothing heard for %.1f s", unheard);
+        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
+                 wording_duration(unheard).text);
         end(s, EXIT_CLUSTER_LOST, text, outbox);
     } else if (unheard > s->options.worker_timeout && !s->unheard_said) {
         s->unheard_said = true;
-        outbox_warn(outbox, "nothing heard from ps/0 for %.1f s; waiting until it has been %.0f s",
-                    unheard, most);
+        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it has been %s",
+                    wording_duration(unheard).text, wording_duration(most).text);
     }
 }
 
@@ -802,7 +804,8 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     /* Server 0 first notices that the server is gone, and then waits for it. */
     if (silence <= s->options.worker_timeout + s->options.recovery_timeout + GRACE_SECONDS)
         return;
-    snprintf(text, sizeof text, "no answer from ps/%u for %.0f s", server, silence);
+    snprintf(text, sizeof text, "no answer from ps/%u for %s", server,
+             wording_duration(silence).text);
     end(s, EXIT_CLUSTER_LOST, text, outbox);
 }
 
@@ -814,13 +817,13 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
     if (!s->ever_started || s->trainer == BUSY ||
         waited <= s->options.progress_timeout + s->options.recovery_timeout)
         return;
-    snprintf(text, sizeof text, "ps/0 %s, for %.0f s%s%.300s",
+    snprintf(text, sizeof text, "ps/0 %s, for %s%s%.300s",
              s->stage == JOINING     ? "does not let this worker in again"
              : s->trainer == DONE    ? "does not end the job"
              : s->stage == GATHERED  ? "does not start the job"
              : s->exchange.under_way ? "lets it go on though the step does not end"
                                      : "gives no work",
-             waited, s->waiting[0] != '\0' ? ": " : "", s->waiting);
+             wording_duration(waited).text, s->waiting[0] != '\0' ? ": " : "", s->waiting);
     end(s, EXIT_CLUSTER_LOST, text, outbox);
 }
 
@@ -831,7 +834,8 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
     double busy = seconds_since(s->busy_us, now_us);
     if (s->trainer != BUSY || busy <= s->options.progress_timeout)
         return;
-    snprintf(text, sizeof text, "stuck: computing one gradient for %.0f s", busy);
+    snprintf(text, sizeof text, "stuck: computing one gradient for %s",
+             wording_duration(busy).text);
     end(s, EXIT_TRAINING_FAILED, text, outbox);
 }
 

@@ -14,6 +14,7 @@
 #include "common/json_writer.h"
 #include "common/log.h"
 #include "common/run_directory.h"
+#include "common/wording.h"
 
 #define WINDOWS_AN_EPOCH 40 /* Progress events. */
 
@@ -388,7 +389,8 @@ int solo_run(struct solo *solo, struct error *error)
             log_warning("%s", s.directory.events.remark.text);
         exit_code = run(&s, error);
         if (s.directory.events.lost > 0)
-            log_warning("%" PRIu64 " events were lost: %s", s.directory.events.lost,
+            log_warning("%s lost: %s",
+                        wording_counted(s.directory.events.lost, "event was", "events were").text,
                         s.directory.events.error.text);
         run_directory_close(&s.directory);
     } else {

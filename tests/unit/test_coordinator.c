@@ -413,8 +413,9 @@ START_TEST(who_is_missing_is_named_again_and_again_and_at_the_deadline)
         ck_assert_ptr_nonnull(post_log(&f.post, "ps/1 (loading), worker/1 (never seen)"));
     }
     players_pass(&f, 1);
-    check_finished(&f, 10, EXIT_START_TIMEOUT,
-                   "start timed out after 60 s waiting for ps/1 (loading), worker/1 (never seen)");
+    check_finished(
+        &f, 10, EXIT_START_TIMEOUT,
+        "start timed out after 1 min 1 s waiting for ps/1 (loading), worker/1 (never seen)");
     check_finished(&f, 21, EXIT_START_TIMEOUT, "start timed out");
     check_finished(&f, PEER_LOCAL, EXIT_START_TIMEOUT, "start timed out");
     players_close(&f);

@@ -683,7 +683,7 @@ START_TEST(a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped)
     ck_assert_ptr_null(post_log(&p.post, "stuck"));
     players_pass(&p, 3);
     ck_assert_ptr_nonnull(post_log(
-        &p.post, "worker/1 is stuck (on host1): alive, but no progress at step 0 for 100 s"));
+        &p.post, "worker/1 is stuck (on host1): alive, but no progress at step 0 for 1 min 4"));
     check_start(&p, 0, 2, 1, 0);
     check_refused(&p, 11, REFUSAL_MEMBER);
     ck_assert_str_eq(players_told(&p, 11, MESSAGE_REFUSED)->refused.text, "dropped as stuck");

@@ -72,7 +72,7 @@ END_TEST
 START_TEST(without_a_job_nothing_is_told_of_one)
 {
     char text[4096], line[JOB_STATUS_LINE_MAX];
-    struct message_status_answer status = {.state = JOB_WAITING, .seconds = 12.9, .out = "/runs/x"};
+    struct message_status_answer status = {.state = JOB_WAITING, .seconds = 12.3, .out = "/runs/x"};
     ck_assert_str_eq(printed(&status, text), "state: waiting for a job, for 12 s\nout: /runs/x\n");
     job_status_line(&status, line);
     ck_assert_str_eq(line, "waiting for a job, for 12 s");

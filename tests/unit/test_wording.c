@@ -68,6 +68,9 @@ START_TEST(durations_read_well)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_str_eq(wording_duration(cases[i].seconds).text, cases[i].text);
+    ck_assert_str_eq(wording_waited(0.4).text, "0 s");
+    ck_assert_str_eq(wording_waited(4.9).text, "5 s");
+    ck_assert_str_eq(wording_waited(-1).text, "?");
 }
 END_TEST
 
