@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/file_lock.h"
 #include "common/json.h"
 
 #define OPENINGS_MAX 10 /* Tries, while others replace the file. */
@@ -31,6 +30,18 @@ enum status event_log_look(const char *directory, struct error *error)
     enum status status = file_lock_look(file, directory, error);
     close(file);
     return status;
+}
+
+bool event_log_is_held(const char *directory, struct lock_holder *holder)
+{
+    char path[DISK_PATH_MAX];
+    int file;
+    log_path(path, directory);
+    if (disk_open(path, O_RDONLY, &file, NULL) != STATUS_OK)
+        return false;
+    bool held = file_lock_is_held(file, holder);
+    close(file);
+    return held;
 }
 
 bool event_log_is_unused(const char *directory)

@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "common/disk.h"
+#include "common/file_lock.h"
 #include "common/status.h"
 
 #define EVENT_LOG_NAME          "events.jsonl"
@@ -51,6 +52,9 @@ void event_log_close(struct event_log *log);
 
 /* Look only: STATUS_OK unless another process has it open. */
 enum status event_log_look(const char *directory, struct error *error);
+
+/* Whether another process has it open at this moment, and who. */
+bool event_log_is_held(const char *directory, struct lock_holder *holder);
 
 /* Whether there is none, or one that nobody has written to. */
 bool event_log_is_unused(const char *directory);

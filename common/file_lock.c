@@ -12,14 +12,8 @@
 
 #define PAUSE_MS 50
 
-struct holder {
-    long process; /* 0: not known; it may be on another host. */
-    bool stopped;
-    char program[32];
-};
-
 /* The state letter of a process, from /proc/PID/stat: "1234 (name) S ...". */
-static void describe_process(struct holder *holder)
+static void describe_process(struct lock_holder *holder)
 {
     char path[64], line[256];
     snprintf(path, sizeof path, "/proc/%ld/stat", holder->process);
@@ -47,9 +41,9 @@ static bool read_lock(const char *line, const struct stat *about, long *process)
            inode == about->st_ino;
 }
 
-static struct holder find_holder(int file)
+static struct lock_holder find_holder(int file)
 {
-    struct holder holder = {0};
+    struct lock_holder holder = {0};
     struct stat about;
     char line[256];
     FILE *locks = fopen("/proc/locks", "re");
@@ -67,7 +61,8 @@ static struct holder find_holder(int file)
     return holder;
 }
 
-static enum status refuse(const char *what, const struct holder *holder, struct error *error)
+enum status file_lock_refusal(const char *what, const struct lock_holder *holder,
+                              struct error *error)
 {
     long process = holder->process;
     const char *program = holder->program[0] != '\0' ? holder->program : "of another user";
@@ -93,9 +88,9 @@ static enum status take(int file, int operation, const char *what, struct error 
             return STATUS_OK;
         if (errno != EWOULDBLOCK && errno != EINTR)
             return error_set(error, STATUS_IO, "cannot lock %.300s: %s", what, strerror(errno));
-        struct holder holder = find_holder(file);
+        struct lock_holder holder = find_holder(file);
         if (holder.stopped || waited_ms >= FILE_LOCK_PATIENCE_MS)
-            return refuse(what, &holder, error);
+            return file_lock_refusal(what, &holder, error);
         usleep(PAUSE_MS * 1000);
     }
 }
@@ -111,4 +106,14 @@ enum status file_lock_look(int file, const char *what, struct error *error)
     if (status == STATUS_OK)
         flock(file, LOCK_UN);
     return status;
+}
+
+bool file_lock_is_held(int file, struct lock_holder *holder)
+{
+    if (flock(file, LOCK_SH | LOCK_NB) == 0) {
+        flock(file, LOCK_UN);
+        return false;
+    }
+    *holder = find_holder(file);
+    return true;
 }

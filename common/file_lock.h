@@ -11,14 +11,30 @@
 #ifndef COMMON_FILE_LOCK_H
 #define COMMON_FILE_LOCK_H
 
+#include <stdbool.h>
+
 #include "common/status.h"
 
 #define FILE_LOCK_PATIENCE_MS 1000
+
+/* Who has a lock, as far as the kernel tells. */
+struct lock_holder {
+    long process; /* 0: not known; it may be on another host. */
+    bool stopped;
+    char program[32]; /* "": of another user. */
+};
 
 /* Lock the open file until it is closed. `what` names for people what the lock stands for. */
 enum status file_lock(int file, const char *what, struct error *error);
 
 /* Only look whether file_lock would succeed; takes nothing. */
 enum status file_lock_look(int file, const char *what, struct error *error);
+
+/* Whether somebody has it at this moment, and who. */
+bool file_lock_is_held(int file, struct lock_holder *holder);
+
+/* STATUS_EXISTS with the line that names the holder, and what to do about it. */
+enum status file_lock_refusal(const char *what, const struct lock_holder *holder,
+                              struct error *error);
 
 #endif

@@ -65,6 +65,7 @@ struct options {
     uint32_t task_index;
     const char *bind;        /* ps: address to listen on, when not the advertised one. */
     const char *port_file;   /* ps: where to write the address once bound. */
+    bool parent_stdin;       /* Standard input ends with whoever started this process. */
     bool insecure;           /* ps: listen beyond loopback without keys. */
     const char *keys;        /* Folder of certificates; NULL: none are used. */
     const char *certificate; /* In place of the one that this process has in there. */

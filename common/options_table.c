@@ -223,7 +223,12 @@ const struct option_row option_rows[] = {
      "host:port to listen on when it is not the one that --ps-hosts advertises; port 0: any free "
      "one."},
     {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), OPTION_PS, "FILE", NULL,
-     0, 0, NULL, NULL, "Write the address to FILE once the server listens."},
+     0, 0, NULL, NULL, "Write the address to FILE once the server listens; fd:N is a descriptor that it was given."},
+    {"parent-stdin", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(parent_stdin), ROLES, NULL, NULL,
+     0, 0, NULL, NULL,
+     "Whoever started this process writes a line to its standard input and keeps it open for life "
+     "(a pipe, ssh, exec -i). When it ends, so does this process, as on SIGTERM, within 10 s or "
+     "--stop-timeout; whoever is lost then is not waited for."},
     {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_PS, NULL, NULL, 0,
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
     {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT, "DIR",

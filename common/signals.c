@@ -1,14 +1,16 @@
 #include "common/signals.h"
 
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/log.h"
+#include "common/parent.h"
 
 /* Which are ours to take. SIGINT also where a shell has it ignored, as for jobs in the background:
  * who sends it all the same means it. */
@@ -32,9 +34,10 @@ void signals_block(void)
 
 static void take(struct signals *signals, int number)
 {
+    const struct signals_options *options = &signals->options;
     if (number == SIGUSR1) {
-        if (signals->leave != NULL)
-            signals->leave(signals->context);
+        if (options->leave != NULL)
+            options->leave(options->context);
         return;
     }
     int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
@@ -42,20 +45,56 @@ static void take(struct signals *signals, int number)
     if (wish == STOP_AT_ONCE)
         _exit(code);
     if (wish == STOP_CLEANLY)
-        signals->requested(signals->context, code);
+        options->stop(options->context, code);
+}
+
+/* Looked at before any signal is taken: files are closed before a death is made known otherwise. */
+static void look_for_parent(struct signals *signals)
+{
+    const struct signals_options *options = &signals->options;
+    if (!options->has_parent || signals->abandoned_at > 0 || !parent_is_gone())
+        return;
+    signals->abandoned_at = clock_now_seconds();
+    log_warning("whoever started this process is gone; stopping, %g s at most",
+                options->abandoned_seconds);
+    if (options->abandoned != NULL)
+        options->abandoned(options->context);
+    if (!signals->request.made)
+        options->stop(options->context, EXIT_TERMINATED);
+    signals->request = (struct stop_request){.made = true};
+}
+
+static double seconds_left(const struct signals *signals)
+{
+    return signals->abandoned_at + signals->options.abandoned_seconds - clock_now_seconds();
+}
+
+/* Milliseconds to wait for something to happen; ends the process when its time is up. */
+static int patience_ms(const struct signals *signals)
+{
+    if (signals->abandoned_at == 0)
+        return -1;
+    double left = seconds_left(signals);
+    if (left > 0)
+        return (int)ceil(1e3 * left);
+    log_error("not stopped within %g s since whoever started this process is gone",
+              signals->options.abandoned_seconds);
+    _exit(EXIT_CLUSTER_LOST);
 }
 
 static void *watch(void *argument)
 {
     struct signals *signals = argument;
-    struct pollfd files[] = {{.fd = signals->stop, .events = POLLIN},
-                             {.fd = signals->incoming, .events = POLLIN}};
+    struct pollfd files[] = {{.fd = signals->over, .events = POLLIN},
+                             {.fd = signals->incoming, .events = POLLIN},
+                             {.fd = STDIN_FILENO, .events = POLLIN}};
     while (files[0].revents == 0) {
         struct signalfd_siginfo info;
-        if (read(signals->incoming, &info, sizeof info) == sizeof info)
+        bool watched = signals->options.has_parent && signals->abandoned_at == 0;
+        poll(files, watched ? 3 : 2, patience_ms(signals));
+        look_for_parent(signals);
+        while (read(signals->incoming, &info, sizeof info) == sizeof info)
             take(signals, (int)info.ssi_signo);
-        else
-            poll(files, sizeof files / sizeof *files, -1);
     }
     return NULL;
 }
@@ -64,30 +103,20 @@ static void close_files(struct signals *signals)
 {
     if (signals->incoming >= 0)
         close(signals->incoming);
-    if (signals->stop >= 0)
-        close(signals->stop);
+    if (signals->over >= 0)
+        close(signals->over);
 }
 
-enum status signals_start(struct signals *signals, void (*requested)(void *context, int exit_code),
-                          void *context)
-{
-    return signals_start_leaving(signals, requested, NULL, context);
-}
-
-enum status signals_start_leaving(struct signals *signals,
-                                  void (*requested)(void *context, int exit_code),
-                                  void (*leave)(void *context), void *context)
+enum status signals_start(struct signals *signals, const struct signals_options *options)
 {
     sigset_t set;
     fill(&set);
     *signals = (struct signals){
+        .options = *options,
         .incoming = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-        .stop = eventfd(0, EFD_CLOEXEC),
-        .requested = requested,
-        .leave = leave,
-        .context = context,
+        .over = eventfd(0, EFD_CLOEXEC),
     };
-    if (signals->incoming >= 0 && signals->stop >= 0 &&
+    if (signals->incoming >= 0 && signals->over >= 0 &&
         pthread_create(&signals->thread, NULL, watch, signals) == 0)
         return STATUS_OK;
     close_files(signals);
@@ -96,7 +125,9 @@ enum status signals_start_leaving(struct signals *signals,
 
 void signals_stop(struct signals *signals)
 {
-    eventfd_write(signals->stop, 1);
+    eventfd_write(signals->over, 1);
     pthread_join(signals->thread, NULL);
     close_files(signals);
+    if (signals->abandoned_at > 0)
+        alarm((unsigned)fmax(1, ceil(seconds_left(signals))));
 }

@@ -1,11 +1,15 @@
-/* signals.h - turns SIGINT, SIGTERM and SIGHUP into one clean request to stop, and SIGUSR1 into one
- * to leave.
+/* signals.h - turns SIGINT, SIGTERM and SIGHUP into one clean request to stop, SIGUSR1 into one to
+ * leave, and the death of whoever started this process into a request to stop without hope.
  *
  * The signals are blocked in every thread and read by one, so no handler ever runs in the middle of
  * anything. The first request calls back with EXIT_INTERRUPTED or, for SIGTERM and SIGHUP,
  * EXIT_TERMINATED; an impatient one (stop_request.h) ends the process at once with that code.
  * SIGUSR1 is for those who can leave a job that goes on without them; others ignore it. SIGHUP is
  * left ignored where it was (nohup).
+ *
+ * When the parent (parent.h) is gone, nobody starts a lost process again: `abandoned` is called,
+ * then `stop`, and when the process has not ended within abandoned_seconds it is ended. The SIGTERM
+ * that the kernel may send then is no second request.
  *
  * Threads: signals_block before any other thread is made; the callbacks run on a thread of their
  *   own. */
@@ -14,28 +18,35 @@
 #define COMMON_SIGNALS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "common/status.h"
 #include "common/stop_request.h"
 
+struct signals_options {
+    void *context;
+    void (*stop)(void *context, int exit_code);
+    void (*leave)(void *context);     /* NULL: SIGUSR1 is ignored. */
+    bool has_parent;                  /* parent_greet has been; else the rest is not used. */
+    void (*abandoned)(void *context); /* NULL: to stop is all there is to do. */
+    double abandoned_seconds;
+};
+
 struct signals {
+    struct signals_options options;
     pthread_t thread;
     int incoming; /* signalfd. */
-    int stop;     /* eventfd: watching is over. */
+    int over;     /* eventfd: watching is. */
     struct stop_request request;
-    void (*requested)(void *context, int exit_code);
-    void (*leave)(void *context); /* NULL: ignored. */
-    void *context;
+    double abandoned_at; /* Monotonic seconds; 0: not. */
 };
 
 /* Block the signals; call before making any thread. */
 void signals_block(void);
 
-enum status signals_start(struct signals *signals, void (*requested)(void *context, int exit_code),
-                          void *context);
-enum status signals_start_leaving(struct signals *signals,
-                                  void (*requested)(void *context, int exit_code),
-                                  void (*leave)(void *context), void *context);
+enum status signals_start(struct signals *signals, const struct signals_options *options);
+
+/* Nothing is called any more. An abandoned process is still ended at its deadline, by SIGALRM. */
 void signals_stop(struct signals *signals);
 
 #endif

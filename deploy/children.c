@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/disk.h"
+#include "common/parent.h"
 #include "common/status.h"
 
 /* What the launcher blocks, or ignores for itself. What was ignored when it began (nohup) stays so.
@@ -34,35 +35,85 @@ static void child_say_exec_failed(const char *path)
     (void)ignored;
 }
 
-/* Between fork and exec. The launcher has one thread of its own, but a library may have started
- * others: nothing here takes memory before exec has failed. */
-__attribute__((noreturn)) static void child_become(const char *path, char *const *arguments,
-                                                   char *const *environment, int output,
-                                                   pid_t launcher)
+/* The ends of a child's pipes; -1: none. */
+struct pipes {
+    int input[2], output[2], word[2];
+};
+
+static void close_file(int *file)
+{
+    if (*file >= 0)
+        close(*file);
+    *file = -1;
+}
+
+static void pipes_close(struct pipes *pipes)
+{
+    for (int i = 0; i < 2; i++) {
+        close_file(&pipes->input[i]);
+        close_file(&pipes->output[i]);
+        close_file(&pipes->word[i]);
+    }
+}
+
+/* False with errno. */
+static bool pipes_open(struct pipes *pipes, bool announces)
+{
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
+    size_t bytes = strlen(PARENT_GREETING);
+    if (pipe2(pipes->input, O_CLOEXEC) == 0 && pipe2(pipes->output, O_CLOEXEC) == 0 &&
+        (!announces || pipe2(pipes->word, O_CLOEXEC) == 0) &&
+        write(pipes->input[1], PARENT_GREETING, bytes) == (ssize_t)bytes)
+        return true;
+    int reason = errno;
+    pipes_close(pipes);
+    errno = reason;
+    return false;
+}
+
+/* dup2, but that a file which has the number already is inherited as well. */
+static void inherit(int file, int as)
+{
+    if (file == as)
+        fcntl(file, F_SETFD, 0);
+    else if (file >= 0)
+        dup2(file, as);
+}
+
+/* Between fork and exec: nothing here takes memory before exec has failed. */
+__attribute__((noreturn)) static void child_become(const struct child_program *program,
+                                                   const struct pipes *pipes, pid_t launcher)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != launcher) /* It died before the line above. */
         _exit(EXIT_CLUSTER_LOST);
     setpgid(0, 0);
     /* What they would tell on standard output we tell. */
-    int nothing = open("/dev/null", O_RDWR);
-    if (nothing >= 0)
-        dup2(nothing, STDIN_FILENO);
-    dup2(nothing >= 0 ? nothing : output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
+    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    inherit(pipes->input[0], STDIN_FILENO); /* Whose own number is beyond these. */
+    inherit(nothing >= 0 ? nothing : pipes->output[1], STDOUT_FILENO);
+    inherit(pipes->output[1], STDERR_FILENO);
+    inherit(pipes->word[1], CHILD_WORD); /* Last: it may be another's place. */
     child_reset_signals();
-    execve(path, arguments, environment);
-    child_say_exec_failed(path);
+    execve(program->path, program->arguments, program->environment);
+    child_say_exec_failed(program->path);
     _exit(EXIT_CANNOT_OPEN);
+}
+
+void child_init(struct child *child)
+{
+    *child =
+        (struct child){.leash = -1, .output = -1, .word = -1, .log = -1, .restart_at = INFINITY};
 }
 
 /* A child as it is before its first start, or, if it has run, before its next. */
 static void child_reset(struct child *child, const char *name)
 {
     struct child before = *child;
-    if (before.output >= 0)
-        close(before.output);
-    *child = (struct child){.output = -1, .log = -1, .restart_at = INFINITY};
+    close_file(&before.leash);
+    close_file(&before.output);
+    close_file(&before.word);
+    child_init(child);
     if (before.pid != 0) {
         child->restarts = before.restarts + 1;
         child->early_ends = before.early_ends;
@@ -73,33 +124,60 @@ static void child_reset(struct child *child, const char *name)
     snprintf(child->name, sizeof child->name, "%s", name);
 }
 
-enum status child_start(struct child *child, const char *name, const char *path,
-                        char *const *arguments, char *const *environment, double now,
-                        struct error *error)
+/* The launcher's side. */
+static void child_take_pipes(struct child *child, struct pipes *pipes)
 {
-    int ends[2];
+    close_file(&pipes->input[0]);
+    close_file(&pipes->output[1]);
+    close_file(&pipes->word[1]);
+    child->leash = pipes->input[1];
+    child->output = pipes->output[0];
+    child->word = pipes->word[0];
+    fcntl(child->output, F_SETFL, O_NONBLOCK);
+    if (child->word >= 0)
+        fcntl(child->word, F_SETFL, O_NONBLOCK);
+}
+
+enum status child_start(struct child *child, const char *name, const struct child_program *program,
+                        double now, struct error *error)
+{
+    struct pipes pipes;
     child_reset(child, name);
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (!pipes_open(&pipes, program->announces))
         return error_set(error, STATUS_IO, "cannot start %s: %s", name, strerror(errno));
     pid_t launcher = getpid();
     pid_t pid = fork();
     if (pid < 0) {
         int reason = errno;
-        close(ends[0]);
-        close(ends[1]);
+        pipes_close(&pipes);
         return error_set(error, STATUS_IO, "cannot start %s: %s", name, strerror(reason));
     }
     if (pid == 0)
-        child_become(path, arguments, environment, ends[1], launcher);
+        child_become(program, &pipes, launcher);
 
     setpgid(pid, pid); /* Whoever comes first; a signal must not find it in our group. */
-    close(ends[1]);
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    child_take_pipes(child, &pipes);
     child->pid = pid;
     child->running = true;
     child->started = now;
-    child->output = ends[0];
     return STATUS_OK;
+}
+
+const char *child_announced(struct child *child)
+{
+    size_t room = sizeof child->announced - 1 - child->announced_bytes;
+    ssize_t count = -1;
+    if (child->word >= 0 && room > 0)
+        count = read(child->word, child->announced + child->announced_bytes, room);
+    if (count > 0)
+        child->announced_bytes += (size_t)count;
+    child->announced[child->announced_bytes] = '\0';
+    char *end = strchr(child->announced, '\n');
+    if (end != NULL)
+        *end = '\0';
+    if (end != NULL || count == 0)
+        close_file(&child->word);
+    return end != NULL ? child->announced : NULL;
 }
 
 /* Whole or not at all: a log that cannot be written is given up. */
@@ -224,6 +302,7 @@ void child_reap(struct child *child, double now)
         return;
     child->running = false;
     child->ended = now;
+    close_file(&child->leash);
 }
 
 bool child_lost_log(struct child *child, char *text, size_t bytes)
@@ -280,10 +359,10 @@ void child_explain(const struct child *child, char *text, size_t bytes)
 
 void child_free(struct child *child)
 {
-    if (child->output >= 0)
-        close(child->output);
-    if (child->log >= 0)
-        close(child->log);
+    close_file(&child->leash);
+    close_file(&child->output);
+    close_file(&child->word);
+    close_file(&child->log);
     free(child->early);
-    *child = (struct child){.output = -1, .log = -1};
+    child_init(child);
 }

@@ -1,14 +1,22 @@
 /* children.h - one child process: started, listened to, and its end put into words.
  *
- * A child's standard error comes through a pipe, line by line; its standard output is /dev/null.
- * Its last lines are kept so that a failure can be explained, and everything goes to a log file
- * once there is a place for it; until then up to CHILD_EARLY_MAX bytes are held back.
+ * Three pipes join it to its launcher:
+ *
+ *     standard input    begins with parent.h's greeting, and ends when the launcher dies
+ *     standard error    comes line by line. The last lines are kept so that a failure can be
+ *                       explained, and everything goes to a log file once there is a place for it;
+ *                       until then up to CHILD_EARLY_MAX bytes are held back
+ *     CHILD_WORD        of a child that has something to announce: one line, such as where it
+ *                       listens
+ *
+ * Its standard output is /dev/null.
  *
  * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
- * and gets SIGTERM from the kernel when the launcher dies, however it dies.
+ * and gets SIGTERM from the kernel when the launcher dies, however it dies: it may not have come to
+ * look at its standard input yet.
  *
  * Threads: one, the one that starts children (PR_SET_PDEATHSIG follows the starting thread).
- * Ownership: a child owns its pipe and log until child_free. */
+ * Ownership: a child owns its pipes and log until child_free. */
 
 #ifndef DEPLOY_CHILDREN_H
 #define DEPLOY_CHILDREN_H
@@ -24,6 +32,8 @@
 #define CHILD_LINE_MAX  LOG_LINE_MAX /* Longer lines are cut, in what is kept and passed on. */
 #define CHILD_TAIL      6            /* Lines kept. */
 #define CHILD_EARLY_MAX 65536
+#define CHILD_WORD      3   /* The descriptor it announces on. */
+#define CHILD_WORD_MAX  256 /* Bytes of what it announces. */
 
 /* Whoever wants a child's lines as they come; without newline. What is no line of its log counts as
  * LOG_INFO. */
@@ -40,7 +50,11 @@ struct child {
     uint32_t early_ends;   /* In a row; see restart.h. */
     double restart_at;     /* It will be started again then; INFINITY: it will not. */
 
-    int output; /* Read end of its pipe, or -1. */
+    int leash;  /* Write end of its standard input, or -1. */
+    int output; /* Read end of its standard error, or -1. */
+    int word;   /* Read end of what it announces, or -1. */
+    char announced[CHILD_WORD_MAX];
+    size_t announced_bytes;
     char line[CHILD_LINE_MAX];
     size_t line_bytes; /* Of the line under way. */
     char tail[CHILD_TAIL][CHILD_LINE_MAX];
@@ -53,11 +67,23 @@ struct child {
     size_t early_bytes;
 };
 
-/* Run path with these arguments and environment. A child that has ended may be started again: then
- * it keeps its log, or what is held back for it, and restarts counts one more. */
-enum status child_start(struct child *child, const char *name, const char *path,
-                        char *const *arguments, char *const *environment, double now,
-                        struct error *error);
+/* Never started. */
+void child_init(struct child *child);
+
+/* What to run. */
+struct child_program {
+    const char *path;
+    char *const *arguments, *const *environment;
+    bool announces; /* It is given CHILD_WORD. */
+};
+
+/* A child that has ended may be started again: then it keeps its log, or what is held back for it,
+ * and restarts counts one more. */
+enum status child_start(struct child *child, const char *name, const struct child_program *program,
+                        double now, struct error *error);
+
+/* The line that it has announced, without newline, once it is whole; else NULL. */
+const char *child_announced(struct child *child);
 
 /* Open "directory/ps-0.log" for appending (disk_open_log) and write what was held back. Failing is
  * no reason to end a job: the log is then left out. A line for people in *remark, "" for none. */

@@ -86,6 +86,8 @@ int command_exit_code(enum status status)
         return EXIT_DONE;
     case STATUS_MISMATCH:
         return EXIT_MISMATCH;
+    case STATUS_TIMEOUT: /* Later it may be otherwise. */
+        return EXIT_CLUSTER_LOST;
     case STATUS_INVALID: /* A file that is damaged. */
     case STATUS_NOT_FOUND:
     case STATUS_EXISTS:

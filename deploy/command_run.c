@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/occupancy.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -76,6 +77,14 @@ static enum status make_out(struct plan *plan, struct error *error)
     return error_set(error, STATUS_IO, "cannot make the folder %s: %s", plan->out, strerror(errno));
 }
 
+static void say_wait(void *context, const char *line)
+{
+    char remark[LOG_LINE_MAX];
+    (void)context;
+    command_remark(LOG_WARNING, line, remark);
+    fprintf(stderr, "%s\n", remark);
+}
+
 static enum status check_out(struct plan *plan, struct error *error)
 {
     const char *out = plan->options.out;
@@ -84,6 +93,10 @@ static enum status check_out(struct plan *plan, struct error *error)
     if (strlen(out) >= sizeof plan->out)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     snprintf(plan->out, sizeof plan->out, "%s", out);
+    enum status status = occupancy_await(plan->out, occupancy_patience(plan->options.stop_timeout),
+                                         say_wait, NULL, error);
+    if (status != STATUS_OK)
+        return status;
     return run_directory_check(plan->out, &plan->workload.job, NULL, error);
 }
 

@@ -29,6 +29,7 @@
 #include "common/complaint.h"
 #include "common/disk.h"
 #include "common/json.h"
+#include "common/occupancy.h"
 #include "common/stop_request.h"
 #include "common/wording.h"
 #include "deploy/arguments.h"
@@ -39,7 +40,7 @@
 #include "deploy/restart.h"
 
 #define TICK_SECONDS       0.2
-#define PORT_FILE_SECONDS  0.01 /* Between looks for a port file, while servers start. */
+#define ANNOUNCE_SECONDS   0.01 /* Between looks for a server's address, while servers start. */
 #define EXPLAIN_SECONDS    1.0  /* For other children to say more about a failure. */
 #define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
 #define STOP_EXTRA_SECONDS 5.0  /* Beyond --stop-timeout, which the job keeps by itself. */
@@ -48,20 +49,27 @@
 
 extern char **environ;
 
+/* Where a server listens. */
+struct place {
+    char address[ADDRESS_MAX];
+    int held;   /* The socket that holds its port, see ports.h; -1: none. */
+    bool known; /* It has listened there. */
+};
+
 struct launcher {
     const struct options *options;
     const char *out;
     const struct launch_watch *watch;
-    char programs[PATH_MAX];        /* Folder of the role programs. */
-    char **environment;             /* [.., NULL], the array owned; strings borrowed. */
-    char temporary[PATH_MAX];       /* Folder of the port files, or "". */
-    char (*addresses)[ADDRESS_MAX]; /* [options->ps], owned. */
+    char programs[PATH_MAX]; /* Folder of the role programs. */
+    char **environment;      /* [.., NULL], the array owned; strings borrowed. */
+    struct place *places;    /* [options->ps], owned. */
 
     struct child *children; /* [child_max], owned; servers, then workers. */
     size_t child_count, child_max;
     struct pollfd *polls; /* [1 + child_max], owned. */
 
-    int signals; /* signalfd, or -1. */
+    int signals;  /* signalfd, or -1. */
+    int occupied; /* The run directory, see occupancy.h; -1: not. */
     sigset_t mask_before;
 
     struct stop_request request;
@@ -130,20 +138,6 @@ static enum status make_environment(struct launcher *launcher, struct error *err
     return STATUS_OK;
 }
 
-static enum status make_temporary(struct launcher *launcher, struct error *error)
-{
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/syncopate-XXXXXX", folder);
-    if (mkdtemp(path) == NULL)
-        return error_set(error, STATUS_IO, "cannot make a folder in %s: %s", folder,
-                         strerror(errno));
-    memcpy(launcher->temporary, path, sizeof path);
-    return STATUS_OK;
-}
-
 /* SIGINT and SIGTERM always; SIGHUP unless nohup has it ignored. */
 static enum status take_signals(struct launcher *launcher, struct error *error)
 {
@@ -177,18 +171,19 @@ static enum status prepare(struct launcher *launcher, struct error *error)
     launcher->child_max = (size_t)options->ps + options->workers;
     launcher->children = calloc(launcher->child_max, sizeof *launcher->children);
     launcher->polls = calloc(1 + launcher->child_max, sizeof *launcher->polls);
-    launcher->addresses = calloc((size_t)options->ps + 1, sizeof *launcher->addresses);
-    if (launcher->children == NULL || launcher->polls == NULL || launcher->addresses == NULL)
+    launcher->places = calloc((size_t)options->ps + 1, sizeof *launcher->places);
+    if (launcher->children == NULL || launcher->polls == NULL || launcher->places == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < launcher->child_max; i++)
-        launcher->children[i] = (struct child){.output = -1, .log = -1, .restart_at = INFINITY};
+        child_init(&launcher->children[i]);
+    for (uint32_t i = 0; i < options->ps; i++)
+        launcher->places[i].held = -1;
     stat_run_json(launcher, &launcher->run_json);
+    launcher->occupied = occupancy_take(launcher->out, false);
 
     enum status status = programs_find(launcher->programs, error);
     if (status == STATUS_OK)
         status = make_environment(launcher, error);
-    if (status == STATUS_OK && options->ps > 0)
-        status = make_temporary(launcher, error);
     if (status == STATUS_OK)
         status = take_signals(launcher, error);
     return status;
@@ -207,26 +202,28 @@ static void drop_signals(struct launcher *launcher)
     sigprocmask(SIG_SETMASK, &launcher->mask_before, NULL);
 }
 
-static void remove_temporary(struct launcher *launcher)
-{
-    if (launcher->temporary[0] != '\0')
-        disk_posix.remove_tree(disk_posix.context, launcher->temporary, NULL);
-    launcher->temporary[0] = '\0';
-}
-
 static void clean_up(struct launcher *launcher)
 {
     for (size_t i = 0; launcher->children != NULL && i < launcher->child_max; i++)
         child_free(&launcher->children[i]);
     drop_signals(launcher);
-    remove_temporary(launcher);
+    if (launcher->occupied >= 0)
+        close(launcher->occupied);
+    for (uint32_t i = 0; launcher->places != NULL && i < launcher->options->ps; i++)
+        if (launcher->places[i].held >= 0)
+            close(launcher->places[i].held);
     free(launcher->children);
     free(launcher->polls);
-    free(launcher->addresses);
+    free(launcher->places);
     free(launcher->environment);
 }
 
 /* --- watching -------------------------------------------------------------------------------- */
+
+static bool may_go_on(const struct launcher *launcher)
+{
+    return !launcher->failed && launcher->stop_signal == 0;
+}
 
 /* Running, or about to be again. */
 static bool is_alive(const struct child *child)
@@ -262,6 +259,14 @@ static void drop_restarts(struct launcher *launcher)
         launcher->children[i].restart_at = INFINITY;
 }
 
+/* The run directory is left: whoever wants it next need only wait. */
+static void let_go(struct launcher *launcher)
+{
+    if (launcher->occupied >= 0)
+        close(launcher->occupied);
+    launcher->occupied = -1;
+}
+
 /* The first request goes to whoever coordinates, which stops the others; a second one ends all. */
 static void on_stop_signal(struct launcher *launcher, int signal, double now)
 {
@@ -273,6 +278,7 @@ static void on_stop_signal(struct launcher *launcher, int signal, double now)
     if (wish != STOP_CLEANLY)
         return;
     launcher->stop_signal = signal;
+    let_go(launcher);
     if (launcher->child_count == 0)
         return;
     drop_restarts(launcher);
@@ -441,6 +447,8 @@ static void open_logs(struct launcher *launcher)
     if (launcher->logs_open || !claimed(launcher))
         return;
     launcher->logs_open = true;
+    if (launcher->occupied < 0 && may_go_on(launcher)) /* It was not there before. */
+        launcher->occupied = occupancy_take(launcher->out, false);
     for (size_t i = 0; i < launcher->child_count; i++)
         open_log(launcher, &launcher->children[i]);
 }
@@ -457,6 +465,8 @@ static void tick(struct launcher *launcher, double now)
 
 static void keep_deadlines(struct launcher *launcher, double now)
 {
+    if (!isinf(launcher->terminate_at) || !isinf(launcher->kill_at)) /* It ends, in any case. */
+        let_go(launcher);
     if (now >= launcher->terminate_at) {
         signal_all(launcher, SIGTERM);
         launcher->terminate_at = INFINITY;
@@ -501,31 +511,41 @@ static void turn(struct launcher *launcher, double seconds)
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-static bool may_go_on(const struct launcher *launcher)
-{
-    return !launcher->failed && launcher->stop_signal == 0;
-}
-
 /* Start the child at `slot`, for the first time or again. */
 static enum status start_child(struct launcher *launcher, size_t slot, const char *role,
-                               uint32_t index, const struct arguments *arguments,
+                               uint32_t index, const struct arguments *arguments, bool announces,
                                struct error *error)
 {
     char name[32], path[PATH_MAX + 32];
     snprintf(name, sizeof name, "%s/%u", role, index);
     snprintf(path, sizeof path, "%s/syncopate-%s", launcher->programs, role);
-    char *const *list = arguments_list(arguments);
-    if (list == NULL)
+    struct child_program program = {.path = path,
+                                    .arguments = arguments_list(arguments),
+                                    .environment = launcher->environment,
+                                    .announces = announces};
+    if (program.arguments == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     if (access(path, X_OK) != 0)
         return error_set(error, STATUS_NOT_FOUND, "cannot run %s: %s", path, strerror(errno));
-    enum status status = child_start(&launcher->children[slot], name, path, list,
-                                     launcher->environment, clock_now_seconds(), error);
+    enum status status =
+        child_start(&launcher->children[slot], name, &program, clock_now_seconds(), error);
     if (status == STATUS_OK && slot == launcher->child_count)
         launcher->child_count++;
     if (status == STATUS_OK && launcher->logs_open)
         open_log(launcher, &launcher->children[slot]);
     return status;
+}
+
+/* Choose a port for a server, for as long as the job lives. */
+static enum status hold_place(struct place *place, struct error *error)
+{
+    uint16_t port = 0;
+    place->held = port_hold(&port);
+    if (place->held < 0)
+        return error_set(error, STATUS_IO, "there is no free port on 127.0.0.1: %s",
+                         strerror(errno));
+    snprintf(place->address, sizeof place->address, "127.0.0.1:%u", port);
+    return STATUS_OK;
 }
 
 /* "known,known,known" */
@@ -535,14 +555,8 @@ static char *join_hosts(const struct launcher *launcher, uint32_t count)
     char *text = calloc(1, room);
     for (uint32_t i = 0; text != NULL && i < count; i++)
         used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "," : "",
-                                 launcher->addresses[i]);
+                                 launcher->places[i].address);
     return text;
-}
-
-static void port_file_path(const struct launcher *launcher, uint32_t index,
-                           char path[PATH_MAX + 32])
-{
-    snprintf(path, PATH_MAX + 32, "%s/ps-%u.port", launcher->temporary, index);
 }
 
 /* A server knows those before it; the others it learns from the job. */
@@ -551,19 +565,18 @@ static enum status start_server(struct launcher *launcher, uint32_t index, struc
     char *hosts = join_hosts(launcher, index + 1);
     if (hosts == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    char port_file[PATH_MAX + 32];
     struct arguments arguments;
     arguments_init(&arguments, "syncopate-ps");
     arguments_add(&arguments, "job-name", "ps");
+    arguments_add(&arguments, "parent-stdin", "true");
     arguments_add(&arguments, "task-index", "%u", index);
     arguments_add(&arguments, "ps-hosts", "%s", hosts);
-    if (launcher->temporary[0] != '\0') { /* Later its address is known. */
-        port_file_path(launcher, index, port_file);
-        arguments_add(&arguments, "port-file", "%s", port_file);
-    }
+    bool announces = !launcher->places[index].known;
+    if (announces)
+        arguments_add(&arguments, "port-file", "fd:%d", CHILD_WORD);
     arguments_add(&arguments, "out", "%s", launcher->out);
     arguments_add_options(&arguments, launcher->options, OPTION_PS);
-    enum status status = start_child(launcher, index, "ps", index, &arguments, error);
+    enum status status = start_child(launcher, index, "ps", index, &arguments, announces, error);
     arguments_free(&arguments);
     free(hosts);
     return status;
@@ -578,6 +591,7 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
     struct arguments arguments;
     arguments_init(&arguments, "syncopate-worker");
     arguments_add(&arguments, "job-name", "worker");
+    arguments_add(&arguments, "parent-stdin", "true");
     arguments_add(&arguments, "task-index", "%u", index);
     arguments_add(&arguments, "workers", "%u", launcher->options->workers);
     if (servers == 0)
@@ -588,40 +602,28 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
         arguments_add(&arguments, "out", "%s", launcher->out);
     arguments_add_options(&arguments, launcher->options, OPTION_WORKER);
     enum status status =
-        start_child(launcher, (size_t)servers + index, "worker", index, &arguments, error);
+        start_child(launcher, (size_t)servers + index, "worker", index, &arguments, false, error);
     arguments_free(&arguments);
     free(hosts);
     return status;
 }
 
-/* The first line of the port file, once it is there. */
-static bool read_port_file(const char *path, char address[ADDRESS_MAX])
+static enum status await_server(struct launcher *launcher, uint32_t index, struct error *error)
 {
-    void *text;
-    size_t bytes;
-    if (disk_posix.read_file(disk_posix.context, path, ADDRESS_MAX, &text, &bytes, NULL) !=
-        STATUS_OK)
-        return false;
-    snprintf(address, ADDRESS_MAX, "%.*s", (int)bytes, (const char *)text);
-    address[strcspn(address, " \r\n")] = '\0';
-    free(text);
-    return address[0] != '\0';
-}
-
-static enum status await_port(struct launcher *launcher, uint32_t index, struct error *error)
-{
-    char port_file[PATH_MAX + 32];
+    struct child *server = &launcher->children[index];
     double deadline = clock_now_seconds() + launcher->options->start_timeout;
-    port_file_path(launcher, index, port_file);
-    while (!read_port_file(port_file, launcher->addresses[index])) {
+    const char *address;
+    while ((address = child_announced(server)) == NULL) {
         if (!may_go_on(launcher))
             return STATUS_OK;
         if (clock_now_seconds() > deadline)
             return error_set(error, STATUS_TIMEOUT,
                              "ps/%u did not say where it listens within %s (--start-timeout)",
                              index, wording_duration(launcher->options->start_timeout).text);
-        turn(launcher, PORT_FILE_SECONDS);
+        turn(launcher, ANNOUNCE_SECONDS);
     }
+    snprintf(launcher->places[index].address, ADDRESS_MAX, "%s", address);
+    launcher->places[index].known = true;
     return STATUS_OK;
 }
 
@@ -629,13 +631,12 @@ static enum status start_servers(struct launcher *launcher, struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < launcher->options->ps && status == STATUS_OK; i++) {
-        snprintf(launcher->addresses[i], ADDRESS_MAX, "127.0.0.1:%u", port_pick());
-        if (may_go_on(launcher))
+        status = hold_place(&launcher->places[i], error);
+        if (status == STATUS_OK && may_go_on(launcher))
             status = start_server(launcher, i, error);
         if (status == STATUS_OK)
-            status = await_port(launcher, i, error);
+            status = await_server(launcher, i, error);
     }
-    remove_temporary(launcher);
     return status;
 }
 
@@ -833,6 +834,7 @@ int launch_job(const struct options *options, const char *out, const struct laun
         .out = out,
         .watch = watch,
         .signals = -1,
+        .occupied = -1,
         .terminate_at = INFINITY,
         .kill_at = INFINITY,
         .killed_at = INFINITY,

@@ -1,17 +1,18 @@
 /* ports.h - a port for a server that may have to come back to it.
  *
- * Ports that the kernel gives out by itself will not do: while the server is away, the workers that
- * try to reach it could be given that very port for their own end, and would then be connected to
- * themselves for good. So one is taken from below that range.
+ * A port that the kernel gives out by itself will not do: while the server is away it may go to
+ * anybody, even to a worker that tries to reach it, which would then be connected to itself for
+ * good. So a socket that nobody listens on holds the port for as long as the job lives. The kernel
+ * then gives it to nobody, and a server, which says SO_REUSEADDR, can still take it.
  *
- * Threads: any. */
+ * Threads: any. Ownership: the caller closes the socket. */
 
 #ifndef DEPLOY_PORTS_H
 #define DEPLOY_PORTS_H
 
 #include <stdint.h>
 
-/* A port on 127.0.0.1 that nobody listens on now; 0 when there is none to be found. */
-uint16_t port_pick(void);
+/* The socket that holds a port on 127.0.0.1, which no child inherits; -1 with errno. */
+int port_hold(uint16_t *port);
 
 #endif

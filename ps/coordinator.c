@@ -45,6 +45,20 @@ void coordinator_destroy(struct coordinator **coordinator)
     *coordinator = NULL;
 }
 
+void coordinator_abandon(struct coordinator *coordinator, double seconds)
+{
+    struct coordinator *c = coordinator;
+    c->abandoned = true;
+    c->options.recovery_timeout = 0;
+    c->options.stop_timeout = fmin(c->options.stop_timeout, seconds);
+}
+
+bool coordinator_holds_run(const struct coordinator *coordinator)
+{
+    const struct coordinator *c = coordinator;
+    return c->state >= GATHERING && c->state < CLOSING && !c->stopping && !c->abandoned;
+}
+
 bool coordinator_is_over(const struct coordinator *coordinator)
 {
     return coordinator->state == OVER;
@@ -103,6 +117,8 @@ static bool is_looked_for(const struct coordinator *c)
 /* How long whoever asks late is to hear how it ended, and not that nobody is here. */
 static double linger_seconds(const struct coordinator *c)
 {
+    if (c->abandoned)
+        return 0;
     if (is_looked_for(c))
         return c->options.stop_timeout;
     return is_asked_for(c) ? LINGER_SECONDS : 0;

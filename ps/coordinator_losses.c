@@ -184,10 +184,14 @@ void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct ou
         return;
     watch_loneliness(c, now_us, outbox);
     const struct member *awaited = membership_awaited(&c->membership, &role, &index);
-    if (awaited != NULL && seconds_since(awaited->gone_us, now_us) > c->options.recovery_timeout)
-        coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
-                         "lost %s/%u (on %s): not back within %s", role_name(role), index,
-                         awaited->host, wording_duration(c->options.recovery_timeout).text);
+    if (awaited == NULL || seconds_since(awaited->gone_us, now_us) <= c->options.recovery_timeout)
+        return;
+    char away[48] = "nobody starts it again";
+    if (!c->abandoned)
+        snprintf(away, sizeof away, "not back within %s",
+                 wording_duration(c->options.recovery_timeout).text);
+    coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "lost %s/%u (on %s): %s",
+                     role_name(role), index, awaited->host, away);
 }
 
 void coordinator_describe_waiting(const struct coordinator *c, char *text, uint64_t now_us)

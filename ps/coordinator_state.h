@@ -52,6 +52,7 @@ struct coordinator {
     uint64_t welcomed_us; /* When servers were last told of it. */
 
     uint64_t stop_step;
+    bool abandoned;  /* Nobody who is lost comes back. */
     bool stopping;   /* A clean stop was asked for ... */
     bool stop_named; /* ... and sync: the last version is known. */
     uint64_t stop_us;

@@ -174,11 +174,23 @@ void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to", message->index);
 }
 
+void cores_abandon(struct cores *cores, double seconds)
+{
+    router_abandon(cores->router);
+    if (cores->coordinator != NULL)
+        coordinator_abandon(cores->coordinator, seconds);
+}
+
 void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox)
 {
     if (cores->coordinator != NULL)
         coordinator_tick(cores->coordinator, now_us, outbox);
     router_tick(cores->router, now_us, outbox);
+}
+
+bool cores_hold_run(const struct cores *cores)
+{
+    return cores->coordinator != NULL && coordinator_holds_run(cores->coordinator);
 }
 
 bool cores_are_over(const struct cores *cores)

@@ -53,7 +53,14 @@ bool cores_is_for_wire(const struct outgoing *item);
  * EXIT_TERMINATED: server 0 is told. */
 void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox);
 
+/* Whoever started this process is gone: nobody is waited for who would have to be started again,
+ * and a stop, which is to be asked for as well, takes `seconds` at most. */
+void cores_abandon(struct cores *cores, double seconds);
+
 void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox);
+
+/* Server 0 has the run directory, and is not about to leave it. */
+bool cores_hold_run(const struct cores *cores);
 
 /* Nothing is left to do: the router is over and so is the coordinator, if there is one. */
 bool cores_are_over(const struct cores *cores);

@@ -17,7 +17,9 @@
 #include "common/log.h"
 #include "common/message.h"
 #include "common/narrator.h"
+#include "common/occupancy.h"
 #include "common/options.h"
+#include "common/parent.h"
 #include "common/process.h"
 #include "common/restore.h"
 #include "common/signals.h"
@@ -43,6 +45,11 @@ static int complain(int exit_code, const struct error *error)
 static void request_stop(void *server, int exit_code)
 {
     server_request_stop(server, exit_code);
+}
+
+static void note_abandoned(void *server)
+{
+    server_abandoned(server);
 }
 
 /* A fresh folder for a server 0 that was not given one. */
@@ -92,6 +99,25 @@ static void say_where(const struct server *server, const struct options *options
              listening->remark[0] != '\0' ? ", " : "", listening->remark);
 }
 
+static void say_wait(void *context, const char *line)
+{
+    (void)context;
+    log_warning("%s", line);
+}
+
+/* A server 0 that is started again while the one before is stopping has to wait for its run, and
+ * for its address. Where there is a launcher that is the launcher's care. */
+static int await_out(const struct options *options, struct error *error)
+{
+    if (options->task_index != 0 || options->out == NULL || options->parent_stdin)
+        return EXIT_DONE;
+    enum status status = occupancy_await(options->out, occupancy_patience(options->stop_timeout),
+                                         say_wait, NULL, error);
+    return status == STATUS_OK        ? EXIT_DONE
+           : status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST
+                                      : EXIT_CANNOT_OPEN;
+}
+
 static int serve(const struct options *options, const struct addresses *addresses,
                  struct transport *transport, struct error *error)
 {
@@ -125,6 +151,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         .stop_timeout = options->stop_timeout,
         .allow_mixed = options->allow_mixed,
         .journal = true,
+        .has_parent = options->parent_stdin,
     };
     if (server_create(&server, &server_options, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
@@ -132,7 +159,14 @@ static int serve(const struct options *options, const struct addresses *addresse
     if (options->insecure)
         log_warning("--insecure: whoever reaches %s can join", server_address(server));
 
-    if (signals_start(&signals, request_stop, server) != STATUS_OK) {
+    struct signals_options requests = {
+        .context = server,
+        .stop = request_stop,
+        .has_parent = options->parent_stdin,
+        .abandoned = note_abandoned,
+        .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),
+    };
+    if (signals_start(&signals, &requests) != STATUS_OK) {
         server_destroy(&server);
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
@@ -221,11 +255,16 @@ int main(int argc, char **argv)
     char who[32];
     snprintf(who, sizeof who, "ps/%u", options.task_index);
     options_begin_log(&options, who);
+    if (options.parent_stdin && parent_greet(options.start_timeout, &error) != STATUS_OK)
+        return complain(EXIT_USAGE, &error);
     if (options.ignored[0] != '\0')
         log_info("ignored, as options of syncopate-worker: %s", options.ignored);
     if (options.remarks[0] != '\0')
         log_info("%s", options.remarks);
     exit_code = read_addresses(&options, &addresses, &error); /* A signal ends it. */
+    if (exit_code != EXIT_DONE)
+        return complain(exit_code, &error);
+    exit_code = await_out(&options, &error); /* The same. */
     if (exit_code != EXIT_DONE)
         return complain(exit_code, &error);
     signals_block();

@@ -16,6 +16,7 @@
 #define CUT_AGAIN_US     5000000u /* A final cut that is not written is begun anew; doubled. */
 #define COUNTS_LINE_US   10000000u /* Between lines about what was not taken. */
 #define WATCHED_US       1000000u /* Longer between two ticks: this process was stopped meanwhile. */
+#define UNHEARD_US       1000000u /* A server 0 that waits for a job answers much sooner. */
 #define REQUESTS_MIN     1024u    /* Messages that any worker may have under way. */
 
 /* The latest CUT. */
@@ -56,6 +57,7 @@ struct router {
     struct router_counts counts, counts_told;
     uint64_t counts_us;
     uint64_t waiting_us, heard_us, joined_us, pinged_us, ticked_us;
+    bool abandoned;     /* Nobody who is lost comes back. */
     bool joining_again; /* Server 0 does not know us any more. */
     bool silence_told;
     uint64_t join_interval_us;      /* 0: JOIN has not been sent, or this is server 0. */
@@ -183,6 +185,12 @@ void router_fail(struct router *router, int exit_code, const char *reason, struc
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
     finish(router, exit_code, reason);
+}
+
+void router_abandon(struct router *router)
+{
+    router->abandoned = true;
+    router->options.recovery_timeout = 0;
 }
 
 /* --- from workers -------------------------------------------------------------------------- */
@@ -862,6 +870,10 @@ int router_patience_ms(const struct router *router)
 static void watch_start(struct router *router, uint64_t now_us)
 {
     char text[MESSAGE_TEXT_MAX];
+    if (router->abandoned && now_us - router->heard_us > UNHEARD_US) {
+        finish(router, EXIT_TERMINATED, "stopped before there was a job");
+        return;
+    }
     if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout)
         return;
     snprintf(text, sizeof text, "start timed out after %s: %s",

@@ -84,6 +84,10 @@ void router_note_part(struct router *router, const struct message *message);
 /* This server cannot go on: the coordinator is told, and everybody ends with this exit code. */
 void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox);
 
+/* Whoever started this server is gone, and starts nobody again who is lost: silence of server 0 of
+ * worker_timeout is the end, or, before there is a job, of a moment. */
+void router_abandon(struct router *router);
+
 /* NULL until the declaration has come; then owners can be made. */
 const struct plan *router_plan(const struct router *router);
 enum router_state router_state(const struct router *router);

@@ -7,6 +7,7 @@
 #include "ps/server.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include "common/kernels.h"
 #include "common/log.h"
 #include "common/mailbox.h"
+#include "common/occupancy.h"
+#include "common/parent.h"
 #include "common/partition.h"
 #include "common/probe.h"
 #include "common/refused.h"
@@ -26,13 +29,15 @@
 #include "common/wording.h"
 #include "ps/cores.h"
 
-#define RECEIVES_A_ROUND 64   /* Then the mailbox gets a turn. */
-#define LAST_WORDS_MS    2000 /* For what has been said to leave. */
-#define OWNERS_MAX       16
-#define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
-#define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
-#define ANSWERS_A_SECOND 100      /* To what is malformed. */
-#define HEADER_BYTES     160      /* Of an EXCHANGE, with room to spare. */
+/* For a clean stop once whoever started us is gone; then all is to be said and done in time. */
+#define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
+#define RECEIVES_A_ROUND  64   /* Then the mailbox gets a turn. */
+#define LAST_WORDS_MS     2000 /* For what has been said to leave. */
+#define OWNERS_MAX        16
+#define HEED_US           100000u  /* Between questions whether server 0 refuses our key. */
+#define WAITING_LINE_US   5000000u /* Between lines that say for whom this server waits. */
+#define ANSWERS_A_SECOND  100      /* To what is malformed. */
+#define HEADER_BYTES      160      /* Of an EXCHANGE, with room to spare. */
 
 struct actor {
     struct server *server;
@@ -56,7 +61,10 @@ struct server {
     struct actor owners[OWNERS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
-    bool stop_sent;
+    atomic_bool abandoned;  /* The same. */
+    bool stop_sent, abandoned_noted;
+    bool holds_run;      /* As last seen ... */
+    int occupied;        /* ... and the descriptor that says so to others, or -1. */
     bool without_owners; /* There was no memory for them. */
     bool unanswered;     /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
@@ -68,10 +76,26 @@ struct server {
 
 /* --- life ---------------------------------------------------------------------------------- */
 
+/* To whoever waits for it, who closes the other end when he has it. */
+static enum status write_descriptor(int file, const char *line, struct error *error)
+{
+    size_t bytes = strlen(line);
+    ssize_t written = write(file, line, bytes);
+    int reason = errno;
+    close(file);
+    if (written != (ssize_t)bytes)
+        return error_set(error, STATUS_IO, "cannot write to descriptor %d (--port-file): %s", file,
+                         strerror(reason));
+    return STATUS_OK;
+}
+
 static enum status write_port_file(const struct server *server, struct error *error)
 {
     char line[ADDRESS_MAX + 1];
+    unsigned file;
     snprintf(line, sizeof line, "%s\n", server->address);
+    if (sscanf(server->options.port_file, "fd:%u", &file) == 1)
+        return write_descriptor((int)file, line, error);
     return disk_put_note(server->options.port_file, line, error);
 }
 
@@ -154,6 +178,7 @@ enum status server_create(struct server **server, const struct server_options *o
     if (s == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     s->options = *options;
+    s->occupied = -1;
     s->owner_threads = choose_owner_threads(options->owner_threads);
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
@@ -189,6 +214,8 @@ void server_destroy(struct server **server)
     const struct transport_operations *transport = s->options.transport->operations;
     transport->close(&s->upstream, LAST_WORDS_MS);
     transport->close(&s->listening, LAST_WORDS_MS);
+    if (s->occupied >= 0)
+        close(s->occupied);
     outbox_free(&s->outbox);
     mailbox_free(&s->inbox);
     mailbox_free(&s->keeper.mailbox);
@@ -213,6 +240,12 @@ const char *server_bound(const struct server *server)
 void server_request_stop(struct server *server, int exit_code)
 {
     atomic_store(&server->stop_code, exit_code);
+    mailbox_ring(&server->inbox);
+}
+
+void server_abandoned(struct server *server)
+{
+    atomic_store(&server->abandoned, true);
     mailbox_ring(&server->inbox);
 }
 
@@ -486,12 +519,28 @@ static void take_inbox(struct server *server)
 /* A signal becomes a message like any other. */
 static void pass_on_stop(struct server *server)
 {
+    if (atomic_load(&server->abandoned) && !server->abandoned_noted) {
+        server->abandoned_noted = true;
+        cores_abandon(&server->cores, ABANDONED_SECONDS);
+    }
     int code = atomic_load(&server->stop_code);
     if (code == 0 || server->stop_sent)
         return;
     server->stop_sent = true;
     cores_stop(&server->cores, code, &server->outbox);
     flush(server);
+}
+
+/* Others who want the run directory are to know whether to wait for it. */
+static void update_occupancy(struct server *server)
+{
+    bool holds = server->options.journal && cores_hold_run(&server->cores);
+    if (holds == server->holds_run)
+        return;
+    server->holds_run = holds;
+    if (server->occupied >= 0)
+        close(server->occupied);
+    server->occupied = holds ? occupancy_take(server->options.out, server->options.has_parent) : -1;
 }
 
 /* The same for a server 0 that does not take this server's key and so says nothing: the router
@@ -577,6 +626,7 @@ int server_run(struct server *server, struct error *reason)
         say_why_waiting(server);
         cores_tick(&server->cores, clock_now_us(), &server->outbox);
         flush(server);
+        update_occupancy(server);
     }
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);

@@ -42,8 +42,8 @@
  * process that was replaced keeps its answers until its connection ends. Two generations do not add
  * up: of the one before only what is on its way to somebody is left.
  *
- * Threads: server_run is the router thread and makes the others; server_request_stop may be called
- *   from any thread. */
+ * Threads: server_run is the router thread and makes the others; server_request_stop and
+ *   server_abandoned may be called from any thread. */
 
 #ifndef PS_SERVER_H
 #define PS_SERVER_H
@@ -65,7 +65,7 @@ struct server_options {
     const char *listen;      /* Where to listen: as for a transport. */
     const char *name;        /* What others call it; NULL: as `listen`. */
     const char *coordinator; /* Server 0's address; unused on server 0. */
-    const char *port_file;   /* Where to write the bound address, or NULL. */
+    const char *port_file;   /* Where to write the bound address: a path, "fd:3", or NULL. */
     const char *out, *restore;
     int32_t owner_threads; /* -1: choose. */
     /* Seconds. */
@@ -74,6 +74,7 @@ struct server_options {
     uint32_t max_bad_gradients;
     bool allow_mixed;
     bool journal;
+    bool has_parent; /* Who may answer for the job, see occupancy.h. */
 };
 
 /* Listens at once, so that an address in use is an error here. */
@@ -87,6 +88,9 @@ const char *server_bound(const struct server *server);
 
 /* Ask for a clean stop with EXIT_INTERRUPTED or EXIT_TERMINATED. */
 void server_request_stop(struct server *server, int exit_code);
+
+/* Whoever started this process is gone; ask for a stop as well. */
+void server_abandoned(struct server *server);
 
 /* Serve until the job is over; the exit code, with one line in reason when it is not 0. */
 int server_run(struct server *server, struct error *reason);

@@ -51,7 +51,7 @@ struct client {
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
-    bool stop_sent, leave_sent;
+    bool stop_sent, leave_sent, abandoned_noted;
     bool unanswered;  /* Server 0 has never been heard. */
     uint64_t over_us; /* When the session was over; 0: it is not. */
     uint64_t said_us, heeded_us;
@@ -60,7 +60,7 @@ struct client {
     bool started;
     int doorbell; /* eventfd: whoever drives should look at the flags. */
     atomic_bool close;
-    atomic_bool leave;
+    atomic_bool leave, abandoned;
     atomic_int stop_code;       /* 0: go on. */
     struct message_start start; /* The trainer's, as is all below. */
     struct score_duty duty;
@@ -282,6 +282,10 @@ static void say_why_waiting(struct client *client)
 
 static void pass_on_stop(struct client *client)
 {
+    if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
+        client->abandoned_noted = true;
+        session_abandon(client->session);
+    }
     int code = atomic_load(&client->stop_code);
     if (code == 0 || client->stop_sent)
         return;
@@ -699,6 +703,12 @@ void client_fail(struct client *client, int exit_code, const char *reason)
 void client_request_stop(struct client *client, int exit_code)
 {
     atomic_store(&client->stop_code, exit_code);
+    eventfd_write(client->doorbell, 1);
+}
+
+void client_abandoned(struct client *client)
+{
+    atomic_store(&client->abandoned, true);
     eventfd_write(client->doorbell, 1);
 }
 

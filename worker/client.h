@@ -19,8 +19,8 @@
  * Servers and other workers may come and go meanwhile: the next work is then from elsewhere, also
  * one that was done before.
  *
- * Threads: all functions from one thread, but client_request_stop and client_request_leave from
- *   any. */
+ * Threads: all functions from one thread, but client_request_stop, client_abandoned and
+ *   client_request_leave from any. */
 
 #ifndef WORKER_CLIENT_H
 #define WORKER_CLIENT_H
@@ -101,6 +101,9 @@ void client_fail(struct client *client, int exit_code, const char *reason);
 
 /* A person or the launcher asked for a clean stop. */
 void client_request_stop(struct client *client, int exit_code);
+
+/* Whoever started this process is gone; ask for a stop as well. */
+void client_abandoned(struct client *client);
 
 /* This worker alone is to go: the job goes on without it. */
 void client_request_leave(struct client *client);

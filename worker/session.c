@@ -762,6 +762,11 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
     packet->payload = NULL;
 }
 
+void session_abandon(struct session *session)
+{
+    session->options.recovery_timeout = 0;
+}
+
 /* --- time ---------------------------------------------------------------------------------- */
 
 /* Server 0 gives up first, and tells why; this is for when there is no server 0. */

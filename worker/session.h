@@ -76,6 +76,10 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
                             struct outbox *outbox);
 
+/* Whoever started this process is gone, and starts nobody again who is lost: silence of server 0 of
+ * worker_timeout is the end. */
+void session_abandon(struct session *session);
+
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
 /* In how many milliseconds to tick again at the latest. */
 int session_patience_ms(const struct session *session);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/checkpoint.h"
 #include "common/clock.h"
@@ -13,6 +14,7 @@
 #include "common/hash.h"
 #include "common/json_writer.h"
 #include "common/log.h"
+#include "common/occupancy.h"
 #include "common/run_directory.h"
 #include "common/wording.h"
 
@@ -363,6 +365,13 @@ static int run(struct state *s, struct error *error)
     return done ? EXIT_DONE : atomic_load(&s->solo->stop_code);
 }
 
+static void let_go(struct solo *solo)
+{
+    int file = atomic_exchange(&solo->occupied, 0);
+    if (file > 0)
+        close(file);
+}
+
 int solo_run(struct solo *solo, struct error *error)
 {
     bool resuming = false;
@@ -387,11 +396,15 @@ int solo_run(struct solo *solo, struct error *error)
     if (status == STATUS_OK) {
         if (s.directory.events.remark.text[0] != '\0')
             log_warning("%s", s.directory.events.remark.text);
+        atomic_store(&solo->occupied, occupancy_take(solo->out, solo->has_parent));
+        if (atomic_load(&solo->stop_code) != 0) /* Asked meanwhile. */
+            let_go(solo);
         exit_code = run(&s, error);
         if (s.directory.events.lost > 0)
             log_warning("%s lost: %s",
                         wording_counted(s.directory.events.lost, "event was", "events were").text,
                         s.directory.events.error.text);
+        let_go(solo);
         run_directory_close(&s.directory);
     } else {
         exit_code = exit_code_of(status);
@@ -405,4 +418,5 @@ int solo_run(struct solo *solo, struct error *error)
 void solo_request_stop(struct solo *solo, int exit_code)
 {
     atomic_store(&solo->stop_code, exit_code);
+    let_go(solo);
 }

@@ -11,6 +11,7 @@
 #define WORKER_SOLO_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "common/status.h"
 #include "worker/node_gradient.h"
@@ -20,7 +21,9 @@ struct solo {
     struct node_gradient *gradient;
     const char *out, *restore;
     double slow;
+    bool has_parent;      /* Who may answer for the run, see occupancy.h. */
     atomic_int stop_code; /* 0: go on. */
+    atomic_int occupied;  /* The descriptor that says that we stay, or 0. */
 };
 
 /* Returns an enum exit_code; when it is not EXIT_DONE, error holds one line. */

@@ -1,6 +1,7 @@
 /* worker_main.c - the program syncopate-worker: computes gradients for the servers it is given, or,
  * with --ps 0, trains alone. */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include "common/log.h"
 #include "common/message.h"
 #include "common/narrator.h"
+#include "common/occupancy.h"
 #include "common/options.h"
+#include "common/parent.h"
 #include "common/process.h"
 #include "common/restore.h"
 #include "common/run_directory.h"
@@ -37,9 +40,23 @@ static void end_stuck(int exit_code, const char *reason)
     _exit(exit_code);
 }
 
+/* What signals, and the death of whoever started this process, are to bring about. */
+static struct signals_options requests_of(const struct options *options)
+{
+    return (struct signals_options){
+        .has_parent = options->parent_stdin,
+        .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),
+    };
+}
+
 static void leave_client(void *client)
 {
     client_request_leave(client);
+}
+
+static void abandon_client(void *client)
+{
+    client_abandoned(client);
 }
 
 static void stop_client(void *client, int exit_code)
@@ -62,8 +79,12 @@ static int train_alone(struct workload *workload, const struct options *options,
         .out = options->out,
         .restore = options->restore,
         .slow = options_slow_factor(options->slow, 0),
+        .has_parent = options->parent_stdin,
     };
-    if (signals_start(&signals, stop_solo, &solo) != STATUS_OK) {
+    struct signals_options requests = requests_of(options);
+    requests.context = &solo;
+    requests.stop = stop_solo;
+    if (signals_start(&signals, &requests) != STATUS_OK) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
@@ -86,10 +107,35 @@ static enum status make_transport(const struct options *options, struct keys *ke
     return status == STATUS_OK ? transport_curve_create(transport, keys, false, error) : status;
 }
 
+/* Train until the job ends, or a signal asks otherwise. */
+static int train_as_asked(struct client *client, struct workload *workload,
+                          const struct options *options, struct error *error)
+{
+    struct signals signals;
+    struct signals_options requests = requests_of(options);
+    requests.context = client;
+    requests.stop = stop_client;
+    requests.leave = leave_client;
+    requests.abandoned = abandon_client;
+    if (signals_start(&signals, &requests) != STATUS_OK) {
+        error_set(error, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    struct trainer trainer = {
+        .client = client,
+        .job = &workload->job,
+        .gradient = &workload->gradient,
+        .slow = options_slow_factor(options->slow, options->task_index),
+    };
+    trainer_run(&trainer);
+    signals_stop(&signals);
+    error_set(error, STATUS_OK, "%s", client_exit_reason(client));
+    return client_exit_code(client);
+}
+
 static int train_with_servers(struct workload *workload, const struct options *options,
                               struct error *error)
 {
-    struct signals signals;
     struct keys keys;
     struct transport *transport;
     struct client *client;
@@ -111,18 +157,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     client_options.transport = transport;
     int exit_code = EXIT_CANNOT_OPEN;
     if (client_open(&client, &client_options, error) == STATUS_OK) {
-        if (signals_start_leaving(&signals, stop_client, leave_client, client) == STATUS_OK) {
-            struct trainer trainer = {
-                .client = client,
-                .job = &workload->job,
-                .gradient = &workload->gradient,
-                .slow = options_slow_factor(options->slow, options->task_index),
-            };
-            trainer_run(&trainer);
-            signals_stop(&signals);
-        }
-        exit_code = client_exit_code(client);
-        error_set(error, STATUS_OK, "%s", client_exit_reason(client));
+        exit_code = train_as_asked(client, workload, options, error);
         client_close(&client);
     }
     transport->operations->destroy(&transport);
@@ -149,6 +184,25 @@ static int look_around(const struct options *options, struct error *error)
     return keys_exit_code(status);
 }
 
+static void say_wait(void *context, const char *line)
+{
+    (void)context;
+    log_warning("%s", line);
+}
+
+/* Who trains alone again while the one before is stopping has to wait for its run. Where there is a
+ * launcher that is the launcher's care. */
+static int await_out(const struct options *options, struct error *error)
+{
+    if (options->ps > 0 || options->parent_stdin)
+        return EXIT_DONE;
+    enum status status = occupancy_await(options->out, occupancy_patience(options->stop_timeout),
+                                         say_wait, NULL, error);
+    return status == STATUS_OK        ? EXIT_DONE
+           : status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST
+                                      : EXIT_CANNOT_OPEN;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -161,6 +215,11 @@ int main(int argc, char **argv)
     char who[32];
     snprintf(who, sizeof who, "worker/%u", options.task_index);
     options_begin_log(&options, who);
+    if (options.parent_stdin && parent_greet(options.start_timeout, &error) != STATUS_OK)
+        return complain(EXIT_USAGE, &error);
+    exit_code = await_out(&options, &error); /* Which a signal may still cut short. */
+    if (exit_code != EXIT_DONE)
+        return complain(exit_code, &error);
     signals_block();
     if (options.ignored[0] != '\0')
         log_info("ignored, as options of syncopate-ps: %s", options.ignored);

@@ -129,6 +129,7 @@ join_and_leave()
             --task-index=*) arguments[i]=--task-index=$index ;;
             --slow=*) arguments[i]=--slow=$index:$slow ;;
             --start-timeout=*) arguments[i]=--start-timeout=5 ;;
+            --parent-stdin=*) arguments[i]=--parent-stdin=false ;;
         esac
     done
     random 3

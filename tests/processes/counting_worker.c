@@ -18,6 +18,7 @@
 #include "common/kernels.h"
 #include "common/log.h"
 #include "common/options.h"
+#include "common/parent.h"
 #include "common/process.h"
 #include "common/signals.h"
 #include "common/transport.h"
@@ -118,6 +119,11 @@ static void leave_client(void *client)
     client_request_leave(client);
 }
 
+static void abandon_client(void *client)
+{
+    client_abandoned(client);
+}
+
 static void stop_client(void *client, int exit_code)
 {
     client_request_stop(client, exit_code);
@@ -144,7 +150,15 @@ static int run(struct counting_worker *w, struct error *error)
     client_options.transport = transport;
     int exit_code = EXIT_CANNOT_OPEN;
     if (client_open(&w->client, &client_options, error) == STATUS_OK) {
-        if (signals_start_leaving(&signals, stop_client, leave_client, w->client) == STATUS_OK) {
+        struct signals_options requests = {
+            .context = w->client,
+            .stop = stop_client,
+            .leave = leave_client,
+            .abandoned = abandon_client,
+            .has_parent = options->parent_stdin,
+            .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),
+        };
+        if (signals_start(&signals, &requests) == STATUS_OK) {
             train(w);
             signals_stop(&signals);
         }
@@ -172,6 +186,10 @@ int main(int argc, char **argv)
     options_begin_log(&w.options, who);
     signals_block();
     kernels_init();
+    if (w.options.parent_stdin && parent_greet(w.options.start_timeout, &error) != STATUS_OK) {
+        log_error("%s", error.text);
+        return EXIT_USAGE;
+    }
     const char *pause_us = getenv("COUNTING_PAUSE_US");
     w.pause_us = pause_us != NULL ? strtoull(pause_us, NULL, 10) : 0;
     w.stuck_at = step_of("COUNTING_STUCK", w.options.task_index);

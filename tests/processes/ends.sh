@@ -144,6 +144,114 @@ ends nohup 143
 stopped_cleanly nohup
 ok "nohup is heeded; what is told twice, or to all, is one request"
 
+# --- whoever started them -------------------------------------------------------------------------
+# The jobs' folder for temporary files; nothing may ever come into it.
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+job()
+{
+    start "$1" syncopate run --ps 2 --workers 2 "${endless[@]}" --out "$work/$2" \
+        --worker-timeout "$patience" "${@:3}"
+}
+# child ROLE INDEX - the id of that process, into $pid.
+child()
+{
+    for pid in $(survivors); do
+        case " $(tr '\0' ' ' <"/proc/$pid/cmdline") " in
+            *" --job-name=$1 "*" --task-index=$2 "*) return ;;
+        esac
+    done
+    fail "there is no $1/$2"
+}
+count_starts() { grep -cs '"event": "start"' "$work/$1/events.jsonl" || true; }
+started_again() { [ "$(count_starts "$1")" -gt "$2" ]; }
+
+job lost lost
+makes_progress lost
+child ps 0
+murder lost
+kill -KILL "$pid"
+within 10 no_survivors || fail "orphans wait for a lost server: $(survivors | tr '\n' ' ')"
+starts=$(count_starts lost)
+job lost-soon lost --stop-timeout 2 --worker-timeout 20
+within 20 started_again lost "$starts" || fail "the job does not go on"
+child ps 1
+murder lost-soon
+kill -KILL "$pid"
+within 2 no_survivors || fail "orphans take longer than --stop-timeout"
+ok "orphans of a launcher end soon, also when a server was lost with it"
+
+run no-parent 2 syncopate-ps --parent-stdin --ps-hosts 127.0.0.1:0
+says no-parent "standard input ended before its first line"
+one_line no-parent
+hosts=127.0.0.1:$(free_port)
+mkfifo "$work/leash"
+"$build/syncopate-ps" --parent-stdin --ps-hosts "$hosts" --out "$work/leash-run" \
+    <"$work/leash" >"$work/leash-ps.log" 2>&1 &
+pids[leash-ps]=$!
+exec 9>"$work/leash"
+echo hello >&9
+worker leash-worker "${endless[@]}" 9>&- # Whoever has it too keeps it open.
+makes_progress leash-run
+exec 9>&-
+ends leash-ps 143
+ends leash-worker 143
+stopped_cleanly leash-run
+ok "--parent-stdin: the end of standard input is a clean stop, and none at all a usage error"
+
+# When a worker is lost with the launcher, orphans take a while.
+job orphans again
+makes_progress again
+starts=$(count_starts again)
+child worker 1
+murder orphans
+kill -KILL "$pid"
+job again again
+within 30 started_again again "$starts" || fail "the same command does not go on"
+says again "process [0-9]+ \(syncopate-ps\) is about to leave .*; waiting for that, 35 s at most"
+run refused 5 syncopate run "${endless[@]}" --out "$work/again"
+says refused "syncopate run: another run is using .*/again"
+one_line refused
+starts=$(count_starts again)
+kill -TERM "${pids[again]}"
+job after again
+ends again 143
+within 30 started_again again "$starts" || fail "the same command does not go on after SIGTERM"
+kill -INT "${pids[after]}"
+ends after 130
+nothing_runs
+ok "the same command at once after the launcher's end waits for orphans, and for nobody who stays"
+
+# By hand: a server 0 that takes a while to stop, and its successor on the same address.
+by_hand hand
+kill -STOP "${pids[hand-worker]}"
+kill -TERM "${pids[hand-ps]}"
+ps hand-next --out "$work/hand"
+says hand-next "is about to leave .*/hand; waiting for that"
+kill -CONT "${pids[hand-worker]}"
+ends hand-ps 143
+ends hand-worker 143
+worker hand-again "${endless[@]}"
+within 20 said hand-next "resuming from the checkpoint" || fail "the next server 0 does not go on"
+ps hand-third --out "$work/hand"
+ends hand-third 5
+says hand-third "another run is using .*/hand"
+kill -TERM "${pids[hand-next]}"
+ends hand-next 143
+ends hand-again 143
+ok "a server 0 started by hand waits for the one before, when that is stopping"
+
+for _ in 1 2 3 4 5; do
+    rm -rf "$work/early"
+    job early early
+    sleep "0.0$((RANDOM % 10))"
+    murder early
+    within 10 no_survivors || fail "something survives a launcher killed while it starts"
+done
+if [ -n "$(ls -A "$TMPDIR")" ]; then fail "left in TMPDIR: $(ls -A "$TMPDIR")"; fi
+unset TMPDIR
+ok "nothing is left in the folder for temporary files"
+
 # --- limits ---------------------------------------------------------------------------------------
 # limited NAME CODE KIB ARGUMENT... - a run in which no file may be larger.
 limited()

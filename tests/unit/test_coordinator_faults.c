@@ -1446,6 +1446,51 @@ START_TEST(a_worker_lost_after_training_does_not_matter)
 }
 END_TEST
 
+START_TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    ck_assert(coordinator_holds_run(p.coordinator));
+    coordinator_abandon(p.coordinator, 8);
+    ck_assert(!coordinator_holds_run(p.coordinator));
+    players_kill(&p, ROLE_PS, 1);
+    players_pass(&p, 5);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+    players_pass(&p, 1);
+    check_finished(&p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): nobody starts it again");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    coordinator_abandon(p.coordinator, 8);
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    players_pass(&p, 7.5); /* All are alive, and nobody does anything. */
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+    players_pass(&p, 1);
+    check_finished(&p, 10, EXIT_TERMINATED, "stopping took longer than 8 s");
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_run_is_held_until_it_is_about_to_end)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    ck_assert(!coordinator_holds_run(p.coordinator));
+    players_start(&p);
+    ck_assert(coordinator_holds_run(p.coordinator));
+    players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    ck_assert(!coordinator_holds_run(p.coordinator));
+    players_close(&p);
+}
+END_TEST
+
 START_TEST(a_stop_while_the_job_recovers_is_remembered)
 {
     for (int mode = 0; mode < 2; mode++) {
@@ -1887,6 +1932,9 @@ static void add(TCase *t)
     tcase_add_test(t, a_worker_that_joins_after_training_hears_that_it_is_over);
     tcase_add_test(t, it_stays_a_little_for_those_who_ask_late);
     tcase_add_test(t, a_worker_lost_after_training_does_not_matter);
+    tcase_add_test(t, when_its_launcher_is_gone_a_lost_server_is_not_waited_for);
+    tcase_add_test(t, when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may);
+    tcase_add_test(t, a_run_is_held_until_it_is_about_to_end);
     tcase_add_test(t, a_stop_while_the_job_recovers_is_remembered);
     tcase_add_test(t, a_stop_while_a_job_cannot_recover_ends_in_time);
     tcase_add_test(t, a_stop_with_a_loss_in_it_ends_cleanly);

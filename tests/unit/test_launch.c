@@ -23,7 +23,9 @@
 #define SLEEPS     "exec sleep 60\n"
 #define STOPS(how) "trap 'exit " how "' INT TERM\nwhile :; do sleep 0.05; done\n"
 /* The body of a script that dies at its first start. */
-#define DIES_ONCE  "[ -e $0-$index.again ] || { touch $0-$index.again; kill -9 $$; }\n"
+#define DIES_ONCE "[ -e $0-$index.again ] || { touch $0-$index.again; kill -9 $$; }\n"
+/* As a server does when it listens, the first time. */
+#define ANNOUNCES  "[ -z \"$port_file\" ] || echo 127.0.0.1:700$index >&${port_file#fd:}\n"
 #define SAYS_ERROR "echo \"2026-11-22T10:31:15.123Z worker/$index error: no such layer\" >&2\n"
 #define SAYS_ERROR_JSON                                                                            \
     "echo '{\"time\":\"2026-11-22T10:31:15.123Z\",\"level\":\"error\",\"who\":\"worker/1\",'"      \
@@ -71,8 +73,7 @@ static void script(const struct scene *scene, const char *role, const char *body
             "echo $$ > %s/%s-$index.id\n",
             scene->folder, role, scene->folder, role, scene->folder, role);
     if (strcmp(role, "ps") == 0 && strncmp(body, "#", 1) != 0)
-        fprintf(file, "echo 127.0.0.1:700$index > $port_file.tmp\n"
-                      "mv $port_file.tmp $port_file\n");
+        fprintf(file, "%s", ANNOUNCES);
     fprintf(file, "%s", body);
     fclose(file);
     ck_assert_int_eq(chmod(path, 0700), 0);
@@ -342,6 +343,7 @@ START_TEST(a_child_that_ignores_sigterm_is_killed)
 {
     struct scene scene;
     scene_init(&scene, 1, 1, "trap '' TERM\nwhile :; do sleep 0.05; done\n", "exit 1\n");
+    scene.options.max_restarts = 0;
     scene.options.stop_timeout = 0.2;
     ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
     scene_end(&scene);
@@ -557,13 +559,10 @@ START_TEST(a_server_that_dies_before_it_listens_is_started_again)
 {
     struct scene scene;
     char text[8192];
-    scene_init(&scene, 1, 1,
-               "#\n" DIES_ONCE "echo 127.0.0.1:7000 > $port_file.tmp\n"
-               "mv $port_file.tmp $port_file\n",
-               "exit 0\n");
+    scene_init(&scene, 1, 1, "#\n" DIES_ONCE ANNOUNCES, "exit 0\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
     ck_assert_uint_eq(scene.result.restarts, 1);
-    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--port-file="));
+    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--port-file=fd:3"));
     scene_end(&scene);
 }
 END_TEST

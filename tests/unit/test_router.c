@@ -1319,6 +1319,33 @@ START_TEST(nobody_is_waited_for_beyond_the_deadlines)
 }
 END_TEST
 
+START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    serve(&f);
+    router_abandon(f.router);
+    for (int second = 0; second < 6; second++, f.now_us += SECOND)
+        router_tick(f.router, f.now_us, &f.post.outbox);
+    ck_assert(router_state(f.router) == ROUTER_SERVING);
+    router_tick(f.router, f.now_us, &f.post.outbox);
+    ck_assert(router_state(f.router) == ROUTER_OVER);
+    ck_assert_int_eq(router_exit_code(f.router), EXIT_CLUSTER_LOST);
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC); /* There is no job yet. */
+    router_abandon(f.router);
+    f.now_us += SECOND / 2;
+    router_tick(f.router, f.now_us, &f.post.outbox);
+    ck_assert(router_state(f.router) == ROUTER_JOINING);
+    f.now_us += SECOND;
+    router_tick(f.router, f.now_us, &f.post.outbox);
+    ck_assert(router_state(f.router) == ROUTER_OVER);
+    ck_assert_int_eq(router_exit_code(f.router), EXIT_TERMINATED);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(silence_counts_only_while_it_is_watched)
 {
     struct fixture f;
@@ -1383,6 +1410,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
     tcase_add_test(t, server_0_asks_itself_at_every_tick);
     tcase_add_test(t, nobody_is_waited_for_beyond_the_deadlines);
+    tcase_add_test(t, when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for);
     tcase_add_test(t, silence_counts_only_while_it_is_watched);
 }
 

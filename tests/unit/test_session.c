@@ -887,6 +887,22 @@ START_TEST(a_silent_server_0_is_waited_for_and_then_lost_in_every_state)
 }
 END_TEST
 
+/* Nobody would start it again. */
+START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
+{
+    for (int place = 0; place < PLACES; place++) {
+        struct fixture f;
+        go_to(&f, place);
+        session_abandon(f.session);
+        tick(&f, 5);
+        ck_assert(!session_is_over(f.session));
+        tick(&f, 0.1);
+        check_over(&f, EXIT_CLUSTER_LOST, "lost ps/0: nothing heard for 5.1 s");
+        close_fixture(&f);
+    }
+}
+END_TEST
+
 START_TEST(a_server_0_that_comes_back_is_told_of_and_all_is_well)
 {
     struct fixture f;
@@ -2087,6 +2103,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_stop_is_asked_for_and_a_failure_announced);
     tcase_add_test(t, a_start_that_does_not_come_is_given_up_after_server_0_had_its_say);
     tcase_add_test(t, a_silent_server_0_is_waited_for_and_then_lost_in_every_state);
+    tcase_add_test(t, when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for);
     tcase_add_test(t, a_server_0_that_comes_back_is_told_of_and_all_is_well);
     tcase_add_test(t, whoever_was_stopped_blames_nobody);
     tcase_add_test(t, at_a_barrier_it_waits_longer);

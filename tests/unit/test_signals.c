@@ -1,5 +1,6 @@
 #include "common/signals.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -32,8 +33,9 @@ static void start(struct signals *signals, struct heard *heard)
     sem_init(&heard->any, 0, 0);
     atomic_init(&heard->code, 0);
     atomic_init(&heard->count, 0);
+    struct signals_options options = {.context = heard, .stop = hear, .leave = hear_leave};
     signals_block();
-    ck_assert(signals_start_leaving(signals, hear, hear_leave, heard) == STATUS_OK);
+    ck_assert(signals_start(signals, &options) == STATUS_OK);
 }
 
 START_TEST(a_signal_becomes_one_request)
@@ -123,6 +125,111 @@ START_TEST(ceasing_to_watch_is_not_a_request)
 }
 END_TEST
 
+/* --- whoever started it ---------------------------------------------------------------------- */
+
+/* The other end of this process's standard input from here on. */
+static int adopt(void)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    return ends[1];
+}
+
+static void hear_abandoned(void *context)
+{
+    struct heard *heard = context;
+    ck_assert_int_eq(atomic_load(&heard->count), 0); /* Before the request to stop. */
+    atomic_fetch_add(&heard->count, 10);
+}
+
+static void start_with_parent(struct signals *signals, struct heard *heard, double seconds)
+{
+    struct signals_options options = {.context = heard,
+                                      .stop = hear,
+                                      .has_parent = true,
+                                      .abandoned = hear_abandoned,
+                                      .abandoned_seconds = seconds};
+    sem_init(&heard->any, 0, 0);
+    atomic_init(&heard->code, 0);
+    atomic_init(&heard->count, 0);
+    signals_block();
+    ck_assert(signals_start(signals, &options) == STATUS_OK);
+}
+
+START_TEST(a_parent_that_goes_is_a_request_to_stop)
+{
+    struct signals signals;
+    struct heard heard;
+    int parent = adopt();
+    start_with_parent(&signals, &heard, 60);
+    ck_assert_int_eq(write(parent, "more\n", 5), 5); /* What else it says is no end. */
+    usleep(100000);
+    ck_assert_int_eq(atomic_load(&heard.count), 0);
+    close(parent);
+    sem_wait(&heard.any);
+    ck_assert_int_eq(atomic_load(&heard.code), EXIT_TERMINATED);
+    signals_stop(&signals);
+    alarm(0);
+    ck_assert_int_eq(atomic_load(&heard.count), 11);
+}
+END_TEST
+
+/* The kernel's SIGTERM comes on top, maybe long after Ctrl-C: nobody has lost patience. */
+START_TEST(a_signal_that_comes_with_the_parents_death_is_no_second_request)
+{
+    struct signals signals;
+    struct heard heard;
+    int parent = adopt();
+    start_with_parent(&signals, &heard, 60);
+    kill(getpid(), SIGINT);
+    sem_wait(&heard.any);
+    ck_assert_int_eq(atomic_load(&heard.code), EXIT_INTERRUPTED);
+    atomic_store(&heard.count, 0);
+    usleep(700000);
+    close(parent);
+    kill(getpid(), SIGTERM);
+    usleep(300000);
+    signals_stop(&signals);
+    alarm(0);
+    ck_assert_int_eq(atomic_load(&heard.count), 10);
+}
+END_TEST
+
+/* How a process ends that does nothing about its parent's death; `watching`: while it is told. */
+static int end_of_abandoned(bool watching)
+{
+    int how;
+    pid_t process = fork();
+    if (process == 0) {
+        struct signals signals;
+        struct heard heard;
+        int parent = adopt();
+        signal(SIGALRM, SIG_DFL); /* It is check's. */
+        start_with_parent(&signals, &heard, 0.3);
+        close(parent);
+        sem_wait(&heard.any);
+        if (!watching)
+            signals_stop(&signals);
+        sleep(30);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    return how;
+}
+
+START_TEST(an_abandoned_process_ends_in_time_whatever_it_does)
+{
+    int how = end_of_abandoned(true);
+    ck_assert(WIFEXITED(how));
+    ck_assert_int_eq(WEXITSTATUS(how), EXIT_CLUSTER_LOST);
+    how = end_of_abandoned(false);
+    ck_assert(WIFSIGNALED(how));
+    ck_assert_int_eq(WTERMSIG(how), SIGALRM);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, a_signal_becomes_one_request);
@@ -130,6 +237,9 @@ static void add(TCase *t)
     tcase_add_test(t, an_impatient_signal_ends_the_process_at_once);
     tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
     tcase_add_test(t, ceasing_to_watch_is_not_a_request);
+    tcase_add_test(t, a_parent_that_goes_is_a_request_to_stop);
+    tcase_add_test(t, a_signal_that_comes_with_the_parents_death_is_no_second_request);
+    tcase_add_test(t, an_abandoned_process_ends_in_time_whatever_it_does);
 }
 
 int main(void)
