@@ -10,6 +10,7 @@
 #include "common/event_log.h"
 #include "common/file_lock.h"
 #include "common/parent.h"
+#include "common/wording.h"
 
 #define PAUSE_US    20000
 #define SAY_SECONDS 0.3 /* Shorter waits are not worth a line. */
@@ -80,8 +81,8 @@ static void say_wait(const char *directory, const struct lock_holder *holder, do
 {
     char who[64], line[512];
     describe(holder, who, sizeof who);
-    snprintf(line, sizeof line, "%s is about to leave %.300s; waiting for that, %.0f s at most",
-             who, directory, seconds);
+    snprintf(line, sizeof line, "%s is about to leave %.300s; waiting for that, %s at most", who,
+             directory, wording_duration(seconds).text);
     say(context, line);
 }
 
@@ -93,8 +94,8 @@ static enum status give_up(const char *directory, const struct lock_holder *hold
     if (holder->process != 0)
         snprintf(remedy, sizeof remedy, ", or end it (kill -KILL %ld)", holder->process);
     return error_set(error, STATUS_TIMEOUT,
-                     "%s has not left %.300s within %.0f s, though its run is over; try again%s",
-                     who, directory, seconds, remedy);
+                     "%s has not left %.300s within %s, though its run is over; try again%s", who,
+                     directory, wording_duration(seconds).text, remedy);
 }
 
 /* One look; STATUS_AGAIN while there is somebody who is about to leave, and *leaving is set; or who

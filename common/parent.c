@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/wording.h"
 
 static bool can_be_read(int timeout_ms)
 {
@@ -21,7 +22,8 @@ enum status parent_greet(double seconds, struct error *error)
         left = deadline - clock_now_seconds();
         if (left <= 0)
             return error_set(error, STATUS_TIMEOUT,
-                             "--parent-stdin: no line came on standard input within %g s", seconds);
+                             "--parent-stdin: no line came on standard input within %s",
+                             wording_duration(seconds).text);
         if (!can_be_read((int)(1e3 * left) + 1))
             continue;
         ssize_t count = read(STDIN_FILENO, &byte, 1);

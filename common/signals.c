@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/parent.h"
+#include "common/wording.h"
 
 /* Which are ours to take. SIGINT also where a shell has it ignored, as for jobs in the background:
  * who sends it all the same means it. */
@@ -55,8 +56,8 @@ static void look_for_parent(struct signals *signals)
     if (!options->has_parent || signals->abandoned_at > 0 || !parent_is_gone())
         return;
     signals->abandoned_at = clock_now_seconds();
-    log_warning("whoever started this process is gone; stopping, %g s at most",
-                options->abandoned_seconds);
+    log_warning("whoever started this process is gone; stopping, %s at most",
+                wording_duration(options->abandoned_seconds).text);
     if (options->abandoned != NULL)
         options->abandoned(options->context);
     if (!signals->request.made)
@@ -77,8 +78,8 @@ static int patience_ms(const struct signals *signals)
     double left = seconds_left(signals);
     if (left > 0)
         return (int)ceil(1e3 * left);
-    log_error("not stopped within %g s since whoever started this process is gone",
-              signals->options.abandoned_seconds);
+    log_error("not stopped within %s since whoever started this process is gone",
+              wording_duration(signals->options.abandoned_seconds).text);
     _exit(EXIT_CLUSTER_LOST);
 }
 

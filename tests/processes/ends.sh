@@ -134,8 +134,10 @@ before=$(grep -c progress "$work/nohup/events.jsonl")
 goes_on() { [ "$(grep -c progress "$work/nohup/events.jsonl")" -gt $((before + 2)) ]; }
 within 10 goes_on || fail "a hangup disturbs a job that nohup started"
 # Its signal comes twice: to the launcher, and to its group.
-start_as timeout timeout --preserve-status 0.5 "$syncopate" run "${endless[@]}" \
+start_as timeout timeout --preserve-status 600 "$syncopate" run "${endless[@]}" \
     --out "$work/timeout"
+makes_progress timeout
+kill -TERM "${pids[timeout]}"
 ends timeout 143
 stopped_cleanly timeout
 # A service manager may tell everybody at once.

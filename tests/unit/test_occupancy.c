@@ -119,7 +119,7 @@ START_TEST(orphans_are_waited_for)
     pid_t process = holder(LOCKS, 0.8);
     ck_assert_int_eq(await(60, &error), STATUS_OK);
     ck_assert_ptr_nonnull(strstr(said, "is about to leave"));
-    ck_assert_ptr_nonnull(strstr(said, "60 s at most"));
+    ck_assert_ptr_nonnull(strstr(said, "1 min at most"));
     ck_assert_int_eq(waitpid(process, &how, WNOHANG), process);
 }
 END_TEST
