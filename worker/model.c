@@ -260,11 +260,19 @@ static enum status input_check(struct model_input input, uint32_t batch_max, str
 static enum status output_check(const struct model *model, struct error *error)
 {
     struct shape out = model_shape(model);
-    if (!out.flat || out.channels != model->input.classes) {
+    uint32_t classes = model->input.classes;
+    if (!out.flat) {
+        return error_set(
+            error, STATUS_INVALID,
+            "the last layer's output is %ux%ux%u, not flat: end the list with 'flatten, "
+            "dense %u', an output for each class",
+            out.height, out.width, out.channels, classes);
+    }
+    if (out.channels != classes) {
         return error_set(error, STATUS_INVALID,
-                         "the last layer's output is %ux%ux%u%s: end the list with 'dense %u'",
-                         out.height, out.width, out.channels, out.flat ? "" : ", not flat",
-                         model->input.classes);
+                         "the last layer has %u outputs for %u classes: end the list with 'dense "
+                         "%u'",
+                         out.channels, classes, classes);
     }
     if (model->variable_count == 0) {
         return error_set(error, STATUS_INVALID, "the model has no variables to train");
