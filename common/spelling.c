@@ -68,7 +68,7 @@ void spelling_begin(struct spelling *spelling, const char *word)
 
 void spelling_try(struct spelling *spelling, const char *candidate)
 {
-    char a[WORD_MAX + 1], b[WORD_MAX + 1];
+    char a[WORD_MAX + 1] = "", b[WORD_MAX + 1] = "";
     copy_plain(a, spelling->word);
     copy_plain(b, candidate);
     size_t letters = distance(a, b), common = shared(a, b);

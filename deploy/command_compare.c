@@ -5,6 +5,7 @@
  * every mode alike, and a comparison that is ended early has whole rounds.
  */
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ struct run {
 static void make_run(struct run *run, const struct plan *plan, size_t index)
 {
     size_t round = (size_t)plan->mode_count * plan->workers_count;
+    assert(round > 0);
     run->options = plan->options;
     struct options *options = &run->options;
     options->seed += index / round;
@@ -113,6 +115,7 @@ static enum status read_plan(struct plan *plan, struct error *error)
     if (status != STATUS_OK)
         return status;
     size_t round = (size_t)plan->mode_count * plan->workers_count;
+    assert(round > 0); /* A list has one item at least. */
     if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
         return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
                          plan->options.seeds, COMPARISON_RUNS_MAX);

@@ -271,8 +271,9 @@ int main(int argc, char **argv)
     file_limit_raise();
     kernels_init();
 
-    exit_code = keys_exit_code(make_transport(&options, &keys, &transport, &error));
-    if (exit_code == EXIT_DONE) {
+    enum status status = make_transport(&options, &keys, &transport, &error);
+    exit_code = keys_exit_code(status);
+    if (status == STATUS_OK) {
         exit_code = serve(&options, &addresses, transport, &error);
         transport->operations->destroy(&transport);
     }
