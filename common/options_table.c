@@ -269,7 +269,7 @@ const struct option_row option_rows[] = {
 
     /* Deadlines. */
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(start_timeout), RUNS, "S",
-     "60", 0.001, 1e9, NULL, NULL, "Seconds until everybody must have joined (exit code 4)."},
+     "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until everybody must have joined (exit code 4)."},
     {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(worker_timeout), RUNS, "S",
      "5", 0.001, 1e9, NULL, NULL,
      "Seconds of silence after which a process counts as lost: what then, --on-worker-loss and "

@@ -43,6 +43,7 @@
 #define ANNOUNCE_SECONDS   0.01 /* Between looks for a server's address, while servers start. */
 #define EXPLAIN_SECONDS    1.0  /* For other children to say more about a failure. */
 #define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
+#define GIVE_UP_SECONDS    0.3  /* Either, when the start timed out: there is nothing to be lost. */
 #define STOP_EXTRA_SECONDS 5.0  /* Beyond --stop-timeout, which the job keeps by itself. */
 #define KILLED_SECONDS     10.0 /* For the kernel to take a killed process away. */
 #define RUN_JSON_BYTES_MAX (16u << 20)
@@ -73,9 +74,11 @@ struct launcher {
     sigset_t mask_before;
 
     struct stop_request request;
-    int stop_signal;          /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
-    bool at_once;             /* Somebody has lost patience. */
-    bool failed;              /* A child has failed for good, or could not be started again. */
+    int stop_signal; /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
+    bool at_once;    /* Somebody has lost patience. */
+    bool failed;     /* A child has failed for good, or could not be started again. */
+    bool gave_up;    /* The start timed out. */
+    double began;
     struct error start_error; /* Why it could not; "" when it could. */
     double terminate_at, kill_at, tick_at;
     double killed_at; /* INFINITY: not yet. */
@@ -381,8 +384,9 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
         drop_restarts(launcher);
     if (child_failed(launcher, child)) {
         launcher->failed = true;
+        launcher->gave_up = launcher->gave_up || child_exit_code(child) == EXIT_START_TIMEOUT;
         drop_restarts(launcher);
-        patience = EXPLAIN_SECONDS;
+        patience = launcher->gave_up ? GIVE_UP_SECONDS : EXPLAIN_SECONDS;
     } else if (child == launcher->children && launcher->stop_signal != 0) {
         patience = EXPLAIN_SECONDS;
     } else if (child == launcher->children || workers_ended(launcher)) {
@@ -470,8 +474,9 @@ static void keep_deadlines(struct launcher *launcher, double now)
     if (now >= launcher->terminate_at) {
         signal_all(launcher, SIGTERM);
         launcher->terminate_at = INFINITY;
+        double most = launcher->gave_up ? GIVE_UP_SECONDS : TERMINATE_SECONDS;
         launcher->kill_at =
-            fmin(launcher->kill_at, now + fmin(launcher->options->stop_timeout, TERMINATE_SECONDS));
+            fmin(launcher->kill_at, now + fmin(launcher->options->stop_timeout, most));
     }
     if (now >= launcher->kill_at)
         kill_all(launcher, now);
@@ -479,10 +484,11 @@ static void keep_deadlines(struct launcher *launcher, double now)
 
 static void restart_due(struct launcher *launcher, double now);
 
-/* Seconds until the next restart, `seconds` at most. */
-static double until_restart(const struct launcher *launcher, double seconds)
+/* Seconds until there is something to do, `seconds` at most. */
+static double until_due(const struct launcher *launcher, double seconds)
 {
     double now = clock_now_seconds();
+    seconds = fmin(seconds, fmax(fmin(launcher->terminate_at, launcher->kill_at) - now, 0));
     for (size_t i = 0; i < launcher->child_count; i++)
         seconds = fmin(seconds, fmax(launcher->children[i].restart_at - now, 0));
     return seconds;
@@ -497,7 +503,7 @@ static void turn(struct launcher *launcher, double seconds)
         if (launcher->children[i].output >= 0)
             launcher->polls[count++] =
                 (struct pollfd){.fd = launcher->children[i].output, .events = POLLIN};
-    poll(launcher->polls, count, (int)ceil(1e3 * until_restart(launcher, seconds)));
+    poll(launcher->polls, count, (int)ceil(1e3 * until_due(launcher, seconds)));
 
     double now = clock_now_seconds();
     read_signals(launcher, now);
@@ -611,7 +617,7 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
 static enum status await_server(struct launcher *launcher, uint32_t index, struct error *error)
 {
     struct child *server = &launcher->children[index];
-    double deadline = clock_now_seconds() + launcher->options->start_timeout;
+    double deadline = launcher->began + launcher->options->start_timeout;
     const char *address;
     while ((address = child_announced(server)) == NULL) {
         if (!may_go_on(launcher))
@@ -835,6 +841,7 @@ int launch_job(const struct options *options, const char *out, const struct laun
         .watch = watch,
         .signals = -1,
         .occupied = -1,
+        .began = clock_now_seconds(),
         .terminate_at = INFINITY,
         .kill_at = INFINITY,
         .killed_at = INFINITY,
@@ -848,6 +855,7 @@ int launch_job(const struct options *options, const char *out, const struct laun
     int code = exit_code_of_start(status);
     if (status != STATUS_OK) {
         launcher.failed = true;
+        launcher.gave_up = status == STATUS_TIMEOUT;
         launcher.terminate_at = 0;
         drop_restarts(&launcher);
     }

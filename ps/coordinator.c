@@ -12,6 +12,7 @@
 #define FINISHED_REPEAT_US 500000u
 #define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
 #define LINGER_SECONDS     2.0      /* Those who are no members yet ask again within this time. */
+#define GIVE_UP_SECONDS    0.6 /* The same when the start timed out: nobody is to wait longer. */
 #define IMPOSTORS_A_LINE   1000
 #define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
 
@@ -26,7 +27,7 @@ enum status coordinator_create(struct coordinator **coordinator,
         return STATUS_MEMORY;
     c->options = *options;
     c->job = &c->declaration.job;
-    c->driven_us = c->entered_us = c->waited_us = now_us;
+    c->driven_us = c->began_us = c->entered_us = c->waited_us = now_us;
     c->last_cut = c->last_due = NO_STEP;
     c->summary.test_accuracy = c->summary.test_loss = (double)NAN;
     return STATUS_OK;
@@ -121,7 +122,9 @@ static double linger_seconds(const struct coordinator *c)
         return 0;
     if (is_looked_for(c))
         return c->options.stop_timeout;
-    return is_asked_for(c) ? LINGER_SECONDS : 0;
+    if (!is_asked_for(c))
+        return 0;
+    return c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_SECONDS : LINGER_SECONDS;
 }
 
 static void end_when_left(struct coordinator *c, uint64_t now_us)
@@ -588,12 +591,19 @@ void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *p
 
 /* --- time ---------------------------------------------------------------------------------- */
 
+/* Until training starts there is one deadline, whatever it is that is waited for. */
+static bool start_timed_out(const struct coordinator *c, uint64_t now_us)
+{
+    return seconds_since(c->began_us, now_us) > c->options.start_timeout;
+}
+
 static void tick_waiting(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     double waited = seconds_since(c->entered_us, now_us);
-    if (waited > c->options.start_timeout) {
-        coordinator_finish(c, EXIT_START_TIMEOUT, "start timed out: no worker has declared a job",
-                           now_us, outbox);
+    if (start_timed_out(c, now_us)) {
+        coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
+                         "start timed out after %s: no worker has declared a job",
+                         wording_duration(c->options.start_timeout).text);
     } else if (now_us - c->waited_us >= WAITING_LINE_US) {
         c->waited_us = now_us;
         outbox_log(outbox, "waiting %s for a worker to declare a job", wording_waited(waited).text);
@@ -603,12 +613,11 @@ static void tick_waiting(struct coordinator *c, uint64_t now_us, struct outbox *
 static void tick_gathering(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     char missing[MESSAGE_TEXT_MAX / 2];
-    double waited = seconds_since(c->entered_us, now_us);
-    if (waited > c->options.start_timeout) {
+    if (start_timed_out(c, now_us)) {
         membership_list_missing(&c->membership, true, missing, sizeof missing);
         coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
-                         "start timed out after %s waiting for %s", wording_duration(waited).text,
-                         missing);
+                         "start timed out after %s waiting for %s",
+                         wording_duration(c->options.start_timeout).text, missing);
         return;
     }
     coordinator_repeat_welcomes(c, now_us, outbox);
@@ -659,6 +668,8 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
 static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     double most = c->own_router_left ? LINGER_SECONDS : c->options.worker_timeout;
+    if (c->exit_code == EXIT_START_TIMEOUT)
+        most = fmin(most, GIVE_UP_SECONDS);
     if (seconds_since(c->entered_us, now_us) > fmax(most, linger_seconds(c)))
         coordinator_enter(c, OVER, now_us);
     else if (now_us - c->told_us >= FINISHED_REPEAT_US)
@@ -678,7 +689,7 @@ static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
         tick_waiting(c, now_us, outbox);
         break;
     case OPENING:
-        if (seconds_since(c->entered_us, now_us) > c->options.start_timeout)
+        if (start_timed_out(c, now_us))
             coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
                              "the run directory %s does not open", c->options.out);
         break;

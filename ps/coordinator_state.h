@@ -33,6 +33,7 @@ enum state { WAITING, OPENING, GATHERING, RECOVERING, RUNNING, CLOSING, FINISHIN
 struct coordinator {
     struct coordinator_options options;
     enum state state;
+    uint64_t began_us;                /* This process, about. */
     uint64_t entered_us;              /* The state. */
     uint64_t driven_us, unwatched_us; /* When it was last driven; how long it was not. */
     struct letterhead head;           /* Zeros until the run is open. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/address.h"
+#include "common/clock.h"
 #include "common/disk.h"
 #include "common/file_limit.h"
 #include "common/folder.h"
@@ -33,6 +34,7 @@ struct addresses {
     char (*hosts)[ADDRESS_MAX]; /* [count] of --ps-hosts. */
     uint32_t count;
     const char *own; /* Of this server: one of them, or --bind. */
+    double seconds;  /* It took to find out what that is. */
     struct listening listening;
 };
 
@@ -142,7 +144,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         .out = out,
         .restore = options->restore,
         .owner_threads = options->owner_threads,
-        .start_timeout = options->start_timeout,
+        .start_timeout = fmax(options->start_timeout - addresses->seconds, 0),
         .worker_timeout = options->worker_timeout,
         .recovery_timeout = options->recovery_timeout,
         .progress_timeout = options->progress_timeout,
@@ -198,13 +200,14 @@ static int find_own_place(const struct options *options, struct addresses *addre
 {
     struct places places;
     struct inquiry *inquiry = inquiry_begin(addresses->own, false);
-    double patience_ms = 1e3 * fmin(options->start_timeout, 1e6);
+    double patience_ms = 1e3 * fmin(options->start_timeout, 1e6), began = clock_now_seconds();
     if (inquiry == NULL) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
     inquiry_answer(inquiry, (int)patience_ms, &places);
     inquiry_drop(&inquiry);
+    addresses->seconds = floor(10 * (clock_now_seconds() - began)) / 10; /* Usually 0. */
     if (places.status == STATUS_AGAIN) {
         error_set(error, STATUS_TIMEOUT,
                   "start timed out after %s: no name server says what address %s has",

@@ -18,6 +18,7 @@
 #define WATCHED_US       1000000u /* Longer between two ticks: this process was stopped meanwhile. */
 #define UNHEARD_US       1000000u /* A server 0 that waits for a job answers much sooner. */
 #define REQUESTS_MIN     1024u    /* Messages that any worker may have under way. */
+#define START_GRACE      0.5      /* Seconds for server 0, whose reasons are better, to be first. */
 
 /* The latest CUT. */
 struct cut {
@@ -874,12 +875,13 @@ static void watch_start(struct router *router, uint64_t now_us)
         finish(router, EXIT_TERMINATED, "stopped before there was a job");
         return;
     }
-    if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout)
+    if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout + START_GRACE)
         return;
     snprintf(text, sizeof text, "start timed out after %s: %s",
              wording_duration(router->options.start_timeout).text,
-             now_us - router->heard_us > 2000000 ? "nothing heard from ps/0"
-                                                 : "no worker has declared a job");
+             router->waiting[0] == '\0' || now_us - router->heard_us > 2000000
+                 ? "nothing heard from ps/0"
+                 : "no worker has declared a job");
     finish(router, EXIT_START_TIMEOUT, text);
 }
 

@@ -32,7 +32,8 @@
 /* For a clean stop once whoever started us is gone; then all is to be said and done in time. */
 #define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
 #define RECEIVES_A_ROUND  64   /* Then the mailbox gets a turn. */
-#define LAST_WORDS_MS     2000 /* For what has been said to leave. */
+#define LAST_WORDS_MS     2000 /* For what has been said to leave ... */
+#define GIVE_UP_MS        200  /* ... when the start timed out. */
 #define OWNERS_MAX        16
 #define HEED_US           100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US   5000000u /* Between lines that say for whom this server waits. */
@@ -212,8 +213,9 @@ void server_destroy(struct server **server)
     if (s == NULL)
         return;
     const struct transport_operations *transport = s->options.transport->operations;
-    transport->close(&s->upstream, LAST_WORDS_MS);
-    transport->close(&s->listening, LAST_WORDS_MS);
+    bool gave_up = s->cores_made && router_exit_code(s->cores.router) == EXIT_START_TIMEOUT;
+    transport->close(&s->upstream, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
+    transport->close(&s->listening, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     if (s->occupied >= 0)
         close(s->occupied);
     outbox_free(&s->outbox);

@@ -24,7 +24,8 @@
 
 #define TICK_MS          100
 #define RECEIVES_A_ROUND 64
-#define LAST_WORDS_MS    2000
+#define LAST_WORDS_MS    2000 /* For what has been said to leave ... */
+#define GIVE_UP_MS       200  /* ... when the start timed out. */
 #define WAITING_LINE_US  5000000u
 #define SHARING_US       2000000u /* For servers to hand memory over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
@@ -454,9 +455,10 @@ void client_close(struct client **client)
         pthread_join(c->thread, NULL);
         send_pending(c);
     }
+    int linger_ms = c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_MS : LAST_WORDS_MS;
     for (uint32_t i = 0; i < c->options.job->server_count; i++) {
         if (c->servers != NULL)
-            c->options.transport->operations->close(&c->servers[i], LAST_WORDS_MS);
+            c->options.transport->operations->close(&c->servers[i], linger_ms);
         if (c->pending != NULL)
             outbox_free(&c->pending[i].items);
     }

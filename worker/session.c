@@ -19,7 +19,8 @@
 #define GAP_US           1000000u /* Between ticks: longer, and this process was stopped. */
 #define ROUNDS_AT_ONCE   3        /* Of asking for the newest; later ones are ... */
 #define ROUND_US         20000u   /* ... so far apart. */
-#define GRACE_SECONDS    5        /* For server 0, whose reasons are better, to be first. */
+#define GRACE_SECONDS    5        /* For server 0, whose reasons are better, to be first ... */
+#define START_GRACE      0.5      /* ... and at the start, which nobody is to wait for longer. */
 #define SAY_WHY_US       5000000u /* A wait of this length is worth a line. */
 
 enum stage {
@@ -774,9 +775,10 @@ static void check_start(struct session *s, uint64_t now_us, struct outbox *outbo
 {
     char text[MESSAGE_TEXT_MAX];
     double waited = seconds_since(s->started_us, now_us);
-    if (s->ever_started || waited <= s->options.start_timeout + GRACE_SECONDS)
+    if (s->ever_started || waited <= s->options.start_timeout + START_GRACE)
         return;
-    snprintf(text, sizeof text, "start timed out after %s: %.300s", wording_duration(waited).text,
+    snprintf(text, sizeof text, "start timed out after %s: %.300s",
+             wording_duration(s->options.start_timeout).text,
              s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
     end(s, EXIT_START_TIMEOUT, text, outbox);
 }

@@ -36,7 +36,7 @@ lost-ps0-before|server 0|before the job|both|killed for good|nobody tells the ot
 lost-ps1-before|another server|before the job|both|killed for good|the start times out|T + 1|4
 lost-ps0-gathering|server 0|gathering|both|killed for good|the others give up|W + R + 1|195
 lost-ps1-gathering|another server|gathering|both|killed for good|the start times out|T + 1|4
-lost-w0-gathering|a worker|gathering|both|killed for good|the start times out|T + 3|4
+lost-w0-gathering|a worker|gathering|both|killed for good|the start times out|T + 1|4
 lost-ps0-running|server 0|running|both|killed for good|the others give up|W + R + 1|195
 *lost-ps1-running|another server|running|both|killed for good|the job ends, naming it|W + R + 1|195
 *lost-w0-running|a worker|running|both|killed for good|the others do its work|W + 1|0
@@ -50,7 +50,7 @@ lost-w0-finishing|a worker|finishing|both|killed for good|the job is done|W + 1|
 lost-ps0-finishing|server 0|finishing|any|killed for good|the job is done; everybody has been told|1|0
 lost-ps2-recovering|another server|going back to a checkpoint|any|killed for good|the job ends, naming it|W + R + 1|195
 alone-ps0|server 0|before the job|any|no worker ever comes|it gives up|T + 1|4
-alone-w0|a worker|before the job|any|no server is ever there|it gives up|T + 6|4
+alone-w0|a worker|before the job|any|no server is ever there|it gives up|T + 1|4
 late-ps1|another server|running|any|killed, and so is server 0 before it is back|it gives up|T + 1|4
 all-workers|all workers|running|both|killed for good|the job waits for any, then ends|W + R + 3|195
 policy-fail|a worker|running|both|killed, --on-worker-loss fail|the job ends, naming it|W + 3|195

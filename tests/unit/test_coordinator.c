@@ -399,6 +399,43 @@ START_TEST(a_run_directory_that_does_not_open_times_out)
 }
 END_TEST
 
+START_TEST(there_is_one_deadline_for_the_start_whatever_it_waits_for)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    players_pass(&f, 40);
+    players_gather(&f); /* Late, and that does not give the others another minute. */
+    players_join(&f, ROLE_WORKER, 0);
+    players_join(&f, ROLE_PS, 0);
+    players_pass(&f, 19);
+    ck_assert_ptr_null(players_told(&f, 10, MESSAGE_FINISHED));
+    players_pass(&f, 2);
+    check_finished(
+        &f, 10, EXIT_START_TIMEOUT,
+        "start timed out after 60 s waiting for ps/0 (loading), ps/1 (never seen), worker/1");
+    players_close(&f);
+}
+END_TEST
+
+START_TEST(nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    players_gather(&f);
+    players_join(&f, ROLE_WORKER, 0);
+    players_join(&f, ROLE_PS, 0);
+    players_pass(&f, 59);
+    players_join(&f, ROLE_WORKER, 1); /* And dies: nobody has noticed yet. */
+    players_kill(&f, ROLE_WORKER, 1);
+    players_pass(&f, 1.2);
+    check_finished(&f, 10, EXIT_START_TIMEOUT, "start timed out after 60 s waiting for ps/");
+    ck_assert(!coordinator_is_over(f.coordinator));
+    players_wait(&f, 0.7);
+    ck_assert(coordinator_is_over(f.coordinator));
+    players_close(&f);
+}
+END_TEST
+
 START_TEST(who_is_missing_is_named_again_and_again_and_at_the_deadline)
 {
     struct players f;
@@ -886,6 +923,8 @@ static void add(TCase *t)
     tcase_add_test(t, refusals_do_not_fill_the_log);
     tcase_add_test(t, a_job_that_nobody_declares_times_out);
     tcase_add_test(t, a_run_directory_that_does_not_open_times_out);
+    tcase_add_test(t, there_is_one_deadline_for_the_start_whatever_it_waits_for);
+    tcase_add_test(t, nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out);
     tcase_add_test(t, who_is_missing_is_named_again_and_again_and_at_the_deadline);
     tcase_add_test(t, it_leaves_without_those_who_do_not_say_bye);
     tcase_add_test(t, a_stop_that_takes_too_long_ends_with_its_code_and_says_what_stands);

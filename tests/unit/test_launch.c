@@ -468,6 +468,26 @@ START_TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline)
 }
 END_TEST
 
+START_TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
+{
+    /* None tells its port, one after the other; and server 0 gives up, the others do not. */
+    static const char *const deaf = "trap '' TERM INT\nwhile :; do sleep 0.02; done\n";
+    for (int which = 0; which < 2; which++) {
+        struct scene scene;
+        char deaf_servers[256];
+        snprintf(deaf_servers, sizeof deaf_servers, "# tells nothing\n%s", deaf);
+        scene_init(&scene, 1 + 2 * !which, 2, which ? "sleep 1\nexit 4\n" : deaf_servers, deaf);
+        scene.options.start_timeout = 1;
+        scene.options.stop_timeout = 30;
+        double began = clock_now_seconds();
+        ck_assert_int_eq(launch(&scene), EXIT_START_TIMEOUT);
+        ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0"));
+        ck_assert_double_lt(clock_now_seconds() - began, 4); /* It was 11 s. */
+        scene_end(&scene);
+    }
+}
+END_TEST
+
 START_TEST(a_folder_that_the_job_claims_gets_the_logs)
 {
     struct scene scene;
@@ -826,6 +846,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_launcher_that_is_killed_leaves_no_child);
     tcase_add_test(t, a_missing_program_is_an_answer_not_a_hang);
     tcase_add_test(t, a_server_that_never_tells_its_port_is_waited_for_with_a_deadline);
+    tcase_add_test(t, a_start_that_timed_out_waits_for_nobody_who_does_not_end);
     tcase_add_test(t, a_folder_that_the_job_claims_gets_the_logs);
     tcase_add_test(t, logs_are_written_to_files_of_their_own_or_the_person_hears_of_it);
     tcase_add_test(t, a_folder_that_the_job_does_not_claim_stays_as_it_is);
