@@ -412,7 +412,7 @@ START_TEST(there_is_one_deadline_for_the_start_whatever_it_waits_for)
     players_pass(&f, 2);
     check_finished(
         &f, 10, EXIT_START_TIMEOUT,
-        "start timed out after 60 s waiting for ps/0 (loading), ps/1 (never seen), worker/1");
+        "start timed out after 1 min waiting for ps/0 (loading), ps/1 (never seen), worker/1");
     players_close(&f);
 }
 END_TEST
@@ -428,7 +428,7 @@ START_TEST(nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out)
     players_join(&f, ROLE_WORKER, 1); /* And dies: nobody has noticed yet. */
     players_kill(&f, ROLE_WORKER, 1);
     players_pass(&f, 1.2);
-    check_finished(&f, 10, EXIT_START_TIMEOUT, "start timed out after 60 s waiting for ps/");
+    check_finished(&f, 10, EXIT_START_TIMEOUT, "start timed out after 1 min waiting for ps/");
     ck_assert(!coordinator_is_over(f.coordinator));
     players_wait(&f, 0.7);
     ck_assert(coordinator_is_over(f.coordinator));
@@ -450,9 +450,8 @@ START_TEST(who_is_missing_is_named_again_and_again_and_at_the_deadline)
         ck_assert_ptr_nonnull(post_log(&f.post, "ps/1 (loading), worker/1 (never seen)"));
     }
     players_pass(&f, 1);
-    check_finished(
-        &f, 10, EXIT_START_TIMEOUT,
-        "start timed out after 1 min 1 s waiting for ps/1 (loading), worker/1 (never seen)");
+    check_finished(&f, 10, EXIT_START_TIMEOUT,
+                   "start timed out after 1 min waiting for ps/1 (loading), worker/1 (never seen)");
     check_finished(&f, 21, EXIT_START_TIMEOUT, "start timed out");
     check_finished(&f, PEER_LOCAL, EXIT_START_TIMEOUT, "start timed out");
     players_close(&f);

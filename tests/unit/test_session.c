@@ -822,7 +822,7 @@ START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
     tick(&f, 60.4);
     ck_assert(!session_is_over(f.session));
     tick(&f, 0.2);
-    check_over(&f, EXIT_START_TIMEOUT, "start timed out after 60 s: nothing heard from ps/0");
+    check_over(&f, EXIT_START_TIMEOUT, "start timed out after 1 min: nothing heard from ps/0");
     close_fixture(&f);
 
     open_fixture(&f, MODE_SYNC);
