@@ -420,8 +420,8 @@ START_TEST(a_server_listens_on_every_address_of_a_list)
 {
     char bound[ADDRESS_MAX], expected[ADDRESS_MAX];
     open_transport();
-    /* 192.0.2.0/24 is nobody's (RFC 5737). */
-    struct endpoint *server = listen_at("127.0.0.2:0,192.0.2.1:0,127.0.0.3:0", bound);
+    /* 198.51.100.0/24 is nobody's (RFC 5737). */
+    struct endpoint *server = listen_at("127.0.0.2:0,198.51.100.1:0,127.0.0.3:0", bound);
     const char *port = strrchr(bound, ':');
     snprintf(expected, sizeof expected, "127.0.0.2%s, 127.0.0.3%s", port, port);
     ck_assert_str_eq(bound, expected);
@@ -465,8 +465,8 @@ START_TEST(a_list_of_which_nothing_is_here_is_an_error)
         enum status status;
         const char *words;
     } cases[] = {
-        {"192.0.2.1:2000", STATUS_IO, "192.0.2.1:2000: no such address on this host"},
-        {"192.0.2.1:2000,192.0.2.2:2000", STATUS_IO, "no such address on this host"},
+        {"198.51.100.1:2000", STATUS_IO, "198.51.100.1:2000: no such address on this host"},
+        {"198.51.100.1:2000,198.51.100.2:2000", STATUS_IO, "no such address on this host"},
         {"alpha:2000", STATUS_INVALID, "not a numeric"}, /* Names are the caller's. */
         {"127.0.0.1:0,alpha", STATUS_INVALID, "not a numeric"},
         {"without a port", STATUS_INVALID, "not a numeric"},
