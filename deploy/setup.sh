@@ -117,18 +117,49 @@ keep_available()
     done
 }
 
+# What apt-get says, on standard input, goes to $log; how much there is to fetch is said, and on a
+# terminal how far it is, on a line that is written over.
+show_progress()
+{
+    local line kind percent text
+    while IFS= read -r line; do
+        case $line in
+        dlstatus:* | pmstatus:*)
+            if [ ! -t 1 ]; then continue; fi
+            IFS=: read -r kind _ percent text <<<"$line"
+            if [ "$kind" = dlstatus ]; then kind=fetching; else kind=installing; fi
+            printf '\r\033[K%.79s' "setup: $kind, ${percent%.*} %: $text"
+            ;;
+        *)
+            echo "$line" >>"$log"
+            if [[ $line =~ ^Need\ to\ get\ (.*)\ of\ archives ]]; then
+                echo "setup: fetching ${BASH_REMATCH[1]}"
+            fi
+            ;;
+        esac
+    done
+    if [ -t 1 ]; then printf '\r\033[K'; fi
+}
+
 install_packages()
 {
-    local apt=(apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3) available
+    local apt=(apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0) available
     if [ "${#as_root[@]}" -gt 0 ]; then
         apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}")
     fi
-    export DEBIAN_FRONTEND=noninteractive
-    "${apt[@]}" update || echo "setup: apt-get update failed; trying with the lists that are here" >&2
+    export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+    "${apt[@]}" update >"$log" 2>&1 || {
+        tail -n 3 "$log" >&2
+        echo "setup: apt-get update failed; trying with the lists that are here" >&2
+    }
     mapfile -t available < <(keep_available "$@")
     if [ "${#available[@]}" -eq 0 ]; then return 0; fi
+    : >"$log"
     # </dev/null: whatever a package's script might ask, there is nobody to answer.
-    "${apt[@]}" install -y --no-install-recommends "${available[@]}" </dev/null
+    if "${apt[@]}" -o APT::Status-Fd=1 install -y --no-install-recommends "${available[@]}" \
+        </dev/null 2>&1 | show_progress; then return 0; fi
+    tail -n 20 "$log" >&2
+    return 1
 }
 
 main()
@@ -141,23 +172,25 @@ main()
         echo "setup: missing here, from Debian's packages:"
         for name in "${missing[@]}"; do printf 'setup:   %-22s %s\n' "$name" "$(what_for "$name")"; done
         if find_root; then
-            echo "setup: installing with: ${as_root[*]:+${as_root[*]} }apt-get install --no-install-recommends ${missing[*]}"
+            echo "setup: installing them with ${as_root[*]:+${as_root[*]} }apt-get install"
             if install_packages "${missing[@]}"; then
                 echo "setup: done"
             else
                 echo "setup: apt-get failed" >&2
             fi
         else
-            echo "setup: needs root; run: sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
+            echo "setup: needs root; run:" >&2
+            fold -s -w 76 <<<"sudo apt-get install -y --no-install-recommends ${missing[*]}" |
+                sed -e 's/^/    /' -e '$!s/$/\\/' >&2
         fi
     fi
 
     mapfile -t unproven < <(unproven_rows)
     if [ "${#unproven[@]}" -eq 0 ]; then return 0; fi
-    echo "setup: cannot go on without these; install them with this system's package manager:" >&2
+    echo "setup: cannot go on without these; install them in this system's own way:" >&2
     for row in "${unproven[@]}"; do
         read -r what name proof <<<"$row"
-        printf 'setup:   %-22s %-18s (looked for %s)\n' "$name" "${what//_/ }" "$proof" >&2
+        printf 'setup:   %-20s %-17s (looked for %s)\n' "$name" "${what//_/ }" "$proof" >&2
     done
     return 1
 }
@@ -169,4 +202,6 @@ bench) rows=("${table_build[@]}" "${table_bench[@]}") ;;
 ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_bench[@]}" "${table_ci[@]}") ;;
 *) usage ;;
 esac
+log=$(mktemp) # What apt-get says.
+trap 'rm -f "$log"' EXIT
 main

@@ -175,7 +175,7 @@ forbidden() # forbidden PLACE CODE PATTERN
     cp -r "$work/template" "$work/case"
     chown -R 65534:65534 "$work/case"
     chmod 000 "$work/case/$1"
-    "${as_nobody[@]}" timeout -k 1 20 "$build/syncopate" run "${job[@]}" --steps 8 \
+    "${as_nobody[@]}" timeout -k 1 20 "$work/programs/syncopate" run "${job[@]}" --steps 8 \
         --out "$work/case" >"$work/case.log" 2>&1 </dev/null || code=$?
     if [ "$code" -ne "$2" ]; then fail "$1 of somebody else: exit code $code, not $2"; fi
     said case "$3" || fail "$1 of somebody else: does not say: $3"
@@ -185,7 +185,10 @@ forbidden() # forbidden PLACE CODE PATTERN
 }
 if short_run; then
     chmod 755 "$work"
-    if [ "$(id -u)" -eq 0 ] && "${as_nobody[@]}" "$build/syncopate" --version >"$work/nobody.log" 2>&1
+    mkdir -m 755 "$work/programs" # Which somebody else may run, wherever this folder is.
+    cp "$build"/syncopate{,-ps,-worker} "$work/programs"
+    if [ "$(id -u)" -eq 0 ] && "${as_nobody[@]}" timeout 20 "$work/programs/syncopate" --version \
+        >"$work/nobody.log" 2>&1
     then
         forbidden events.jsonl 0 "events.jsonl: Permission denied; it is now .*damaged-1"
         forbidden logs/ps-0.log 0 "ps-0.log: Permission denied; it is now .*damaged-1"
