@@ -133,6 +133,7 @@ show_progress()
         *)
             echo "$line" >>"$log"
             if [[ $line =~ ^Need\ to\ get\ (.*)\ of\ archives ]]; then
+                if [ -t 1 ]; then printf '\r\033[K'; fi
                 echo "setup: fetching ${BASH_REMATCH[1]}"
             fi
             ;;
