@@ -204,7 +204,9 @@ names()
             >"/etc/netns/$tag-$i/hosts" # The same file: programs that run see the change.
     done
 }
-if short_run; then
+if short_run && [ ! -e /etc/hosts ]; then
+    skip "a server that moves: there is no /etc/hosts, over which each host's own could be laid"
+elif short_run; then
     names 10.213.77.11
     hosts=alpha:4710,beta:4711
     begins moved
