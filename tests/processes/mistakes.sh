@@ -39,7 +39,7 @@ quoted() { if [[ $1 =~ ^[A-Za-z0-9_./:,=*-]+$ ]]; then printf '%s' "$1"; else pr
 typed()
 {
     local word line=
-    for word in "$@"; do line+=" $(quoted "$word")"; done
+    for word in "$@"; do line+=" $(quoted "${word#"$bin/"}")"; done
     echo "${line:1}"
 }
 
