@@ -11,6 +11,10 @@
 
 #define MANIFEST_NAME "manifest.json"
 
+/* Checkpoints of which nobody here knows whether they are whole are read a few at a time, because
+ * a run waits for it. More than are kept by default, so that those are always found out at once. */
+#define READS_A_PRUNING 8
+
 /* --- names --------------------------------------------------------------------------------- */
 
 /* "directory/name" into path; false when it does not fit. */
@@ -319,13 +323,18 @@ static bool is_on_shelf(const struct checkpoint_shelf *shelf, uint64_t step)
     return false;
 }
 
+uint32_t checkpoint_shelf_keep(const struct checkpoint_shelf *shelf)
+{
+    return shelf->keep == 0 ? CHECKPOINTS_KEPT : shelf->keep;
+}
+
 void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step)
 {
-    uint32_t oldest = 0;
+    uint32_t oldest = 0, keep = checkpoint_shelf_keep(shelf);
     shelf->newest = step;
-    if (is_on_shelf(shelf, step))
+    if (keep == CHECKPOINTS_ALL || is_on_shelf(shelf, step))
         return;
-    if (shelf->count < CHECKPOINTS_KEPT) {
+    if (shelf->count < keep) {
         shelf->steps[shelf->count++] = step;
         return;
     }
@@ -352,20 +361,35 @@ static enum status inspect(const struct disk *disk, const char *out, uint64_t st
     return status;
 }
 
+/* What was known of those that a pruning did not come to. */
+static void keep_knowledge(struct checkpoint_shelf *whole, const struct checkpoint_shelf *shelf,
+                           uint64_t before)
+{
+    uint32_t keep = checkpoint_shelf_keep(whole);
+    for (uint32_t i = 0; i < shelf->count && whole->count < keep; i++)
+        if (shelf->steps[i] < before)
+            whole->steps[whole->count++] = shelf->steps[i];
+}
+
 /* Move what is older than enough whole ones to the front of listing; *superfluous counts it. */
 static enum status choose_superfluous(struct listing *listing, const struct disk *disk,
                                       const char *out, struct checkpoint_shelf *shelf,
                                       size_t *superfluous, struct error *error)
 {
-    struct checkpoint_shelf whole = {.newest = shelf->newest};
+    struct checkpoint_shelf whole = {.keep = shelf->keep, .newest = shelf->newest};
+    uint32_t keep = checkpoint_shelf_keep(shelf), reads = 0;
     *superfluous = 0;
     for (size_t i = 0; i < listing->count; i++) {
         struct listing_entry entry = listing->entries[i];
         bool wanted = shelf->count > 0 && entry.step == shelf->newest;
-        if (whole.count == CHECKPOINTS_KEPT && !wanted)
+        if (whole.count == keep && !wanted)
             listing->entries[(*superfluous)++] = entry;
-        if (whole.count == CHECKPOINTS_KEPT || !entry.has_manifest)
+        if (whole.count == keep || !entry.has_manifest)
             continue;
+        if (!is_on_shelf(shelf, entry.step) && reads++ == READS_A_PRUNING) {
+            keep_knowledge(&whole, shelf, entry.step);
+            break;
+        }
         enum status status = inspect(disk, out, entry.step, shelf, error);
         if (status == STATUS_MEMORY)
             return status; /* Says nothing about the checkpoint. */
@@ -381,6 +405,8 @@ enum status checkpoint_prune(const struct disk *disk, const char *out,
 {
     struct listing listing;
     size_t superfluous = 0;
+    if (checkpoint_shelf_keep(shelf) == CHECKPOINTS_ALL)
+        return STATUS_OK;
     enum status status = list_all(&listing, disk, out, error);
     if (status == STATUS_OK)
         status = choose_superfluous(&listing, disk, out, shelf, &superfluous, error);

@@ -34,7 +34,10 @@
 #include "common/optimizer.h"
 #include "common/status.h"
 
-#define CHECKPOINTS_KEPT 3
+/* How many whole ones are kept: unless somebody says otherwise, at most, and without end. */
+#define CHECKPOINTS_KEPT     3
+#define CHECKPOINTS_KEPT_MAX 1000
+#define CHECKPOINTS_ALL      UINT32_MAX
 
 /* The arrays of a chunk: values, then the optimizer's slots. */
 #define CHECKPOINT_ARRAYS_MAX (1 + OPTIMIZER_SLOTS_MAX)
@@ -65,14 +68,20 @@ enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
 /* Checkpoints that this process knows to be whole, since it has written or read them; so each is
  * read at most once to find out. Zeroed is ready. */
 struct checkpoint_shelf {
-    uint64_t steps[CHECKPOINTS_KEPT]; /* [count] */
+    uint32_t keep;                        /* CHECKPOINTS_ALL; 0: CHECKPOINTS_KEPT. */
+    uint64_t steps[CHECKPOINTS_KEPT_MAX]; /* [count], at most as many as are kept. */
     uint32_t count;
     uint64_t newest; /* Last put on the shelf; never removed. */
 };
 void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step);
 
-/* Remove what is older than the newest CHECKPOINTS_KEPT whole checkpoints, oldest first (manifest
- * before parts). One that turns out damaged does not count, and stays until enough are newer. */
+/* How many it keeps. */
+uint32_t checkpoint_shelf_keep(const struct checkpoint_shelf *shelf);
+
+/* Remove what is older than the newest whole checkpoints that are to be kept, oldest first
+ * (manifest before parts). One that turns out damaged does not count, and stays until enough are
+ * newer. Of those that are not on the shelf only some are read: when that does not tell, nothing is
+ * removed, and the next call goes on from there. */
 enum status checkpoint_prune(const struct disk *disk, const char *out,
                              struct checkpoint_shelf *shelf, struct error *error);
 

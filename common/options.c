@@ -484,7 +484,7 @@ static enum status check_keys(const struct parser *parser)
 static bool is_left_to_servers(const struct parser *parser, const struct option_row *row)
 {
     bool theirs = strcmp(row->name, "out") == 0 || strcmp(row->name, "restore") == 0 ||
-                  strcmp(row->name, "log-every") == 0;
+                  strcmp(row->name, "keep") == 0 || strcmp(row->name, "log-every") == 0;
     const char *source = parser->source[row - option_rows];
     return parser->user == OPTION_WORKER && parser->options->ps > 0 && theirs && is_typed(source);
 }

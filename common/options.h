@@ -84,6 +84,7 @@ struct options {
 
     /* Files. */
     const char *out, *restore;
+    const char *keep; /* "all" or a number of checkpoints; NULL: as the run was begun with. */
 
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
@@ -160,6 +161,9 @@ enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint
                           struct error *error);
 enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uint32_t *count,
                            struct error *error);
+
+/* --keep as checkpoint.h has it; 0 when it was not given. */
+uint32_t options_keep(const struct options *options);
 
 /* STATUS_INVALID when a --slow list names a worker that a job with so many does not have. */
 enum status options_slow_check(const char *slow, uint32_t workers, struct error *error);

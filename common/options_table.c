@@ -84,6 +84,12 @@ static enum status check_counts(const char *list, struct error *error)
     return options_counts(list, counts, OPTIONS_COUNTS_MAX, &count, error);
 }
 
+static const char *keep_word(unsigned index)
+{
+    static const char *const words[] = {"all", NULL};
+    return words[index];
+}
+
 static const struct option_choice choice_mode = {.word = mode_word};
 static const struct option_choice choice_optimizer = {.word = optimizer_word};
 static const struct option_choice choice_schedule = {.word = schedule_word};
@@ -98,6 +104,7 @@ static const struct option_choice choice_data = {.known = data_word};
 static const struct option_choice choice_restore = {.known = restore_word};
 static const struct option_choice choice_counts = {.check = check_counts};
 static const struct option_choice choice_slow = {.check = option_slow_check};
+static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
 static const struct option_choice choice_alone = {
     .expected = "0, for a worker that trains alone; servers are named by --ps-hosts, and "
                 "'syncopate run --ps N' starts servers and workers"};
@@ -311,6 +318,11 @@ const struct option_row option_rows[] = {
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
      "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
      "not in an unfinished run."},
+
+    {"keep", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(keep), ROLES | LAUNCHES, "N|all", NULL, 0,
+     0, &choice_keep, NULL,
+     "Checkpoints to keep: the newest N that are whole, from 1 to 1000; older ones are removed. all: "
+     "every one. Default: as the run was begun with, and 3 for a new one."},
 
     /* Output. */
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),

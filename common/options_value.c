@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/checkpoint.h"
 #include "common/options_table.h"
 #include "common/spelling.h"
 
@@ -71,6 +72,30 @@ bool option_parse_flag(const char *text, bool *value)
         }
     }
     return false;
+}
+
+/* --- checkpoints --------------------------------------------------------------------------- */
+
+/* 0: it is no value of --keep. */
+static uint32_t parse_keep(const char *text)
+{
+    uint64_t number;
+    if (spelling_same(text, "all"))
+        return CHECKPOINTS_ALL;
+    return option_parse_u64(text, &number) && number <= CHECKPOINTS_KEPT_MAX ? (uint32_t)number : 0;
+}
+
+enum status option_keep_check(const char *text, struct error *error)
+{
+    if (parse_keep(text) != 0)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID, "needs all, or a whole number from 1 to %d",
+                     CHECKPOINTS_KEPT_MAX);
+}
+
+uint32_t options_keep(const struct options *options)
+{
+    return options->keep != NULL ? parse_keep(options->keep) : 0;
 }
 
 /* --- lists --------------------------------------------------------------------------------- */

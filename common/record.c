@@ -1,5 +1,6 @@
 #include "common/record.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static uint32_t small_count_of(const struct json *root, const char *name)
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
+static void take_keep(struct record *record, const struct json *root)
+{
+    uint64_t keep = json_u64(root, "keep", 0);
+    copy_text(root, "keep", record->keep, sizeof(record->keep));
+    if (keep > 0)
+        snprintf(record->keep, sizeof(record->keep), "%" PRIu64, keep);
+}
+
 static void take_configuration(struct record *record, const struct json *root)
 {
     copy_text(root, "mode", record->mode, sizeof(record->mode));
@@ -47,6 +56,7 @@ static void take_configuration(struct record *record, const struct json *root)
     copy_text(root, "model", record->model, sizeof(record->model));
     record->workers = small_count_of(root, "workers");
     record->servers = small_count_of(root, "servers");
+    take_keep(record, root);
     record->seed = json_u64(root, "seed", 0);
     record->epochs = json_u64(root, "epochs", 0);
     record->steps = json_u64(root, "steps", 0);

@@ -47,6 +47,7 @@ struct record {
     char mode[32], optimizer[32], data[256], model[1024];
     char state[32], reason[256];
     char parameters_sha256[65], model_sha256[65];
+    char keep[16]; /* Checkpoints: "all" or a number; "" in an older one. */
     uint32_t workers, servers;
     uint64_t seed, epochs, steps, step, global_batch, micro_batch;
     uint64_t session_step, train_epoch, train_examples, test_step;

@@ -143,7 +143,7 @@ static void write_worker(struct json_writer *writer, const struct worker_summary
 }
 
 static void write_members(struct json_writer *writer, const struct job *job, uint64_t run_id,
-                          const struct run_summary *summary)
+                          uint32_t keep, const struct run_summary *summary)
 {
     json_writer_text(writer, "format", RUN_FORMAT);
     json_writer_id(writer, "run_id", run_id);
@@ -151,6 +151,10 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     json_writer_text(writer, "reason", summary->reason);
     json_writer_u64(writer, "step", summary->step);
     write_configuration(writer, job);
+    if (keep == CHECKPOINTS_ALL)
+        json_writer_text(writer, "keep", "all");
+    else
+        json_writer_u64(writer, "keep", keep);
     write_results(writer, summary);
     write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
@@ -162,15 +166,16 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     job_write_json(writer, "job", job);
 }
 
-static enum status write_run_json(const char *directory, const struct job *job, uint64_t run_id,
-                                  const struct run_summary *summary, struct error *error)
+static enum status write_run_json(const struct run_directory *directory, const struct job *job,
+                                  uint64_t run_id, const struct run_summary *summary,
+                                  struct error *error)
 {
     char path[DISK_PATH_MAX];
-    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
+    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory->path);
     struct json_writer writer;
     json_writer_init(&writer, false);
     json_writer_object(&writer, NULL);
-    write_members(&writer, job, run_id, summary);
+    write_members(&writer, job, run_id, directory->keep, summary);
     json_writer_end(&writer);
     json_writer_raw(&writer, "\n", 1);
     const struct disk_piece piece = {writer.text, writer.bytes};
@@ -189,6 +194,7 @@ struct finding {
     bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
     struct run_summary earlier; /* What a resumed run starts from. */
     char run_id[RUN_ID_BYTES];  /* That it was written by; "" for none. */
+    uint32_t keep;              /* Checkpoints; 0: it does not say. */
 };
 
 static void note_entry(void *argument, const char *name)
@@ -363,6 +369,15 @@ static enum status read_run_json(const char *directory, const char *path, struct
     return status;
 }
 
+static uint32_t read_keep(const struct json *root)
+{
+    const char *text = json_text(root, "keep");
+    uint64_t number = json_u64(root, "keep", 0);
+    if (text != NULL && strcmp(text, "all") == 0)
+        return CHECKPOINTS_ALL;
+    return number <= CHECKPOINTS_KEPT_MAX ? (uint32_t)number : 0;
+}
+
 /* Whether the run in a directory can go on, with job or (NULL) with its own. */
 static enum status examine_run(const char *directory, const struct job *job,
                                struct finding *finding, struct error *error)
@@ -380,6 +395,7 @@ static enum status examine_run(const char *directory, const struct job *job,
         status = check_declaration(root, directory, path, job, error);
     if (status == STATUS_OK) {
         read_earlier(&finding->earlier, root);
+        finding->keep = read_keep(root);
         const char *id = json_text(root, "run_id");
         snprintf(finding->run_id, sizeof finding->run_id, "%s", id != NULL ? id : "");
     }
@@ -497,7 +513,7 @@ static void remove_left_overs(const char *directory)
 
 /* The directory is locked: look again, because somebody may have been faster, and claim it. */
 static enum status claim(struct run_directory *directory, const struct job *job, uint64_t run_id,
-                         bool *resuming, struct error *error)
+                         uint32_t keep, bool *resuming, struct error *error)
 {
     struct finding finding;
     char digits[RUN_ID_BYTES];
@@ -507,16 +523,17 @@ static enum status claim(struct run_directory *directory, const struct job *job,
     *resuming = finding.has_run;
     remove_left_overs(directory->path);
     directory->earlier = finding.earlier;
+    directory->keep = keep > 0 ? keep : finding.keep > 0 ? finding.keep : CHECKPOINTS_KEPT;
     write_run_id(digits, run_id);
     if (strcmp(finding.run_id, digits) != 0) /* Of another session. */
         directory->earlier.faults = (struct run_faults){0};
     directory->started = clock_now_seconds();
-    return write_run_json(directory->path, job, run_id, &directory->earlier, error);
+    return write_run_json(directory, job, run_id, &directory->earlier, error);
 }
 
 enum status run_directory_open(struct run_directory *directory, const char *path,
-                               const struct job *job, uint64_t run_id, bool *resuming,
-                               struct error *error)
+                               const struct job *job, uint64_t run_id, uint32_t keep,
+                               bool *resuming, struct error *error)
 {
     *directory = (struct run_directory){.events.file = -1};
     *resuming = false;
@@ -530,7 +547,7 @@ enum status run_directory_open(struct run_directory *directory, const char *path
     snprintf(directory->path, sizeof directory->path, "%s", path);
     status = event_log_open(&directory->events, directory->path, error);
     if (status == STATUS_OK)
-        status = claim(directory, job, run_id, resuming, error);
+        status = claim(directory, job, run_id, keep, resuming, error);
     if (status != STATUS_OK)
         run_directory_close(directory);
     return status;
@@ -582,7 +599,7 @@ enum status run_directory_note(struct run_directory *directory, const struct job
 {
     struct run_summary so_far = directory->earlier;
     so_far.faults = all_faults(directory, faults);
-    return write_run_json(directory->path, job, run_id, &so_far, error);
+    return write_run_json(directory, job, run_id, &so_far, error);
 }
 
 enum status run_directory_summary(struct run_directory *directory, const struct job *job,
@@ -591,5 +608,5 @@ enum status run_directory_summary(struct run_directory *directory, const struct 
 {
     struct run_summary complete = *summary;
     complete.faults = all_faults(directory, &summary->faults);
-    return write_run_json(directory->path, job, run_id, &complete, error);
+    return write_run_json(directory, job, run_id, &complete, error);
 }

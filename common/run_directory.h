@@ -123,16 +123,18 @@ struct run_directory {
     char path[DISK_PATH_MAX];
     struct event_log events;
     double started;             /* Monotonic seconds at open; event times count from here. */
+    uint32_t keep;              /* Checkpoints: as asked for, else as the run was begun with. */
     struct run_summary earlier; /* What run.json said; the faults are those of this run. */
 };
 
-/* Claim or resume. *resuming tells which; then run.json keeps the earlier step and results until
+/* Claim or resume. keep: how many checkpoints (checkpoint.h), 0 to leave it as it was. *resuming
+ * tells which; then run.json keeps the earlier step and results until
  * the next summary, and events are appended. STATUS_EXISTS when something else is there,
  * STATUS_MISMATCH when it is an unfinished run of another declaration, STATUS_IO when it cannot be
  * written. */
 enum status run_directory_open(struct run_directory *directory, const char *path,
-                               const struct job *job, uint64_t run_id, bool *resuming,
-                               struct error *error);
+                               const struct job *job, uint64_t run_id, uint32_t keep,
+                               bool *resuming, struct error *error);
 void run_directory_close(struct run_directory *directory);
 
 /* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. So a refusal can come

@@ -78,7 +78,8 @@ static bool row_is_place(const struct option_row *row)
 static bool row_is_for_servers(const struct option_row *row, const struct options *options,
                                enum option_user user)
 {
-    return user == OPTION_WORKER && options->ps > 0 && strcmp(row->name, "restore") == 0;
+    bool theirs = strcmp(row->name, "restore") == 0 || strcmp(row->name, "keep") == 0;
+    return user == OPTION_WORKER && options->ps > 0 && theirs;
 }
 
 /* A number that was never set has no default in the table and lies outside its bounds. */

@@ -23,10 +23,9 @@
 #include "deploy/inspect_json.h"
 #include "deploy/watch_run.h"
 
-#define PROGRAM            "syncopate inspect"
-#define REDRAW_SECONDS     1.0  /* Between looks, on a terminal ... */
-#define LINE_SECONDS       10.0 /* ... and elsewhere. */
-#define CHECKPOINTS_LISTED 64
+#define PROGRAM        "syncopate inspect"
+#define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
+#define LINE_SECONDS   10.0 /* ... and elsewhere. */
 
 /* --- variables ------------------------------------------------------------------------------- */
 
@@ -157,30 +156,26 @@ static void print_latest(const struct record *record)
                100 * record->evaluations[i].test_accuracy);
 }
 
-static void print_checkpoints(const char *path)
+static void print_checkpoints(const char *path, const struct record *record)
 {
-    uint64_t steps[CHECKPOINTS_LISTED];
-    size_t count = checkpoint_list(&disk_posix, path, steps, CHECKPOINTS_LISTED);
-    for (size_t i = 0; i < count && i < CHECKPOINTS_LISTED; i++) {
-        char directory[DISK_PATH_MAX], file[DISK_PATH_MAX + 32];
-        struct manifest manifest = {0};
-        struct error error = {0};
-        uint64_t total = 0;
-        checkpoint_path(directory, path, steps[i]);
-        snprintf(file, sizeof file, "%s/manifest.json", directory);
-        if (manifest_read(&manifest, &disk_posix, file, &error) != STATUS_OK) {
-            printf("  checkpoint     %s: %s\n", directory, error.text);
-            continue;
-        }
-        for (uint32_t part = 0; part < manifest.part_count; part++)
-            total += manifest.parts[part].bytes;
-        printf("  checkpoint     %s, %s, %s\n", directory,
-               wording_counted(manifest.part_count, "part", "parts").text,
-               wording_bytes(total).text);
-        manifest_free(&manifest);
+    uint64_t *steps;
+    size_t count = inspect_list(path, &steps);
+    bool all = strcmp(record->keep, "all") == 0;
+    printf("  checkpoints    %s", count == 0 ? "none yet" : wording_count(count).text);
+    if (record->keep[0] != '\0')
+        printf(", %s%s to be kept", all ? "" : "the newest ", record->keep);
+    printf("\n");
+    for (size_t i = 0; i < count; i++) {
+        struct checkpoint_facts facts;
+        inspect_glance(&facts, path, steps[i]);
+        if (facts.fault.text[0] != '\0')
+            printf("  checkpoint     %s: %s\n", facts.path, facts.fault.text);
+        else
+            printf("  checkpoint     %s, %s, %s\n", facts.path,
+                   wording_counted(facts.parts, "part", "parts").text,
+                   wording_bytes(facts.bytes).text);
     }
-    if (count == 0)
-        printf("  checkpoint     none yet\n");
+    free(steps);
 }
 
 static enum status inspect_run(const char *path, struct error *error)
@@ -194,7 +189,7 @@ static enum status inspect_run(const char *path, struct error *error)
         printf("  optimizer      %s, learning rate %g\n", record.optimizer, record.learning_rate);
         summary_print(stdout, &record, 0);
         print_latest(&record);
-        print_checkpoints(path);
+        print_checkpoints(path, &record);
     }
     record_free(&record);
     return status;

@@ -20,4 +20,17 @@ struct statistics statistics_of(const float *values, uint64_t count);
  * wrong with it. */
 const char *inspect_part_fault(const char *directory, const struct checkpoint_part *part);
 
+/* All checkpoints of a run that have a manifest, newest first. *steps is the caller's to free; it
+ * may be NULL for none. */
+size_t inspect_list(const char *run, uint64_t **steps);
+
+/* What is quickly found out about one: the parts' sizes, and not what is in them. */
+struct checkpoint_facts {
+    char path[DISK_PATH_MAX];
+    uint32_t parts;
+    uint64_t bytes;     /* Of all parts. */
+    struct error fault; /* A line, or "". */
+};
+void inspect_glance(struct checkpoint_facts *facts, const char *run, uint64_t step);
+
 #endif

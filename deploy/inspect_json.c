@@ -10,7 +10,6 @@
 #include "deploy/inspect_facts.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
-#define CHECKPOINTS_LISTED 64
 
 /* --- variables ------------------------------------------------------------------------------- */
 
@@ -179,18 +178,25 @@ static void write_evaluations(struct json_writer *writer, const struct record *r
 
 static void write_checkpoints(struct json_writer *writer, const char *path)
 {
-    uint64_t steps[CHECKPOINTS_LISTED];
-    size_t count = checkpoint_list(&disk_posix, path, steps, CHECKPOINTS_LISTED);
+    uint64_t *steps;
+    size_t count = inspect_list(path, &steps);
     json_writer_array(writer, "checkpoints");
-    for (size_t i = 0; i < count && i < CHECKPOINTS_LISTED; i++) {
-        char directory[DISK_PATH_MAX];
-        checkpoint_path(directory, path, steps[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct checkpoint_facts facts;
+        inspect_glance(&facts, path, steps[i]);
         json_writer_object(writer, NULL);
         json_writer_u64(writer, "step", steps[i]);
-        json_writer_text(writer, "path", directory);
+        json_writer_text(writer, "path", facts.path);
+        json_writer_u64(writer, "parts", facts.parts);
+        json_writer_u64(writer, "bytes", facts.bytes);
+        if (facts.fault.text[0] != '\0')
+            json_writer_text(writer, "fault", facts.fault.text);
+        else
+            json_writer_null(writer, "fault");
         json_writer_end(writer);
     }
     json_writer_end(writer);
+    free(steps);
 }
 
 /* run.json as it is, with what the run has told since. */

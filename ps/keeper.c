@@ -223,8 +223,9 @@ static enum status take_place(struct keeper *keeper, const struct record *record
     enum status status;
     if (options->journal) {
         status = run_directory_open(&keeper->directory, options->out, &keeper->job, next->run_id,
-                                    &resuming, error);
+                                    options->keep, &resuming, error);
         keeper->directory_open = status == STATUS_OK;
+        keeper->shelf.keep = keeper->directory.keep;
         if (keeper->directory_open && keeper->directory.events.remark.text[0] != '\0')
             outbox_warn(outbox, "%s", keeper->directory.events.remark.text);
     } else {
@@ -309,7 +310,8 @@ static void prune_left_overs(struct keeper *keeper, struct outbox *outbox)
     const struct keeper_options *options = &keeper->options;
     uint64_t newest;
     struct error error;
-    if (checkpoint_list(options->disk, options->out, &newest, 1) <= CHECKPOINTS_KEPT)
+    if (checkpoint_list(options->disk, options->out, &newest, 1) <=
+        checkpoint_shelf_keep(&keeper->shelf))
         return; /* Nor must any be read to find out which are whole. */
     if (checkpoint_prune(options->disk, options->out, &keeper->shelf, &error) != STATUS_OK &&
         complaint_add(&keeper->keeping, error.text))

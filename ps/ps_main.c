@@ -143,6 +143,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         .port_file = options->port_file,
         .out = out,
         .restore = options->restore,
+        .keep = options_keep(options),
         .owner_threads = options->owner_threads,
         .start_timeout = fmax(options->start_timeout - addresses->seconds, 0),
         .worker_timeout = options->worker_timeout,

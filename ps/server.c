@@ -155,7 +155,10 @@ static enum status make_cores(struct server *server)
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = from->max_bad_gradients,
                         .allow_mixed = from->allow_mixed},
-        .keeper = {.server = from->index, .disk = from->disk, .journal = from->journal},
+        .keeper = {.server = from->index,
+                   .disk = from->disk,
+                   .keep = from->keep,
+                   .journal = from->journal},
     };
     hash_random(options.coordinator.secret);
     probe_updates(options.router.probe_digest);

@@ -67,6 +67,7 @@ struct server_options {
     const char *coordinator; /* Server 0's address; unused on server 0. */
     const char *port_file;   /* Where to write the bound address: a path, "fd:3", or NULL. */
     const char *out, *restore;
+    uint32_t keep;         /* Checkpoints; 0: as the run was begun with. */
     int32_t owner_threads; /* -1: choose. */
     /* Seconds. */
     double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;

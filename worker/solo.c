@@ -392,7 +392,9 @@ int solo_run(struct solo *solo, struct error *error)
         status = restore(&s, resuming, error);
     }
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
-        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, &resuming, error);
+        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, solo->keep, &resuming,
+                                    error);
+    s.shelf.keep = s.directory.keep;
     if (status == STATUS_OK) {
         if (s.directory.events.remark.text[0] != '\0')
             log_warning("%s", s.directory.events.remark.text);

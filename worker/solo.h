@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/status.h"
 #include "worker/node_gradient.h"
@@ -20,6 +21,7 @@ struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
     const char *out, *restore;
+    uint32_t keep; /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
     double slow;
     bool has_parent;      /* Who may answer for the run, see occupancy.h. */
     atomic_int stop_code; /* 0: go on. */

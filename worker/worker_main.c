@@ -78,6 +78,7 @@ static int train_alone(struct workload *workload, const struct options *options,
         .gradient = &workload->gradient,
         .out = options->out,
         .restore = options->restore,
+        .keep = options_keep(options),
         .slow = options_slow_factor(options->slow, 0),
         .has_parent = options->parent_stdin,
     };

@@ -89,6 +89,33 @@ if [ "$left" -ne 3 ]; then fail "$left checkpoints are left, not 3"; fi
 nothing_runs
 ok "servers killed $kills times while they write checkpoints always leave whole ones, and the bits"
 
+# --- how many checkpoints are kept ----------------------------------------------------------------
+# Without servers none is skipped.
+kept() { (cd "$1/checkpoints" && echo step-*) | sed 's/step-0*//g'; }
+few=("${small[@]}" --checkpoint-every 5)
+for keep in 1 4 all; do
+    run "keep-$keep" 0 syncopate run --ps 0 --steps 50 --keep "$keep" "${few[@]}" --out "$work/$keep"
+done
+run keep-default 0 syncopate run --ps 0 --steps 50 "${few[@]}" --out "$work/default"
+if [ "$(kept "$work/1")" != 50 ]; then fail "--keep 1 leaves $(kept "$work/1")"; fi
+if [ "$(kept "$work/4")" != "35 40 45 50" ]; then fail "--keep 4 leaves $(kept "$work/4")"; fi
+if [ "$(kept "$work/default")" != "40 45 50" ]; then fail "no --keep leaves $(kept "$work/default")"; fi
+if [ "$(kept "$work/all")" != "5 10 15 20 25 30 35 40 45 50" ]; then
+    fail "--keep all leaves $(kept "$work/all")"
+fi
+run look 0 syncopate inspect "$work/all"
+says look "^  checkpoints +10, all to be kept"
+if [ "$(times_said look '^  checkpoint  .*, 1 part, ')" -ne 10 ]; then fail "inspect does not list them"; fi
+# Servers keep as many, and a run that goes on as many as it was begun with.
+sed -i 's/"state": "done"/"state": "stopped"/' "$work/all/run.json" "$work/4/run.json"
+run keep-on 0 syncopate run --ps 2 --steps 55 "${few[@]}" --out "$work/all"
+if [ "$(kept "$work/all" | wc -w)" -ne 11 ]; then fail "a run that goes on removes checkpoints"; fi
+run keep-on 0 syncopate run --ps 2 --steps 55 --keep 2 "${few[@]}" --out "$work/4"
+if [ "$(kept "$work/4")" != "50 55" ]; then fail "--keep 2 leaves $(kept "$work/4")"; fi
+run look 0 syncopate inspect "$work/4"
+says look "^  checkpoints +2, the newest 2 to be kept"
+ok "--keep says how many checkpoints stay, and a run remembers it"
+
 # --- killed and stopped: who holds the run --------------------------------------------------------
 hosts
 ps 0 held-ps0 --out "$work/held"

@@ -96,7 +96,7 @@ none()
         one_line "none-$command"
     done
     run none-restore 5 syncopate run "${job[@]}" --out "$work/never" --restore "$1"
-    says none-restore "--restore: .*is neither a checkpoint .* nor a run with one"
+    says none-restore "--restore[:=].*is neither a checkpoint .* nor a run with one"
     one_line none-restore
     if [ -e "$work/never" ]; then fail "something was begun from $1"; fi
 }

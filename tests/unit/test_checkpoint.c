@@ -517,6 +517,56 @@ START_TEST(pruning_keeps_three)
 }
 END_TEST
 
+START_TEST(as_many_are_kept_as_somebody_wants)
+{
+    static const uint32_t wanted[] = {1, 2, 5, CHECKPOINTS_KEPT_MAX, CHECKPOINTS_ALL};
+    static const size_t left[] = {1, 2, 5, 9, 9};
+    for (size_t i = 0; i < 5; i++) {
+        char out[DISK_PATH_MAX], name[32];
+        uint64_t steps[9];
+        struct checkpoint_shelf shelf = {.keep = wanted[i]};
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(out, name);
+        for (uint64_t step = 1; step <= 9; step++) {
+            write_checkpoint(out, step, 1);
+            checkpoint_shelf_add(&shelf, step);
+            ck_assert_int_eq(prune(out, &shelf), STATUS_OK);
+        }
+        ck_assert_uint_eq(checkpoint_list(disk, out, steps, 9), left[i]);
+        for (size_t k = 0; k < left[i]; k++)
+            ck_assert_uint_eq(steps[k], 9 - k);
+    }
+}
+END_TEST
+
+/* Another process has written them: a few are read each time, and none is removed before enough
+ * newer ones are known to be whole. */
+START_TEST(many_that_nobody_knows_are_found_out_bit_by_bit)
+{
+    enum { KEEP = 20, WRITTEN = 30 };
+    char out[DISK_PATH_MAX];
+    uint64_t steps[WRITTEN + 3];
+    static struct checkpoint_shelf shelf = {.keep = KEEP};
+    scratch_path(out, "run");
+    for (uint64_t step = 1; step <= WRITTEN; step++)
+        write_checkpoint(out, step, 1);
+    damage(out, 12, "part-0-of-1.safetensors");
+    ck_assert_int_eq(prune(out, &shelf), STATUS_OK);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, WRITTEN), WRITTEN);
+    ck_assert_uint_lt(shelf.count, KEEP);
+    for (uint64_t step = WRITTEN + 1; step <= WRITTEN + 3; step++) {
+        write_checkpoint(out, step, 1);
+        checkpoint_shelf_add(&shelf, step);
+        ck_assert_int_eq(prune(out, &shelf), STATUS_OK);
+    }
+    /* The newest twenty whole ones, and the damaged one when it is among them. */
+    ck_assert_uint_eq(shelf.count, KEEP);
+    size_t count = checkpoint_list(disk, out, steps, WRITTEN + 3);
+    ck_assert_uint_eq(count, KEEP);
+    ck_assert_uint_eq(steps[count - 1], WRITTEN + 3 - KEEP + 1);
+}
+END_TEST
+
 START_TEST(damaged_checkpoints_do_not_count_when_pruning)
 {
     char out[DISK_PATH_MAX];
@@ -769,7 +819,8 @@ static void leave_run(const char *out, enum run_state state)
     struct run_summary summary = {.state = state, .step = 7};
     struct error error;
     bool resuming;
-    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, &resuming, &error) == STATUS_OK,
+    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, 0, &resuming, &error) ==
+                      STATUS_OK,
                   "%s", error.text);
     write_checkpoint(out, 10, 2);
     write_checkpoint(out, 20, 2);
@@ -913,6 +964,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, left_overs_beside_a_manifest_go_but_not_what_is_being_written_again);
     tcase_add_test(tcase, verifying_finds_what_opening_finds);
     tcase_add_test(tcase, pruning_keeps_three);
+    tcase_add_test(tcase, as_many_are_kept_as_somebody_wants);
+    tcase_add_test(tcase, many_that_nobody_knows_are_found_out_bit_by_bit);
     tcase_add_test(tcase, damaged_checkpoints_do_not_count_when_pruning);
     tcase_add_test(tcase, what_was_just_written_is_never_pruned);
     tcase_add_test(tcase, what_lies_behind_a_link_is_only_read);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/checkpoint.h"
 #include "common/options.h"
 #include "common/options_table.h"
 #include "tests/lib/suite.h"
@@ -60,6 +61,28 @@ START_TEST(what_was_given_is_told_from_a_default)
     expect_run(&options, OPTION_RUN, "--workers 2");
     ck_assert(options_given(&options, OPTION_RUN, "workers"));
     ck_assert(!options_given(&options, OPTION_RUN, "ps"));
+}
+END_TEST
+
+START_TEST(checkpoints_to_keep_are_a_number_or_all)
+{
+    struct options options;
+    expect_run(&options, OPTION_RUN, "");
+    ck_assert_uint_eq(options_keep(&options), 0);
+    expect_run(&options, OPTION_RUN, "--keep 1");
+    ck_assert_uint_eq(options_keep(&options), 1);
+    expect_run(&options, OPTION_PS, "--bind a:1 --keep 1000");
+    ck_assert_uint_eq(options_keep(&options), CHECKPOINTS_KEPT_MAX);
+    expect_run(&options, OPTION_COMPARE, "--keep All");
+    ck_assert_uint_eq(options_keep(&options), CHECKPOINTS_ALL);
+    static const char *const wrong[] = {"0", "-1", "1001", "4294967295", "none", "3x", "1.5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char line[64], message[128];
+        snprintf(line, sizeof line, "--keep %s", wrong[i]);
+        snprintf(message, sizeof message,
+                 "syncopate run: --keep=%s: needs all, or a whole number from 1 to 1000", wrong[i]);
+        expect_bad(OPTION_RUN, line, message);
+    }
 }
 END_TEST
 
@@ -788,6 +811,7 @@ END_TEST
 static void add(TCase *tcase)
 {
     tcase_add_test(tcase, what_was_given_is_told_from_a_default);
+    tcase_add_test(tcase, checkpoints_to_keep_are_a_number_or_all);
     tcase_add_test(tcase, defaults_are_the_reference_job);
     tcase_add_test(tcase, all_ways_of_writing_an_option_mean_the_same);
     tcase_add_test(tcase, flags_stand_alone_or_have_a_value);

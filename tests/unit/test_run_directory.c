@@ -16,7 +16,7 @@
 static enum status open_run(struct run_directory *directory, const char *path,
                             const struct job *job, bool *resuming, struct error *error)
 {
-    return run_directory_open(directory, path, job, 7, resuming, error);
+    return run_directory_open(directory, path, job, 7, 0, resuming, error);
 }
 
 /* A run that ended in this state after 100 steps and 12.5 seconds. */
@@ -493,6 +493,39 @@ START_TEST(a_folder_with_an_odd_log_and_no_run_is_not_free)
 }
 END_TEST
 
+START_TEST(how_many_checkpoints_are_kept_is_remembered)
+{
+    static const struct {
+        uint32_t asked, kept;
+        const char *text; /* In run.json. */
+    } sessions[] = {{0, CHECKPOINTS_KEPT, "\"keep\": 3,"},
+                    {CHECKPOINTS_ALL, CHECKPOINTS_ALL, "\"keep\": \"all\","},
+                    {0, CHECKPOINTS_ALL, "\"keep\": \"all\","},
+                    {7, 7, "\"keep\": 7,"},
+                    {0, 7, "\"keep\": 7,"}};
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    const struct run_summary summary = {.state = RUN_STOPPED};
+    bool resuming;
+    scratch_path(path, "run");
+    scratch_path(file, "run/run.json");
+    for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++) {
+        ck_assert_int_eq(
+            run_directory_open(&directory, path, &job, 7, sessions[i].asked, &resuming, NULL),
+            STATUS_OK);
+        ck_assert_uint_eq(directory.keep, sessions[i].kept);
+        ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+        run_directory_close(&directory);
+        size_t bytes;
+        char *text = scratch_read(file, &bytes);
+        ck_assert_ptr_nonnull(strstr(text, sessions[i].text));
+        free(text);
+    }
+    job_free(&job);
+}
+END_TEST
+
 START_TEST(left_overs_of_killed_writers_are_removed)
 {
     static const char *const names[] = {"run.json.tmp", "generation.tmp", "model.safetensors.tmp"};
@@ -544,7 +577,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
     scratch_path(path, "run");
     for (uint64_t life = 1; life <= 4; life++) {
         uint64_t run_id = life < 4 ? 7 : 8, lives = life < 4 ? life : 1;
-        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, &resuming, NULL),
+        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, 0, &resuming, NULL),
                          STATUS_OK);
         directory.events.lost = 9;
         if (life < 3) /* Killed. */
@@ -606,6 +639,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
     tcase_add_test(tcase, what_could_not_be_written_at_the_end_is_refused_at_the_start);
     tcase_add_test(tcase, a_folder_with_an_odd_log_and_no_run_is_not_free);
+    tcase_add_test(tcase, how_many_checkpoints_are_kept_is_remembered);
     tcase_add_test(tcase, left_overs_of_killed_writers_are_removed);
     tcase_add_test(tcase,
                    faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session);
