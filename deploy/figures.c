@@ -189,7 +189,8 @@ static char *draw_curves(const struct curve_figure *figure, const struct compari
 static char *draw_loss_over_time(const struct comparison *comparison)
 {
     static const struct curve_figure figure = {
-        {"Training loss over time", "cross-entropy, logarithmic scale",
+        {"Training loss over time",
+         "cross-entropy, means over a fortieth of an epoch each, logarithmic scale",
          "Line chart: training loss of each mode against seconds since training started.",
          "seconds since training started", "training loss"},
         loss_over_time,
@@ -201,7 +202,8 @@ static char *draw_loss_over_time(const struct comparison *comparison)
 static char *draw_loss_over_step(const struct comparison *comparison)
 {
     static const struct curve_figure figure = {
-        {"Training loss over updates", "cross-entropy, logarithmic scale",
+        {"Training loss over updates",
+         "cross-entropy, means over a fortieth of an epoch each, logarithmic scale",
          "Line chart: training loss of each mode against the number of updates made.",
          "updates of the model", "training loss"},
         loss_over_step,

@@ -79,7 +79,10 @@ static const char *const notes[] = {
     "updates: of the model, in all. Every mode does the same work, so that the numbers can be "
     "compared.",
     "seconds: of training; evaluation and checkpoints are left out.",
-    "final loss: mean training loss over the last epoch.",
+    "final loss: mean training loss over the last epoch's examples, each as it was trained.",
+    "test accuracy: of the model as it ended; async: of what each worker held at the end of the "
+    "last "
+    "epoch, which is about that.",
     "staleness: updates made between reading the parameters and applying the gradient made from "
     "them.",
     "seconds waiting: for others, of one worker on average.",
