@@ -86,6 +86,7 @@ static enum status ask_again(struct watcher *w, struct error *error)
         status = question_ask(&w->question, PATIENCE, error);
         if (status == STATUS_TIMEOUT && !said && clock_now_seconds() >= began + PATIENCE) {
             said = true;
+            w->block.lines = 0; /* This line comes below: what is there stays. */
             fprintf(stderr, "%s: server 0 does not answer; asked on for %s\n", w->question.address,
                     wording_duration(LOST_AFTER).text);
         }
