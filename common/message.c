@@ -1,6 +1,7 @@
 #include "common/message.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -810,6 +811,16 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
     [MESSAGE_SUMMARY] = {.name = "summary"},
     [MESSAGE_SUMMARY_WRITTEN] = {.name = "summary_written"},
 };
+
+bool message_is_from_server(const struct message *message, uint32_t index)
+{
+    return message->role == ROLE_PS && message->index == index;
+}
+
+void message_describe_sender(const struct message *message, uint32_t meant, char who[32])
+{
+    snprintf(who, 32, "%s/%u, not ps/%u", role_name(message->role), message->index, meant);
+}
 
 const char *message_kind_name(enum message_kind kind)
 {

@@ -387,6 +387,10 @@ struct packet {
                             * word about it, which carries the same number. */
 };
 
+/* Whether it is from that server; and who it is from instead: "ps/1, not ps/0". */
+bool message_is_from_server(const struct message *message, uint32_t index);
+void message_describe_sender(const struct message *message, uint32_t meant, char who[32]);
+
 const char *message_kind_name(enum message_kind kind);
 const char *role_name(enum role role);
 const char *verdict_name(enum verdict verdict);

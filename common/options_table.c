@@ -227,8 +227,8 @@ const struct option_row option_rows[] = {
      JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
     {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), OPTION_PS, "ADDRESS", NULL, 0, 0,
      NULL, NULL,
-     "host:port to listen on when it is not the one that --ps-hosts advertises; port 0: any free "
-     "one."},
+     "host:port to listen on when it is not the one that --ps-hosts advertises; :port is every "
+     "address of this host; port 0: any free one."},
     {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), OPTION_PS, "FILE", NULL,
      0, 0, NULL, NULL, "Write the address to FILE once the server listens; fd:N is a descriptor that it was given."},
     {"parent-stdin", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(parent_stdin), ROLES, NULL, NULL,

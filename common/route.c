@@ -63,10 +63,22 @@ void route_answer(struct route *route, const struct places *places, uint64_t now
 
 /* --- the place ----------------------------------------------------------------------------- */
 
+void route_shun(struct route *route, const char *who, uint64_t now_us)
+{
+    if (route->shunned)
+        return;
+    route->shunned = route->failed = true;
+    route->connected = route->reached = false;
+    route->tried = route->tried > 0 ? route->tried : 1;
+    route->since_us = now_us;
+    snprintf(route->who, sizeof route->who, "%s", who);
+    memcpy(route->who_at, route->at, PLACE_BYTES);
+}
+
 static bool move_to(struct route *route, uint32_t index, uint64_t now_us)
 {
     memcpy(route->at, route->places.at[index].address, PLACE_BYTES);
-    route->failed = route->reached = false;
+    route->failed = route->reached = route->shunned = false;
     route->tried++;
     route->since_us = now_us;
     return true;
@@ -74,8 +86,13 @@ static bool move_to(struct route *route, uint32_t index, uint64_t now_us)
 
 static bool take_note(struct route *route, const struct route_news *news, uint64_t now_us)
 {
+    if (route->shunned) /* What is heard of the connection is old. */
+        return true;
+    if (news->failed && strcmp(route->at, route->who_at) == 0)
+        route->who_at[0] = '\0';
     if (news->connected) {
-        route->tried = 0;
+        if (strcmp(route->at, route->who_at) != 0) /* Else it may be the same again. */
+            route->tried = 0;
         route->failed = route->reached = false;
     } else if (route->connected) { /* Lost just now. */
         route->tried = 1;
@@ -107,7 +124,8 @@ bool route_moves(struct route *route, const struct route_news *news, uint64_t no
     int index = index_of(&route->places, route->at);
     if (index < 0) /* Nowhere yet, or the name stands for others now. */
         return move_to(route, 0, now_us);
-    if (route->places.count == 1 || now_us - route->since_us < patience_us(route))
+    bool alone = route->places.count == 1 && !route->shunned;
+    if (alone || now_us - route->since_us < patience_us(route))
         return false;
     return move_to(route, ((uint32_t)index + 1) % route->places.count, now_us);
 }

@@ -12,6 +12,10 @@
  *
  * With one place there is nothing to choose: whoever connects tries it again by itself.
  *
+ * Whoever answers may be somebody else than was meant: where every host has a loopback address for
+ * a name, the name leads to whatever listens there. The caller tells by what is said, and shuns the
+ * place: the connection is given up, the others are tried, and it again in its turn.
+ *
  * A core: time and news come in, what to do comes out. Threads: plain values. */
 
 #ifndef COMMON_ROUTE_H
@@ -23,16 +27,19 @@
 #include "common/resolver.h"
 
 struct route {
-    struct places places;    /* As of the last answer. */
-    char at[PLACE_BYTES];    /* Where it connects to; "" nowhere yet. */
-    bool connected;          /* Now. */
-    bool failed;             /* An attempt there has come to nothing. */
-    bool reached;            /* Somebody accepts connections there. */
-    bool asking, asked;      /* About the name: now, ever. */
-    uint32_t tried;          /* Places since there was a connection. */
-    uint64_t since_us;       /* At that place, or without a connection. */
-    uint64_t ask_at_us;      /* About the name, again. */
-    uint64_t unconnected_us; /* Since when. */
+    struct places places;     /* As of the last answer. */
+    char at[PLACE_BYTES];     /* Where it connects to; "" nowhere yet. */
+    bool connected;           /* Now. */
+    bool failed;              /* An attempt there has come to nothing. */
+    bool reached;             /* Somebody accepts connections there. */
+    bool asking, asked;       /* About the name: now, ever. */
+    uint32_t tried;           /* Places since there was a connection. */
+    uint64_t since_us;        /* At that place, or without a connection. */
+    uint64_t ask_at_us;       /* About the name, again. */
+    uint64_t unconnected_us;  /* Since when. */
+    bool shunned;             /* This place, until it has been left. */
+    char who[32];             /* "ps/1, not ps/0": who was there, at the latest place shunned ... */
+    char who_at[PLACE_BYTES]; /* ... which is this; "" for none. */
 };
 
 /* What was learned since the last time. */
@@ -52,6 +59,9 @@ void route_answer(struct route *route, const struct places *places, uint64_t now
 
 /* True when the connection, or the attempt to make one, is to go to another place, now in `at`. */
 bool route_moves(struct route *route, const struct route_news *news, uint64_t now_us);
+
+/* The connection leads to somebody else, `who`, and is being given up. */
+void route_shun(struct route *route, const char *who, uint64_t now_us);
 
 /* Whether every place has had its turn since there was a connection. */
 bool route_is_exhausted(const struct route *route);

@@ -57,6 +57,31 @@ static void advise(const char *address, const struct place *place, char *text, s
         text[0] = '\0';
 }
 
+static bool is_somebody_else(const struct route *route, const char *place)
+{
+    return route->who_at[0] != '\0' && strcmp(route->who_at, place) == 0;
+}
+
+/* Names lead astray, or lists do. */
+static void describe_who(const char *address, const struct place *place, const char *who,
+                         char *text, size_t size)
+{
+    char name[NAME_BYTES], host[ADDRESS_MAX] = "";
+    uint16_t port;
+    silence_name(address, place->address, name, sizeof name);
+    bool named = address_split(address, host, &port) && strcmp(address, place->address) != 0;
+    if (named && place->loopback && !address_is_loopback(host))
+        snprintf(text, size,
+                 "%s is %s: %.100s is a loopback address on this host; if the server is on another "
+                 "host, put its address for %.100s into /etc/hosts here",
+                 name, who, host, host);
+    else
+        snprintf(text, size,
+                 "%s is %s: do all processes have the same --ps-hosts, and each server its own "
+                 "--task-index?",
+                 name, who);
+}
+
 static void describe_one(const char *address, const struct place *place, char *text, size_t size)
 {
     char name[NAME_BYTES], words[64], advice[400];
@@ -70,15 +95,22 @@ static void describe_one(const char *address, const struct place *place, char *t
 }
 
 /* "alpha:7000: connection refused by 127.0.1.1:7000, no answer from 10.0.0.5:7000; is ...?" */
-static void describe_all(const char *address, const struct places *places, char *text, size_t size)
+static void describe_all(const char *address, const struct route *route, char *text, size_t size)
 {
     char host[ADDRESS_MAX], words[64];
     uint16_t port;
+    const struct places *places = &route->places;
     size_t used = (size_t)snprintf(text, size, "%.200s", address);
-    for (uint32_t i = 0; i < places->count && used < size / 2; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s %s %s", i > 0 ? "," : ":",
-                                 in_words(places->at[i].reason, words, sizeof words),
-                                 places->at[i].address);
+    for (uint32_t i = 0; i < places->count && used < size / 2; i++) {
+        const struct place *place = &places->at[i];
+        const char *between = i > 0 ? "," : ":";
+        if (is_somebody_else(route, place->address))
+            used += (size_t)snprintf(text + used, size - used, "%s %s is %s", between,
+                                     place->address, route->who);
+        else
+            used += (size_t)snprintf(text + used, size - used, "%s %s %s", between,
+                                     in_words(place->reason, words, sizeof words), place->address);
+    }
     if (address_split(address, host, &port))
         snprintf(text + used, size - used,
                  "; is syncopate-ps running on %.100s, and does its log say that it listens on one "
@@ -92,7 +124,9 @@ void silence_describe(const char *address, const struct route *route, char *text
     const struct place *place = route_place(route);
     char name[NAME_BYTES];
     silence_name(address, route->at, name, sizeof name);
-    if (route->connected)
+    if (place != NULL && places->count == 1 && is_somebody_else(route, place->address))
+        describe_who(address, place, route->who, text, size);
+    else if (route->connected)
         text[0] = '\0';
     else if (route->reached)
         snprintf(text, size, "%s accepts connections, but does not answer", name);
@@ -101,7 +135,7 @@ void silence_describe(const char *address, const struct route *route, char *text
     else if (places->count == 0)
         snprintf(text, size, "%s: host name does not resolve (%s)", address, places->why);
     else if (places->count > 1)
-        describe_all(address, places, text, size);
+        describe_all(address, route, text, size);
     else
         describe_one(address, place != NULL ? place : &places->at[0], text, size);
 }

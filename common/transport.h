@@ -97,6 +97,10 @@ struct transport_operations {
      * speaks against it. May take half a second to find out, seldom. Listening: STATUS_OK. NULL in
      * transports without keys. */
     enum status (*refusal)(struct endpoint *endpoint, char *text, size_t size);
+    /* Connecting: whoever answers is somebody else than was meant, `who` ("ps/1, not ps/0").
+     * Another place of the name is tried, or this one again later. NULL where addresses cannot
+     * mislead. */
+    void (*shun)(struct endpoint *endpoint, const char *who);
     /* Connecting: what is known of why nobody answers, for the person who waits (silence.h); or
      * that there is a connection. At once. NULL in transports that know nothing. */
     void (*silence)(struct endpoint *endpoint, char *text, size_t size);

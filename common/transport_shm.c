@@ -450,6 +450,12 @@ static enum status shm_refusal(struct endpoint *endpoint, char *text, size_t siz
                : STATUS_OK;
 }
 
+static void shm_shun(struct endpoint *endpoint, const char *who)
+{
+    if (endpoint->operations->shun != NULL)
+        endpoint->operations->shun(endpoint->inner, who);
+}
+
 static void shm_silence(struct endpoint *endpoint, char *text, size_t size)
 {
     text[0] = '\0';
@@ -467,6 +473,7 @@ static const struct transport_operations operations = {
     .close = shm_close,
     .destroy = shm_destroy,
     .refusal = shm_refusal,
+    .shun = shm_shun,
     .silence = shm_silence,
     .share = shm_share,
     .attach = shm_attach,

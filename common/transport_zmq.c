@@ -444,6 +444,11 @@ static enum status zmq_refusal(struct endpoint *endpoint, char *text, size_t siz
     return explain_cuts(endpoint, text, size);
 }
 
+static void zmq_shun(struct endpoint *endpoint, const char *who)
+{
+    dialer_shun(&endpoint->dialer, who, clock_now_us());
+}
+
 static void zmq_silence(struct endpoint *endpoint, char *text, size_t size)
 {
     const struct handshakes *counts = &endpoint->monitor.counts;
@@ -451,7 +456,8 @@ static void zmq_silence(struct endpoint *endpoint, char *text, size_t size)
     char name[ADDRESS_MAX + PLACE_BYTES];
     look(endpoint);
     silence_name(dialer->address, dialer->route.at, name, sizeof name);
-    if (dialer->route.connected)
+    bool known = strcmp(dialer->route.who_at, dialer->route.at) == 0; /* As somebody else. */
+    if (dialer->route.connected && !known)
         snprintf(text, size, "%s is connected, but says nothing", name);
     else if (counts->succeeded == 0 && counts->late > 0)
         snprintf(text, size, "%s accepts connections, but does not answer the handshake", name);
@@ -507,6 +513,7 @@ static const struct transport_operations operations = {
     .close = zmq_endpoint_close,
     .destroy = zmq_destroy,
     .refusal = zmq_refusal,
+    .shun = zmq_shun,
     .silence = zmq_silence,
 };
 

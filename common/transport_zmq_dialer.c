@@ -104,6 +104,17 @@ void dialer_look(struct dialer *dialer, struct monitor *monitor, bool stay, uint
         note_connection(dialer);
 }
 
+void dialer_shun(struct dialer *dialer, const char *who, uint64_t now_us)
+{
+    char url[MONITOR_URL_BYTES];
+    if (dialer->route.shunned)
+        return;
+    write_url(dialer->route.at, url);
+    zmq_disconnect(dialer->socket, url);
+    dialer->last[0] = '\0'; /* That was nobody's place. */
+    route_shun(&dialer->route, who, now_us);
+}
+
 enum status dialer_start(struct dialer *dialer, void *socket, const char *address,
                          struct monitor *monitor, struct error *error)
 {

@@ -33,6 +33,9 @@ void dialer_stop(struct dialer *dialer);
  * not to another place. */
 void dialer_look(struct dialer *dialer, struct monitor *monitor, bool stay, uint64_t now_us);
 
+/* Whoever is there is somebody else than was meant: give the connection up, and go on. */
+void dialer_shun(struct dialer *dialer, const char *who, uint64_t now_us);
+
 /* For how long nothing can have happened that dialer_look would have to see; 0: for ever. */
 int dialer_patience_ms(const struct dialer *dialer);
 

@@ -91,11 +91,17 @@ static bool take_answer(struct question *q)
 {
     struct received received;
     struct message message;
+    char who[32];
     bool taken = false;
     while (q->transport->operations->receive(q->endpoint, &received) == STATUS_OK) {
         frame_release(received.payload);
-        if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK ||
-            message.kind != MESSAGE_STATUS_ANSWER)
+        if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK)
+            continue;
+        if (!message_is_from_server(&message, 0)) {
+            message_describe_sender(&message, 0, who);
+            q->transport->operations->shun(q->endpoint, who);
+        }
+        if (message.kind != MESSAGE_STATUS_ANSWER)
             continue;
         q->answer = message.status_answer;
         taken = true;

@@ -482,6 +482,19 @@ static void refuse_impostor(struct server *server, struct packet *packet,
     frame_release(packet->payload);
 }
 
+/* Server 0's address may lead elsewhere, to this very server for one. */
+static bool is_somebody_else(struct server *server, const struct message *message)
+{
+    char who[32];
+    const struct transport_operations *transport = server->options.transport->operations;
+    if (message_is_from_server(message, 0))
+        return false;
+    message_describe_sender(message, 0, who);
+    if (transport->shun != NULL)
+        transport->shun(server->upstream, who);
+    return true;
+}
+
 static void receive(struct server *server, struct endpoint *endpoint)
 {
     struct received received;
@@ -494,6 +507,11 @@ static void receive(struct server *server, struct endpoint *endpoint)
         memcpy(packet.key, received.sender.key, KEY_BYTES);
         enum status status =
             message_decode(received.header, received.header_bytes, &packet.message, &error);
+        if (status == STATUS_OK && endpoint == server->upstream &&
+            is_somebody_else(server, &packet.message)) {
+            frame_release(packet.payload);
+            continue;
+        }
         if (status == STATUS_OK && packet.payload != NULL &&
             !message_may_have_payload(packet.message.kind))
             status = error_set(&error, STATUS_INVALID, "%s with a payload",

@@ -220,6 +220,20 @@ static void ask_to_share(struct client *client, uint32_t server, const struct me
     log_debug("sharing memory with ps/%u: %s", server, status_name(status));
 }
 
+/* An address may lead to another server than the one that the list has there: its name stands for
+ * something else on this host, or the list is not everybody's. */
+static bool is_somebody_else(struct client *client, uint32_t server, const struct message *message)
+{
+    char who[32];
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (message_is_from_server(message, server))
+        return false;
+    message_describe_sender(message, server, who);
+    if (operations->shun != NULL)
+        operations->shun(client->servers[server], who);
+    return true;
+}
+
 static void receive(struct client *client, uint32_t server)
 {
     struct received received;
@@ -232,6 +246,10 @@ static void receive(struct client *client, uint32_t server)
         if (message_decode(received.header, received.header_bytes, &packet.message, &error) !=
             STATUS_OK) {
             log_warning("malformed message from ps/%u: %s", server, error.text);
+            frame_release(packet.payload);
+            continue;
+        }
+        if (is_somebody_else(client, server, &packet.message)) {
             frame_release(packet.payload);
             continue;
         }

@@ -131,6 +131,54 @@ if long_run; then
     for order in "${orders[@]}"; do example 4 "$order"; done
     ok "README's example in all ${#orders[@]} orders, with and without keys"
 fi
+# Server 0 has two networks, and its name two addresses. A cable is pulled: everybody goes on over the
+# other one.
+two_homes()
+{
+    local mode=$1 program=$2 i
+    shift 2
+    place=$work/homes-$mode
+    hosts alpha "${four[alpha]}" alpha 10.213.80.1 alpha
+    hosts beta "${four[alpha]}" alpha 10.213.80.1 alpha
+    on alpha "$mode-ps" syncopate-ps --ps-hosts alpha:7000 --insecure --out "$place/out"
+    for i in 0 1; do
+        on beta "$mode-worker$i" "$program" --ps-hosts alpha:7000 --workers 2 --task-index "$i" \
+            --mode "$mode" "$@"
+    done
+    ip netns exec "$tag-beta" "$build/tests/processes/await_status" alpha:7000 \
+        'state: running.*step: ([5-9][0-9]|[1-9][0-9]{2,}) of' $((20 * patience)) \
+        >"$work/status.log" || fail "the job does not run"
+    ip -n "$tag-alpha" link set eth0 down
+    for i in ps worker0 worker1; do ends "$mode-$i" 0 60; done
+    for i in 0 1; do
+        says "$mode-worker$i" "connected to alpha:7000 at 10.213.80.1:7000 now, which was at ${four[alpha]}:7000"
+    done
+    ip -n "$tag-alpha" link set eth0 up
+    nothing_runs
+}
+if long_run; then
+    unset SYNCOPATE_DATA SYNCOPATE_MODEL SYNCOPATE_EPOCHS
+    ip link add eth1 netns "$tag-alpha" type veth peer name eth1 netns "$tag-beta"
+    for host in alpha beta; do ip -n "$tag-$host" link set eth1 up; done
+    ip -n "$tag-alpha" address add 10.213.80.1/24 dev eth1
+    ip -n "$tag-beta" address add 10.213.80.2/24 dev eth1
+    slow=0:200,1:200
+    if sanitized; then slow=0:10,1:10; fi
+    homes=(--data synthetic:500 --model softmax --seed 3 --steps 400 --checkpoint-every 40)
+    run one-home 0 syncopate-worker --ps 0 --mode sync "${homes[@]}" --out "$work/one-home"
+    two_homes sync syncopate-worker "${homes[@]}" --slow "$slow"
+    if [ "$(model_hash "$work/homes-sync/out")" != "$(model_hash "$work/one-home")" ]; then
+        fail "another address in the middle of a run has changed the bytes"
+    fi
+    export COUNTING_PAUSE_US=10000
+    two_homes async "$build/tests/processes/counting_worker" --steps 400 --checkpoint-every 40 \
+        --global-batch 4 --micro-batch 1 --optimizer sgd --learning-rate 1 --chunk-bytes 4K
+    "$build/tests/processes/counting_check" "$work/homes-async/out" 400 >"$work/check.log" 2>&1 ||
+        fail "the sum of all updates is wrong"
+    unset COUNTING_PAUSE_US
+    debian
+    ok "a server with two addresses loses one: all go on over the other, nothing is lost or done twice"
+fi
 if ! short_run; then exit 0; fi
 unset SYNCOPATE_DATA SYNCOPATE_MODEL SYNCOPATE_EPOCHS
 
@@ -158,16 +206,28 @@ one_server wrong-ones beta
 says wrong-ones-ps "not listening on 10.213.78.99:7000: no such address on this host"
 ok "addresses of a name that lead nowhere are passed over by both ends"
 
-# A cloned host takes alpha for itself; then somebody mends its hosts file.
+# A cloned host takes alpha for itself, where its own server 1 listens; then somebody mends its hosts
+# file. And who has the list the other way round is told so.
+export SYNCOPATE_DATA=synthetic:400 SYNCOPATE_MODEL=softmax SYNCOPATE_EPOCHS=2
+place=$work/cloned
 debian
-hosts beta 127.0.1.1 alpha
-on beta mended-worker syncopate-worker "${job[@]}"
-says mended-worker "waiting 5 s for ps/0: connection refused by alpha:7000 \(127.0.1.1:7000\): alpha is a loopback address on this host.*/etc/hosts"
-on alpha mended-ps syncopate-ps "${job[@]}" --insecure --out runs/mended
+hosts beta 127.0.1.1 alpha 127.0.1.1 beta
+for i in 0 1 2 3; do
+    # shellcheck disable=SC2086 # Its words.
+    on ${example[i]/ / "cloned-$i" }
+done
+says cloned-1 "waiting 5 s for ps/0: alpha:7000 \(127.0.1.1:7000\) is ps/1, not ps/0: alpha is a loopback address on this host.*/etc/hosts"
+says cloned-3 "waiting 5 s for ps/0: alpha:7000 \(127.0.1.1:7000\) is ps/1, not ps/0: .*/etc/hosts"
+on alpha swapped syncopate-worker --ps-hosts beta:7000,alpha:7000 --workers 2 --task-index 1 \
+    --start-timeout 2
+ends swapped 4
+says swapped "error: .*beta:7000 \(${four[beta]}:7000\) is ps/1, not ps/0: do all processes have the same --ps-hosts"
 debian
-ends mended-worker 0
-ends mended-ps 0
-ok "who is misled by a hosts file is told so, and goes on when it is mended"
+for i in 0 1 2 3; do ends "cloned-$i" 0; done
+if [ "$(model_hash "$place/alpha/runs/one")" != "$expected" ]; then fail "the bytes have changed"; fi
+unset SYNCOPATE_DATA SYNCOPATE_MODEL SYNCOPATE_EPOCHS
+place=$work/names
+ok "who is misled by a hosts file or a list is told so, and goes on when it is mended"
 
 # Without keys and --insecure: loopback, and it says what that means.
 on alpha shut-ps syncopate-ps "${job[@]}" --start-timeout 4

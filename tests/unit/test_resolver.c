@@ -351,6 +351,46 @@ START_TEST(a_connection_under_way_stays_where_it_is_and_loses_nothing)
 }
 END_TEST
 
+START_TEST(whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alone)
+{
+    char bound[ADDRESS_MAX], address[ADDRESS_MAX], other_bound[ADDRESS_MAX], first[ADDRESS_MAX];
+    char text[400];
+    uint32_t number;
+    open_transport();
+    struct endpoint *server = listen_at("127.0.0.3:0", bound);
+    name_of(bound, address);
+    snprintf(first, sizeof first, "127.0.0.2%s", strrchr(bound, ':'));
+    struct endpoint *other = listen_at(first, other_bound);
+    alpha_is("127.0.0.2", "127.0.0.3");
+    struct endpoint *client = connect_to(address);
+    send_number(client, 1);
+    expect_number(other, 1);
+    t->shun(client, "ps/1, not ps/0");
+    while (t->send(client, 0, "two", 4, NULL, 0) == STATUS_OK) /* Until the connection has ended. */
+        t->wait(transport, &client, 1, NULL, 0, 1);
+    send_number(client, 3);
+    expect_number(server, 3);
+    t->close(&client, 0);
+
+    alpha_is("127.0.0.2", NULL);
+    client = connect_to(address);
+    for (uint32_t i = 0; i < 3; i++) { /* It may be somebody else by now. */
+        do
+            send_number(client, 10 + i);
+        while (!receive_number(other, &number, 1000000) || number != 10 + i);
+        t->shun(client, "ps/1, not ps/0");
+        t->silence(client, text, sizeof text);
+        ck_assert_msg(strstr(text, " (127.0.0.2:") &&
+                          strstr(text, " is ps/1, not ps/0: alpha is a"),
+                      "%s", text);
+    }
+    t->close(&client, 0);
+    t->close(&server, 0);
+    t->close(&other, 0);
+    t->destroy(&transport);
+}
+END_TEST
+
 START_TEST(a_name_server_that_hangs_holds_nobody_up)
 {
     char text[400];
@@ -497,6 +537,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_name_that_is_not_known_yet_is_asked_about_until_it_is);
     tcase_add_test(tcase, a_server_that_moved_is_found_at_its_new_place);
     tcase_add_test(tcase, a_connection_under_way_stays_where_it_is_and_loses_nothing);
+    tcase_add_test(tcase, whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alone);
     tcase_add_test(tcase, a_name_server_that_hangs_holds_nobody_up);
     tcase_add_test(tcase, why_nobody_answers_is_said);
     tcase_add_test(tcase, an_address_to_connect_to_must_be_one);

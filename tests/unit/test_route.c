@@ -191,6 +191,47 @@ START_TEST(a_name_is_asked_about_until_it_is_known_and_why_only_after_a_while)
 }
 END_TEST
 
+START_TEST(a_place_where_somebody_else_is_gives_way_and_is_tried_again)
+{
+    begin(PLACES("127.0.1.1:7000", "10.0.0.5:7000"));
+    ck_assert(after(0, nothing));
+    ck_assert(!after(1000, connected));
+    route_shun(&route, "ps/1, not ps/0", now);
+    ck_assert(!after(1000, connected)); /* It takes a moment to end. */
+    ck_assert(after(SECOND / 10, connected));
+    ck_assert_str_eq(route.at, "10.0.0.5:7000");
+    ck_assert(!after(1000, connected));
+    ck_assert(!after(60 * SECOND, connected));
+}
+END_TEST
+
+START_TEST(somebody_else_at_the_only_place_is_looked_up_again_ever_slower_and_the_name_too)
+{
+    bool probe;
+    unsigned moves = 0, asked = 0;
+    struct places same = PLACES("127.0.1.1:7000");
+    begin(same);
+    ck_assert(after(0, nothing));
+    for (int i = 0; i < 3000; i++) { /* Half a minute. */
+        if (!route.shunned) {
+            ck_assert(!after(5000, connected));
+            route_shun(&route, "ps/1, not ps/0", now);
+        }
+        moves += after(5000, nothing);
+        if (route_asks(&route, now, &probe)) {
+            asked++;
+            route_answer(&route, &same, now);
+        }
+    }
+    ck_assert(moves >= 10 && moves <= 30);
+    ck_assert(asked >= 5 && asked <= 12);
+    same = PLACES("10.0.0.5:7000");
+    route_answer(&route, &same, now);
+    ck_assert(after(3 * SECOND, nothing));
+    ck_assert_str_eq(route.at, "10.0.0.5:7000");
+}
+END_TEST
+
 /* --- in words ------------------------------------------------------------------------------ */
 
 static void expect_words(const char *address, const char *expected)
@@ -256,6 +297,41 @@ START_TEST(several_places_are_all_told)
 }
 END_TEST
 
+START_TEST(somebody_else_is_told_by_name)
+{
+    begin(PLACES("127.0.1.1:7000"));
+    after(0, nothing);
+    route_shun(&route, "ps/1, not ps/0", now);
+    expect_words("alpha:7000",
+                 "alpha:7000 (127.0.1.1:7000) is ps/1, not ps/0: alpha is a loopback address on "
+                 "this host; if the server is on another host, put its address for alpha into "
+                 "/etc/hosts here");
+    after(SECOND, nothing);
+    after(1000, connected); /* Until it says otherwise. */
+    ck_assert(route.connected);
+    expect_words("127.0.1.1:7000",
+                 "127.0.1.1:7000 is ps/1, not ps/0: do all processes have the same --ps-hosts, and "
+                 "each server its own --task-index?");
+    after(1000, nothing);
+    after(1000, refused); /* It has gone. */
+    probed(0, ECONNREFUSED);
+    expect_words("localhost:7000",
+                 "connection refused by localhost:7000 (127.0.1.1:7000): nothing listens there; is "
+                 "syncopate-ps running on this host, and does its log say that it listens on that "
+                 "address?");
+
+    begin(PLACES("127.0.1.1:7000", "10.0.0.5:7000"));
+    after(0, nothing);
+    route_shun(&route, "ps/1, not ps/0", now);
+    after(SECOND, nothing);
+    probed(1, ETIMEDOUT);
+    expect_words("alpha:7000",
+                 "alpha:7000: 127.0.1.1:7000 is ps/1, not ps/0, no answer from 10.0.0.5:7000; is "
+                 "syncopate-ps running on alpha, and does its log say that it listens on one of "
+                 "these?");
+}
+END_TEST
+
 START_TEST(a_name_that_nobody_knows_is_told_so)
 {
     struct places none = {.status = STATUS_NOT_FOUND, .why = "Name or service not known"};
@@ -283,6 +359,10 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_name_server_that_fails_takes_no_place_away);
     tcase_add_test(tcase, one_place_is_left_to_whoever_connects);
     tcase_add_test(tcase, a_name_is_asked_about_until_it_is_known_and_why_only_after_a_while);
+    tcase_add_test(tcase, a_place_where_somebody_else_is_gives_way_and_is_tried_again);
+    tcase_add_test(tcase,
+                   somebody_else_at_the_only_place_is_looked_up_again_ever_slower_and_the_name_too);
+    tcase_add_test(tcase, somebody_else_is_told_by_name);
     tcase_add_test(tcase, a_refusal_is_told_with_the_place_and_what_to_look_at);
     tcase_add_test(tcase, a_name_that_is_loopback_here_is_told_so);
     tcase_add_test(tcase, several_places_are_all_told);
