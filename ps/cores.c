@@ -169,6 +169,7 @@ void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
 void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
 {
     struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
+    router_stop(cores->router, exit_code);
     router_stamp(cores->router, message);
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to", message->index);

@@ -59,6 +59,7 @@ struct router {
     uint64_t counts_us;
     uint64_t waiting_us, heard_us, joined_us, pinged_us, ticked_us;
     bool abandoned;     /* Nobody who is lost comes back. */
+    int stop_code;      /* It was asked to stop; 0: no. */
     bool joining_again; /* Server 0 does not know us any more. */
     bool silence_told;
     uint64_t join_interval_us;      /* 0: JOIN has not been sent, or this is server 0. */
@@ -186,6 +187,11 @@ void router_fail(struct router *router, int exit_code, const char *reason, struc
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
     finish(router, exit_code, reason);
+}
+
+void router_stop(struct router *router, int exit_code)
+{
+    router->stop_code = exit_code;
 }
 
 void router_abandon(struct router *router)
@@ -871,8 +877,9 @@ int router_patience_ms(const struct router *router)
 static void watch_start(struct router *router, uint64_t now_us)
 {
     char text[MESSAGE_TEXT_MAX];
-    if (router->abandoned && now_us - router->heard_us > UNHEARD_US) {
-        finish(router, EXIT_TERMINATED, "stopped before there was a job");
+    if ((router->abandoned || router->stop_code != 0) && now_us - router->heard_us > UNHEARD_US) {
+        finish(router, router->stop_code != 0 ? router->stop_code : EXIT_TERMINATED,
+               "stopped before there was a job");
         return;
     }
     if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout + START_GRACE)

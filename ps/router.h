@@ -84,6 +84,10 @@ void router_note_part(struct router *router, const struct message *message);
 /* This server cannot go on: the coordinator is told, and everybody ends with this exit code. */
 void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox);
 
+/* This server was asked to stop, and server 0, whose job it is, will hear of it; unless it has not
+ * been heard for a moment and there is no job yet: then that is the end. */
+void router_stop(struct router *router, int exit_code);
+
 /* Whoever started this server is gone, and starts nobody again who is lost: silence of server 0 of
  * worker_timeout is the end, or, before there is a job, of a moment. */
 void router_abandon(struct router *router);

@@ -54,6 +54,15 @@ waits unknown-worker "nothing heard from ps/0: nowhere.invalid:7000: host name d
 all_give_up
 ok "servers and workers that are alone give up in time (T = $T s; $in_seconds)"
 
+# Whoever waits can be stopped: nobody need be there to agree.
+start unwanted-ps1 syncopate-ps --ps-hosts "127.0.0.1:$other,127.0.0.1:$(free_port)" --task-index 1
+start unwanted-worker syncopate-worker --ps-hosts "127.0.0.1:$other" --workers 1 "${job[@]:0:6}"
+says unwanted-ps1 listening
+says unwanted-worker ready
+for name in unwanted-ps1 unwanted-worker; do kill -TERM "${pids[$name]}"; done
+for name in unwanted-ps1 unwanted-worker; do ends "$name" 143 5; done
+ok "a server and a worker that wait for a server 0 can be stopped"
+
 # --- not everybody comes ---------------------------------------------------------------------------
 # A server 0 that knows two workers: one never comes, the other is killed meanwhile.
 port=$(free_port)

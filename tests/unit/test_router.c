@@ -1319,6 +1319,26 @@ START_TEST(nobody_is_waited_for_beyond_the_deadlines)
 }
 END_TEST
 
+START_TEST(a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there)
+{
+    struct fixture f;
+    struct message waiting = {.kind = MESSAGE_WAITING};
+    for (int heard = 0; heard < 2; heard++) {
+        open_fixture(&f, MODE_SYNC);
+        router_stop(f.router, EXIT_INTERRUPTED);
+        for (int tenth = 0; tenth < 15; tenth++) {
+            if (heard)
+                from_coordinator(&f, &waiting); /* It will say when. */
+            router_tick(f.router, f.now_us += SECOND / 10, &f.post.outbox);
+        }
+        ck_assert(router_state(f.router) == (heard ? ROUTER_JOINING : ROUTER_OVER));
+        if (!heard)
+            ck_assert_int_eq(router_exit_code(f.router), EXIT_INTERRUPTED);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
 START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
 {
     struct fixture f;
@@ -1410,6 +1430,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
     tcase_add_test(t, server_0_asks_itself_at_every_tick);
     tcase_add_test(t, nobody_is_waited_for_beyond_the_deadlines);
+    tcase_add_test(t, a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there);
     tcase_add_test(t, when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for);
     tcase_add_test(t, silence_counts_only_while_it_is_watched);
 }
