@@ -310,7 +310,8 @@ const struct option_row option_rows[] = {
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
      ROLES | LAUNCHES, "DIR", NULL, 0, 0, NULL, NULL,
      "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
-     "run of the same job is resumed; any other is refused."},
+     "run of the same job is resumed, one that holds a finished run of fewer --epochs or --steps is "
+     "trained further; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/folder.h"
 #include "common/job_json.h"
+#include "common/wording.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
@@ -192,6 +193,7 @@ static enum status write_run_json(const struct run_directory *directory, const s
 struct finding {
     bool exists;                /* The directory is there. */
     bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
+    enum run_state state;       /* Of the run. */
     struct run_summary earlier; /* What a resumed run starts from. */
     char run_id[RUN_ID_BYTES];  /* That it was written by; "" for none. */
     uint32_t keep;              /* Checkpoints; 0: it does not say. */
@@ -260,21 +262,78 @@ static void read_earlier(struct run_summary *earlier, const struct json *root)
     earlier->test_accuracy = json_number(root, "test_accuracy");
 }
 
-static enum status check_state(const struct json *root, const char *directory, const char *path,
-                               struct error *error)
+/* False when it is none of ours. */
+static bool read_state(const struct json *root, enum run_state *state)
 {
     const char *format = json_text(root, "format");
-    const char *state = json_text(root, "state");
-    if (format == NULL || strcmp(format, RUN_FORMAT) != 0 || state == NULL)
-        return error_set(error, STATUS_EXISTS, "%.300s is not ours; choose another --out", path);
-    if (strcmp(state, state_names[RUN_DONE]) == 0)
-        return error_set(error, STATUS_EXISTS, "%.300s holds a finished run; choose another --out",
-                         directory);
-    return STATUS_OK;
+    const char *name = json_text(root, "state");
+    if (format == NULL || strcmp(format, RUN_FORMAT) != 0 || name == NULL)
+        return false;
+    for (*state = RUN_RUNNING; *state <= RUN_FAILED; ++*state)
+        if (strcmp(name, state_names[*state]) == 0)
+            return true;
+    return false;
+}
+
+/* "10 epochs", or "100 updates" when they do not end with one. */
+static struct wording length_of(const struct job *job)
+{
+    uint64_t epoch = job_steps_per_epoch(job);
+    return job->steps % epoch == 0 ? wording_counted(job->steps / epoch, "epoch", "epochs")
+                                   : wording_counted(job->steps, "update", "updates");
+}
+
+/* The same declaration, and the run has come to its end. */
+static enum status check_longer(const char *directory, const struct job *job,
+                                const struct job *earlier, struct error *error)
+{
+    char more[64];
+    uint64_t epoch = job_steps_per_epoch(earlier);
+    if (job->steps > earlier->steps)
+        return STATUS_OK;
+    if (earlier->steps % epoch == 0)
+        snprintf(more, sizeof more, "--epochs %" PRIu64, earlier->steps / epoch + 1);
+    else
+        snprintf(more, sizeof more, "--steps %" PRIu64, earlier->steps + 1);
+    return error_set(error, STATUS_EXISTS,
+                     "%.200s holds a finished run of %s%s%s; %s or more trains it further, or "
+                     "choose another --out",
+                     directory, length_of(earlier).text,
+                     job->steps < earlier->steps ? ", and this job has " : "",
+                     job->steps < earlier->steps ? length_of(job).text : "", more);
+}
+
+/* Whether the schedules differ in nothing but where a cosine ends, which --decay-steps says and
+ * otherwise the number of all steps. */
+static bool differ_in_cosine(const struct job *job, const struct job *earlier, enum job_scope scope)
+{
+    struct job same = *job; /* Borrows. */
+    same.schedule.decay_steps = earlier->schedule.decay_steps;
+    return job->schedule.kind == SCHEDULE_COSINE && earlier->schedule.kind == SCHEDULE_COSINE &&
+           job_compare(&same, "", earlier, "", scope, NULL) == STATUS_OK;
+}
+
+static enum status refuse_other(const char *directory, bool done, const struct job *job,
+                                const struct job *earlier, enum job_scope scope,
+                                const struct error *reason, struct error *error)
+{
+    const char *what = done ? "a finished run" : "an unfinished run";
+    if (differ_in_cosine(job, earlier, scope))
+        return error_set(error, STATUS_MISMATCH,
+                         "%.200s holds %s whose --schedule cosine ends after %s, and this job's "
+                         "after %s, by default all: --decay-steps %" PRIu64 " goes on with it",
+                         directory, what,
+                         wording_counted(earlier->schedule.decay_steps, "update", "updates").text,
+                         wording_count(job->schedule.decay_steps).text,
+                         earlier->schedule.decay_steps);
+    return error_set(error, STATUS_MISMATCH,
+                     "%.150s holds %s of another job: %.260s; choose another --out", directory,
+                     what, reason->text);
 }
 
 static enum status check_declaration(const struct json *root, const char *directory,
-                                     const char *path, const struct job *job, struct error *error)
+                                     const char *path, const struct job *job, bool done,
+                                     struct error *error)
 {
     struct job earlier;
     enum status status = job_read_json(&earlier, json_at(root, "job"), path, error);
@@ -282,11 +341,10 @@ static enum status check_declaration(const struct json *root, const char *direct
         return status;
     struct error reason;
     enum job_scope scope = job_has_read_data(job) ? JOB_SCOPE_RESUME : JOB_SCOPE_UNREAD;
-    status = job_compare(job, "this job", &earlier, "the earlier one", scope, &reason);
-    if (status != STATUS_OK)
-        error_set(error, status,
-                  "%.150s holds an unfinished run of another job: %.260s; choose another --out",
-                  directory, reason.text);
+    if (job_compare(job, "this job", &earlier, "the earlier one", scope, &reason) != STATUS_OK)
+        status = refuse_other(directory, done, job, &earlier, scope, &reason, error);
+    else if (done)
+        status = check_longer(directory, job, &earlier, error);
     job_free(&earlier);
     return status;
 }
@@ -390,9 +448,10 @@ static enum status examine_run(const char *directory, const struct job *job,
         status = read_run_json(directory, path, &root, error);
     if (status != STATUS_OK)
         return status;
-    status = check_state(root, directory, path, error);
+    if (!read_state(root, &finding->state))
+        status = error_set(error, STATUS_EXISTS, "%.300s is not ours; choose another --out", path);
     if (status == STATUS_OK && job != NULL)
-        status = check_declaration(root, directory, path, job, error);
+        status = check_declaration(root, directory, path, job, finding->state == RUN_DONE, error);
     if (status == STATUS_OK) {
         read_earlier(&finding->earlier, root);
         finding->keep = read_keep(root);
@@ -406,19 +465,6 @@ static enum status examine_run(const char *directory, const struct job *job,
 static void write_run_id(char digits[RUN_ID_BYTES], uint64_t run_id)
 {
     snprintf(digits, RUN_ID_BYTES, "%016" PRIx64, run_id);
-}
-
-/* False when it is none of ours. */
-static bool read_state(const struct json *root, enum run_state *state)
-{
-    const char *format = json_text(root, "format");
-    const char *name = json_text(root, "state");
-    if (format == NULL || strcmp(format, RUN_FORMAT) != 0 || name == NULL)
-        return false;
-    for (*state = RUN_RUNNING; *state <= RUN_FAILED; ++*state)
-        if (strcmp(name, state_names[*state]) == 0)
-            return true;
-    return false;
 }
 
 enum status run_directory_find(struct run_found *found, const struct disk *disk, const char *path,
@@ -483,15 +529,22 @@ static enum status examine(const char *directory, const struct job *job, struct 
 
 /* --- looking only -------------------------------------------------------------------------- */
 
-enum status run_directory_check(const char *path, const struct job *job, bool *resuming,
+static enum run_opening opening_of(const struct finding *finding)
+{
+    if (!finding->has_run)
+        return RUN_BEGINS;
+    return finding->state == RUN_DONE ? RUN_EXTENDS : RUN_RESUMES;
+}
+
+enum status run_directory_check(const char *path, const struct job *job, enum run_opening *opening,
                                 struct error *error)
 {
     struct finding finding = {0};
     enum status status = folder_check(path, error);
     if (status == STATUS_OK)
         status = examine(path, job, &finding, error);
-    if (resuming != NULL)
-        *resuming = status == STATUS_OK && finding.has_run;
+    if (opening != NULL)
+        *opening = status == STATUS_OK ? opening_of(&finding) : RUN_BEGINS;
     if (status == STATUS_OK && finding.exists)
         status = event_log_look(path, error);
     return status;
@@ -513,14 +566,14 @@ static void remove_left_overs(const char *directory)
 
 /* The directory is locked: look again, because somebody may have been faster, and claim it. */
 static enum status claim(struct run_directory *directory, const struct job *job, uint64_t run_id,
-                         uint32_t keep, bool *resuming, struct error *error)
+                         uint32_t keep, enum run_opening *opening, struct error *error)
 {
     struct finding finding;
     char digits[RUN_ID_BYTES];
     enum status status = examine(directory->path, job, &finding, error);
     if (status != STATUS_OK)
         return status;
-    *resuming = finding.has_run;
+    *opening = opening_of(&finding);
     remove_left_overs(directory->path);
     directory->earlier = finding.earlier;
     directory->keep = keep > 0 ? keep : finding.keep > 0 ? finding.keep : CHECKPOINTS_KEPT;
@@ -533,10 +586,10 @@ static enum status claim(struct run_directory *directory, const struct job *job,
 
 enum status run_directory_open(struct run_directory *directory, const char *path,
                                const struct job *job, uint64_t run_id, uint32_t keep,
-                               bool *resuming, struct error *error)
+                               enum run_opening *opening, struct error *error)
 {
     *directory = (struct run_directory){.events.file = -1};
-    *resuming = false;
+    *opening = RUN_BEGINS;
     /* Look before anything is created: a folder that is not ours stays as it is. */
     struct finding finding;
     enum status status = examine(path, job, &finding, error);
@@ -547,7 +600,7 @@ enum status run_directory_open(struct run_directory *directory, const char *path
     snprintf(directory->path, sizeof directory->path, "%s", path);
     status = event_log_open(&directory->events, directory->path, error);
     if (status == STATUS_OK)
-        status = claim(directory, job, run_id, keep, resuming, error);
+        status = claim(directory, job, run_id, keep, opening, error);
     if (status != STATUS_OK)
         run_directory_close(directory);
     return status;

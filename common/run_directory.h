@@ -7,8 +7,10 @@
  *     OUT/model.safetensors   the trained model
  *
  * A new folder is claimed by creating run.json with "state": "running". A folder that holds an
- * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME); any
- * other earlier run, or a folder with anything else in it, is refused and never overwritten.
+ * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME). One
+ * that holds a finished run of the same declaration is extended when the job has more steps: from
+ * its claim on it is an unfinished run like any other, of which that many are done. Any other
+ * earlier run, or a folder with anything else in it, is refused and never overwritten.
  * Events of training are, beside their time in seconds:
  *
  *     start        where it begins or goes on, and how much there is to do
@@ -127,20 +129,27 @@ struct run_directory {
     struct run_summary earlier; /* What run.json said; the faults are those of this run. */
 };
 
-/* Claim or resume. keep: how many checkpoints (checkpoint.h), 0 to leave it as it was. *resuming
- * tells which; then run.json keeps the earlier step and results until
- * the next summary, and events are appended. STATUS_EXISTS when something else is there,
- * STATUS_MISMATCH when it is an unfinished run of another declaration, STATUS_IO when it cannot be
+/* What there is to begin with. */
+enum run_opening {
+    RUN_BEGINS,  /* Nothing. */
+    RUN_RESUMES, /* An unfinished run. */
+    RUN_EXTENDS, /* A finished one, of fewer steps. */
+};
+
+/* Claim or resume. keep: how many checkpoints (checkpoint.h), 0 to leave it as it was. Unless the
+ * run begins, run.json keeps the earlier step and results until the next summary, and events are
+ * appended. STATUS_EXISTS when something else is there, or a finished run that this job would not
+ * make longer, STATUS_MISMATCH when it is a run of another declaration, STATUS_IO when it cannot be
  * written. */
 enum status run_directory_open(struct run_directory *directory, const char *path,
                                const struct job *job, uint64_t run_id, uint32_t keep,
-                               bool *resuming, struct error *error);
+                               enum run_opening *opening, struct error *error);
 void run_directory_close(struct run_directory *directory);
 
 /* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. So a refusal can come
  * before any process is started, or anything is claimed. job may be NULL (then only checks that the
- * place is free, or holds an unfinished run), and so may resuming. */
-enum status run_directory_check(const char *path, const struct job *job, bool *resuming,
+ * place is free, or holds a run), and so may opening. */
+enum status run_directory_check(const char *path, const struct job *job, enum run_opening *opening,
                                 struct error *error);
 
 /* What run.json says of a run: for whoever looks. */

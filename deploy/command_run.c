@@ -189,6 +189,18 @@ static void print_async_remarks(const struct plan *plan)
                 wording_counted(options->global_batch, "example", "examples").text, batch);
 }
 
+/* A cosine ends where it ends, however long the run goes on. */
+static void print_rate_remark(const struct plan *plan)
+{
+    const struct job *job = &plan->workload.job;
+    const struct schedule *schedule = &job->schedule;
+    if (schedule->kind == SCHEDULE_COSINE && schedule->decay_factor == 0 &&
+        schedule->decay_steps < job->steps)
+        fprintf(plan->voice,
+                "  note       the learning rate is 0 after update %s (--decay-steps)\n",
+                wording_count(schedule->decay_steps).text);
+}
+
 static void print_remarks(const struct plan *plan)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -198,6 +210,7 @@ static void print_remarks(const struct plan *plan)
         print_sync_remarks(plan);
     else
         print_async_remarks(plan);
+    print_rate_remark(plan);
     if (plan->options.slow != NULL)
         fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
                 plan->options.slow);

@@ -185,23 +185,38 @@ static enum status read_record(struct record *record, const struct keeper *keepe
     return STATUS_OK;
 }
 
+/* Whether what there is may be gone on from, as far as --restore and checkpoints decide. */
+static enum status check_opening(const struct keeper *keeper, enum run_opening opening, bool killed,
+                                 struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    bool finished = opening == RUN_EXTENDS;
+    if (opening != RUN_BEGINS && !killed && strcmp(options->restore, "never") == 0)
+        return error_set(error, STATUS_EXISTS, "%.300s holds %s run and --restore never was given",
+                         options->out, finished ? "a finished" : "an unfinished");
+    if (finished && !keeper->reader_open)
+        return error_set(error, STATUS_EXISTS,
+                         "%.300s holds a finished run without a checkpoint to train it further "
+                         "from; choose another --out",
+                         options->out);
+    return STATUS_OK;
+}
+
 /* Look at everything, change nothing: a run that cannot begin leaves the place as it was. */
 static enum status look(struct keeper *keeper, const struct record *record, struct outbox *outbox,
                         struct error *error)
 {
     const struct keeper_options *options = &keeper->options;
-    bool resuming = false;
+    enum run_opening opening = RUN_BEGINS;
     bool killed = record->found && !record->ended;
-    enum status status = options->journal
-                             ? run_directory_check(options->out, &keeper->job, &resuming, error)
-                             : STATUS_OK;
-    if (status == STATUS_OK && resuming && !killed && strcmp(options->restore, "never") == 0)
-        status =
-            error_set(error, STATUS_EXISTS,
-                      "%s holds an unfinished run and --restore never was given", options->out);
     bool passed_over = false;
+    enum status status = options->journal
+                             ? run_directory_check(options->out, &keeper->job, &opening, error)
+                             : STATUS_OK;
     if (status == STATUS_OK)
         status = find_checkpoint(keeper, &passed_over, outbox, error);
+    if (status == STATUS_OK)
+        status = check_opening(keeper, opening, killed, error);
     if (status == STATUS_OK && passed_over)
         outbox_warn(outbox,
                     "%s has begun already and goes on from its own checkpoint at step %" PRIu64
@@ -219,11 +234,11 @@ static enum status take_place(struct keeper *keeper, const struct record *record
 {
     const struct keeper_options *options = &keeper->options;
     struct record again;
-    bool resuming;
+    enum run_opening opening;
     enum status status;
     if (options->journal) {
         status = run_directory_open(&keeper->directory, options->out, &keeper->job, next->run_id,
-                                    options->keep, &resuming, error);
+                                    options->keep, &opening, error);
         keeper->directory_open = status == STATUS_OK;
         keeper->shelf.keep = keeper->directory.keep;
         if (keeper->directory_open && keeper->directory.events.remark.text[0] != '\0')

@@ -77,16 +77,22 @@ static void report_damage(void *argument, const char *line)
     log_warning("checkpoint damaged, looking for an older one: %s", line);
 }
 
-static enum status restore(struct state *s, bool resuming, struct error *error)
+static enum status restore(struct state *s, enum run_opening opening, struct error *error)
 {
     struct checkpoint_reader reader;
     const char *from = s->solo->restore;
-    if (strcmp(from, "never") == 0 && resuming)
-        return error_set(error, STATUS_EXISTS,
-                         "%s holds an unfinished run and --restore never was given", s->solo->out);
+    bool finished = opening == RUN_EXTENDS;
+    if (strcmp(from, "never") == 0 && opening != RUN_BEGINS)
+        return error_set(error, STATUS_EXISTS, "%s holds %s run and --restore never was given",
+                         s->solo->out, finished ? "a finished" : "an unfinished");
     bool passed_over;
     enum status status = checkpoint_resume(&reader, &disk_posix, s->solo->out, from, &passed_over,
                                            report_damage, NULL, error);
+    if (status == STATUS_NOT_FOUND && finished)
+        return error_set(error, STATUS_EXISTS,
+                         "%s holds a finished run without a checkpoint to train it further from; "
+                         "choose another --out",
+                         s->solo->out);
     if (status == STATUS_NOT_FOUND)
         return STATUS_OK; /* Nothing to go on from. */
     if (status != STATUS_OK)
@@ -374,7 +380,7 @@ static void let_go(struct solo *solo)
 
 int solo_run(struct solo *solo, struct error *error)
 {
-    bool resuming = false;
+    enum run_opening opening = RUN_BEGINS;
     int exit_code;
     struct state s = {.solo = solo,
                       .job = solo->job,
@@ -386,13 +392,13 @@ int solo_run(struct solo *solo, struct error *error)
 
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)
-        status = run_directory_check(solo->out, s.job, &resuming, error);
+        status = run_directory_check(solo->out, s.job, &opening, error);
     if (status == STATUS_OK) {
         initialize(&s);
-        status = restore(&s, resuming, error);
+        status = restore(&s, opening, error);
     }
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
-        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, solo->keep, &resuming,
+        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, solo->keep, &opening,
                                     error);
     s.shelf.keep = s.directory.keep;
     if (status == STATUS_OK) {

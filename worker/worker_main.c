@@ -166,17 +166,31 @@ static int train_with_servers(struct workload *workload, const struct options *o
     return exit_code;
 }
 
+/* Whether there can be a run in --out, of the job as far as it is known without its data. */
+static int look_at_out(const struct options *options, struct error *error)
+{
+    struct workload workload = {0};
+    int exit_code = workload_look(&workload, options, error);
+    if (exit_code == EXIT_DONE) {
+        const struct job *job = &workload.job;
+        enum status status = run_directory_check(options->out, job, NULL, error);
+        if (status == STATUS_OK)
+            status = restore_check(options->out, options->restore, job, error);
+        exit_code = status == STATUS_OK         ? EXIT_DONE
+                    : status == STATUS_MISMATCH ? EXIT_MISMATCH
+                                                : EXIT_CANNOT_OPEN;
+    }
+    workload_free(&workload);
+    return exit_code;
+}
+
 /* What can be told before the data are read, which takes its time. An exit code. */
 static int look_around(const struct options *options, struct error *error)
 {
     struct keys keys;
     enum status status = STATUS_OK;
-    if (options->ps == 0) {
-        status = run_directory_check(options->out, NULL, NULL, error);
-        if (status == STATUS_OK)
-            status = restore_check(options->out, options->restore, NULL, error);
-        return status == STATUS_OK ? EXIT_DONE : EXIT_CANNOT_OPEN;
-    }
+    if (options->ps == 0)
+        return look_at_out(options, error);
     if (options->keys != NULL) {
         status = keys_open(&keys, options->keys, options->certificate, ROLE_WORKER,
                            options->task_index, error);

@@ -342,7 +342,10 @@ mistake 5 "--out: cannot make thesis.txt/x: thesis.txt is not a folder" "${run[@
 mistake 5 "--out: dangling is a symbolic link that leads nowhere" "${run[@]}" --out dangling
 mistake 5 "--out: cannot make /proc/x: no folder can be made in /proc" "${run[@]}" --out /proc/x
 mistake 5 "empty is not empty and holds no run; choose another --out" "${run[@]}" --out empty
-mistake 5 "finished holds a finished run; choose another --out" "${out[@]}" finished
+mistake 5 "finished holds a finished run of 5 updates; --steps 6 or more trains it further" \
+    "${out[@]}" finished
+mistake 3 "finished holds a finished run of another job: seed: 2 in this job, 1 in the earlier" \
+    "${out[@]}" finished --steps 6 --seed 2
 mistake 3 "unfinished holds an unfinished run of another job: seed: 2 in this job, 1 in the earlier" \
     "${out[@]}" unfinished --seed 2
 mistake 5 "--out: thesis.txt is not a folder" "${compare[@]}" --out thesis.txt
@@ -463,7 +466,7 @@ mistake 2 "--global-batch=200: " "${worker[@]}" --data synthetic:100 --global-ba
 mistake 2 "--model: layer 1 'linear 10': not a layer" "${worker[@]}" --model "linear 10"
 
 mistake 5 "--out: thesis.txt is not a folder" syncopate-worker --ps 0 --out thesis.txt
-mistake 5 "finished holds a finished run; choose another --out" syncopate-worker --ps 0 --out finished
+mistake 3 "finished holds a finished run of another job: model: " syncopate-worker --ps 0 --out finished
 mistake 5 "--restore: empty is neither a checkpoint" \
     syncopate-worker --ps 0 --out new --restore empty
 mistake 5 "--restore: empty is neither a checkpoint" \

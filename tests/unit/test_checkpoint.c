@@ -818,8 +818,8 @@ static void leave_run(const char *out, enum run_state state)
     struct run_directory directory;
     struct run_summary summary = {.state = state, .step = 7};
     struct error error;
-    bool resuming;
-    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, 0, &resuming, &error) ==
+    enum run_opening opening;
+    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, 0, &opening, &error) ==
                       STATUS_OK,
                   "%s", error.text);
     write_checkpoint(out, 10, 2);

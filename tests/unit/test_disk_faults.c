@@ -20,6 +20,7 @@
 
 #include "common/checkpoint.h"
 #include "common/generation.h"
+#include "common/run_directory.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
@@ -408,6 +409,78 @@ START_TEST(a_kill_at_any_call_leaves_a_whole_checkpoint)
 }
 END_TEST
 
+/* --- training further ---------------------------------------------------------------------- */
+
+/* A finished run of three updates. */
+static void finish(const char *out)
+{
+    struct job job = sample_job();
+    struct run_directory directory;
+    const struct run_summary summary = {.state = RUN_DONE, .step = 3};
+    const struct generation ended = {.run_id = 7, .number = 3, .ended = true};
+    enum run_opening opening;
+    job.steps = 3;
+    arm(0, 0);
+    ck_assert_int_eq(run_directory_open(&directory, out, &job, 7, 0, &opening, NULL), STATUS_OK);
+    for (uint64_t step = 1; step <= 3; step++) {
+        struct checkpoint_shelf shelf = {0};
+        ck_assert_int_eq(write_checkpoint(out, step, &shelf), STATUS_OK);
+    }
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+    ck_assert_int_eq(generation_write(&ended, disk, out, NULL), STATUS_OK);
+    run_directory_close(&directory);
+    disarm();
+    job_free(&job);
+}
+
+/* All that server 0 does to claim it for more updates. */
+static enum status extend(const char *out, const struct job *job)
+{
+    struct run_directory directory;
+    const struct generation next = {.run_id = 8, .number = 4};
+    enum run_opening opening;
+    enum status status = run_directory_open(&directory, out, job, 8, 0, &opening, NULL);
+    return status == STATUS_OK ? generation_write(&next, disk, out, NULL) : status;
+}
+
+START_TEST(a_kill_at_any_call_leaves_a_run_that_can_be_trained_further)
+{
+    char out[DISK_PATH_MAX], name[32];
+    unsigned strike_at = 0, finished = 0, claimed = 0;
+    int how = 0;
+    while (how == 0 || WEXITSTATUS(how) == KILLED) {
+        struct job job = sample_job();
+        struct generation generation;
+        enum run_opening opening;
+        struct error error;
+        snprintf(name, sizeof name, "further%u", ++strike_at);
+        scratch_path(out, name);
+        finish(out);
+        pid_t process = fork();
+        ck_assert_int_ge(process, 0);
+        if (process == 0) {
+            arm(strike_at, 0);
+            _exit(extend(out, &job) == STATUS_OK ? 1 : 2);
+        }
+        ck_assert_int_eq(waitpid(process, &how, 0), process);
+        ck_assert_msg(WIFEXITED(how) && WEXITSTATUS(how) != 2, "the process fails");
+        ck_assert_msg(run_directory_check(out, &job, &opening, &error) == STATUS_OK, "call %u: %s",
+                      strike_at, error.text);
+        ck_assert(opening == RUN_RESUMES || (opening == RUN_EXTENDS && claimed == 0));
+        finished += opening == RUN_EXTENDS;
+        claimed += opening == RUN_RESUMES;
+        ck_assert_int_eq(generation_read(&generation, disk, out, NULL), STATUS_OK);
+        ck_assert(generation.ended ? generation.run_id == 7 : generation.run_id == 8);
+        ck_assert(!generation.ended || how == 0 || WEXITSTATUS(how) == KILLED);
+        ck_assert_uint_eq(newest_step(out), 3);
+        ck_assert_int_eq(extend(out, &job), STATUS_OK);
+        job_free(&job);
+    }
+    ck_assert_uint_ge(finished, 5);
+    ck_assert_uint_ge(claimed, 5);
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
@@ -417,6 +490,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_directory_that_is_not_durable_is_made_again);
     tcase_add_test(tcase, a_checkpoint_that_fails_anywhere_costs_no_other);
     tcase_add_test(tcase, a_kill_at_any_call_leaves_a_whole_checkpoint);
+    tcase_add_test(tcase, a_kill_at_any_call_leaves_a_run_that_can_be_trained_further);
 }
 
 int main(void)

@@ -436,6 +436,80 @@ START_TEST(a_run_that_has_ended_tells_those_who_come_from_it)
 }
 END_TEST
 
+/* A finished run in f.out, and the generation that it left. */
+static struct generation finish(struct fixture *f)
+{
+    struct generation generation;
+    open_fixture(f, "auto");
+    start(f);
+    write_checkpoint(f, 4);
+    ck_assert(summarize(f, RUN_DONE, 4, EXIT_DONE).status == STATUS_OK);
+    ck_assert(generation_read(&generation, f->disk, f->out, NULL) == STATUS_OK);
+    close_fixture(f);
+    return generation;
+}
+
+/* By server 0 of another session, of a job of so many more steps. */
+static struct message_run_opened go_on_with(struct fixture *f, const char *restore, uint64_t more,
+                                            uint64_t known_run_id)
+{
+    open_fixture(f, restore);
+    f->job.steps += more;
+    f->known_run_id = known_run_id;
+    struct packet packet = job_packet(f);
+    packet.message.run_id = RUN + 1;
+    keeper_handle(f->keepers[0], &packet, &f->post.outbox);
+    return post_find(&f->post, TO_COORDINATOR, MESSAGE_RUN_OPENED)->message.run_opened;
+}
+
+START_TEST(a_finished_run_is_trained_further_from_its_last_checkpoint)
+{
+    struct fixture f;
+    struct generation before = finish(&f), after;
+    struct message_run_opened opened = go_on_with(&f, "auto", 0, 0);
+    ck_assert(opened.status == STATUS_EXISTS && strstr(opened.text, "trains it further") != NULL);
+    close_fixture(&f);
+    opened = go_on_with(&f, "never", 8, 0);
+    ck_assert(opened.status == STATUS_EXISTS && strstr(opened.text, "--restore never") != NULL);
+    close_fixture(&f);
+    opened = go_on_with(&f, "auto", 8, RUN); /* Who comes from the finished run is told. */
+    ck_assert(opened.status == STATUS_OK && opened.ended && opened.run_id == RUN);
+    close_fixture(&f);
+    ck_assert(generation_read(&after, f.disk, f.out, NULL) == STATUS_OK);
+    ck_assert(generation_equal(&before, &after)); /* So far nothing has changed. */
+
+    opened = go_on_with(&f, "auto", 8, 0);
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
+    ck_assert(opened.run_id == RUN + 1 && opened.generation == before.number + 1);
+    close_fixture(&f);
+
+    /* Killed between its two claims: run.json is its own, the generation still that of the end. */
+    ck_assert(generation_write(&before, f.disk, f.out, NULL) == STATUS_OK);
+    opened = go_on_with(&f, "auto", 8, 0);
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
+    close_fixture(&f);
+    opened = go_on_with(&f, "auto", 8, 0); /* Killed after them: its successor goes on with it. */
+    ck_assert(opened.status == STATUS_OK && opened.restore && opened.run_id == RUN + 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_finished_run_without_checkpoints_is_not_begun_anew)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    finish(&f);
+    checkpoint_path(path, f.out, 4);
+    ck_assert(disk_posix.remove_tree(NULL, path, NULL) == STATUS_OK);
+    struct message_run_opened opened = go_on_with(&f, "auto", 8, 0);
+    ck_assert_int_eq(opened.status, STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(opened.text, "without a checkpoint to train it further from"));
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(a_run_killed_after_its_last_words_has_ended)
 {
     static const struct {
@@ -947,6 +1021,8 @@ static void add(TCase *t)
     tcase_add_test(t, a_run_that_cannot_begin_leaves_nothing_behind);
     tcase_add_test(t, a_killed_server_0_comes_back_to_its_run);
     tcase_add_test(t, a_run_that_has_ended_tells_those_who_come_from_it);
+    tcase_add_test(t, a_finished_run_is_trained_further_from_its_last_checkpoint);
+    tcase_add_test(t, a_finished_run_without_checkpoints_is_not_begun_anew);
     tcase_add_test(t, a_run_killed_after_its_last_words_has_ended);
     tcase_add_test(t, going_back_raises_the_generation_and_finds_the_newest_checkpoint);
     tcase_add_test(t, what_a_killed_server_0_could_not_remove_its_successor_does);

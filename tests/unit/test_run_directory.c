@@ -14,9 +14,9 @@
 #include "tests/lib/suite.h"
 
 static enum status open_run(struct run_directory *directory, const char *path,
-                            const struct job *job, bool *resuming, struct error *error)
+                            const struct job *job, enum run_opening *opening, struct error *error)
 {
-    return run_directory_open(directory, path, job, 7, 0, resuming, error);
+    return run_directory_open(directory, path, job, 7, 0, opening, error);
 }
 
 /* A run that ended in this state after 100 steps and 12.5 seconds. */
@@ -24,12 +24,12 @@ static void leave_run(const char *path, enum run_state state)
 {
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     const struct run_summary summary = {.state = state, .step = 100, .seconds = 12.5};
     struct error error;
-    ck_assert_msg(open_run(&directory, path, &job, &resuming, &error) == STATUS_OK, "%s",
+    ck_assert_msg(open_run(&directory, path, &job, &opening, &error) == STATUS_OK, "%s",
                   error.text);
-    ck_assert(!resuming);
+    ck_assert_int_eq(opening, RUN_BEGINS);
     run_directory_event(&directory, "start", "\"step\": %d", 0);
     ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
     run_directory_close(&directory);
@@ -69,13 +69,13 @@ START_TEST(a_new_directory_is_made_and_claimed)
     char path[DISK_PATH_MAX];
     struct job job = sample_job(), back;
     struct run_directory directory;
-    bool resuming = true;
+    enum run_opening opening = RUN_RESUMES;
     struct error error;
     scratch_path(path, "runs/deep/first");
     ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
     ck_assert(!scratch_has(path));
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
-    ck_assert(!resuming);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_BEGINS);
     ck_assert_double_eq(directory.earlier.seconds, 0);
     struct json *root = read_run(path);
     ck_assert_str_eq(json_text(root, "state"), "running");
@@ -98,7 +98,7 @@ START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
         char path[DISK_PATH_MAX], name[32];
         struct job job = sample_job();
         struct run_directory directory;
-        bool resuming = false;
+        enum run_opening opening = RUN_BEGINS;
         struct error error;
         snprintf(name, sizeof name, "run%zu", i);
         scratch_path(path, name);
@@ -106,8 +106,8 @@ START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
         job.worker_count++; /* How the work is spread may differ. */
         ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
         ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
-        ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
-        ck_assert(resuming);
+        ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+        ck_assert_int_eq(opening, RUN_RESUMES);
         ck_assert_double_eq(directory.earlier.seconds, 12.5);
         struct json *root = read_run(path);
         ck_assert_str_eq(json_text(root, "state"), "running");
@@ -124,13 +124,13 @@ START_TEST(an_unfinished_run_of_another_job_is_refused)
     char path[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     struct error error;
     scratch_path(path, "run");
     leave_run(path, RUN_STOPPED);
     job.seed = 3;
     ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_MISMATCH);
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_MISMATCH);
     ck_assert_ptr_nonnull(strstr(error.text, "seed"));
     ck_assert_ptr_nonnull(strstr(error.text, path));
     struct json *root = read_run(path);
@@ -140,23 +140,117 @@ START_TEST(an_unfinished_run_of_another_job_is_refused)
 }
 END_TEST
 
-START_TEST(a_finished_run_is_never_touched)
+/* run.json of a run says so. */
+static void expect_run(const char *path, const char *state, double steps)
+{
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), state);
+    ck_assert_double_eq(json_number(root, "steps"), steps);
+    json_release(&root);
+}
+
+/* What is said of a job in a folder, and that both ways of asking agree; nothing is changed. */
+static void expect_refusal(const char *path, const struct job *job, enum status expected,
+                           const char *text)
+{
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    ck_assert_int_eq(run_directory_check(path, job, &opening, &error), expected);
+    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    error.text[0] = '\0';
+    ck_assert_int_eq(open_run(&directory, path, job, &opening, &error), expected);
+    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    ck_assert_int_eq(directory.events.file, -1);
+}
+
+START_TEST(a_finished_run_that_would_not_be_longer_is_never_touched)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job(); /* 2,000 updates, which is more than two epochs of 938. */
+    scratch_path(path, "run");
+    leave_run(path, RUN_DONE);
+    expect_refusal(path, &job, STATUS_EXISTS,
+                   "run holds a finished run of 2,000 updates; --steps 2001 or more trains it "
+                   "further, or choose another --out");
+    job.steps = 2 * job_steps_per_epoch(&job);
+    expect_refusal(path, &job, STATUS_EXISTS,
+                   "a finished run of 2,000 updates, and this job has 2 epochs; --steps 2001");
+    expect_run(path, "done", 2000);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_finished_run_is_extended_by_a_longer_job)
 {
     char path[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening = RUN_BEGINS;
     struct error error;
     scratch_path(path, "run");
     leave_run(path, RUN_DONE);
-    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_EXISTS);
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
-    ck_assert_ptr_nonnull(strstr(error.text, "holds a finished run; choose another --out"));
-    ck_assert_int_eq(directory.events.file, -1);
-    struct json *root = read_run(path);
-    ck_assert_str_eq(json_text(root, "state"), "done");
-    json_release(&root);
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
+    job.steps++;
+    job.worker_count++; /* How the work is spread may differ, as ever. */
+    job.checkpoint_every++;
+    ck_assert_int_eq(run_directory_check(path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_EXTENDS);
+    expect_run(path, "done", 2000);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_EXTENDS);
+    run_directory_close(&directory); /* Killed: from now on it is unfinished. */
+    expect_run(path, "running", 2001);
+    ck_assert_int_eq(run_directory_check(path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_RESUMES);
     job_free(&job);
+}
+END_TEST
+
+START_TEST(a_finished_run_of_another_job_is_refused)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    scratch_path(path, "run");
+    leave_run(path, RUN_DONE);
+    job.steps++;
+    job.seed = 3;
+    expect_refusal(path, &job, STATUS_MISMATCH, "holds a finished run of another job: seed: 3 in");
+    job_free(&job);
+}
+END_TEST
+
+/* Its end is the job's, unless somebody has said where: then the declarations differ in it. */
+START_TEST(a_cosine_that_would_end_later_is_refused_naming_the_option)
+{
+    static const enum run_state states[] = {RUN_DONE, RUN_STOPPED};
+    for (int i = 0; i < 2; i++) {
+        char path[DISK_PATH_MAX], name[32], text[128];
+        struct job job = sample_job(), longer = sample_job();
+        struct run_directory directory;
+        enum run_opening opening;
+        const struct run_summary summary = {.state = states[i], .step = 100};
+        job.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 2000, 0};
+        longer.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 3000, 0};
+        longer.steps = 3000;
+        snprintf(name, sizeof name, "run%d", i);
+        scratch_path(path, name);
+        ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
+        ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+        run_directory_close(&directory);
+        snprintf(text, sizeof text,
+                 "holds %s run whose --schedule cosine ends after 2,000 updates, and this job's "
+                 "after 3,000",
+                 i == 0 ? "a finished" : "an unfinished");
+        expect_refusal(path, &longer, STATUS_MISMATCH, text);
+        expect_refusal(path, &longer, STATUS_MISMATCH, "--decay-steps 2000 goes on with it");
+        longer.schedule.decay_factor = 0.5; /* That would not help. */
+        expect_refusal(path, &longer, STATUS_MISMATCH, "decay factor: 0.5 in this job");
+        longer.schedule = job.schedule;
+        ck_assert_int_eq(run_directory_check(path, &longer, &opening, NULL), STATUS_OK);
+        job_free(&job);
+        job_free(&longer);
+    }
 }
 END_TEST
 
@@ -165,7 +259,7 @@ START_TEST(a_folder_with_other_things_stays_as_it_is)
     char path[DISK_PATH_MAX], file[DISK_PATH_MAX], events[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     struct error error;
     scratch_path(path, "home");
     scratch_path(file, "home/thesis.txt");
@@ -173,9 +267,9 @@ START_TEST(a_folder_with_other_things_stays_as_it_is)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     scratch_write(file, "x", 1);
     ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_EXISTS);
     ck_assert(!scratch_has(events));
-    ck_assert_int_eq(open_run(&directory, file, &job, &resuming, &error), STATUS_IO);
+    ck_assert_int_eq(open_run(&directory, file, &job, &opening, &error), STATUS_IO);
     job_free(&job);
 }
 END_TEST
@@ -189,13 +283,13 @@ START_TEST(a_run_json_that_is_not_ours_is_refused)
         char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
         struct job job = sample_job();
         struct run_directory directory;
-        bool resuming;
+        enum run_opening opening;
         struct error error;
         scratch_path(path, "run");
         scratch_path(file, "run/run.json");
         mkdir(path, 0700);
         scratch_write(file, texts[i], strlen(texts[i]));
-        ck_assert_int_ne(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+        ck_assert_int_ne(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
         ck_assert_ptr_nonnull(strstr(error.text, file));
         job_free(&job);
     }
@@ -207,7 +301,7 @@ START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
     char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     struct error error;
     scratch_path(path, "run");
     ck_assert_int_eq(mkdir(path, 0700), 0);
@@ -216,8 +310,8 @@ START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
     scratch_write(file, "", 0);
     scratch_path(file, "run/run.json.tmp");
     scratch_write(file, "{", 1);
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
-    ck_assert(!resuming);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_BEGINS);
     run_directory_close(&directory);
     job_free(&job);
 }
@@ -228,16 +322,16 @@ START_TEST(two_live_runs_cannot_share_a_folder)
     char path[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory first, second;
-    bool resuming;
+    enum run_opening opening;
     struct error error;
     scratch_path(path, "run");
-    ck_assert_int_eq(open_run(&first, path, &job, &resuming, &error), STATUS_OK);
+    ck_assert_int_eq(open_run(&first, path, &job, &opening, &error), STATUS_OK);
     ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
-    ck_assert_int_eq(open_run(&second, path, &job, &resuming, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(error.text, "another run is using"));
     run_directory_close(&first);
-    ck_assert_int_eq(open_run(&second, path, &job, &resuming, &error), STATUS_OK);
-    ck_assert(resuming);
+    ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_RESUMES);
     run_directory_close(&second);
     job_free(&job);
 }
@@ -263,7 +357,7 @@ START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
     char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     struct error error;
     scratch_path(path, "run");
     scratch_path(file, "run/events.jsonl");
@@ -272,7 +366,7 @@ START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
     ck_assert_ptr_nonnull(events);
     fputs("{\"time\": 3, \"eve", events);
     fclose(events);
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_OK);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
     run_directory_event(&directory, "stop", NULL);
     run_directory_event(&directory, "end", "%s", "");
 
@@ -303,7 +397,7 @@ START_TEST(a_summary_has_its_documented_fields)
     char path[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     struct worker_summary workers[2] = {{.updates = 3, .examples = 48, .wait_seconds = 0.25}, {0}};
     struct run_summary summary = {
         .state = RUN_FAILED,
@@ -323,7 +417,7 @@ START_TEST(a_summary_has_its_documented_fields)
     staleness_add(&summary.staleness, 2);
     workers[0].staleness = summary.staleness;
     scratch_path(path, "run");
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
     ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
     struct json *root = read_run(path);
     static const struct {
@@ -407,12 +501,12 @@ START_TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
     char path[DISK_PATH_MAX], file[DISK_PATH_MAX], names[200];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     struct run_summary summary = {0};
     struct error error;
     scratch_path(path, "run");
     scratch_path(file, "run/events.jsonl");
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
     run_directory_event(&directory, "before", NULL);
 
     /* A limit on the size of files cuts the line off, as a full disk does. */
@@ -458,7 +552,7 @@ START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
         char path[DISK_PATH_MAX], place[DISK_PATH_MAX], name[64];
         struct job job = sample_job();
         struct run_directory directory;
-        bool resuming;
+        enum run_opening opening;
         struct error error;
         snprintf(name, sizeof name, "run%zu", i);
         scratch_path(path, name);
@@ -471,7 +565,7 @@ START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
         ck_assert_int_eq(cases[i].pipe ? mkfifo(place, 0666) : mkdir(place, 0777), 0);
         ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_IO);
         ck_assert_msg(strstr(error.text, place), "%s", error.text);
-        ck_assert_int_eq(open_run(&directory, path, &job, &resuming, &error), STATUS_IO);
+        ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_IO);
         struct json *root = read_run(path);
         ck_assert_str_eq(json_text(root, "state"), "stopped");
         json_release(&root);
@@ -507,12 +601,12 @@ START_TEST(how_many_checkpoints_are_kept_is_remembered)
     struct job job = sample_job();
     struct run_directory directory;
     const struct run_summary summary = {.state = RUN_STOPPED};
-    bool resuming;
+    enum run_opening opening;
     scratch_path(path, "run");
     scratch_path(file, "run/run.json");
     for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++) {
         ck_assert_int_eq(
-            run_directory_open(&directory, path, &job, 7, sessions[i].asked, &resuming, NULL),
+            run_directory_open(&directory, path, &job, 7, sessions[i].asked, &opening, NULL),
             STATUS_OK);
         ck_assert_uint_eq(directory.keep, sessions[i].kept);
         ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
@@ -532,7 +626,7 @@ START_TEST(left_overs_of_killed_writers_are_removed)
     char path[DISK_PATH_MAX], file[DISK_PATH_MAX], name[64];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     scratch_path(path, "run");
     leave_run(path, RUN_RUNNING);
     for (size_t i = 0; i < 3; i++) {
@@ -540,8 +634,8 @@ START_TEST(left_overs_of_killed_writers_are_removed)
         scratch_path(file, name);
         scratch_write(file, "x", 1);
     }
-    ck_assert_int_eq(open_run(&directory, path, &job, &resuming, NULL), STATUS_OK);
-    ck_assert(resuming);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_RESUMES);
     for (size_t i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "run/%s", names[i]);
         scratch_path(file, name);
@@ -557,7 +651,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
     char path[DISK_PATH_MAX];
     struct job job = sample_job();
     struct run_directory directory;
-    bool resuming;
+    enum run_opening opening;
     const struct run_faults faults = {.generation = 3,
                                       .workers_lost = 1,
                                       .servers_lost = 2,
@@ -577,7 +671,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
     scratch_path(path, "run");
     for (uint64_t life = 1; life <= 4; life++) {
         uint64_t run_id = life < 4 ? 7 : 8, lives = life < 4 ? life : 1;
-        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, 0, &resuming, NULL),
+        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, 0, &opening, NULL),
                          STATUS_OK);
         directory.events.lost = 9;
         if (life < 3) /* Killed. */
@@ -628,7 +722,10 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_new_directory_is_made_and_claimed);
     tcase_add_test(tcase, an_unfinished_run_of_the_same_job_is_resumed);
     tcase_add_test(tcase, an_unfinished_run_of_another_job_is_refused);
-    tcase_add_test(tcase, a_finished_run_is_never_touched);
+    tcase_add_test(tcase, a_finished_run_that_would_not_be_longer_is_never_touched);
+    tcase_add_test(tcase, a_finished_run_is_extended_by_a_longer_job);
+    tcase_add_test(tcase, a_finished_run_of_another_job_is_refused);
+    tcase_add_test(tcase, a_cosine_that_would_end_later_is_refused_naming_the_option);
     tcase_add_test(tcase, a_folder_with_other_things_stays_as_it_is);
     tcase_add_test(tcase, a_run_json_that_is_not_ours_is_refused);
     tcase_add_test(tcase, an_interrupted_claim_and_an_empty_folder_are_free);
