@@ -323,6 +323,9 @@ static void make_command_lines(void)
 {
     make_options("ps", 0,
                  "--ps-hosts=alpha:2222,beta:2223\n--task-index\n1\n--bind\n*:2222\n--insecure\n");
+    make_options("hosts", 1,
+                 "--ps-hosts=tcp://node[1-3,08]:7000,[fd00::5]:7000\n--worker-hosts=w[0-9]:0\n"
+                 "--insecure\nSYNCOPATE_PS_SERVICE_HOST=10.0.0.5\n");
     make_options("worker", 1,
                  "--ps_hosts\nalpha:2222\n--workers=2\n--task-index=1\n--optimizer\nrmsprop\n"
                  "--rho\n0.9\nSYNCOPATE_EPOCHS=3\n");
