@@ -166,5 +166,6 @@ int keys_exit_code(enum status status)
 {
     return status == STATUS_OK         ? EXIT_DONE
            : status == STATUS_MISMATCH ? EXIT_UNAUTHENTICATED
+           : status == STATUS_MEMORY   ? EXIT_TRAINING_FAILED
                                        : EXIT_CANNOT_OPEN;
 }

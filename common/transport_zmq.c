@@ -17,6 +17,7 @@
 
 #include "common/clock.h"
 #include "common/greeting.h"
+#include "common/headroom.h"
 #include "common/log.h"
 #include "common/silence.h"
 #include "common/transport_zmq_bind.h"
@@ -28,8 +29,12 @@
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
 
 #define KEPT_BLOCK_BYTES (32 << 20)
-#define KEPT_BYTES       (256 << 20)
-#define SPARE_BYTES      (16 << 20) /* Of addresses; a heap that is emptied would go without. */
+/* What libzmq may want before there is anything to send: its two threads and the guard's; and
+ * memory for its sockets and first connections. */
+#define LIBRARY_THREADS 3
+#define LIBRARY_BYTES   (8 << 20)
+#define KEPT_BYTES      (256 << 20)
+#define SPARE_BYTES     (16 << 20) /* Of addresses; a heap that is emptied would go without. */
 
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
@@ -550,6 +555,9 @@ enum status transport_zmq_create(struct transport **transport, struct error *err
     if (status != STATUS_OK)
         return status;
     keep_freed_memory();
+    status = headroom_check(LIBRARY_THREADS, LIBRARY_BYTES, error);
+    if (status != STATUS_OK)
+        return status;
     struct zmq_transport *t = calloc(1, sizeof *t);
     if (t == NULL || (t->context = zmq_ctx_new()) == NULL) {
         free(t);
@@ -557,6 +565,7 @@ enum status transport_zmq_create(struct transport **transport, struct error *err
     }
     /* A socket, and the two of its monitor. */
     zmq_ctx_set(t->context, ZMQ_MAX_SOCKETS, 3 * (JOB_SERVERS_MAX + 16));
+    zmq_close(zmq_socket(t->context, ZMQ_PAIR)); /* The first starts the threads: now. */
     t->base.operations = &operations;
     *transport = &t->base;
     return STATUS_OK;

@@ -65,7 +65,9 @@ static void show(struct watcher *w)
 
 static int exit_code_of(enum status status)
 {
-    return status == STATUS_REFUSED ? EXIT_UNAUTHENTICATED : EXIT_CANNOT_OPEN;
+    return status == STATUS_REFUSED  ? EXIT_UNAUTHENTICATED
+           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                     : EXIT_CANNOT_OPEN;
 }
 
 /* Until it is time for the next look, or server 0 says by itself that the job has ended. */
@@ -123,10 +125,11 @@ int inspect_address(const char *address, const struct keys *keys, const struct i
                     struct error *error)
 {
     struct watcher w = {.style = style};
-    if (question_open(&w.question, address, keys, style->watch, error) != STATUS_OK)
-        return EXIT_CANNOT_OPEN;
+    enum status status = question_open(&w.question, address, keys, style->watch, error);
+    if (status != STATUS_OK)
+        return exit_code_of(status);
     int exit_code = EXIT_DONE;
-    enum status status = question_ask(&w.question, PATIENCE, error);
+    status = question_ask(&w.question, PATIENCE, error);
     if (status != STATUS_OK)
         exit_code = exit_code_of(status);
     else if (style->watch)

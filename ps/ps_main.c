@@ -156,8 +156,9 @@ static int serve(const struct options *options, const struct addresses *addresse
         .journal = true,
         .has_parent = options->parent_stdin,
     };
-    if (server_create(&server, &server_options, error) != STATUS_OK)
-        return EXIT_CANNOT_OPEN;
+    enum status status = server_create(&server, &server_options, error);
+    if (status != STATUS_OK)
+        return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     say_where(server, options, &addresses->listening);
     if (options->insecure)
         log_warning("--insecure: whoever reaches %s can join", server_address(server));

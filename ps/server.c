@@ -17,6 +17,7 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/headroom.h"
 #include "common/kernels.h"
 #include "common/log.h"
 #include "common/mailbox.h"
@@ -365,6 +366,10 @@ static enum status start_owners(struct server *server)
     expect_traffic(server);
     bool shares = share_memory(server);
     enum status status = cores_make_owners(&server->cores, shares ? &memory : NULL);
+    const struct plan *plan = router_plan(server->cores.router);
+    if (status == STATUS_OK) /* Gradients on their way; libzmq loses a connection for want of it. */
+        status = headroom_check(
+            0, 2 * partition_server_bytes(&plan->partition, server->options.index), NULL);
     for (uint32_t i = 0; i < server->owner_threads && status == STATUS_OK; i++)
         status = actor_start(&server->owners[i], server, i);
     return status;

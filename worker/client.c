@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/headroom.h"
 #include "common/kernels.h"
 #include "common/log.h"
 #include "common/outbox.h"
@@ -447,6 +448,9 @@ enum status client_open(struct client **client, const struct client_options *opt
         c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
         if (c->parameters == NULL)
             status = error_set(error, STATUS_MEMORY, "out of memory for the parameters");
+        else /* A gradient, and answers on their way; libzmq loses a connection for want of these.
+              */
+            status = headroom_check(0, 2 * c->partition.elements * sizeof(float), error);
     }
     if (status == STATUS_OK)
         status = connect_all(c, error);

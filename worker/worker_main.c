@@ -156,10 +156,13 @@ static int train_with_servers(struct workload *workload, const struct options *o
     if (status != STATUS_OK)
         return keys_exit_code(status);
     client_options.transport = transport;
-    int exit_code = EXIT_CANNOT_OPEN;
-    if (client_open(&client, &client_options, error) == STATUS_OK) {
+    int exit_code = EXIT_TRAINING_FAILED;
+    status = client_open(&client, &client_options, error);
+    if (status == STATUS_OK) {
         exit_code = train_as_asked(client, workload, options, error);
         client_close(&client);
+    } else if (status != STATUS_MEMORY) {
+        exit_code = EXIT_CANNOT_OPEN;
     }
     transport->operations->destroy(&transport);
     keys_close(&keys);

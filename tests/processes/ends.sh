@@ -273,6 +273,27 @@ for servers in 1 0; do
 done
 ok "a limit on the size of files costs checkpoints, and is said once"
 
+# Sanitizers take more address space than there is memory.
+if ! sanitized; then
+    worked=0
+    for kib in 12000 30000 60000 150000 400000; do
+        # shellcheck disable=SC2016 # For the inner shell.
+        start_as "memory-$kib" bash -c 'ulimit -v "$1"; shift; exec "$@"' bash "$kib" \
+            "$syncopate" run "${short[@]}" --quiet --out "$work/memory-$kib"
+        within 20 gone "memory-$kib" || fail "a job within $kib KiB does not end"
+        code=0
+        wait "${pids[memory-$kib]}" || code=$?
+        case $code in
+            0) worked=$((worked + 1)) ;;
+            1) says "memory-$kib" "^syncopate run: .*(memory|thread)" ;;
+            *) fail "a job within $kib KiB ended with exit code $code" ;;
+        esac
+    done
+    if [ "$worked" -eq 0 ]; then fail "no limit is large enough"; fi
+    nothing_runs
+    ok "with too little memory a job says so and ends with 1, and $worked of 5 limits are enough"
+fi
+
 # --- without /proc --------------------------------------------------------------------------------
 # The script is what a mount namespace of its own sees.
 if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
