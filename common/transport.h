@@ -66,7 +66,8 @@ struct traffic {
 struct transport_operations {
     /* address: numeric, "10.0.0.5:7000", or several with commas; ":7000" is every address of this
      * host. Port 0 picks one. Where it listens in the end comes back in `bound`, as such a list.
-     * Payloads above max_payload bytes close the connection they come from. */
+     * Payloads above max_payload bytes close the connection they come from. STATUS_EXISTS when
+     * somebody listens there already. */
     enum status (*listen)(struct transport *transport, const char *address, size_t max_payload,
                           char bound[ADDRESS_MAX], struct endpoint **endpoint, struct error *error);
     /* address: "host:port". Never waits: a name is asked about meanwhile, and its places are tried

@@ -108,7 +108,7 @@ static enum status memory_listen(struct transport *transport, const char *addres
     close((*endpoint)->event);
     free(*endpoint);
     *endpoint = NULL;
-    return error_set(error, STATUS_IO, "cannot listen on %s: Address already in use", address);
+    return error_set(error, STATUS_EXISTS, "cannot listen on %s: Address already in use", address);
 }
 
 static enum status memory_connect(struct transport *transport, const char *address,

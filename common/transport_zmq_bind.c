@@ -59,7 +59,8 @@ static enum status bind_one(void *socket, const char *address, uint16_t first_po
     int reason = zmq_errno();
     if (reason == ENODEV || reason == EADDRNOTAVAIL || reason == EAFNOSUPPORT || reason == EINVAL)
         return STATUS_NOT_FOUND;
-    return error_set(error, STATUS_IO, "cannot listen on %s: %s", address, zmq_strerror(reason));
+    return error_set(error, reason == EADDRINUSE ? STATUS_EXISTS : STATUS_IO,
+                     "cannot listen on %s: %s", address, zmq_strerror(reason));
 }
 
 enum status bind_list(void *socket, const char *list, char bound[ADDRESS_MAX], uint16_t *port,

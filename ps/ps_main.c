@@ -30,6 +30,9 @@
 #include "ps/listening.h"
 #include "ps/server.h"
 
+#define ADDRESS_SECONDS  1.0 /* For an address to be given up. */
+#define ADDRESS_PAUSE_US 20000
+
 struct addresses {
     char (*hosts)[ADDRESS_MAX]; /* [count] of --ps-hosts. */
     uint32_t count;
@@ -120,6 +123,19 @@ static int await_out(const struct options *options, struct error *error)
                                       : EXIT_CANNOT_OPEN;
 }
 
+/* Whoever had the address may be gone all but its last breath. */
+static enum status create_server(struct server **server, const struct server_options *options,
+                                 struct error *error)
+{
+    double began = clock_now_seconds();
+    enum status status = server_create(server, options, error);
+    while (status == STATUS_EXISTS && clock_now_seconds() - began < ADDRESS_SECONDS) {
+        usleep(ADDRESS_PAUSE_US);
+        status = server_create(server, options, error);
+    }
+    return status;
+}
+
 static int serve(const struct options *options, const struct addresses *addresses,
                  struct transport *transport, struct error *error)
 {
@@ -156,7 +172,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         .journal = true,
         .has_parent = options->parent_stdin,
     };
-    enum status status = server_create(&server, &server_options, error);
+    enum status status = create_server(&server, &server_options, error);
     if (status != STATUS_OK)
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     say_where(server, options, &addresses->listening);

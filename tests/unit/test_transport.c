@@ -306,7 +306,8 @@ START_TEST(an_address_in_use_is_an_error_that_names_it)
     struct error error;
     open_transport(_i);
     struct endpoint *server = listener(bound), *other = NULL;
-    ck_assert_int_eq(t->listen(transport, bound, PAYLOAD_MAX, again, &other, &error), STATUS_IO);
+    ck_assert_int_eq(t->listen(transport, bound, PAYLOAD_MAX, again, &other, &error),
+                     STATUS_EXISTS);
     ck_assert_ptr_null(other);
     ck_assert_ptr_nonnull(strstr(error.text, bound));
     ck_assert_ptr_nonnull(strstr(error.text, "in use"));
