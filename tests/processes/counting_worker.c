@@ -3,7 +3,7 @@
  *
  *     COUNTING_PAUSE_US=N    every gradient takes N microseconds
  *     COUNTING_STUCK=W:S     worker W never ends the gradient of its first step from S on
- *     COUNTING_BAD=W:S       worker W's gradient of step S is not finite
+ *     COUNTING_BAD=W:S       worker W's gradient of its first step from S on is not finite
  *
  * Started by `syncopate run` in a folder where it is called syncopate-worker, or by hand. Needs
  * --optimizer sgd --learning-rate 1, and powers of two as batches. */
@@ -30,7 +30,7 @@ struct counting_worker {
     struct options options;
     struct job job;
     uint64_t elements;
-    uint64_t pause_us, stuck_at, bad_at; /* UINT64_MAX: never. */
+    uint64_t pause_us, stuck_at, bad_from, bad_at; /* UINT64_MAX: never. */
     struct client *client;
 };
 
@@ -63,6 +63,10 @@ static bool push_node(struct counting_worker *w, const struct work *work, struct
 {
     struct batch_range batch = job_batch(&w->job, work->step);
     struct push push = {.step = work->step, .node = node, .last = last};
+    if (work->step >= w->bad_from) { /* In async mode it is not known which batches one has. */
+        w->bad_at = work->step;
+        w->bad_from = UINT64_MAX;
+    }
     push.examples = job_node_examples(&w->job, batch, node.first_leaf, node.leaf_count);
     push.score.examples = push.examples;
     struct frame *gradient = client_gradient(w->client);
@@ -193,7 +197,8 @@ int main(int argc, char **argv)
     const char *pause_us = getenv("COUNTING_PAUSE_US");
     w.pause_us = pause_us != NULL ? strtoull(pause_us, NULL, 10) : 0;
     w.stuck_at = step_of("COUNTING_STUCK", w.options.task_index);
-    w.bad_at = step_of("COUNTING_BAD", w.options.task_index);
+    w.bad_from = step_of("COUNTING_BAD", w.options.task_index);
+    w.bad_at = UINT64_MAX;
 
     int exit_code = EXIT_USAGE;
     uint64_t examples = (uint64_t)w.options.global_batch * COUNTING_STEPS_PER_EPOCH;
