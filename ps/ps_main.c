@@ -283,13 +283,12 @@ int main(int argc, char **argv)
     if (options.remarks[0] != '\0')
         log_info("%s", options.remarks);
     exit_code = read_addresses(&options, &addresses, &error); /* A signal ends it. */
+    if (exit_code == EXIT_DONE)
+        exit_code = await_out(&options, &error); /* The same. */
     if (exit_code != EXIT_DONE) {
         free(addresses.hosts);
         return complain(exit_code, &error);
     }
-    exit_code = await_out(&options, &error); /* The same. */
-    if (exit_code != EXIT_DONE)
-        return complain(exit_code, &error);
     signals_block();
     file_limit_raise();
     kernels_init();
