@@ -45,7 +45,9 @@ under()
 under sigchld env --ignore-signal=CHLD
 under blocked env --block-signal --ignore-signal
 under session setsid --wait
-under environment env -i TEST_MARK="$work"
+# Of which only the sanitizers keep what they are told.
+under environment env -i TEST_MARK="$work" ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} \
+    ${TSAN_OPTIONS:+"TSAN_OPTIONS=$TSAN_OPTIONS"}
 under hungup nohup
 ok "whatever signals a parent ignores or blocks, a job trains and ends"
 
@@ -296,6 +298,10 @@ fi
 
 # --- without /proc --------------------------------------------------------------------------------
 # The script is what a mount namespace of its own sees.
+if sanitized; then
+    skip "a system without /proc: the sanitizers cannot do without it"
+    exit 0
+fi
 if [ "$(id -u)" -ne 0 ] || ! unshare --mount true 2>/dev/null; then
     skip "a system without /proc: only root can make one (and a container may not)"
     exit 0
