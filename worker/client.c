@@ -415,6 +415,7 @@ static enum status make_session(struct client *client)
         .worker_timeout = client->options.worker_timeout,
         .recovery_timeout = client->options.recovery_timeout,
         .progress_timeout = client->options.progress_timeout,
+        .began_us = client->options.began_us,
     };
     memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
     gethostname(options.host, sizeof options.host - 1);

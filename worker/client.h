@@ -44,7 +44,8 @@ struct client_options {
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
     double start_timeout, worker_timeout, recovery_timeout, progress_timeout; /* Seconds. */
-    bool must_share; /* A server that shares no memory with this process is an error. */
+    uint64_t began_us; /* From when start_timeout counts; 0: client_open. */
+    bool must_share;   /* A server that shares no memory with this process is an error. */
     /* Called, on another thread, when the job has ended and the caller has been computing on for a
      * while: it is stuck, and only ending the process is left. NULL: wait for it. */
     void (*stuck)(int exit_code, const char *reason);

@@ -92,7 +92,8 @@ enum status session_create(struct session **session, const struct session_option
     s->options = *options;
     s->sender = (struct sender){.worker = options->worker, .incarnation = options->incarnation};
     s->stop_step = options->job->steps;
-    s->started_us = s->waiting_us = s->heard_us = s->ticked_us = now_us;
+    s->started_us = options->began_us != 0 ? options->began_us : now_us;
+    s->waiting_us = s->heard_us = s->ticked_us = now_us;
     lease_book_init(&s->leases, options->job);
     enum status status =
         exchange_init(&s->exchange, options->job, options->partition, options->parameters);

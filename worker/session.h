@@ -60,6 +60,7 @@ struct session_options {
     /* Seconds. worker_timeout: of silence until a line says so; recovery_timeout: until it is the
      * end; progress_timeout: for the trainer's arithmetic. */
     double start_timeout, worker_timeout, recovery_timeout, progress_timeout;
+    uint64_t began_us; /* From when start_timeout counts; 0: now. */
 };
 
 struct session;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/file_limit.h"
 #include "common/kernels.h"
 #include "common/keys.h"
@@ -134,8 +135,17 @@ static int train_as_asked(struct client *client, struct workload *workload,
     return client_exit_code(client);
 }
 
+/* From when --start-timeout counts: this process's beginning; but who has read data for long has
+ * half a second to join all the same. */
+static uint64_t count_from(const struct options *options, uint64_t began_us)
+{
+    double most = 1e6 * fmax(options->start_timeout - 0.5, 0);
+    uint64_t now_us = clock_now_us();
+    return (double)(now_us - began_us) > most ? now_us - (uint64_t)most : began_us;
+}
+
 static int train_with_servers(struct workload *workload, const struct options *options,
-                              struct error *error)
+                              uint64_t began_us, struct error *error)
 {
     struct keys keys;
     struct transport *transport;
@@ -147,6 +157,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .worker_timeout = options->worker_timeout,
         .recovery_timeout = options->recovery_timeout,
         .progress_timeout = options->progress_timeout,
+        .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,
         .stuck = end_stuck,
     };
@@ -226,6 +237,7 @@ int main(int argc, char **argv)
     struct options options;
     struct error error = {STATUS_OK, ""};
     struct workload workload = {0};
+    uint64_t began_us = clock_now_us();
     int exit_code;
     process_begin();
     if (!options_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
@@ -258,7 +270,7 @@ int main(int argc, char **argv)
         (unsigned long long)variables_elements(workload.job.variables, workload.job.variable_count),
         workload.job.data, kernels_instructions_name(kernels_instructions()));
     exit_code = options.ps == 0 ? train_alone(&workload, &options, &error)
-                                : train_with_servers(&workload, &options, &error);
+                                : train_with_servers(&workload, &options, began_us, &error);
     workload_free(&workload);
     if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
         log_info("done exit=%d", exit_code);

@@ -20,6 +20,7 @@ struct fixture {
     uint64_t now_us;
     uint64_t generation, ticket; /* Of what servers say. */
     uint32_t assignment;         /* Of the latest START. */
+    uint64_t began_us;           /* For the options. */
 };
 
 static void make_session(struct fixture *f)
@@ -35,6 +36,7 @@ static void make_session(struct fixture *f)
         .worker_timeout = 5,
         .recovery_timeout = 60,
         .progress_timeout = 300,
+        .began_us = f->began_us,
     };
     ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);
 }
@@ -823,6 +825,17 @@ START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
     ck_assert(!session_is_over(f.session));
     tick(&f, 0.2);
     check_over(&f, EXIT_START_TIMEOUT, "start timed out after 1 min: nothing heard from ps/0");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC); /* What came before, such as reading the data, counts. */
+    session_destroy(&f.session);
+    f.began_us = f.now_us;
+    f.now_us += 50 * SECOND;
+    make_session(&f);
+    tick(&f, 10.4);
+    ck_assert(!session_is_over(f.session));
+    tick(&f, 0.2);
+    check_over(&f, EXIT_START_TIMEOUT, "start timed out after 1 min");
     close_fixture(&f);
 
     open_fixture(&f, MODE_SYNC);
