@@ -99,8 +99,8 @@ static void print_faults(FILE *out, const struct run_faults *faults)
     bool first = true;
     print_count(out, faults->workers_lost, "worker lost", "workers lost", &first);
     print_count(out, faults->servers_lost, "server lost", "servers lost", &first);
-    print_count(out, faults->generation, "time back to a checkpoint", "times back to a checkpoint",
-                &first);
+    print_count(out, faults->generation, "time gone on from a checkpoint",
+                "times gone on from a checkpoint", &first);
     print_count(out, faults->recomputed, "update made again", "updates made again", &first);
     print_count(out, faults->fenced, "message of a lost process dropped",
                 "messages of lost processes dropped", &first);

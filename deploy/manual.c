@@ -28,6 +28,8 @@ static const struct manual_item files[] = {
      "Which run this is, and how often it went back to a checkpoint."},
     {OPTION_PS | LAUNCHING, "OUT/model.safetensors", "The trained model."},
     {LAUNCHING, "OUT/logs/", "What each process said."},
+    {OPTION_PS | LAUNCHING, "OUT/NAME.damaged-1",
+     "What stood in the place of a log and was none, or a damaged one; kept for those who look."},
     {OPTION_COMPARE, "OUT/report.html, table.txt, compare.json",
      "What comes of a comparison, beside a folder for every run."},
     {TRAINING | OPTION_INSPECT, "KEYS/servers.key, worker-I.key, observer.key",
@@ -39,7 +41,6 @@ static const struct manual_item files[] = {
 static const struct manual_item variables[] = {
     {LAUNCHING, "SYNCOPATE_BIN_DIR",
      "Folder of syncopate-ps and syncopate-worker, when they are not beside syncopate."},
-    {LAUNCHING, "TMPDIR", "Where servers on one host say which port they have (default /tmp)."},
 };
 
 /* --- mdoc ---------------------------------------------------------------------------------- */

@@ -487,7 +487,7 @@ START_TEST(an_address_in_use_is_named_though_another_is_free)
     struct endpoint *server = listen_at("127.0.0.3:0", bound);
     snprintf(place, sizeof place, "127.0.0.2%s", strrchr(bound, ':'));
     snprintf(list, sizeof list, "%s,%s", place, bound);
-    ck_assert_int_eq(t->listen(transport, list, PAYLOAD_MAX, again, &other, &error), STATUS_IO);
+    ck_assert_int_eq(t->listen(transport, list, PAYLOAD_MAX, again, &other, &error), STATUS_EXISTS);
     ck_assert_ptr_null(other);
     ck_assert_ptr_nonnull(strstr(error.text, bound));
     ck_assert_ptr_nonnull(strstr(error.text, "in use"));
