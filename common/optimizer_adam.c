@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "common/elementary.h"
 #include "common/optimizer.h"
 #include "common/vectorized.h"
 
@@ -40,8 +41,8 @@ static void adam(uint64_t count, float scale, float alpha, float beta1, float be
 
 static float bias_corrected_rate(float lr, float beta1, float beta2, uint64_t t)
 {
-    double correction1 = 1.0 - pow((double)beta1, (double)t);
-    double correction2 = 1.0 - pow((double)beta2, (double)t);
+    double correction1 = 1.0 - elementary_power((double)beta1, t);
+    double correction2 = 1.0 - elementary_power((double)beta2, t);
     return (float)((double)lr * sqrt(correction2) / correction1);
 }
 

@@ -5,17 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/elementary.h"
+
 static double decay(const struct schedule *schedule, uint64_t version)
 {
     switch (schedule->kind) {
     case SCHEDULE_CONSTANT:
         return 1.0;
     case SCHEDULE_STEP:
-        return pow(schedule->decay_factor, (double)(version / schedule->decay_steps));
+        return elementary_power(schedule->decay_factor, version / schedule->decay_steps);
     case SCHEDULE_COSINE: {
         uint64_t total = schedule->decay_steps;
         double progress = version < total ? (double)version / (double)total : 1.0;
-        double cosine = 0.5 * (1.0 + cos(M_PI * progress));
+        double cosine = 0.5 * (1.0 + elementary_cosine_pi(progress));
         return (1.0 - schedule->decay_factor) * cosine + schedule->decay_factor;
     }
     case SCHEDULE_KIND_COUNT:

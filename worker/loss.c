@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "common/elementary.h"
 #include "common/kernels.h"
 
 static uint32_t largest_of(const float *logits, uint32_t classes)
@@ -39,7 +40,7 @@ static void loss_one(const float *logits, uint32_t label, uint32_t classes, floa
     for (uint32_t c = 0; c < classes; c++) {
         sum += exponentials[c];
     }
-    score_add(score, log(sum) + shift - (double)logits[label], largest == label);
+    score_add(score, elementary_logarithm(sum) + shift - (double)logits[label], largest == label);
     for (uint32_t c = 0; gradient && c < classes; c++) {
         gradient[c] = (float)(exponentials[c] / sum - (c == label ? 1.0 : 0.0));
     }
