@@ -26,14 +26,19 @@ void kernels_init(void);
  * products give equal bits; see tile.h. */
 enum kernels_instructions { KERNELS_PLAIN, KERNELS_AVX2, KERNELS_AVX512 };
 
+#define KERNELS_INSTRUCTIONS_COUNT 3
+
 /* The widest that this processor has, or less after kernels_limit. */
 enum kernels_instructions kernels_instructions(void);
 
 /* "AVX-512": for people. */
 const char *kernels_instructions_name(enum kernels_instructions instructions);
 
-/* For tests and benchmarks: take nothing wider than `most` from now on. Not while other threads
- * compute. Elementwise loops go on as before. */
+/* "avx512": for options. */
+const char *kernels_instructions_word(enum kernels_instructions instructions);
+
+/* Take nothing wider than `most` from now on: call in main after kernels_init, or in tests while
+ * no other thread computes. Elementwise loops, whose bits depend on no width, go on as before. */
 void kernels_limit(enum kernels_instructions most);
 
 /* --- matrices ------------------------------------------------------------------------------ */

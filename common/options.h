@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "common/job.h"
+#include "common/kernels.h"
 #include "common/status.h"
 
 #define SYNCOPATE_VERSION "0.1.0"
@@ -63,13 +64,14 @@ struct options {
     const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
     const char *job_name;                /* "ps" or "worker" */
     uint32_t task_index;
-    const char *bind;        /* ps: address to listen on, when not the advertised one. */
-    const char *port_file;   /* ps: where to write the address once bound. */
-    bool parent_stdin;       /* Standard input ends with whoever started this process. */
-    bool insecure;           /* ps: listen beyond loopback without keys. */
-    const char *keys;        /* Folder of certificates; NULL: none are used. */
-    const char *certificate; /* In place of the one that this process has in there. */
-    bool allow_mixed;        /* Let processes join whose arithmetic differs. */
+    const char *bind;         /* ps: address to listen on, when not the advertised one. */
+    const char *port_file;    /* ps: where to write the address once bound. */
+    bool parent_stdin;        /* Standard input ends with whoever started this process. */
+    bool insecure;            /* ps: listen beyond loopback without keys. */
+    const char *keys;         /* Folder of certificates; NULL: none are used. */
+    const char *certificate;  /* In place of the one that this process has in there. */
+    bool allow_mixed;         /* Let processes join whose arithmetic differs. */
+    const char *instructions; /* "plain", "avx2" or "avx512"; NULL: the widest there are. */
     uint64_t chunk_bytes;
     const char *transport; /* "auto", "tcp" or "shm". */
     int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
@@ -167,6 +169,9 @@ uint32_t options_keep(const struct options *options);
 
 /* STATUS_INVALID when a --slow list names a worker that a job with so many does not have. */
 enum status options_slow_check(const char *slow, uint32_t workers, struct error *error);
+
+/* What --instructions lets kernels use; the widest of this processor when it was not given. */
+enum kernels_instructions options_instructions(const struct options *options);
 
 /* The slow-down factor of one worker in a --slow list; 1 when it is not named. */
 double options_slow_factor(const char *slow, uint32_t worker);

@@ -90,6 +90,13 @@ static const char *keep_word(unsigned index)
     return words[index];
 }
 
+static const char *instructions_word(unsigned index)
+{
+    return index < KERNELS_INSTRUCTIONS_COUNT
+               ? kernels_instructions_word((enum kernels_instructions)index)
+               : NULL;
+}
+
 static const struct option_choice choice_mode = {.word = mode_word};
 static const struct option_choice choice_optimizer = {.word = optimizer_word};
 static const struct option_choice choice_schedule = {.word = schedule_word};
@@ -105,6 +112,8 @@ static const struct option_choice choice_restore = {.known = restore_word};
 static const struct option_choice choice_counts = {.check = check_counts};
 static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
+static const struct option_choice choice_instructions = {.check = option_instructions_check,
+                                                         .known = instructions_word};
 static const struct option_choice choice_alone = {
     .expected = "0, for a worker that trains alone; servers are named by --ps-hosts, and "
                 "'syncopate run --ps N' starts servers and workers"};
@@ -258,6 +267,10 @@ const struct option_row option_rows[] = {
     {"allow-mixed", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(allow_mixed),
      OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
+    {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions),
+     RUNS | OPTION_EVALUATE, "SET", NULL, 0, 0, &choice_instructions, NULL,
+     "Use no wider vector instructions than plain, avx2 or avx512; default: the widest there are. "
+     "avx2 and avx512 give the same bits; plain, which cannot fuse products, gives others."},
     {"chunk-bytes", OPTION_GROUP_CLUSTER, OPTION_KIND_BYTES, FIELD(chunk_bytes), JOB, "BYTES",
      "0", 0, CHUNK_BYTES_MAX, NULL, NULL,
      "Size wished for a chunk, the unit of transfer and update; K, M and G may follow; 0: choose."},

@@ -107,6 +107,9 @@ bool option_parse_flag(const char *text, bool *value);
 /* Whether text is a value of --keep. */
 enum status option_keep_check(const char *text, struct error *error);
 
+/* Whether text names instructions that this processor has. */
+enum status option_instructions_check(const char *text, struct error *error);
+
 /* Whether every item of a --slow list is right, whatever workers there are. */
 enum status option_slow_check(const char *list, struct error *error);
 

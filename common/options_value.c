@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/checkpoint.h"
 #include "common/options_table.h"
@@ -96,6 +97,37 @@ enum status option_keep_check(const char *text, struct error *error)
 uint32_t options_keep(const struct options *options)
 {
     return options->keep != NULL ? parse_keep(options->keep) : 0;
+}
+
+/* --- instructions -------------------------------------------------------------------------- */
+
+static bool parse_instructions(const char *text, enum kernels_instructions *instructions)
+{
+    for (int i = 0; i < KERNELS_INSTRUCTIONS_COUNT; i++) {
+        *instructions = (enum kernels_instructions)i;
+        if (strcasecmp(text, kernels_instructions_word(*instructions)) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum status option_instructions_check(const char *text, struct error *error)
+{
+    enum kernels_instructions wanted, widest = kernels_instructions();
+    if (!parse_instructions(text, &wanted))
+        return error_set(error, STATUS_INVALID, "needs plain, avx2 or avx512");
+    if (wanted > widest)
+        return error_set(error, STATUS_INVALID, "this processor has %s at most (%s)",
+                         kernels_instructions_name(widest), kernels_instructions_word(widest));
+    return STATUS_OK;
+}
+
+enum kernels_instructions options_instructions(const struct options *options)
+{
+    enum kernels_instructions wanted;
+    if (options->instructions == NULL || !parse_instructions(options->instructions, &wanted))
+        return kernels_instructions();
+    return wanted;
 }
 
 /* --- lists --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "common/tile.h"
 
-/* The one thing here that outlives a call, for the sake of tests; see kernels_limit. */
+/* The one thing here that outlives a call: what this process may use, decided once; see
+ * kernels_limit. */
 static enum kernels_instructions limit = KERNELS_AVX512;
 
 static enum kernels_instructions instructions_here(void)
@@ -30,6 +31,16 @@ const char *kernels_instructions_name(enum kernels_instructions instructions)
         [KERNELS_AVX512] = "AVX-512",
     };
     return names[instructions];
+}
+
+const char *kernels_instructions_word(enum kernels_instructions instructions)
+{
+    static const char *const words[] = {
+        [KERNELS_PLAIN] = "plain",
+        [KERNELS_AVX2] = "avx2",
+        [KERNELS_AVX512] = "avx512",
+    };
+    return words[instructions];
 }
 
 void kernels_limit(enum kernels_instructions most)

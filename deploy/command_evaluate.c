@@ -259,6 +259,8 @@ int command_evaluate(int argc, char **argv)
     int code;
     if (!command_begin(&options, OPTION_EVALUATE, argc, argv, &code))
         return code;
+    kernels_init();
+    kernels_limit(options_instructions(&options));
     if (dataset_check_name(options.data, &error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_USAGE, &error);
     enum status status = evaluate(&options, &error);

@@ -83,13 +83,16 @@ void membership_hear(struct member *member, uint64_t now_us)
 
 /* --- joining ------------------------------------------------------------------------------- */
 
-static bool same_arithmetic(const struct member *members, uint32_t count, uint32_t index,
-                            const struct message_join *join)
+/* A member of the role whose arithmetic this one's differs from, or NULL. */
+static const struct member *other_arithmetic(const struct member *members, uint32_t count,
+                                             uint32_t index, const struct message_join *join)
 {
     for (uint32_t i = 0; i < count; i++)
         if (members[i].present && i != index)
-            return memcmp(members[i].probe_digest, join->probe_digest, DIGEST_BYTES) == 0;
-    return true;
+            return memcmp(members[i].probe_digest, join->probe_digest, DIGEST_BYTES) == 0
+                       ? NULL
+                       : &members[i];
+    return NULL;
 }
 
 /* The most places there may be of this role: workers may be more than were declared. */
@@ -156,12 +159,14 @@ enum admission membership_judge(struct membership *membership, const struct pack
     if (place != NULL && place->present && place->incarnation == message->incarnation &&
         membership_has_key(place, join))
         return ADMISSION_REPEAT;
-    if (exact && !same_arithmetic(members, count, message->index, &message->join)) {
+    const struct member *other =
+        exact ? other_arithmetic(members, count, message->index, &message->join) : NULL;
+    if (other != NULL) {
         *refusal = REFUSAL_PROBE;
         snprintf(text, MESSAGE_TEXT_MAX,
-                 "arithmetic on %s (%s) does not give the same bits as the others'; servers "
-                 "started with --allow-mixed let it join",
-                 message->join.host, message->join.arithmetic);
+                 "arithmetic on %s (%s) does not give the same bits as on %s (%s): give all the "
+                 "same --instructions, or servers --allow-mixed",
+                 message->join.host, message->join.arithmetic, other->host, other->arithmetic);
         return ADMISSION_REFUSE;
     }
     if (place == NULL || !place->present)
@@ -208,6 +213,7 @@ struct member *membership_take(struct membership *membership, const struct packe
     verdict_counts_add(&member->earlier, &before.verdicts);
     snprintf(member->host, sizeof member->host, "%s", message->join.host);
     memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
+    memcpy(member->arithmetic, message->join.arithmetic, sizeof member->arithmetic);
     memcpy(member->key, join->key, KEY_BYTES);
     return member;
 }

@@ -51,6 +51,7 @@ struct member {
     uint64_t gone_us;       /* When it was lost, or missed. */
     uint8_t key[KEY_BYTES]; /* That its JOIN came with; none without keys. */
     char host[64];
+    char arithmetic[64]; /* What its kernels use: "AVX-512". */
     uint8_t probe_digest[DIGEST_BYTES];
 
     /* Who else wants the place; 0 for nobody. */

@@ -292,6 +292,7 @@ int main(int argc, char **argv)
     signals_block();
     file_limit_raise();
     kernels_init();
+    kernels_limit(options_instructions(&options));
 
     enum status status = make_transport(&options, &keys, &transport, &error);
     exit_code = keys_exit_code(status);

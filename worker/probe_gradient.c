@@ -11,7 +11,7 @@
 #define PROBE_SIDE  14
 #define PROBE_LEAF  5
 
-static void gradient_of(struct model *model, float *parameters, float *gradient)
+static struct score gradient_of(struct model *model, float *parameters, float *gradient)
 {
     struct random_sequence sequence;
     struct score score = {0};
@@ -25,6 +25,7 @@ static void gradient_of(struct model *model, float *parameters, float *gradient)
     for (size_t i = 0; i < sizeof labels; i++)
         labels[i] = (uint8_t)random_below(&sequence, 10);
     model_gradient(model, parameters, images, labels, PROBE_LEAF, gradient, &score);
+    return score;
 }
 
 enum status probe_gradient(uint8_t digest[DIGEST_BYTES], struct error *error)
@@ -41,11 +42,12 @@ enum status probe_gradient(uint8_t digest[DIGEST_BYTES], struct error *error)
     } else {
         struct hash hash;
         uint8_t updates[DIGEST_BYTES];
-        gradient_of(model, parameters, gradient);
+        struct score score = gradient_of(model, parameters, gradient);
         probe_updates(updates);
         hash_init(&hash);
         hash_update(&hash, updates, sizeof updates);
         hash_update(&hash, gradient, bytes);
+        hash_update(&hash, &score.loss, sizeof score.loss);
         hash_final(&hash, digest);
     }
     free(parameters);

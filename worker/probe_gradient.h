@@ -1,4 +1,4 @@
-/* probe_gradient.h - a fixed small leaf's gradient as a digest of this worker's arithmetic.
+/* probe_gradient.h - a fixed small leaf's gradient and loss: a digest of this worker's arithmetic.
  *
  * With probe_updates (common/probe.h) this is what a worker shows when it joins. Threads: pure. */
 

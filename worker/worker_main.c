@@ -257,6 +257,7 @@ int main(int argc, char **argv)
         log_info("%s", options.remarks);
     file_limit_raise();
     kernels_init();
+    kernels_limit(options_instructions(&options));
 
     exit_code = look_around(&options, &error);
     if (exit_code == EXIT_DONE)
