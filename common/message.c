@@ -624,11 +624,13 @@ static void put_finished(const struct message *m, Syncopate__Header *h, union bo
     syncopate__finished__init(h->finished = &b->finished);
     b->finished.exit_code = m->stop.exit_code;
     b->finished.reason = give_text(m->stop.reason);
+    b->finished.left = m->stop.left;
 }
 
 static bool get_finished(const Syncopate__Header *h, struct message *m)
 {
     m->stop.exit_code = h->finished->exit_code;
+    m->stop.left = h->finished->left;
     return m->stop.exit_code < 256 &&
            take_text(m->stop.reason, sizeof m->stop.reason, h->finished->reason);
 }

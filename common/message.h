@@ -349,7 +349,8 @@ struct message {
         struct {
             uint32_t exit_code;
             char reason[MESSAGE_TEXT_MAX];
-        } stop; /* Also finished. */
+            bool left; /* Finished alone: for the receiver, which has left; not for the job. */
+        } stop;        /* Also finished. */
         struct {
             uint64_t step;
             bool final;

@@ -80,6 +80,7 @@ struct options {
     double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
 
     /* When something fails. */
+    const char *on_term;        /* worker: "stop" or "leave". */
     const char *on_worker_loss; /* ps: "continue", "wait" or "fail". */
     uint32_t max_bad_gradients; /* ps: not finite, in async; more end the job. */
     uint32_t max_restarts;      /* run, compare: of each process. */

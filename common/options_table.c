@@ -47,6 +47,12 @@ static const char *loss_word(unsigned index)
     return words[index];
 }
 
+static const char *term_word(unsigned index)
+{
+    static const char *const words[] = {"stop", "leave", NULL};
+    return words[index];
+}
+
 static const char *log_format_word(unsigned index)
 {
     static const char *const words[] = {"text", "json", NULL};
@@ -104,6 +110,7 @@ static const struct option_choice choice_job_name = {.word = job_name_word};
 static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};
 static const struct option_choice choice_loss = {.word = loss_word};
+static const struct option_choice choice_term = {.word = term_word};
 static const struct option_choice choice_log_format = {.word = log_format_word};
 static const struct option_choice choice_modes = {.check = check_modes, .known = mode_word};
 static const struct option_choice choice_model = {.known = model_word};
@@ -302,6 +309,16 @@ const struct option_row option_rows[] = {
      OPTION_PS | LAUNCHES, "WHAT", "continue", 0, 0, &choice_loss, NULL,
      "When a worker is lost: continue: the others do its work; wait: until it is back, "
      "--recovery-timeout at most; fail: the job ends (exit code 195)."},
+    {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), OPTION_WORKER, "WHAT",
+     "stop", 0, 0, &choice_term, NULL,
+     "What SIGTERM or SIGHUP to this worker alone asks for: stop: the job stops at a checkpoint; "
+     "leave: this worker leaves (exit code 143) and the job goes on without it, waiting "
+     "--recovery-timeout for another when it was the last. Whoever trains alone stops."},
+    {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), LAUNCHES, "WHAT", "stop",
+     0, 0, &choice_term, NULL,
+     "What SIGTERM or SIGHUP to one of the workers asks for: stop: the job stops at a checkpoint; "
+     "leave: that worker leaves, is not started again, and the job goes on without it. A signal to "
+     "this command stops the job in any case."},
     {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES, "N",
      "5", 0, 1000000, NULL, NULL,
      "How often a server or worker that crashed is started again; once more ends the job."},

@@ -38,14 +38,16 @@ static void take(struct signals *signals, int number)
     const struct signals_options *options = &signals->options;
     if (number == SIGUSR1) {
         if (options->leave != NULL)
-            options->leave(options->context);
+            options->leave(options->context, EXIT_DONE);
         return;
     }
     int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
     enum stop_wish wish = stop_request_take(&signals->request, number, clock_now_seconds());
     if (wish == STOP_AT_ONCE)
         _exit(code);
-    if (wish == STOP_CLEANLY)
+    if (wish == STOP_CLEANLY && code == EXIT_TERMINATED && options->term_leaves)
+        options->leave(options->context, code);
+    else if (wish == STOP_CLEANLY)
         options->stop(options->context, code);
 }
 

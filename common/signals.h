@@ -1,5 +1,6 @@
 /* signals.h - turns SIGINT, SIGTERM and SIGHUP into one clean request to stop, SIGUSR1 into one to
- * leave, and the death of whoever started this process into a request to stop without hope.
+ * leave, as SIGTERM and SIGHUP where term_leaves says so, and the death of whoever started this
+ * process into a request to stop without hope.
  *
  * The signals are blocked in every thread and read by one, so no handler ever runs in the middle of
  * anything. The first request calls back with EXIT_INTERRUPTED or, for SIGTERM and SIGHUP,
@@ -26,7 +27,9 @@
 struct signals_options {
     void *context;
     void (*stop)(void *context, int exit_code);
-    void (*leave)(void *context);     /* NULL: SIGUSR1 is ignored. */
+    /* With the code to end with, EXIT_DONE after SIGUSR1. NULL: that is ignored. */
+    void (*leave)(void *context, int exit_code);
+    bool term_leaves;                 /* SIGTERM and SIGHUP ask to leave, where there is `leave`. */
     bool has_parent;                  /* parent_greet has been; else the rest is not used. */
     void (*abandoned)(void *context); /* NULL: to stop is all there is to do. */
     double abandoned_seconds;

@@ -313,19 +313,33 @@ static bool child_stopped(const struct child *child)
     return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
 }
 
+/* A worker that was asked to go, and went (--on-term leave). */
+static bool child_left(const struct launcher *launcher, const struct child *child)
+{
+    const struct options *options = launcher->options;
+    return options->ps > 0 && strcmp(options->on_term, "leave") == 0 &&
+           child >= launcher->children + options->ps && child->pid != 0 && !child->running &&
+           child_exit_code(child) == EXIT_TERMINATED;
+}
+
 static bool child_failed(const struct launcher *launcher, const struct child *child)
 {
-    if (child->pid == 0 || child->running || child->told || child_exit_code(child) == EXIT_DONE)
+    if (child->pid == 0 || child->running || child->told || child_exit_code(child) == EXIT_DONE ||
+        child_left(launcher, child))
         return false;
     return launcher->stop_signal == 0 || !child_stopped(child);
 }
 
+/* And not all by leaving: then server 0 waits for others, and knows for how long. */
 static bool workers_ended(const struct launcher *launcher)
 {
-    for (size_t i = launcher->options->ps; i < launcher->child_count; i++)
+    bool any_stayed = false;
+    for (size_t i = launcher->options->ps; i < launcher->child_count; i++) {
         if (is_alive(&launcher->children[i]))
             return false;
-    return launcher->child_count > launcher->options->ps;
+        any_stayed = any_stayed || !child_left(launcher, &launcher->children[i]);
+    }
+    return any_stayed;
 }
 
 /* Server 0 claims the folder by writing run.json, which is always a new file under that name. */
@@ -795,6 +809,8 @@ static int judge(const struct launcher *launcher, struct error *error)
     for (size_t i = 0; i < launcher->child_count; i++) {
         const struct child *child = &launcher->children[i];
         if (!child->running && child_exit_code(child) == EXIT_DONE)
+            continue;
+        if (!stop && child_left(launcher, child))
             continue;
         if (!stop && child->told && run_is_done(launcher))
             continue;

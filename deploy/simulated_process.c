@@ -170,7 +170,7 @@ static void send_wire(struct simulator *s, struct simulated_process *p, struct o
         return;
     if (message->kind == MESSAGE_REFUSED)
         note_refusal(s, p, message);
-    if (message->kind == MESSAGE_FINISHED && strcmp(message->stop.reason, "left the job") != 0)
+    if (message->kind == MESSAGE_FINISHED && !message->stop.left)
         s->announced = true;
     if (item->to == TO_SERVER)
         simulated_network_send_up(&s->network, s->now_us, p->number, item->index, message,

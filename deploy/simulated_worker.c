@@ -32,6 +32,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, uint32_t inde
         .worker_timeout = deadlines->worker,
         .recovery_timeout = deadlines->recovery,
         .progress_timeout = deadlines->progress,
+        .stop_timeout = deadlines->stop,
     };
     return session_create(&worker->session, &options, now_us);
 }

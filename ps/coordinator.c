@@ -15,6 +15,7 @@
 #define GIVE_UP_SECONDS    0.6 /* The same when the start timed out: nobody is to wait longer. */
 #define IMPOSTORS_A_LINE   1000
 #define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
+#define DESERTED_SECONDS   2.0      /* For what left workers had sent to come. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -641,17 +642,32 @@ static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbo
     coordinator_start_when_gathered(c, now_us, outbox);
 }
 
+/* What there is to go on from when a stop makes no checkpoint. */
+static const char *what_stands(const struct coordinator *c, char text[64])
+{
+    snprintf(text, 64, "there is no checkpoint");
+    if (c->last_cut != NO_STEP)
+        snprintf(text, 64, "the checkpoint at step %" PRIu64 " stands", c->last_cut);
+    return text;
+}
+
 /* A clean stop takes too long. */
 static void check_stopping(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    char text[64] = "there is no checkpoint";
+    char text[64];
     if (!c->stopping || (c->state != RECOVERING && c->state != RUNNING) ||
         seconds_since(c->stop_us, now_us) <= c->options.stop_timeout)
         return;
-    if (c->last_cut != NO_STEP)
-        snprintf(text, sizeof text, "the checkpoint at step %" PRIu64 " stands", c->last_cut);
     coordinator_fail(c, c->exit_code, now_us, outbox, "stopping took longer than %s; %s",
-                     wording_duration(c->options.stop_timeout).text, text);
+                     wording_duration(c->options.stop_timeout).text, what_stands(c, text));
+}
+
+void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char text[64];
+    coordinator_fail(c, c->exit_code, now_us, outbox,
+                     "stopped when all workers had left, in the middle of a step; %s",
+                     what_stands(c, text));
 }
 
 /* While a server is away its own deadline counts. */
@@ -659,7 +675,10 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
 {
     if (!c->closed && !membership_is_served(&c->membership))
         c->entered_us = now_us;
-    if (seconds_since(c->entered_us, now_us) > c->options.stop_timeout)
+    double waited = seconds_since(c->entered_us, now_us);
+    if (c->deserted && waited > DESERTED_SECONDS && !c->closed && !cut_is_taken(&c->membership))
+        coordinator_end_deserted(c, now_us, outbox);
+    else if (waited > c->options.stop_timeout)
         coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
                          "the last checkpoint was not written within %s",
                          wording_duration(c->options.stop_timeout).text);

@@ -59,6 +59,10 @@ void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why
     else
         c->summary.faults.checkpoints_skipped++;
     letter_event(&c->head, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+    if (c->cut.final && c->deserted && !failed) {
+        coordinator_end_deserted(c, now_us, outbox);
+        return;
+    }
     if (c->cut.final) {
         coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
                          "the last checkpoint was not written: %s", why);

@@ -8,6 +8,7 @@
 #include "ps/pace.h"
 
 #define WAITING_LINE_US 5000000u /* Between lines that say who is waited for. */
+#define HELD_US         2000000u /* Whoever is the last to leave stays so long. */
 
 /* --- losing -------------------------------------------------------------------------------- */
 
@@ -75,7 +76,21 @@ void coordinator_tell_left(const struct coordinator *c, const struct packet *pac
                            struct outbox *outbox)
 {
     struct packet *out = letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox);
+    out->message.stop.left = true;
     snprintf(out->message.stop.reason, MESSAGE_TEXT_MAX, "left the job");
+}
+
+/* Whether it is to wait with that, and say so again. Where whole jobs are evicted all are told in
+ * any order, workers and servers: so the last worker stays a little, in case a stop comes as well,
+ * and all do that are here when it has, to make it a clean one. They hear how it ends. */
+static bool is_held(const struct coordinator *c, struct member *worker, uint64_t now_us)
+{
+    if (c->stopping)
+        return c->state == RECOVERING || c->state == RUNNING;
+    if (worker->leaving_us == 0)
+        worker->leaving_us = now_us;
+    return c->state == RUNNING && !c->abandoned && membership_workers(&c->membership) == 1 &&
+           now_us - worker->leaving_us < HELD_US;
 }
 
 /* As asked: no loss, and no policy. */
@@ -84,6 +99,8 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
 {
     uint32_t index = packet->message.index;
     struct member *worker = &c->membership.workers[index];
+    if (is_held(c, worker, now_us))
+        return;
     outbox_log(outbox, "worker/%u leaves", index);
     letter_event(&c->head, outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
     membership_free_place(worker, DEPARTURE_LEFT);
@@ -168,9 +185,12 @@ static void watch_loneliness(struct coordinator *c, uint64_t now_us, struct outb
         c->lonely_us = 0;
         return;
     }
-    if (c->lonely_us == 0)
+    if (c->lonely_us == 0) {
         c->lonely_us = now_us;
-    else if (seconds_since(c->lonely_us, now_us) > c->options.recovery_timeout)
+        if (membership_is_deserted(&c->membership) && !c->stopping)
+            outbox_warn(outbox, "no worker is left; waiting %s for one to join",
+                        wording_duration(c->options.recovery_timeout).text);
+    } else if (seconds_since(c->lonely_us, now_us) > c->options.recovery_timeout)
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
                          "no worker is left, and none came within %s",
                          wording_duration(c->options.recovery_timeout).text);

@@ -57,6 +57,7 @@ struct coordinator {
     bool stopping;   /* A clean stop was asked for ... */
     bool stop_named; /* ... and sync: the last version is known. */
     uint64_t stop_us;
+    bool deserted; /* It stops after all workers have left. */
 
     struct ledger ledger;
     struct leases leases; /* Async. */
@@ -97,6 +98,9 @@ static inline bool is_async(const struct coordinator *c)
 {
     return c->job->mode == MODE_ASYNC;
 }
+
+/* A stop found no worker, and chunks that are not all at one version. */
+void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
 void coordinator_enter(struct coordinator *c, enum state state, uint64_t now_us);
 

@@ -231,11 +231,21 @@ static bool is_done(const struct coordinator *c)
     return any && (!is_async(c) || (leases_exhausted(&c->leases) && leases_drained(&c->leases)));
 }
 
+/* All workers have left, and nobody is to make another step: what has been made is kept. A server
+ * that is past it, because of one who left in the middle, will say so. */
+static bool is_deserted(const struct coordinator *c)
+{
+    return c->stopping && membership_is_deserted(&c->membership);
+}
+
 void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    if (c->state != RUNNING || !is_done(c))
+    if (c->state != RUNNING)
         return;
-    uint64_t step = is_async(c) ? c->leases.done.low : c->stop_step;
+    c->deserted = is_deserted(c);
+    if (!c->deserted && !is_done(c))
+        return;
+    uint64_t step = is_async(c) ? c->leases.done.low : c->deserted ? c->ledger.step : c->stop_step;
     c->summary.seconds = coordinator_training_seconds(c, now_us);
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_cut && !c->cut.under_way)

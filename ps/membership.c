@@ -273,6 +273,17 @@ bool membership_has_left(const struct membership *membership)
            have_left(membership->workers, membership->worker_count);
 }
 
+bool membership_is_deserted(const struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->worker_count; i++) {
+        const struct member *worker = &membership->workers[i];
+        bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
+        if (worker->present || worker->missed || (worker->ever && !left))
+            return false;
+    }
+    return true;
+}
+
 const struct member *membership_awaited(const struct membership *membership, enum role *role,
                                         uint32_t *index)
 {

@@ -49,6 +49,7 @@ struct member {
     bool bye;     /* Knows that the job has ended. */
     uint64_t incarnation, ticket, proof, peer, heard_us;
     uint64_t gone_us;       /* When it was lost, or missed. */
+    uint64_t leaving_us;    /* Workers: when it first said LEAVE; 0: it has not. */
     uint8_t key[KEY_BYTES]; /* That its JOIN came with; none without keys. */
     char host[64];
     char arithmetic[64]; /* What its kernels use: "AVX-512". */
@@ -145,6 +146,10 @@ bool membership_is_complete(const struct membership *membership);
 
 /* Every member has said BYE, or is lost. */
 bool membership_has_left(const struct membership *membership);
+
+/* Whether no worker is here, and every one that was has left of its own accord: none that was lost
+ * may come back. */
+bool membership_is_deserted(const struct membership *membership);
 
 /* A server that is lost, or a worker that is missed: the first, with its role and index; NULL when
  * there is none. */

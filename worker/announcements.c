@@ -84,7 +84,7 @@ void announcements_tick(struct announcements *announcements, struct sender *send
             say_score(&a->scores[i], sender, now_us, outbox);
     if (is_due(a->done && a->score_count == 0, &a->done_us, now_us))
         sender_add(sender, 0, MESSAGE_DONE, outbox)->message.done = a->done_message;
-    if (is_due(a->leave, &a->leave_us, now_us))
+    if (is_due(a->leave && !a->leave_held, &a->leave_us, now_us))
         sender_add(sender, 0, MESSAGE_LEAVE, outbox);
     if (is_due(a->stop && !a->stop_known, &a->stop_us, now_us)) {
         struct message *message = &sender_add(sender, 0, MESSAGE_STOP, outbox)->message;

@@ -26,6 +26,7 @@ struct announcements {
     uint32_t score_count;
     bool done, stop, leave; /* To be said. */
     bool stop_known;        /* No need to: the job is stopping. But server 0 may fall back. */
+    bool leave_held;        /* Not yet: something is just being finished. */
     struct message_done done_message;
     uint32_t stop_code;
     char stop_reason[MESSAGE_TEXT_MAX];

@@ -63,6 +63,7 @@ struct client {
     int doorbell; /* eventfd: whoever drives should look at the flags. */
     atomic_bool close;
     atomic_bool leave, abandoned;
+    atomic_int leave_code;
     atomic_int stop_code;       /* 0: go on. */
     struct message_start start; /* The trainer's, as is all below. */
     struct score_duty duty;
@@ -323,6 +324,7 @@ static void pass_on_leave(struct client *client)
         return;
     client->leave_sent = true;
     struct packet packet = {.message.kind = MESSAGE_LEAVE};
+    packet.message.stop.exit_code = (uint32_t)atomic_load(&client->leave_code);
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
@@ -415,6 +417,7 @@ static enum status make_session(struct client *client)
         .worker_timeout = client->options.worker_timeout,
         .recovery_timeout = client->options.recovery_timeout,
         .progress_timeout = client->options.progress_timeout,
+        .stop_timeout = client->options.stop_timeout,
         .began_us = client->options.began_us,
     };
     memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
@@ -737,8 +740,11 @@ void client_abandoned(struct client *client)
     eventfd_write(client->doorbell, 1);
 }
 
-void client_request_leave(struct client *client)
+void client_request_leave(struct client *client, int exit_code)
 {
+    if (atomic_load(&client->leave))
+        return; /* It is leaving already, and was told with what code. */
+    atomic_store(&client->leave_code, exit_code);
     atomic_store(&client->leave, true);
     eventfd_write(client->doorbell, 1);
 }

@@ -43,7 +43,8 @@ struct client_options {
         *job;        /* Declared as it is; job->servers are connected to. Outlives the client. */
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout; /* Seconds. */
+    /* Seconds. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
     uint64_t began_us; /* From when start_timeout counts; 0: client_open. */
     bool must_share;   /* A server that shares no memory with this process is an error. */
     /* Called, on another thread, when the job has ended and the caller has been computing on for a
@@ -106,8 +107,8 @@ void client_request_stop(struct client *client, int exit_code);
 /* Whoever started this process is gone; ask for a stop as well. */
 void client_abandoned(struct client *client);
 
-/* This worker alone is to go: the job goes on without it. */
-void client_request_leave(struct client *client);
+/* This worker alone is to go, with this exit code: the job goes on without it. */
+void client_request_leave(struct client *client, int exit_code);
 
 /* After client_next failed. */
 int client_exit_code(const struct client *client);

@@ -22,6 +22,7 @@
 #define GRACE_SECONDS    5        /* For server 0, whose reasons are better, to be first ... */
 #define START_GRACE      0.5      /* ... and at the start, which nobody is to wait for longer. */
 #define SAY_WHY_US       5000000u /* A wait of this length is worth a line. */
+#define FINISH_US        1000000u /* For what was pushed to be answered, before it leaves. */
 
 enum stage {
     JOINING,  /* Until WELCOME, also when server 0 knows this worker no more. */
@@ -73,7 +74,10 @@ struct session {
     uint64_t ticked_us;
     uint64_t joined_us, join_interval_us; /* JOIN was said; 0: it has not been. */
     uint64_t pinged_us;
+    uint64_t leave_us; /* It was asked to leave. */
     bool unheard_said;
+
+    int leave_code; /* With which it is to leave. */
 
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
@@ -177,6 +181,20 @@ static void fail(struct session *s, int exit_code, const char *reason, struct ou
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
     end(s, exit_code, reason, outbox);
+}
+
+static void end_left(struct session *s, const char *reason, struct outbox *outbox)
+{
+    end(s, s->leave_code, reason, outbox);
+}
+
+/* What server 0 must come to know. Whoever leaves first finishes what is under way: so nothing is
+ * computed twice, and the last to leave leaves all chunks at one version. */
+static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->announcements.leave_held =
+        s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
+    announcements_tick(&s->announcements, &s->sender, now_us, outbox);
 }
 
 /* --- giving work --------------------------------------------------------------------------- */
@@ -358,7 +376,12 @@ static void join_again(struct session *s, const struct message *message, uint64_
                        struct outbox *outbox)
 {
     if (s->stage == JOINING || (message->request != 0 && message->request <= s->welcomed_request))
-        return; /* Said of an admission before. */
+        return;                   /* Said of an admission before. */
+    if (s->announcements.leave) { /* To be let in, only to leave. */
+        sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox);
+        end_left(s, "left the job", outbox);
+        return;
+    }
     outbox_log(outbox, "joining again: %s", message->refused.text);
     s->stage = JOINING;
     s->join_interval_us = 0;
@@ -525,7 +548,10 @@ static void handle_finished(struct session *s, const struct message *message, st
         return;
     sender_add(&s->sender, 0, MESSAGE_BYE, outbox);
     s->finished = true;
-    end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
+    if (message->stop.left && s->announcements.leave)
+        end_left(s, message->stop.reason, outbox);
+    else
+        end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
 }
 
 static void note_heard(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -603,7 +629,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
         break;
     }
     if (s->stage != OVER && s->stage != JOINING)
-        announcements_tick(&s->announcements, &s->sender, now_us, outbox);
+        announce(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }
@@ -723,11 +749,15 @@ static void trainer_stop(struct session *s, const struct message *message, struc
     }
 }
 
-static void trainer_leave(struct session *s, struct outbox *outbox)
+static void trainer_leave(struct session *s, const struct message *message, uint64_t now_us,
+                          struct outbox *outbox)
 {
+    s->leave_us = now_us;
+    s->leave_code = (int)message->stop.exit_code;
+    outbox_log(outbox, "leaving, exit=%d; the job goes on without this worker", s->leave_code);
     if (s->stage == JOINING) {
         sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
-        end(s, EXIT_DONE, "left the job", outbox);
+        end_left(s, "left the job", outbox);
     } else {
         announcements_leave(&s->announcements);
     }
@@ -753,13 +783,13 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
             trainer_stop(s, message, outbox);
             break;
         case MESSAGE_LEAVE:
-            trainer_leave(s, outbox);
+            trainer_leave(s, message, now_us, outbox);
             break;
         default:
             assert(!"a message that sessions do not take");
         }
     if (s->stage != OVER && s->stage != JOINING)
-        announcements_tick(&s->announcements, &s->sender, now_us, outbox);
+        announce(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }
@@ -815,6 +845,18 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     snprintf(text, sizeof text, "no answer from ps/%u for %s", server,
              wording_duration(silence).text);
     end(s, EXIT_CLUSTER_LOST, text, outbox);
+}
+
+/* Whoever is to leave does, whether it is let go or not. */
+static void check_leaving(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (!s->announcements.leave)
+        return;
+    double waited = seconds_since(s->leave_us, now_us);
+    double unheard = seconds_since(s->heard_us, now_us);
+    if (waited > s->options.stop_timeout ||
+        (waited > s->options.worker_timeout && unheard > s->options.worker_timeout))
+        end_left(s, "left the job, unheard by ps/0", outbox);
 }
 
 /* Server 0 is heard, and still nothing comes of it. */
@@ -883,7 +925,7 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     s->announcements.stop_known = s->stop_step < s->options.job->steps || s->leases.enough;
-    announcements_tick(&s->announcements, &s->sender, now_us, outbox);
+    announce(s, now_us, outbox);
     lease_book_tick(&s->leases, &s->sender, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, &s->sender, now_us, outbox);
 }
@@ -901,6 +943,7 @@ void session_tick(struct session *session, uint64_t now_us, struct outbox *outbo
         join(s, now_us, outbox);
     if (s->stage != JOINING)
         tick_member(s, now_us, outbox);
+    check_leaving(s, now_us, outbox);
     check_start(s, now_us, outbox);
     check_server_0(s, now_us, outbox);
     check_exchange(s, now_us, outbox);

@@ -29,8 +29,9 @@
  *   EVALUATION before the EXCHANGEs of a WORK; the session notes the assignment, and repeats it.
  *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.
  *   STOP       130 or 143: asks for a clean end, and goes on. Else the trainer cannot go on: over.
- *   LEAVE      this worker alone goes: FINISHED will come.
- *   There is no REPORT.
+ *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. What has been
+ * pushed is finished first, for a second at most; what is being computed is for others. There is no
+ * REPORT.
  *
  * Between WORK and the last EXCHANGE the trainer alone touches the parameters; the rest of the time
  * the session alone does. Gradients in memory that a server sees too must not be written from their
@@ -58,8 +59,8 @@ struct session_options {
     uint8_t probe_digest[DIGEST_BYTES];
     char host[64], arithmetic[64];
     /* Seconds. worker_timeout: of silence until a line says so; recovery_timeout: until it is the
-     * end; progress_timeout: for the trainer's arithmetic. */
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout;
+     * end; progress_timeout: for the trainer's arithmetic; stop_timeout: to be let go. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
     uint64_t began_us; /* From when start_timeout counts; 0: now. */
 };
 

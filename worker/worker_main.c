@@ -50,9 +50,9 @@ static struct signals_options requests_of(const struct options *options)
     };
 }
 
-static void leave_client(void *client)
+static void leave_client(void *client, int exit_code)
 {
-    client_request_leave(client);
+    client_request_leave(client, exit_code);
 }
 
 static void abandon_client(void *client)
@@ -118,6 +118,7 @@ static int train_as_asked(struct client *client, struct workload *workload,
     requests.context = client;
     requests.stop = stop_client;
     requests.leave = leave_client;
+    requests.term_leaves = strcmp(options->on_term, "leave") == 0;
     requests.abandoned = abandon_client;
     if (signals_start(&signals, &requests) != STATUS_OK) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");
@@ -157,6 +158,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .worker_timeout = options->worker_timeout,
         .recovery_timeout = options->recovery_timeout,
         .progress_timeout = options->progress_timeout,
+        .stop_timeout = options->stop_timeout,
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,
         .stuck = end_stuck,

@@ -80,7 +80,8 @@ static void open_worker(struct worker *worker, const struct job *job)
                                             .start_timeout = TIMEOUT,
                                             .worker_timeout = 5,
                                             .recovery_timeout = TIMEOUT,
-                                            .progress_timeout = TIMEOUT};
+                                            .progress_timeout = TIMEOUT,
+                                            .stop_timeout = TIMEOUT};
     fuzz_must(session_create(&worker->session, &options, worker->now_us) == STATUS_OK,
               "a session can be made");
 }

@@ -186,6 +186,7 @@ static void open_member(struct member *member)
                                      .worker_timeout = 5,
                                      .recovery_timeout = START_SECONDS,
                                      .progress_timeout = 10 * START_SECONDS,
+                                     .stop_timeout = START_SECONDS,
                                      .must_share = strcmp(member->crowd->transport, "shm") == 0};
     if (client_open(&member->client, &options, &error) != STATUS_OK)
         fail(error.text);

@@ -85,8 +85,11 @@ static void answer(struct scripted_server *s, const struct message *message)
     case MESSAGE_LEASE:
         answer_lease(s, message);
         break;
-    case MESSAGE_DONE:
     case MESSAGE_LEAVE:
+        if (s->finishes)
+            say(s, MESSAGE_FINISHED, 0)->stop.left = true;
+        break;
+    case MESSAGE_DONE:
     case MESSAGE_STOP:
         if (s->finishes)
             say(s, MESSAGE_FINISHED, 0)->stop.exit_code =

@@ -118,9 +118,9 @@ static void end_stuck(int exit_code, const char *reason)
     _exit(exit_code);
 }
 
-static void leave_client(void *client)
+static void leave_client(void *client, int exit_code)
 {
-    client_request_leave(client);
+    client_request_leave(client, exit_code);
 }
 
 static void abandon_client(void *client)
@@ -145,6 +145,7 @@ static int run(struct counting_worker *w, struct error *error)
         .worker_timeout = options->worker_timeout,
         .recovery_timeout = options->recovery_timeout,
         .progress_timeout = options->progress_timeout,
+        .stop_timeout = options->stop_timeout,
         .stuck = end_stuck,
         .must_share = strcmp(options->transport, "shm") == 0,
     };
@@ -158,6 +159,7 @@ static int run(struct counting_worker *w, struct error *error)
             .context = w->client,
             .stop = stop_client,
             .leave = leave_client,
+            .term_leaves = strcmp(options->on_term, "leave") == 0,
             .abandoned = abandon_client,
             .has_parent = options->parent_stdin,
             .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),

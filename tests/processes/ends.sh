@@ -148,6 +148,77 @@ ends nohup 143
 stopped_cleanly nohup
 ok "nohup is heeded; what is told twice, or to all, is one request"
 
+# --- one worker is to go --------------------------------------------------------------------------
+# That it is lost would take longer than anybody waits here.
+slowed=(--slow "0:150,1:150")
+if sanitized; then slowed=(--slow "0:25,1:25"); fi
+# leavers RUN MODE ARGUMENT... - a server and two workers that leave on SIGTERM.
+leavers()
+{
+    hosts=127.0.0.1:$(free_port)
+    ps "$1-ps" --out "$work/$1" --worker-timeout 600
+    for index in 0 1; do leaver "$1-w$index" "$index" --mode "$2" "${@:3}"; done
+    makes_progress "$1"
+}
+# leaver NAME INDEX ARGUMENT...
+leaver()
+{
+    start "$1" syncopate-worker --ps-hosts "$hosts" --workers 2 --task-index "$2" \
+        --on-term leave "${slowed[@]}" "${@:3}"
+}
+# nobody_lost RUN
+nobody_lost()
+{
+    if grep -q '"event": "lost"' "$work/$1/events.jsonl"; then fail "$1: leaving is a loss"; fi
+}
+
+run quiet 0 syncopate run "${small[@]}" --epochs 24 --out "$work/quiet"
+for way in sync async; do
+    leavers "leave-$way" $way "${small[@]}" --epochs 24
+    kill -TERM "${pids[leave-$way-w1]}"
+    ends "leave-$way-w1" 143
+    says "leave-$way-w1" "leaving, exit=143; the job goes on without this worker"
+    running "leave-$way-ps" || fail "the job has ended with one worker"
+    leaver "leave-$way-again" 1 --mode $way "${small[@]}" --epochs 24
+    says "leave-$way-ps" "worker/1 joined"
+    kill -HUP "${pids[leave-$way-w0]}"
+    for name in w0:143 again:0 ps:0; do ends "leave-$way-${name%:*}" "${name#*:}" 30; done
+    nobody_lost "leave-$way"
+    if [ "$(member "$work/leave-$way" workers_lost)" != 0 ]; then fail "$way: one counts as lost"; fi
+done
+if [ "$(model_hash "$work/leave-sync")" != "$(model_hash "$work/quiet")" ]; then
+    fail "a worker that leaves changes the bits"
+fi
+start leave-run syncopate run "${small[@]}" --epochs 24 "${slowed[@]}" --on-term leave \
+    --worker-timeout 600 --out "$work/leave-run"
+makes_progress leave-run
+for pid in $(survivors); do
+    case " $(tr '\0' ' ' <"/proc/$pid/cmdline") " in
+        *" --job-name=worker "*" --task-index=0 "*) kill -TERM "$pid" ;;
+    esac
+done
+ends leave-run 0
+nobody_lost leave-run
+if grep -qE "started again|warning" "$work/leave-run.log"; then fail "leaving is complained of"; fi
+if [ "$(model_hash "$work/leave-run")" != "$(model_hash "$work/quiet")" ]; then
+    fail "a worker that leaves its launcher changes the bits"
+fi
+ok "--on-term leave: a worker's SIGTERM is its own end, and its place may be taken"
+
+leavers evicted sync "${endless[@]}"
+for name in w0 w1; do kill -TERM "${pids[evicted-$name]}"; done
+for name in w0 w1; do ends "evicted-$name" 143; done
+says evicted-ps "no worker is left; waiting 1 min for one to join"
+kill -TERM "${pids[evicted-ps]}"
+ends evicted-ps 143 5
+stopped_cleanly evicted
+leavers drained async "${endless[@]}"
+for name in w0 w1 ps; do kill -TERM "${pids[drained-$name]}"; done
+for name in w0 w1 ps; do ends "drained-$name" 143 5; done
+stopped_cleanly drained
+nobody_lost drained
+ok "--on-term leave: where all are told to go, in whatever order, there is a checkpoint"
+
 # --- whoever started them -------------------------------------------------------------------------
 # The jobs' folder for temporary files; nothing may ever come into it.
 export TMPDIR=$work/tmp

@@ -69,6 +69,8 @@ bad-gradients|a worker|running|async|a gradient is not finite|it is left out and
 bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming step, leaf and variable|1|1
 *joins|another worker|running|both|is started with an index beyond --workers|it takes part from the next step on|3|0
 *leaves|a worker|running|both|SIGUSR1|it leaves; the others do its work|2|0
+told|a worker|running|both|SIGTERM, --on-term leave|it leaves (exit code 143), the others do its work|2|0
+evicted|all workers|running|both|SIGTERM, --on-term leave|the job waits for any, then ends|R + 5|195
 clocks|a worker|running|both|its clock is years ahead|nothing|1|0
 END
 )
@@ -98,14 +100,14 @@ fi
 # current has what it is called now.
 declare -A current=()
 workers=(w0 w1) worker_program=syncopate-worker
-server_options=() worker_options=()
+server_options=() worker_options=() more_options=()
 
 job()
 {
     local slow=0:200,1:200,2:200
     if sanitized; then slow=0:10,1:10,2:10; fi
     worker_options=(--mode "$1" --workers 2 --data synthetic:500 --model softmax --seed 3
-        --steps 400 --checkpoint-every 40 --slow "$slow")
+        --steps 400 --checkpoint-every 40 --slow "$slow" "${more_options[@]}")
 }
 # scoring_job MODE EXAMPLES - training is nothing, scoring takes a while: a second or so for 15000.
 scoring_job()
@@ -578,6 +580,30 @@ case_leaves()
     in_time
     end 0 ps0 ps1 w1
     nobody_says_more
+}
+case_told()
+{
+    more_options=(--on-term leave)
+    reach running "$mode_of_job"
+    happens
+    send TERM w0
+    end 143 w0
+    moves_on
+    in_time
+    end 0 ps0 ps1 w1
+    nobody_says_more
+}
+case_evicted()
+{
+    more_options=(--on-term leave)
+    reach running "$mode_of_job"
+    happens
+    send TERM w0
+    send TERM w1
+    end 143 w0 w1
+    end 195 ps0 ps1
+    in_time
+    says ps0 "error: .*no worker is left, and none came within"
 }
 case_clocks()
 {

@@ -27,7 +27,8 @@ static void open_fixture(struct fixture *f, enum mode mode)
                                      .start_timeout = 60,
                                      .worker_timeout = 60,
                                      .recovery_timeout = 60,
-                                     .progress_timeout = 60};
+                                     .progress_timeout = 60,
+                                     .stop_timeout = 60};
     f->server.shares = true;
     ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
 }
@@ -278,10 +279,11 @@ START_TEST(who_is_asked_to_leave_does_also_while_it_computes)
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
     next(&f);
-    client_request_leave(f.client);
+    client_request_leave(f.client, EXIT_TERMINATED);
     await(&f, MESSAGE_LEAVE, 1);
-    push_step(&f, 0); /* In vain. */
-    check_end(&f, EXIT_DONE);
+    client_request_leave(f.client, EXIT_DONE); /* No news. */
+    push_step(&f, 0);                          /* In vain. */
+    check_end(&f, EXIT_TERMINATED);
     close_fixture(&f);
 }
 END_TEST

@@ -659,6 +659,109 @@ START_TEST(a_worker_that_leaves_is_missed_by_nobody)
 }
 END_TEST
 
+static void leave(struct players *p, uint32_t worker)
+{
+    players_say(p, ROLE_WORKER, worker, MESSAGE_LEAVE);
+}
+
+START_TEST(the_last_to_leave_stays_a_little_and_then_others_are_waited_for)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    leave(&p, 0);
+    check_finished(&p, 10, EXIT_DONE, "left the job");
+    ck_assert(players_told(&p, 10, MESSAGE_FINISHED)->stop.left);
+    leave(&p, 1);
+    players_pass(&p, 1.5);
+    leave(&p, 1);
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
+    players_pass(&p, 0.6);
+    leave(&p, 1);
+    check_finished(&p, 11, EXIT_DONE, "left the job");
+    players_kill(&p, ROLE_WORKER, 0);
+    players_kill(&p, ROLE_WORKER, 1);
+    players_wait(&p, 0.1);
+    ck_assert_ptr_nonnull(post_log(&p.post, "no worker is left; waiting 20 s for one to join"));
+    players_restart(&p, ROLE_WORKER, 1);
+    players_join(&p, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
+    players_close(&p);
+}
+END_TEST
+
+START_TEST(a_stop_needs_those_who_are_about_to_leave)
+{
+    struct players p;
+    players_open(&p, MODE_SYNC);
+    players_start(&p);
+    players_stop(&p, ROLE_PS, 1, EXIT_TERMINATED, "ps/1 was asked to");
+    leave(&p, 0);
+    leave(&p, 1);
+    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
+    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
+    players_close(&p);
+}
+END_TEST
+
+/* All leave, and a stop comes when the last is gone. */
+static void desert(struct players *p, enum mode mode)
+{
+    players_open(p, mode);
+    players_start(p);
+    for (uint64_t step = 0; step < 3; step++) {
+        players_lease(p, 0, false, 0);
+        report_step(p, 0, step);
+        players_lease(p, 0, true, step);
+    }
+    leave(p, 1);
+    leave(p, 0);
+    players_pass(p, 2.1);
+    leave(p, 0);
+    check_finished(p, 10, EXIT_DONE, "left the job");
+    players_kill(p, ROLE_WORKER, 0);
+    players_kill(p, ROLE_WORKER, 1);
+    players_wait(p, 0);
+    post_clear(&p->post);
+    players_stop(p, ROLE_PS, 0, EXIT_TERMINATED, "ps/0 was asked to");
+    players_wait(p, 0);
+    ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 3);
+}
+
+START_TEST(a_stop_after_all_have_left_keeps_what_was_made)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        struct players p;
+        desert(&p, mode ? MODE_SYNC : MODE_ASYNC);
+        checkpoint(&p, 3);
+        struct message written = {.kind = MESSAGE_SUMMARY_WRITTEN};
+        players_keeper(&p, written);
+        check_finished(&p, 21, EXIT_TERMINATED, "stopped");
+        players_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_after_all_have_left_in_the_middle_of_a_step_ends_with_the_last_checkpoint)
+{
+    for (int said = 0; said < 2; said++) {
+        struct players p;
+        desert(&p, MODE_SYNC);
+        struct packet taken = players_packet(&p, ROLE_PS, 1, MESSAGE_CUT_TAKEN);
+        taken.message.cut_taken.step = 3; /* Not taken. */
+        if (said)
+            players_give(&p, taken);
+        else
+            players_pass(&p, 2.2);
+        check_finished(&p, 21, EXIT_TERMINATED,
+                       "stopped when all workers had left, in the middle of a step; there is no "
+                       "checkpoint");
+        players_close(&p);
+    }
+}
+END_TEST
+
 /* --- slow and stuck ------------------------------------------------------------------------ */
 
 START_TEST(a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped)
@@ -1900,6 +2003,11 @@ static void add(TCase *t)
     tcase_add_test(t, workers_beyond_those_declared_may_join_while_the_job_runs);
     tcase_add_test(t, the_first_start_waits_for_those_declared_and_no_others);
     tcase_add_test(t, a_worker_that_leaves_is_missed_by_nobody);
+    tcase_add_test(t, the_last_to_leave_stays_a_little_and_then_others_are_waited_for);
+    tcase_add_test(t, a_stop_needs_those_who_are_about_to_leave);
+    tcase_add_test(t, a_stop_after_all_have_left_keeps_what_was_made);
+    tcase_add_test(
+        t, a_stop_after_all_have_left_in_the_middle_of_a_step_ends_with_the_last_checkpoint);
     tcase_add_test(t, a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped);
     tcase_add_test(t, whoever_makes_progress_or_owes_nothing_is_not_stuck);
     tcase_add_test(t, nobody_is_stuck_who_waits_for_a_server);

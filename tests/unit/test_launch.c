@@ -555,6 +555,25 @@ START_TEST(a_worker_that_dies_is_started_again_as_the_same_task)
 }
 END_TEST
 
+/* Also when it was the last: then server 0 decides. */
+START_TEST(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
+{
+    for (int last = 0; last < 2; last++) {
+        struct scene scene;
+        scene_init(&scene, 1, 2, "sleep 1.5\n",
+                   last ? "exit 143\n" : "[ $index = 0 ] && exit 143\nsleep 1.2\n");
+        scene.options.on_term = "leave";
+        scene.options.stop_timeout = 0.001;
+        ck_assert_int_eq(launch(&scene), EXIT_DONE);
+        ck_assert_uint_eq(scene.result.restarts, 0);
+        ck_assert_str_eq(scene.said, "");
+        scene.options.on_term = "stop";
+        ck_assert_int_eq(launch(&scene), EXIT_TERMINATED);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
 START_TEST(a_server_that_dies_is_started_again_on_its_address)
 {
     struct scene scene;
@@ -851,6 +870,7 @@ static void add(TCase *t)
     tcase_add_test(t, logs_are_written_to_files_of_their_own_or_the_person_hears_of_it);
     tcase_add_test(t, a_folder_that_the_job_does_not_claim_stays_as_it_is);
     tcase_add_test(t, a_worker_that_dies_is_started_again_as_the_same_task);
+    tcase_add_test(t, a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again);
     tcase_add_test(t, a_server_that_dies_is_started_again_on_its_address);
     tcase_add_test(t, a_server_that_dies_before_it_listens_is_started_again);
     tcase_add_test(t, whoever_keeps_dying_ends_the_job);

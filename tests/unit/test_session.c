@@ -36,6 +36,7 @@ static void make_session(struct fixture *f)
         .worker_timeout = 5,
         .recovery_timeout = 60,
         .progress_timeout = 300,
+        .stop_timeout = 30,
         .began_us = f->began_us,
     };
     ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);
@@ -1343,6 +1344,87 @@ START_TEST(whoever_leaves_says_so_until_it_is_heard)
 }
 END_TEST
 
+static void ask_to_leave(struct fixture *f, uint32_t exit_code)
+{
+    from_trainer(f, (struct message){.kind = MESSAGE_LEAVE, .stop.exit_code = exit_code}, NULL);
+}
+
+/* A job that ends just then has its own code. */
+START_TEST(whoever_leaves_ends_with_the_code_it_was_given)
+{
+    static const int codes[] = {EXIT_TERMINATED, EXIT_DONE};
+    for (int left = 0; left < 2; left++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        ask_to_leave(&f, EXIT_TERMINATED);
+        struct message finished = {.kind = MESSAGE_FINISHED, .stop.left = left == 0};
+        give(&f, 0, finished);
+        check_over(&f, codes[left], "");
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
+{
+    for (int answered = 0; answered < 2; answered++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        ask_to_leave(&f, EXIT_TERMINATED);
+        tick(&f, 0.6);
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
+        if (answered)
+            answer_all(&f, (struct reply){.version = 1});
+        else
+            tick(&f, 0.5);
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(whoever_is_not_let_go_leaves_all_the_same)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    tick(&f, 4.9);
+    ck_assert(!session_is_over(f.session));
+    tick(&f, 0.4); /* Nothing heard for --worker-timeout. */
+    check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    tick_heard(&f, 29);
+    ck_assert(!session_is_over(f.session));
+    tick_heard(&f, 2); /* --stop-timeout. */
+    check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_leaves_does_not_join_a_server_0_that_was_restarted)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    post_clear(&f.post);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    check_over(&f, EXIT_TERMINATED, "left the job");
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(an_async_worker_keeps_its_batches_when_only_members_change)
 {
     struct fixture f;
@@ -2135,6 +2217,10 @@ static void add(TCase *t)
     tcase_add_test(t, who_is_not_known_any_more_joins_again_and_loses_nothing);
     tcase_add_test(t, a_welcome_of_another_run_or_generation_while_it_computes);
     tcase_add_test(t, whoever_leaves_says_so_until_it_is_heard);
+    tcase_add_test(t, whoever_leaves_ends_with_the_code_it_was_given);
+    tcase_add_test(t, what_was_pushed_is_finished_before_leaving_but_not_waited_for_long);
+    tcase_add_test(t, whoever_is_not_let_go_leaves_all_the_same);
+    tcase_add_test(t, whoever_leaves_does_not_join_a_server_0_that_was_restarted);
     tcase_add_test(t, an_async_worker_keeps_its_batches_when_only_members_change);
     tcase_add_test(t, in_a_new_generation_batches_come_again);
     tcase_add_test(t, leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking);

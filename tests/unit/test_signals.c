@@ -23,19 +23,25 @@ static void hear(void *context, int exit_code)
     sem_post(&heard->any);
 }
 
-static void hear_leave(void *context)
+static void hear_leave(void *context, int exit_code)
 {
-    hear(context, -1);
+    hear(context, -1 - exit_code);
 }
 
-static void start(struct signals *signals, struct heard *heard)
+static void start_with(struct signals *signals, struct heard *heard, bool term_leaves)
 {
     sem_init(&heard->any, 0, 0);
     atomic_init(&heard->code, 0);
     atomic_init(&heard->count, 0);
-    struct signals_options options = {.context = heard, .stop = hear, .leave = hear_leave};
+    struct signals_options options = {
+        .context = heard, .stop = hear, .leave = hear_leave, .term_leaves = term_leaves};
     signals_block();
     ck_assert(signals_start(signals, &options) == STATUS_OK);
+}
+
+static void start(struct signals *signals, struct heard *heard)
+{
+    start_with(signals, heard, false);
 }
 
 START_TEST(a_signal_becomes_one_request)
@@ -46,6 +52,25 @@ START_TEST(a_signal_becomes_one_request)
         struct signals signals;
         struct heard heard;
         start(&signals, &heard);
+        kill(getpid(), signals_sent[i]);
+        sem_wait(&heard.any);
+        signals_stop(&signals);
+        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
+        ck_assert_int_eq(atomic_load(&heard.count), 1);
+        sem_destroy(&heard.any);
+    }
+}
+END_TEST
+
+/* SIGINT is for the job all the same. */
+START_TEST(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
+{
+    static const int signals_sent[] = {SIGTERM, SIGHUP, SIGUSR1, SIGINT};
+    static const int codes[] = {-1 - EXIT_TERMINATED, -1 - EXIT_TERMINATED, -1, EXIT_INTERRUPTED};
+    for (int i = 0; i < 4; i++) {
+        struct signals signals;
+        struct heard heard;
+        start_with(&signals, &heard, true);
         kill(getpid(), signals_sent[i]);
         sem_wait(&heard.any);
         signals_stop(&signals);
@@ -233,6 +258,7 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_test(t, a_signal_becomes_one_request);
+    tcase_add_test(t, where_it_is_said_so_sigterm_and_sighup_ask_to_leave);
     tcase_add_test(t, a_hangup_that_nohup_ignores_is_none);
     tcase_add_test(t, an_impatient_signal_ends_the_process_at_once);
     tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
