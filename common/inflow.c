@@ -1,22 +1,20 @@
 #include "common/inflow.h"
 
-#include <assert.h>
 #include <limits.h>
-#include <linux/filter.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "common/tcp.h"
+
 #define CONNECTIONS_MAX 4096
 #define SPARE_FILES     256 /* Descriptors that are left to the rest of the process. */
 #define FIRST_CAPACITY  256
 #define FIRST_SLOTS     256u
-#define HANDSHAKE_BYTES 2048
+#define HANDSHAKE_BYTES 2048 /* More than any takes. */
 #define HEARTBEAT_BYTES 160  /* A second: a PING and a PONG, encrypted, and more. */
+#define HEARTBEATS_MOST 128  /* Of a stranger: for a while, and then it may connect again. */
 #define FRAME_MEMORY    64   /* That libzmq takes for a frame beside its bytes. */
 #define FRAME_USUAL     1024 /* Bytes that frames are taken to have, ... */
 #define FRAME_LEAST     16   /* ... and at worst when none is heard for long. */
@@ -26,19 +24,14 @@
 #define GONE            INT_MAX      /* In place of a descriptor: the connection has ended. */
 
 #define AHEAD_MAX      (1ull << 30) /* Sequence numbers are compared modulo 2^32. */
+#define AHEAD_DECLARER (256u << 10) /* Of a stranger that was asked for a declaration. */
 #define STUCK_US_MAX   10000000u    /* At its limit, and nothing is heard of it. */
-#define OVER_US_MAX    100000u      /* The same where there can be no limit. */
+#define STUCK_US_FEW   1000000u     /* Of a stranger, while they are few. */
+#define FEW            64
+#define FIRST_PACKET   1000    /* Of a stranger while they are few: a handshake, headers. */
+#define OVER_US_MAX    100000u /* The same where there can be no limit. */
 #define GONE_BYTES_MAX (64u << 20)
 #define TURNS_US       2000000u /* By then everybody who has something whole is heard once. */
-
-/* Of netinet/tcp.h, which cannot be had beside linux/tcp.h. */
-#define STATE_ESTABLISHED 1
-#define STATE_CLOSE_WAIT  8
-#define STATE_LISTEN      10
-
-#ifndef SO_COOKIE
-#define SO_COOKIE 57 /* Linux 4.12, younger than some C libraries. */
-#endif
 
 static int descriptors_max(void)
 {
@@ -50,130 +43,30 @@ static int descriptors_max(void)
 
 /* --- what the kernel says ------------------------------------------------------------------ */
 
-static uint16_t port_of(const struct sockaddr_storage *address)
-{
-    if (address->ss_family == AF_INET)
-        return ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port);
-    if (address->ss_family == AF_INET6)
-        return ntohs(((const struct sockaddr_in6 *)(const void *)address)->sin6_port);
-    return 0;
-}
-
-/* What the kernel knows of a socket of the port. */
-struct look {
-    uint64_t cookie, received;
-    bool listens;
-};
-
-static bool is_of_port(const struct inflow *inflow, int fd)
-{
-    struct sockaddr_storage address;
-    socklen_t size = sizeof address;
-    return getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
-           port_of(&address) == inflow->port;
-}
-
-/* Of a TCP socket that is not shut down from here. */
-static bool ask_kernel(int fd, struct look *look)
-{
-    struct tcp_info info;
-    socklen_t info_size = sizeof info, cookie_size = sizeof look->cookie;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_size) != 0 ||
-        info_size < offsetof(struct tcp_info, tcpi_bytes_received) + 8 ||
-        getsockopt(fd, SOL_SOCKET, SO_COOKIE, &look->cookie, &cookie_size) != 0 ||
-        look->cookie == 0)
-        return false;
-    look->received = info.tcpi_bytes_received;
-    look->listens = info.tcpi_state == STATE_LISTEN;
-    return look->listens || info.tcpi_state == STATE_ESTABLISHED ||
-           info.tcpi_state == STATE_CLOSE_WAIT;
-}
-
 /* Whether fd is the port's; one that was there at the last look is known by its cookie. */
-static bool look_at(const struct inflow *inflow, int fd, struct look *look)
+static bool look_at(const struct inflow *inflow, int fd, struct tcp_look *look)
 {
     uint64_t known = fd < inflow->capacity ? inflow->connections[fd].cookie : 0;
-    if (known == 0 && !is_of_port(inflow, fd))
+    if (known == 0 && !tcp_is_of_port(fd, inflow->port))
         return false;
-    return ask_kernel(fd, look) && (look->cookie == known || is_of_port(inflow, fd));
+    return tcp_look(fd, look) && (look->cookie == known || tcp_is_of_port(fd, inflow->port));
 }
 
-static bool is_connection(const struct inflow *inflow, int fd, struct look *look)
+static bool is_connection(const struct inflow *inflow, int fd, struct tcp_look *look)
 {
     return look_at(inflow, fd, look) && !look->listens;
 }
 
-static bool same_socket(int fd, uint64_t cookie)
+/* Connections that began before this have no limit. */
+static void find_listeners(struct inflow *inflow)
 {
-    uint64_t now;
-    socklen_t size = sizeof now;
-    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &now, &size) == 0 && now == cookie;
-}
-
-/* --- what the kernel is told --------------------------------------------------------------- */
-
-/* Attached to a TCP socket a filter sees packets from their TCP header on. This one drops what has
- * bytes at or after a place in the stream; what has none (acknowledgements, the end) passes. */
-static bool drop_from(int fd, uint64_t cookie, uint32_t sequence)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 12), /* The header's length is in the upper half. */
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
-        BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 2),
-        BPF_STMT(BPF_MISC | BPF_TAX, 0),
-        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 3, 0), /* No bytes. */
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4),        /* The first one's number. */
-        BPF_STMT(BPF_ALU | BPF_SUB | BPF_K, sequence),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 1u << 31, 0, 1), /* Before, as numbers go round. */
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-    struct sock_fprog program = {sizeof code / sizeof *code, code};
-    int unused = 0;
-    /* libzmq may close a connection at any time, and its number then stands for something else. */
-    if (!same_socket(fd, cookie) ||
-        setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
-        return false;
-    if (same_socket(fd, cookie))
-        return true;
-    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused);
-    return false;
-}
-
-static bool drop_everything(int fd, bool drop)
-{
-    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-    struct sock_fprog program = {1, &nothing};
-    int unused = 0;
-    return drop ? setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0
-                : setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused) == 0;
-}
-
-/* The number of a connection's first byte follows that of the packet it began with, which the
- * kernel keeps when the listening socket is told to, and gives once. */
-static bool first_sequence(int fd, uint32_t *sequence)
-{
-    uint8_t packet[256];
-    socklen_t size = sizeof packet;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_SAVED_SYN, packet, &size) != 0 || size < 40)
-        return false;
-    size_t ip_bytes = packet[0] >> 4 == 4 ? 4 * (packet[0] & 15u) : 40;
-    if (ip_bytes + 20 > size || (packet[0] >> 4 == 6 && packet[6] != IPPROTO_TCP))
-        return false;
-    memcpy(sequence, packet + ip_bytes + 4, sizeof *sequence);
-    *sequence = ntohl(*sequence) + 1;
-    return true;
-}
-
-/* Connections that began before it was told have no limit. */
-static void keep_first_packets(const struct inflow *inflow)
-{
-    int yes = 1;
-    struct look look;
+    struct tcp_look look;
     for (int fd = 0; fd < FIRST_CAPACITY + CONNECTIONS_MAX; fd++)
-        if (is_of_port(inflow, fd) && ask_kernel(fd, &look) && look.listens)
-            setsockopt(fd, IPPROTO_TCP, TCP_SAVE_SYN, &yes, sizeof yes);
+        if (inflow->listener_count < INFLOW_LISTENERS_MAX && tcp_is_of_port(fd, inflow->port) &&
+            tcp_look(fd, &look) && look.listens) {
+            inflow->listeners[inflow->listener_count++] = fd;
+            tcp_keep_first(fd);
+        }
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -187,12 +80,15 @@ void inflow_init(struct inflow *inflow, uint16_t port, uint64_t each_max, uint64
     inflow->each_max = each_max;
     inflow->all_max = all_max;
     inflow->gone_max = GONE_BYTES_MAX;
+    inflow->handshake_bytes = HANDSHAKE_BYTES;
+    inflow->chance = GATE_OPEN;
     inflow->connections_max = CONNECTIONS_MAX;
+    gate_init(&inflow->gate);
     if (descriptors < CONNECTIONS_MAX + SPARE_FILES)
         inflow->connections_max =
             (uint32_t)(descriptors > 2 * SPARE_FILES ? descriptors - SPARE_FILES : descriptors / 2);
     if (!inflow->blind)
-        keep_first_packets(inflow);
+        find_listeners(inflow);
 }
 
 void inflow_free(struct inflow *inflow)
@@ -216,6 +112,17 @@ static struct inflow_peer *find(const struct inflow *inflow, uint64_t peer)
     while (inflow->peers[slot].fd >= 0 && inflow->peers[slot].peer != peer)
         slot = (slot + 1) & (inflow->peer_slots - 1);
     return &inflow->peers[slot];
+}
+
+/* The descriptor it speaks over, or -1. */
+static int descriptor_of(const struct inflow *inflow, uint64_t peer)
+{
+    if (inflow->blind || inflow->peers == NULL)
+        return -1;
+    int fd = find(inflow, peer)->fd;
+    bool there = fd >= 0 && fd != GONE && inflow->connections[fd].known &&
+                 inflow->connections[fd].peer == peer;
+    return there ? fd : -1;
 }
 
 static bool make_table(struct inflow *inflow, uint32_t slots)
@@ -277,34 +184,36 @@ bool inflow_knows(const struct inflow *inflow, uint64_t peer)
         return true;
     if (inflow->peers == NULL)
         return false;
-    const struct inflow_peer *place = find(inflow, peer);
-    return place->fd == GONE || (place->fd >= 0 && inflow->connections[place->fd].known &&
-                                 inflow->connections[place->fd].peer == peer);
+    return find(inflow, peer)->fd == GONE || descriptor_of(inflow, peer) >= 0;
 }
 
 /* --- what waits, and how much may ---------------------------------------------------------- */
 
 /* Heard, and what nobody hears of a connection that says nothing else. */
-static uint64_t accounted_for(const struct inflow_connection *connection)
+static uint64_t accounted_for(const struct inflow *inflow,
+                              const struct inflow_connection *connection)
 {
-    return connection->heard + HANDSHAKE_BYTES + connection->age_us * HEARTBEAT_BYTES / 1000000;
+    uint64_t heartbeats = connection->age_us * HEARTBEAT_BYTES / 1000000;
+    if (!connection->member && heartbeats > HEARTBEATS_MOST)
+        heartbeats = HEARTBEATS_MOST;
+    return connection->heard + inflow->handshake_bytes + heartbeats;
 }
 
-static uint64_t unheard(const struct inflow_connection *connection)
+static uint64_t unheard(const struct inflow *inflow, const struct inflow_connection *connection)
 {
-    uint64_t known = accounted_for(connection);
+    uint64_t known = accounted_for(inflow, connection);
     return connection->cookie != 0 && connection->received > known ? connection->received - known
                                                                    : 0;
 }
 
 /* Memory that this takes, about. */
-static uint64_t held(const struct inflow_connection *connection)
+static uint64_t held(const struct inflow *inflow, const struct inflow_connection *connection)
 {
-    uint64_t bytes = unheard(connection);
+    uint64_t bytes = unheard(inflow, connection);
     return bytes > 0 ? bytes + FRAME_MEMORY * (bytes / connection->frame) : 0;
 }
 
-/* Bytes that take no more than each_max. */
+/* Bytes that a member may have unheard, so that they take no more memory than each_max. */
 static uint64_t allowance(const struct inflow *inflow, const struct inflow_connection *connection)
 {
     uint64_t first = inflow->payload_max + FIRST_BYTES, memory = inflow->each_max;
@@ -314,22 +223,58 @@ static uint64_t allowance(const struct inflow *inflow, const struct inflow_conne
     return bytes < AHEAD_MAX / 2 ? bytes : AHEAD_MAX / 2;
 }
 
+/* The same of a stranger, whose frames may be empty. */
+static uint64_t stranger_ahead(const struct inflow *inflow,
+                               const struct inflow_connection *connection)
+{
+    bool declares = connection->known && connection->peer == inflow->declarer &&
+                    inflow->declarer != 0 && !inflow->gate.busy;
+    return declares ? AHEAD_DECLARER : gate_ahead(&inflow->gate);
+}
+
 static void set_limit(struct inflow_connection *connection, int fd, uint64_t limit)
 {
-    if (drop_from(fd, connection->cookie, connection->first + (uint32_t)limit))
+    if (tcp_limit(fd, connection->cookie, connection->first + (uint32_t)limit)) {
         connection->limit = limit;
+    } else if (tcp_is(fd, connection->cookie)) { /* Rather none than one that never moves. */
+        connection->limitable = false;
+        connection->limit = 0;
+        tcp_free(fd);
+    }
 }
 
 /* By half as much again as it may need, so that this is not done for every message; and back when
  * its frames turn out to be short. */
-static void move_limit(const struct inflow *inflow, int fd)
+static void move_member(const struct inflow *inflow, int fd)
 {
     struct inflow_connection *connection = &inflow->connections[fd];
-    uint64_t bytes = allowance(inflow, connection), known = accounted_for(connection);
-    if (connection->frozen || !connection->limitable ||
+    uint64_t bytes = allowance(inflow, connection), known = accounted_for(inflow, connection);
+    if (connection->frozen ||
         (connection->limit >= known + bytes && connection->limit <= known + 2 * bytes))
         return;
     set_limit(connection, fd, known + bytes + bytes / 2);
+}
+
+/* On only with credit, when half is used up; and back when more of them have come. */
+static void move_stranger(const struct inflow *inflow, int fd)
+{
+    struct inflow_connection *connection = &inflow->connections[fd];
+    uint64_t ahead = stranger_ahead(inflow, connection);
+    uint64_t limit = accounted_for(inflow, connection) + ahead;
+    bool first = connection->limit == 0, less = connection->limit > limit + ahead;
+    if (first || less || (connection->credit > 0 && limit > connection->limit + ahead / 2))
+        set_limit(connection, fd, limit > connection->received ? limit : connection->received);
+}
+
+static void move_limit(const struct inflow *inflow, int fd)
+{
+    const struct inflow_connection *connection = &inflow->connections[fd];
+    if (!connection->limitable)
+        return;
+    if (connection->member)
+        move_member(inflow, fd);
+    else
+        move_stranger(inflow, fd);
 }
 
 /* --- who is heard -------------------------------------------------------------------------- */
@@ -339,27 +284,48 @@ static bool is_newer(uint64_t peer, uint64_t than)
     return (int32_t)((uint32_t)peer - (uint32_t)than) > 0;
 }
 
+static void open_door(struct inflow *inflow, uint32_t chance, uint32_t packet)
+{
+    if (chance == inflow->chance && packet == inflow->packet)
+        return;
+    for (uint32_t i = 0; i < inflow->listener_count; i++)
+        if (inflow->apart || chance != GATE_OPEN)
+            tcp_door(inflow->listeners[i], chance, inflow->apart ? packet : UINT32_MAX);
+        else
+            tcp_free(inflow->listeners[i]);
+    inflow->chance = chance;
+    inflow->packet = packet;
+}
+
 /* Somebody new has the descriptor. */
-static void begin(struct inflow *inflow, int fd, const struct look *look)
+static void begin(struct inflow *inflow, int fd, const struct tcp_look *look)
 {
     struct inflow_connection *connection = &inflow->connections[fd];
-    inflow->gone += unheard(connection);
-    *connection = (struct inflow_connection){
-        .cookie = look->cookie, .received = look->received, .frame = FRAME_USUAL};
-    connection->limitable = first_sequence(fd, &connection->first);
+    inflow->gone += unheard(inflow, connection);
+    *connection = (struct inflow_connection){.cookie = look->cookie,
+                                             .received = look->received,
+                                             .taken = look->taken,
+                                             .unsaid = look->taken,
+                                             .frame = FRAME_USUAL,
+                                             .member = !inflow->apart,
+                                             .credit = gate_first(&inflow->gate)};
+    connection->limitable = tcp_first(fd, &connection->first);
+    inflow->gate.strangers += inflow->apart;
+    if (inflow->apart && inflow->gate.strangers > FEW)
+        open_door(inflow, inflow->chance, 0);
 }
 
 static void give_up(struct inflow *inflow)
 {
     inflow->blind = true;
     for (int fd = 0; fd < inflow->capacity; fd++)
-        if (is_of_port(inflow, fd))
-            drop_everything(fd, false);
+        if (tcp_is_of_port(fd, inflow->port))
+            tcp_free(fd);
 }
 
 void inflow_meet(struct inflow *inflow, uint64_t peer, int fd)
 {
-    struct look look;
+    struct tcp_look look;
     if (fd < 0 || !make_room(inflow, fd + 1) ||
         ((inflow->peers == NULL || 2 * inflow->peer_count + 2 > inflow->peer_slots) &&
          !rebuild(inflow, inflow->peer_count + 1))) {
@@ -389,21 +355,96 @@ void inflow_hear(struct inflow *inflow, uint64_t peer, uint64_t parts, uint64_t 
 {
     if (inflow->peers == NULL)
         return;
-    const struct inflow_peer *place = find(inflow, peer);
-    if (place->fd == GONE) {
+    if (find(inflow, peer)->fd == GONE) {
         inflow->gone -= bytes < inflow->gone ? bytes : inflow->gone;
         inflow->quiet_us = 0;
     }
-    if (place->fd < 0 || place->fd == GONE || inflow->connections[place->fd].peer != peer)
+    int fd = descriptor_of(inflow, peer);
+    if (fd < 0)
         return;
-    inflow->connections[place->fd].heard += bytes;
-    inflow->connections[place->fd].parts_then += parts;
-    move_limit(inflow, place->fd);
+    struct inflow_connection *connection = &inflow->connections[fd];
+    connection->heard += bytes;
+    connection->parts_then += parts;
+    connection->silent_us = 0;
+    if (!connection->member)
+        connection->credit = gate_charge(connection->credit, parts, bytes);
+    move_limit(inflow, fd);
 }
 
 void inflow_drained(struct inflow *inflow)
 {
     inflow->gone = 0;
+}
+
+/* --- members and strangers ----------------------------------------------------------------- */
+
+void inflow_distrust(struct inflow *inflow)
+{
+    inflow->apart = true;
+    if (!inflow->blind)
+        open_door(inflow, inflow->chance, FIRST_PACKET);
+}
+
+void inflow_trust(struct inflow *inflow, uint64_t peer)
+{
+    int fd = descriptor_of(inflow, peer);
+    if (fd < 0 || inflow->connections[fd].member)
+        return;
+    struct inflow_connection *connection = &inflow->connections[fd];
+    connection->member = true;
+    connection->stuck_us = 0;
+    inflow->gate.strangers -= inflow->gate.strangers > 0;
+    if (!connection->limitable) /* It has had the door's filter until now. */
+        tcp_free(fd);
+    move_limit(inflow, fd);
+}
+
+void inflow_ask(struct inflow *inflow, uint64_t peer)
+{
+    int fd = descriptor_of(inflow, peer);
+    inflow->declarer = peer;
+    if (fd >= 0)
+        move_limit(inflow, fd);
+}
+
+/* What it has taken, and what of that was not said by us: handshake and heartbeats, which are
+ * known for that whenever it has taken everything. */
+static uint64_t owed_to(struct inflow_connection *connection, int fd)
+{
+    struct tcp_look look;
+    if (tcp_look(fd, &look) && look.cookie == connection->cookie)
+        connection->taken = look.taken;
+    if (connection->taken - connection->unsaid > connection->said)
+        connection->unsaid = connection->taken - connection->said;
+    return connection->said - (connection->taken - connection->unsaid);
+}
+
+bool inflow_may_say(struct inflow *inflow, uint64_t peer, uint64_t bytes)
+{
+    int fd = descriptor_of(inflow, peer);
+    if (fd < 0 || inflow->connections[fd].member)
+        return true;
+    struct inflow_connection *connection = &inflow->connections[fd];
+    if (owed_to(connection, fd) > GATE_OWED)
+        return false;
+    connection->said += bytes;
+    return true;
+}
+
+void inflow_came(struct inflow *inflow, uint64_t count)
+{
+    inflow->came += count;
+}
+
+void inflow_greet(struct inflow *inflow, int fd)
+{
+    struct tcp_look look;
+    if (inflow->blind || !make_room(inflow, fd + 1) || !is_connection(inflow, fd, &look))
+        return;
+    if (inflow->connections[fd].cookie != look.cookie)
+        begin(inflow, fd, &look);
+    inflow->highest = fd > inflow->highest ? fd : inflow->highest;
+    move_limit(inflow, fd);
 }
 
 /* --- looking ------------------------------------------------------------------------------- */
@@ -415,7 +456,7 @@ static void judge_frames(const struct inflow *inflow, struct inflow_connection *
         connection->frame = bytes / connection->parts_then; /* Two at least, of the wire. */
     else if (connection->parts_then > 0)
         connection->frame = FRAME_USUAL;
-    else if (unheard(connection) > inflow->payload_max + HEADERS_BYTES &&
+    else if (unheard(inflow, connection) > inflow->payload_max + HEADERS_BYTES &&
              connection->frame > FRAME_LEAST)
         connection->frame /= 2; /* Whatever this is, it is no message of ours. */
     connection->heard_then = connection->heard;
@@ -424,7 +465,7 @@ static void judge_frames(const struct inflow *inflow, struct inflow_connection *
 
 static void forget(struct inflow *inflow, int fd)
 {
-    inflow->gone += unheard(&inflow->connections[fd]);
+    inflow->gone += unheard(inflow, &inflow->connections[fd]);
     inflow->connections[fd] = (struct inflow_connection){0};
 }
 
@@ -432,7 +473,7 @@ static void forget(struct inflow *inflow, int fd)
  * again, or nothing that can be shut down. */
 static void end(struct inflow *inflow, int fd)
 {
-    if (same_socket(fd, inflow->connections[fd].cookie) && shutdown(fd, SHUT_RDWR) == 0)
+    if (tcp_is(fd, inflow->connections[fd].cookie) && shutdown(fd, SHUT_RDWR) == 0)
         inflow->ended++;
     forget(inflow, fd);
 }
@@ -440,26 +481,47 @@ static void end(struct inflow *inflow, int fd)
 /* Whether it would send on, if it might. */
 static bool is_stuck(const struct inflow *inflow, const struct inflow_connection *connection)
 {
-    return connection->limit > 0 ? connection->received >= connection->limit
-                                 : held(connection) > inflow->each_max + inflow->each_max / 2;
+    if (connection->limit > 0)
+        return connection->received >= connection->limit;
+    if (connection->member)
+        return held(inflow, connection) > inflow->each_max + inflow->each_max / 2;
+    uint64_t ahead = stranger_ahead(inflow, connection);
+    return connection->credit <= 0 || unheard(inflow, connection) > ahead + ahead / 2;
+}
+
+/* Whether that is its own fault: a stranger that only waits for credit costs nothing. */
+static bool completes_nothing(const struct inflow *inflow,
+                              const struct inflow_connection *connection)
+{
+    return connection->member || connection->limit == 0 ||
+           unheard(inflow, connection) >= stranger_ahead(inflow, connection) / 2;
 }
 
 /* What is there now. */
-static void refresh(struct inflow *inflow, int fd, const struct look *look, uint64_t elapsed_us)
+static void refresh(struct inflow *inflow, int fd, const struct tcp_look *look, uint64_t elapsed_us)
 {
     struct inflow_connection *connection = &inflow->connections[fd];
     if (connection->cookie != look->cookie)
         begin(inflow, fd, look);
     connection->received = look->received;
     connection->age_us += elapsed_us;
+    connection->silent_us += elapsed_us;
+    if (!connection->member)
+        connection->credit = gate_refill(&inflow->gate, connection->credit, elapsed_us);
     bool stuck = is_stuck(inflow, connection), heard = connection->parts_then > 0;
     inflow->held_back += stuck && !connection->stuck;
     connection->stuck = stuck;
     connection->stuck_us += elapsed_us;
-    if (!stuck || (heard && connection->limit > 0))
+    if (!stuck || (heard && connection->limit > 0) || !completes_nothing(inflow, connection))
         connection->stuck_us = 0;
     judge_frames(inflow, connection);
-    inflow->highest = fd;
+}
+
+static uint64_t patience(const struct inflow *inflow, const struct inflow_connection *connection)
+{
+    if (connection->limit == 0)
+        return OVER_US_MAX;
+    return connection->member || inflow->gate.strangers > FEW ? STUCK_US_MAX : STUCK_US_FEW;
 }
 
 /* While all hold too much, whoever holds more than its share keeps what it has and gets no more. */
@@ -469,66 +531,146 @@ static void share_out(struct inflow *inflow, uint64_t all, uint32_t count)
         struct inflow_connection *connection = &inflow->connections[fd];
         if (connection->cookie == 0)
             continue;
-        bool over = all > inflow->all_max;
-        bool more = connection->limitable && held(connection) > inflow->all_max / count;
+        bool over = connection->member && all > inflow->all_max;
+        bool more = connection->limitable && count > 0 &&
+                    held(inflow, connection) > inflow->all_max / count;
         if (over && more && !connection->frozen)
             set_limit(connection, fd, connection->received);
         connection->frozen = over && (more || connection->frozen);
         move_limit(inflow, fd);
-        if (connection->stuck_us > (connection->limit > 0 ? STUCK_US_MAX : OVER_US_MAX))
+        if (connection->stuck_us > patience(inflow, connection))
             end(inflow, fd);
     }
 }
 
-/* Strangers first; the highest descriptors are those of the latest, nearly. */
-static void end_surplus(struct inflow *inflow, uint32_t count)
+/* --- places -------------------------------------------------------------------------------- */
+
+struct candidate {
+    uint64_t silent_us;
+    bool deserves; /* Its place more than others do. */
+    int fd;
+};
+
+/* Who is to go first. */
+static int compare(const void *left, const void *right)
 {
-    for (int known = 0; known <= 1; known++)
-        for (int fd = inflow->capacity - 1; fd >= 0 && count > inflow->connections_max; fd--)
-            if (inflow->connections[fd].cookie != 0 && inflow->connections[fd].known == known) {
-                end(inflow, fd);
-                count--;
-            }
+    const struct candidate *a = left, *b = right;
+    if (a->deserves != b->deserves)
+        return a->deserves ? 1 : -1;
+    return a->silent_us == b->silent_us ? 0 : a->silent_us > b->silent_us ? -1 : 1;
+}
+
+static void end_least(struct inflow *inflow, bool members, uint32_t surplus)
+{
+    struct candidate *all = malloc((size_t)inflow->capacity * sizeof *all);
+    uint32_t count = 0;
+    for (int fd = 0; all != NULL && fd < inflow->capacity; fd++) {
+        const struct inflow_connection *connection = &inflow->connections[fd];
+        if (connection->cookie != 0 && connection->member == members)
+            all[count++] = (struct candidate){
+                connection->silent_us, members ? connection->known : connection->credit > 0, fd};
+    }
+    if (all != NULL)
+        qsort(all, count, sizeof *all, compare);
+    for (uint32_t i = 0; i < surplus && i < count; i++)
+        end(inflow, all[i].fd);
+    free(all);
+}
+
+/* Whoever is expected and has not come yet has a place kept beside those for strangers. */
+static void end_surplus(struct inflow *inflow, uint32_t members, uint32_t strangers)
+{
+    uint32_t kept = inflow->expected > members ? inflow->expected - members : 0;
+    uint32_t most = GATE_PLACES + kept, all = inflow->connections_max;
+    if (all < members + most)
+        most = all > members ? all - members : 0;
+    if (strangers > most)
+        end_least(inflow, false, strangers - most);
+    if (members > all)
+        end_least(inflow, true, members - all);
 }
 
 /* Whoever knocks meanwhile does so again a little later, as the kernel sees to it. */
-static void mind_door(struct inflow *inflow, int listener, uint64_t elapsed_us)
+static void mind_door(struct inflow *inflow, uint64_t elapsed_us)
 {
     inflow->quiet_us += elapsed_us;
     if (inflow->quiet_us > TURNS_US)
         inflow->gone = 0; /* What was not whole, and what nobody hears. */
     if (!inflow->closed && inflow->gone > inflow->gone_max)
-        inflow->closed = drop_everything(listener, true);
+        inflow->closed = true;
     else if (inflow->closed && inflow->gone <= inflow->gone_max / 2)
-        inflow->closed = !drop_everything(listener, false);
+        inflow->closed = false;
+    gate_count(&inflow->gate, inflow->came, elapsed_us);
+    inflow->came = 0;
+    uint32_t chance = inflow->closed ? 0 : inflow->apart ? inflow->gate.chance : GATE_OPEN;
+    uint32_t packet = inflow->packet;
+    if (inflow->gate.strangers > FEW)
+        packet = 0;
+    else if (inflow->gate.strangers < FEW / 2)
+        packet = FIRST_PACKET;
+    open_door(inflow, chance, packet);
+}
+
+/* Of members that hold something, and of how many there are. */
+struct counts {
+    uint64_t all;
+    uint32_t members, strangers;
+};
+
+/* Whether to look at fd this time: at all but many strangers, and what is not ours, which comes up
+ * in its turn. */
+static bool is_due(const struct inflow *inflow, int fd)
+{
+    const struct inflow_connection *connection = &inflow->connections[fd];
+    bool waits = connection->cookie == 0 || (!connection->member && connection->limit > 0);
+    return !waits || inflow->gate.strangers <= FEW || (uint32_t)fd % INFLOW_TURNS == inflow->turn;
+}
+
+/* What is there over fd now, if anything is. */
+static void look_again(struct inflow *inflow, int fd, uint64_t elapsed_us)
+{
+    struct tcp_look look;
+    if (!look_at(inflow, fd, &look) || look.listens)
+        forget(inflow, fd);
+    else
+        refresh(inflow, fd, &look, elapsed_us);
+}
+
+static struct counts count_all(struct inflow *inflow, uint64_t elapsed_us)
+{
+    struct counts counts = {0};
+    inflow->highest = 0;
+    inflow->clock_us += elapsed_us;
+    inflow->turn = (inflow->turn + 1) % INFLOW_TURNS;
+    for (int fd = 0; fd < inflow->capacity; fd++) {
+        const struct inflow_connection *connection = &inflow->connections[fd];
+        bool in_turn = !connection->member && inflow->gate.strangers > FEW;
+        uint64_t since_us = inflow->clock_us - inflow->turned_us[(uint32_t)fd % INFLOW_TURNS];
+        if (is_due(inflow, fd))
+            look_again(inflow, fd, in_turn ? since_us : elapsed_us);
+        if (connection->cookie == 0)
+            continue;
+        inflow->highest = fd;
+        counts.all += connection->member ? held(inflow, connection) : 0;
+        counts.members += connection->member;
+        counts.strangers += !connection->member;
+    }
+    for (uint32_t i = 0; i < INFLOW_TURNS; i++)
+        if (i == inflow->turn || inflow->gate.strangers <= FEW)
+            inflow->turned_us[i] = inflow->clock_us;
+    return counts;
 }
 
 void inflow_look(struct inflow *inflow, uint64_t elapsed_us)
 {
-    int most = descriptors_max(), listener = -1;
-    int capacity = 2 * inflow->highest + FIRST_CAPACITY;
-    uint64_t all = 0;
-    uint32_t count = 0;
+    int most = descriptors_max(), capacity = 2 * inflow->highest + FIRST_CAPACITY;
     if (inflow->blind || !make_room(inflow, capacity < most ? capacity : most))
         return;
-    inflow->highest = 0;
-    for (int fd = 0; fd < inflow->capacity; fd++) {
-        struct look look;
-        bool ours = look_at(inflow, fd, &look);
-        if (ours && look.listens)
-            listener = fd;
-        if (!ours || look.listens) {
-            forget(inflow, fd);
-            continue;
-        }
-        refresh(inflow, fd, &look, elapsed_us);
-        all += held(&inflow->connections[fd]);
-        count++;
-    }
-    share_out(inflow, all, count);
-    end_surplus(inflow, count);
-    if (listener >= 0)
-        mind_door(inflow, listener, elapsed_us);
+    struct counts counts = count_all(inflow, elapsed_us);
+    inflow->gate.strangers = counts.strangers;
+    share_out(inflow, counts.all, counts.members);
+    end_surplus(inflow, counts.members, counts.strangers);
+    mind_door(inflow, elapsed_us);
     if (!rebuild(inflow, 0))
         give_up(inflow);
 }

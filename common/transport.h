@@ -6,7 +6,7 @@
  * be queued is STATUS_AGAIN, a peer that has gone is STATUS_UNREACHABLE. Messages between two
  * endpoints arrive in order or not at all; an accepted message may still be lost with the
  * connection. No peer can make a listening endpoint hold more than a bounded amount, or keep it
- * from the others.
+ * from the others; peers that are strangers to its user can do so much less.
  *
  * Three transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h),
  * transport_shm (shared memory between peers on one host, another transport to all others) and
@@ -30,6 +30,7 @@
 #include "common/status.h"
 
 #define TRANSPORT_DOORBELLS_MAX 8 /* Of one wait, from its caller. */
+#define TRANSPORT_PLACE_NOWHERE UINT64_MAX
 
 struct endpoint;
 
@@ -43,6 +44,12 @@ struct received {
 
 struct transport {
     const struct transport_operations *operations;
+};
+
+/* What a peer of a listening endpoint is for its user. */
+enum standing {
+    STANDING_DECLARER, /* A stranger that was asked for a declaration. */
+    STANDING_MEMBER,
 };
 
 /* What a listening endpoint shares with each peer on its host, see window.h. */
@@ -61,6 +68,7 @@ struct traffic {
     uint64_t window_bytes;  /* Payloads of one peer to the endpoint; two of the largest if more. */
     uint64_t header_bytes;  /* And what is not payload. */
     uint32_t peers;
+    uint32_t members; /* Of them, that are waited for: nobody takes their places. */
 };
 
 struct transport_operations {
@@ -75,7 +83,7 @@ struct transport_operations {
     enum status (*connect)(struct transport *transport, const char *address, size_t max_payload,
                            struct endpoint **endpoint, struct error *error);
     /* place: where in the shard the payload belongs (a multiple of 64 bytes), for transports that
-     * share memory. */
+     * share memory; or TRANSPORT_PLACE_NOWHERE, and it goes as if none were shared. */
     enum status (*send)(struct endpoint *endpoint, uint64_t peer, const void *header,
                         size_t header_bytes, struct frame *payload, uint64_t place);
     /* STATUS_AGAIN when there is nothing. */
@@ -88,6 +96,14 @@ struct transport_operations {
     /* Listening: from now on a peer that has much more than this under way is held back, and loses
      * its connection if that does not end; nobody else notices. NULL: without bounds. */
     void (*expect)(struct endpoint *endpoint, const struct traffic *traffic);
+    /* Listening: from now on all who connect are strangers, who may say and are told little
+     * (gate.h), and make room for others, until trust says what they are. NULL: there are none. */
+    void (*distrust)(struct endpoint *endpoint);
+    void (*trust)(struct endpoint *endpoint, uint64_t peer, enum standing standing);
+    /* Connecting: how many connections there have been. Whoever is a member is a stranger anew on a
+     * new one, so a payload should not be the first that is said over it. NULL: it does not matter.
+     */
+    uint64_t (*connections)(struct endpoint *endpoint);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);
     /* All endpoints must be closed. */

@@ -309,7 +309,7 @@ static enum status shm_send(struct endpoint *endpoint, uint64_t peer, const void
     const struct transport_operations *inner = endpoint->operations;
     if (endpoint->listening && peer >= GUEST_FIRST)
         return send_to_guest(endpoint, peer, header, header_bytes, payload, place);
-    if (endpoint->listening || endpoint->guest_count == 0)
+    if (endpoint->listening || endpoint->guest_count == 0 || place == TRANSPORT_PLACE_NOWHERE)
         return inner->send(endpoint->inner, peer, header, header_bytes, payload, place);
     if (payload != NULL)
         frame_retain(payload);
@@ -432,6 +432,26 @@ static void shm_expect(struct endpoint *endpoint, const struct traffic *traffic)
         endpoint->operations->expect(endpoint->inner, traffic);
 }
 
+static void shm_distrust(struct endpoint *endpoint)
+{
+    if (endpoint->operations->distrust != NULL)
+        endpoint->operations->distrust(endpoint->inner);
+}
+
+/* Guests are our own user's. */
+static void shm_trust(struct endpoint *endpoint, uint64_t peer, enum standing standing)
+{
+    if (endpoint->operations->trust != NULL && peer < GUEST_FIRST)
+        endpoint->operations->trust(endpoint->inner, peer, standing);
+}
+
+static uint64_t shm_connections(struct endpoint *endpoint)
+{
+    return endpoint->operations->connections != NULL
+               ? endpoint->operations->connections(endpoint->inner)
+               : 0;
+}
+
 static void shm_destroy(struct transport **transport)
 {
     struct shm_transport *t = (struct shm_transport *)*transport;
@@ -470,6 +490,9 @@ static const struct transport_operations operations = {
     .receive = shm_receive,
     .wait = shm_wait,
     .expect = shm_expect,
+    .distrust = shm_distrust,
+    .trust = shm_trust,
+    .connections = shm_connections,
     .close = shm_close,
     .destroy = shm_destroy,
     .refusal = shm_refusal,

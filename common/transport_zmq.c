@@ -54,8 +54,8 @@ struct endpoint {
     void *socket;
     bool listening;
     const struct keys *keys;
-    struct dialer dialer;    /* Connecting. */
-    struct monitor monitor;  /* Not of listening endpoints without keys. */
+    struct dialer dialer; /* Connecting. */
+    struct monitor monitor;
     struct handshakes known; /* As of the last look, or question. */
     enum greeting greeting;  /* Connecting: what it was last asked for. */
     uint64_t looked_us;
@@ -81,8 +81,11 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
         status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
     const int options[][2] = {
         {ZMQ_LINGER, 0},
-        {ZMQ_HEARTBEAT_IVL, 1000}, /* Z9 */
-        {ZMQ_HEARTBEAT_TIMEOUT, 5000},
+        /* Z9. Who connects says how long its silence may be (TTL); a listening socket asks itself
+         * only so that nobody stays for ever. More often it would cut off whoever waits for credit
+         * (gate.h), who then comes again, which costs more than to let him wait. */
+        {ZMQ_HEARTBEAT_IVL, endpoint->listening ? 5000 : 1000},
+        {ZMQ_HEARTBEAT_TIMEOUT, endpoint->listening ? 30000 : 5000},
         {ZMQ_HEARTBEAT_TTL, 5000},
         {ZMQ_HANDSHAKE_IVL, endpoint->listening ? MONITOR_HANDSHAKE_MS : MONITOR_OWN_MS},
         {ZMQ_RECONNECT_IVL, 100},
@@ -132,7 +135,7 @@ static enum status endpoint_open(struct zmq_transport *transport, int type, size
     enum status status = e->socket != NULL ? configure(e, max_payload) : STATUS_IO;
     if (status == STATUS_OK && e->keys != NULL)
         status = guard_arm(e->socket, e->listening, e->keys);
-    if (status == STATUS_OK && (!e->listening || e->keys != NULL))
+    if (status == STATUS_OK)
         status = monitor_open(&e->monitor, transport->context, e->socket,
                               atomic_fetch_add(&transport->monitors, 1));
     if (status == STATUS_OK)
@@ -229,6 +232,10 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
     (void)place;
     int more = payload != NULL ? ZMQ_SNDMORE : 0;
     enum status status = STATUS_OK;
+    if (endpoint->listening && !limits_may_say(&endpoint->limits, peer, header_bytes)) {
+        frame_release(payload);
+        return STATUS_AGAIN;
+    }
     if (endpoint->listening) {
         uint8_t id[ROUTING_ID_BYTES] = {0};
         for (int i = 0; i < 4; i++)
@@ -335,8 +342,22 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
     return STATUS_OK;
 }
 
+/* Who receives without a pause never waits, and strangers are to be looked at all the same. */
+static void look_at_peers(struct endpoint *endpoint, uint64_t now_us)
+{
+    struct monitor *monitor = &endpoint->monitor;
+    if (!endpoint->listening)
+        return;
+    monitor_look(monitor, now_us);
+    for (uint32_t i = 0; i < monitor->fresh_count; i++)
+        limits_greet(&endpoint->limits, monitor->fresh[i]);
+    monitor->fresh_count = 0;
+    limits_look(&endpoint->limits, now_us, monitor->accepted);
+}
+
 static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
 {
+    look_at_peers(endpoint, clock_now_us());
     received->peer = 0;
     received->header_bytes = 0;
     received->payload = NULL;
@@ -353,10 +374,13 @@ static void say_failures(uint64_t before, uint64_t now, const char *what)
         log_warning("refused connections count=%llu: %s", (unsigned long long)now, what);
 }
 
-/* The guard names those whose key is not on its list; of all others no more is known than this. */
-static void look_at_peers(struct endpoint *endpoint)
+/* The guard names those whose key is not on its list; of all others no more is known than this.
+ * Without keys nobody is refused. */
+static void say_refused(struct endpoint *endpoint)
 {
     const struct handshakes *before = &endpoint->known, *now = &endpoint->monitor.counts;
+    if (endpoint->keys == NULL)
+        return;
     say_failures(before->mismatched, now->mismatched, "a peer without keys");
     say_failures(before->garbled, now->garbled,
                  "a peer that does not know this server's key, or speaks another protocol");
@@ -380,7 +404,7 @@ static void look(struct endpoint *endpoint)
     endpoint->looked_us = clock_now_us();
     monitor_look(&endpoint->monitor, endpoint->looked_us);
     if (endpoint->listening)
-        look_at_peers(endpoint);
+        say_refused(endpoint);
     else
         dialer_look(&endpoint->dialer, &endpoint->monitor, is_refused(endpoint),
                     endpoint->looked_us);
@@ -476,25 +500,46 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
-    zmq_pollitem_t items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
-    assert(count + doorbell_count <= sizeof items / sizeof *items);
+    zmq_pollitem_t items[3 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
+    size_t used = 0;
+    assert(2 * count + doorbell_count <= sizeof items / sizeof *items);
     uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         look_when_due(endpoints[i], now_us);
-        limits_look(&endpoints[i]->limits, now_us);
-        items[i] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+        look_at_peers(endpoints[i], now_us);
+        items[used++] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+        if (endpoints[i]->listening) /* Whoever comes is to be looked at before it is heard. */
+            items[used++] = (zmq_pollitem_t){endpoints[i]->monitor.socket, 0, ZMQ_POLLIN, 0};
         int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
             timeout_ms = patience_ms; /* Whoever waits will look again. */
     }
     for (size_t i = 0; i < doorbell_count; i++)
-        items[count + i] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
-    zmq_poll(items, (int)(count + doorbell_count), timeout_ms);
+        items[used++] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
+    zmq_poll(items, (int)used, timeout_ms);
+    for (size_t i = 0; i < count; i++)
+        look_at_peers(endpoints[i], now_us);
 }
 
 static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)
 {
     limits_expect(&endpoint->limits, traffic);
+}
+
+static void zmq_distrust(struct endpoint *endpoint)
+{
+    limits_distrust(&endpoint->limits);
+}
+
+static void zmq_trust(struct endpoint *endpoint, uint64_t peer, enum standing standing)
+{
+    limits_trust(&endpoint->limits, peer, standing);
+}
+
+static uint64_t zmq_connections(struct endpoint *endpoint)
+{
+    monitor_look(&endpoint->monitor, clock_now_us());
+    return endpoint->monitor.counts.succeeded;
 }
 
 static void zmq_destroy(struct transport **transport)
@@ -515,6 +560,9 @@ static const struct transport_operations operations = {
     .receive = zmq_endpoint_receive,
     .wait = zmq_wait,
     .expect = zmq_expect,
+    .distrust = zmq_distrust,
+    .trust = zmq_trust,
+    .connections = zmq_connections,
     .close = zmq_endpoint_close,
     .destroy = zmq_destroy,
     .refusal = zmq_refusal,

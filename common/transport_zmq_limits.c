@@ -16,6 +16,9 @@
 #define OTHERS      (1u << 20)
 #define STRANGERS   (64u << 20)
 
+/* What a handshake takes without keys, of a client that says no more than it must. */
+#define PLAIN_HANDSHAKE 256
+
 #define PAUSE_US 1000000u
 
 static enum status set_int(void *socket, int option, int value)
@@ -36,6 +39,8 @@ enum status limits_set(struct limits *limits, void *socket, bool listening, uint
 void limits_start(struct limits *limits, uint16_t port)
 {
     inflow_init(&limits->inflow, port, DECLARATION, STRANGERS);
+    if (limits->frame_bytes == 0)
+        limits->inflow.handshake_bytes = PLAIN_HANDSHAKE;
 }
 
 void limits_free(struct limits *limits)
@@ -50,6 +55,26 @@ void limits_expect(struct limits *limits, const struct traffic *traffic)
     limits->inflow.payload_max = traffic->payload_bytes;
     limits->inflow.each_max = window + traffic->header_bytes + OTHERS;
     limits->inflow.all_max = traffic->peers * limits->inflow.each_max + STRANGERS;
+    limits->inflow.expected = traffic->members;
+    limits->inflow.gate.busy = true;
+}
+
+void limits_distrust(struct limits *limits)
+{
+    inflow_distrust(&limits->inflow);
+}
+
+void limits_trust(struct limits *limits, uint64_t peer, enum standing standing)
+{
+    if (standing == STANDING_MEMBER)
+        inflow_trust(&limits->inflow, peer);
+    else
+        inflow_ask(&limits->inflow, peer);
+}
+
+bool limits_may_say(struct limits *limits, uint64_t peer, size_t header_bytes)
+{
+    return inflow_may_say(&limits->inflow, peer, limits_wire_bytes(limits, header_bytes));
 }
 
 uint64_t limits_wire_bytes(const struct limits *limits, size_t bytes)
@@ -81,7 +106,7 @@ static void say_if_more(struct limits *limits)
                 (unsigned long long)inflow->held_back, (unsigned long long)inflow->ended);
 }
 
-void limits_look(struct limits *limits, uint64_t now_us)
+void limits_look(struct limits *limits, uint64_t now_us, uint64_t connections)
 {
     uint64_t elapsed_us = now_us - limits->looked_us;
     if (!limits->listening || elapsed_us < INFLOW_INTERVAL_US)
@@ -89,8 +114,15 @@ void limits_look(struct limits *limits, uint64_t now_us)
     if (limits->looked_us == 0 || elapsed_us > PAUSE_US)
         elapsed_us = PAUSE_US; /* The first time, or this process was stopped. */
     limits->looked_us = now_us;
+    inflow_came(&limits->inflow, connections - limits->connections);
+    limits->connections = connections;
     inflow_look(&limits->inflow, elapsed_us);
     say_if_more(limits);
+}
+
+void limits_greet(struct limits *limits, int fd)
+{
+    inflow_greet(&limits->inflow, fd);
 }
 
 void limits_drained(struct limits *limits)

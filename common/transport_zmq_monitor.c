@@ -72,6 +72,8 @@ static void count(struct monitor *monitor, uint16_t event, uint32_t value, const
         break;
     case ZMQ_EVENT_ACCEPTED:
         monitor->accepted++;
+        if (monitor->fresh_count < MONITOR_FRESH)
+            monitor->fresh[monitor->fresh_count++] = (int)value;
         break;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
         counts->succeeded++;

@@ -34,6 +34,7 @@ struct handshakes {
 #define MONITOR_PATIENCE_US (1000u * (MONITOR_HANDSHAKE_MS + 500u))
 
 #define MONITOR_URL_BYTES 96
+#define MONITOR_FRESH     64
 
 struct monitor {
     void *socket; /* NULL: closed. */
@@ -44,6 +45,8 @@ struct monitor {
      * those that somebody accepted. Whoever looks at them clears them. */
     char followed[MONITOR_URL_BYTES];
     uint64_t failed, reached;
+    int fresh[MONITOR_FRESH]; /* Descriptors of those accepted last, for whoever takes them away. */
+    uint32_t fresh_count;
 };
 
 /* number: of this monitor, no other's in its context. Before the socket is bound or connected. */

@@ -226,7 +226,9 @@ void coordinator_handle_job_page(struct coordinator *c, const struct packet *pac
         return;
     snprintf(who, sizeof who, "worker/%u", packet->message.index);
     if (status != STATUS_OK) {
-        letter_refused(&c->head, packet, REFUSAL_MALFORMED, outbox, "%s", error.text);
+        letter_refused(&c->head, packet,
+                       status == STATUS_MISMATCH ? REFUSAL_JOB : REFUSAL_MALFORMED, outbox, "%s",
+                       error.text);
     } else if (c->state != WAITING) {
         if (job_compare(c->job, "the running job", &job, who, JOB_SCOPE_ALL, &error) == STATUS_OK)
             snprintf(error.text, sizeof error.text, "the declaration is encoded differently");

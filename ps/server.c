@@ -70,6 +70,7 @@ struct server {
     bool without_owners; /* There was no memory for them. */
     bool unanswered;     /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
+    uint64_t introduced; /* Connections to server 0 there had been when it was. */
     uint64_t malformed, unheard;
     uint64_t answering_us, answered; /* Malformed messages in this second. */
     struct refused impostors;        /* Keys that spoke as somebody they are not for. */
@@ -198,6 +199,8 @@ enum status server_create(struct server **server, const struct server_options *o
     }
     const struct transport_operations *transport = options->transport->operations;
     status = start_listening(s, error);
+    if (status == STATUS_OK && transport->distrust != NULL)
+        transport->distrust(s->listening);
     if (status == STATUS_OK && options->index != 0)
         status = transport->connect(options->transport, options->coordinator, CHUNK_BYTES_MAX,
                                     &s->upstream, error);
@@ -351,7 +354,8 @@ static void expect_traffic(struct server *server)
                               .window_bytes = steps < WINDOW_BYTES ? steps : WINDOW_BYTES,
                               .header_bytes = 4 * (pushes + 1) * plan->chunk_count * HEADER_BYTES,
                               /* Workers may be added while the job runs. */
-                              .peers = 2 * plan->job.worker_count + plan->job.server_count};
+                              .peers = 2 * plan->job.worker_count + plan->job.server_count,
+                              .members = plan->job.worker_count + plan->job.server_count};
     for (uint32_t i = 1; server->options.index == 0 && i < partition->server_count; i++) {
         uint64_t state = (1 + OPTIMIZER_SLOTS_MAX) * partition_server_bytes(partition, i);
         traffic.window_bytes = state > traffic.window_bytes ? state : traffic.window_bytes;
@@ -383,11 +387,39 @@ static bool is_worth_a_line(uint64_t count)
     return (count & (count - 1)) == 0;
 }
 
+static void trust(struct server *server, uint64_t peer, enum standing standing)
+{
+    const struct transport_operations *transport = server->options.transport->operations;
+    if (transport->trust != NULL)
+        transport->trust(server->listening, peer, standing);
+}
+
+/* Over a new connection server 0 knows nobody, and takes little before it does: so a chunk is not
+ * the first that is said there. */
+static void introduce(struct server *server)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    struct message ping = {.kind = MESSAGE_PING};
+    const struct transport_operations *transport = server->options.transport->operations;
+    uint64_t connections =
+        transport->connections != NULL ? transport->connections(server->upstream) : 0;
+    if (connections == server->introduced)
+        return;
+    router_stamp(server->cores.router, &ping);
+    size_t bytes = message_encode(&ping, header);
+    if (transport->send(server->upstream, 0, header, bytes, NULL, 0) == STATUS_OK)
+        server->introduced = connections;
+}
+
 static void send_wire(struct server *server, struct outgoing *item)
 {
     uint8_t header[HEADER_BYTES_MAX];
     bool up = item->to == TO_SERVER;
     size_t bytes = message_encode(&item->packet.message, header);
+    if (item->packet.message.kind == MESSAGE_WANT_JOB)
+        trust(server, item->packet.peer, STANDING_DECLARER);
+    if (up && item->packet.payload != NULL)
+        introduce(server);
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
         item->packet.payload, item->packet.place);
@@ -527,6 +559,8 @@ static void receive(struct server *server, struct endpoint *endpoint)
         } else if (status == STATUS_OK) {
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
+            if (packet.member && endpoint == server->listening)
+                trust(server, packet.peer, STANDING_MEMBER);
         } else {
             frame_release(packet.payload);
             refuse_malformed(server, endpoint, &packet, error.text);

@@ -35,12 +35,21 @@
  *                      only while a connection or a checkpoint holds a version, or after a reload
  *     the transport    W T of what came over TCP and nobody has taken yet, in whole messages or
  *                      parts of them, see inflow.h; 64 MiB of what connections that have ended
- *                      left; what a new connection sends in its first 50 ms; 25 KiB a connection
+ *                      left; 25 KiB a connection
+ *     strangers        whoever is no member of the job, any number of them doing whatever they like
+ *                      (gate.h): less than 1 MiB each and 64 MiB in all. That is at most 896
+ *                      connections, and as many as members are awaited, of 30 KiB; what each has
+ *                      said that was not heard, 16.3 KiB while they are few and 0.6 KiB when they
+ *                      are many, which takes 33 times as much when it is frames without bytes; what
+ *                      each was told and has not taken, 4 KiB, which takes three times as much; and
+ *                      what new ones say before this thread has looked at them, which it does as
+ *                      they come. Beside that the one declaration that may be on its way: 8 MiB,
+ *                      four times that while it is decoded; twice the job's own once there is one
  *
- * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, and nothing grows with
- * time; what was freed is kept for the next time, so resident memory stays at its highest. A
- * process that was replaced keeps its answers until its connection ends. Two generations do not add
- * up: of the one before only what is on its way to somebody is left.
+ * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, strangers are no matter,
+ * and nothing grows with time; what was freed is kept for the next time, so resident memory stays
+ * at its highest. A process that was replaced keeps its answers until its connection ends. Two
+ * generations do not add up: of the one before only what is on its way to somebody is left.
  *
  * Threads: server_run is the router thread and makes the others; server_request_stop and
  *   server_abandoned may be called from any thread. */

@@ -51,6 +51,7 @@ struct client {
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
+    uint64_t *introduced;      /* [server_count] connections there had been, see introduce. */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
     bool stop_sent, leave_sent, abandoned_noted;
@@ -81,15 +82,51 @@ struct client {
 
 /* --- driving: the lock is held ------------------------------------------------------------- */
 
+static uint64_t connections_of(const struct client *client, uint32_t server)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    return operations->connections != NULL ? operations->connections(client->servers[server]) : 0;
+}
+
+/* A header has been sent: over the connection, unless memory is shared. */
+static void note_introduced(struct client *client, uint32_t server)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (operations->attached == NULL || !operations->attached(client->servers[server]))
+        client->introduced[server] = connections_of(client, server);
+}
+
+/* Over a new connection a server knows nobody, and takes little before it does. A header is enough:
+ * so if a gradient is the first that is to be said there, the question whether it is there goes
+ * before it. */
+static void introduce(struct client *client, const struct outgoing *item)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    struct message question = item->packet.message;
+    uint64_t connections = connections_of(client, item->index);
+    if (connections == client->introduced[item->index] || question.kind != MESSAGE_EXCHANGE)
+        return;
+    question.exchange.retry = true;
+    question.exchange.receipt = false;
+    size_t bytes = message_encode(&question, header);
+    if (client->options.transport->operations->send(client->servers[item->index], 0, header, bytes,
+                                                    NULL, TRANSPORT_PLACE_NOWHERE) == STATUS_OK)
+        client->introduced[item->index] = connections;
+}
+
 static bool try_send(struct client *client, struct outgoing *item)
 {
     uint8_t header[HEADER_BYTES_MAX];
     size_t bytes = message_encode(&item->packet.message, header);
     struct frame *payload = item->packet.payload;
-    if (payload != NULL) /* Sending takes a reference over even when it fails. */
-        frame_retain(payload);
+    if (payload != NULL) {
+        introduce(client, item);
+        frame_retain(payload); /* Sending takes a reference over even when it fails. */
+    }
     enum status status = client->options.transport->operations->send(
         client->servers[item->index], 0, header, bytes, payload, item->packet.place);
+    if (payload == NULL && status == STATUS_OK)
+        note_introduced(client, item->index);
     if (status == STATUS_AGAIN)
         return false;
     frame_release(item->packet.payload);
@@ -396,7 +433,9 @@ static enum status connect_all(struct client *client, struct error *error)
     client->servers = calloc(job->server_count, sizeof *client->servers);
     client->pending = calloc(job->server_count, sizeof *client->pending);
     client->asked = calloc(job->server_count, sizeof *client->asked);
-    if (client->servers == NULL || client->pending == NULL || client->asked == NULL)
+    client->introduced = calloc(job->server_count, sizeof *client->introduced);
+    if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
+        client->introduced == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = client->options.transport->operations->connect(client->options.transport,
@@ -500,6 +539,7 @@ void client_close(struct client **client)
     free(c->servers);
     free(c->pending);
     free(c->asked);
+    free(c->introduced);
     free(c);
     *client = NULL;
 }

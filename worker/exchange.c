@@ -123,7 +123,7 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
 {
     const struct chunk_range *range = &x->partition->chunks[chunk];
     if (x->apart)
-        return EXCHANGE_PLACE_NOWHERE;
+        return TRANSPORT_PLACE_NOWHERE;
     return (node * x->links[range->server].shard_elements + range->place) * sizeof(float);
 }
 

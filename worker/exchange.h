@@ -26,12 +26,12 @@
 #include <stdint.h>
 
 #include "common/partition.h"
+#include "common/transport.h"
 #include "common/tree.h"
 #include "worker/sender.h"
 
-#define EXCHANGE_RETRY_US      1000000u /* Without any progress; doubled ... */
-#define EXCHANGE_RETRY_MOST_US 4000000u /* ... up to this. */
-#define EXCHANGE_PLACE_NOWHERE UINT64_MAX
+#define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubled ... */
+#define EXCHANGE_RETRY_MOST_US 4000000u   /* ... up to this. */
 #define EXCHANGE_WHATEVER      UINT64_MAX /* Of versions. */
 
 struct asked; /* A chunk. */

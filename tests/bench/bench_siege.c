@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ struct trial {
     unsigned run;
     pid_t server, workers[WORKERS];
     double seconds;     /* Of the last run. */
+    double busy;        /* Processor seconds of the server, in all runs. */
     double most;        /* Bytes resident in the server, at most, of all runs. */
     double connections; /* Of strangers, of the last run. */
     uint32_t open;      /* At its end. */
@@ -147,13 +149,16 @@ static void look_at_memory(struct trial *trial)
 }
 
 /* Whether it has ended, and well. */
-static bool has_ended(pid_t *process)
+static bool has_ended(pid_t *process, double *busy)
 {
     int status = 0;
+    struct rusage usage;
     if (*process == 0)
         return true;
-    if (waitpid(*process, &status, WNOHANG) == 0)
+    if (wait4(*process, &status, WNOHANG, &usage) == 0)
         return false;
+    *busy += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail("a process of the job has failed; its log is in /tmp");
     *process = 0;
@@ -173,12 +178,13 @@ static void run(void *context)
     if (trial->besieged)
         siege_start(&siege);
     bool over = false;
+    double workers = 0;
     while (!over) {
         usleep(PAUSE_US);
         look_at_memory(trial);
         over = true;
         for (unsigned i = 0; i < WORKERS; i++)
-            over = has_ended(&trial->workers[i]) && over;
+            over = has_ended(&trial->workers[i], &workers) && over;
     }
     trial->seconds = clock_now_seconds() - began;
     if (trial->besieged) {
@@ -186,7 +192,7 @@ static void run(void *context)
         trial->open = atomic_load(&siege.shared->open);
         siege_end(&siege);
     }
-    while (!has_ended(&trial->server))
+    while (!has_ended(&trial->server, &trial->busy))
         usleep(PAUSE_US);
     trial->run++;
 }
@@ -216,11 +222,12 @@ static void show(struct benchmark *benchmark, const struct trial *besieged,
                                                .ours = &held,
                                                .setting = "tcp",
                                                .target = {.most = ALL_MIB}});
-    benchmark_remark(benchmark,
-                     "the server had %.0f MiB at most, %.0f alone; %.0f connections, %u "
-                     "of them there at the end",
-                     besieged->most / MIB, alone->most / MIB, besieged->connections,
-                     besieged->open);
+    benchmark_remark(
+        benchmark,
+        "the server had %.0f MiB at most, %.0f alone, and took %.2f s of a processor a "
+        "run, %.2f alone; %.0f connections, %u of them there at the end",
+        besieged->most / MIB, alone->most / MIB, besieged->busy / besieged->run,
+        alone->busy / alone->run, besieged->connections, besieged->open);
 }
 
 /* --- the program --------------------------------------------------------------------------- */

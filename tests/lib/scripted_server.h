@@ -44,6 +44,7 @@ struct scripted_server {
     bool mute;                  /* EXCHANGEs with a gradient are not answered. */
     bool finishes;              /* DONE and LEAVE are answered with FINISHED. */
     uint64_t batches;           /* Async: leased so far. */
+    uint64_t connections;       /* There have been. */
     /* Shared memory. */
     bool shares;
     uint64_t attached; /* The incarnation that is; 0 for none. */

@@ -20,9 +20,13 @@
 #include "common/hash.h"
 #include "common/message.h"
 
-#define POUR_BYTES  (64u << 10) /* Said again and again. */
-#define HUGE_BYTES  (256ull << 20)
-#define GREETING    64
+#define POUR_BYTES (64u << 10) /* Said again and again. */
+#define HUGE_BYTES (256ull << 20)
+#define GREETING   64
+#define CRUMB      1000
+/* In their own kernel, of what is not taken: here it is the server's too, and has memory for all
+ * connections together. */
+#define KEPT_BYTES  (64 << 10)
 #define SECOND_US   1000000u
 #define REST_US     100000u /* Before whoever was cut off comes again. */
 #define CONNECTS    64      /* In one round of all. */
@@ -50,11 +54,11 @@ struct crew {
 };
 
 static const char *const names[SIEGE_KINDS] = {
-    "ask and never read",  "ask and read",     "ask and read slowly", "join as workers",
-    "join as servers",     "speak as servers", "speak as members",    "send gradients",
-    "malformed headers",   "endless parts",    "huge frames",         "half messages",
-    "ping and never read", "slow handshakes",  "silent connections",  "ask and go",
-    "connect and go"};
+    "ask and never read", "ask and read",        "ask and read slowly",    "join as workers",
+    "join as servers",    "speak as servers",    "speak as members",       "send gradients",
+    "malformed headers",  "endless parts",       "parts in short packets", "huge frames",
+    "half messages",      "ping and never read", "slow handshakes",        "silent connections",
+    "ask and go",         "connect and go"};
 
 const char *siege_name(enum siege_kind kind)
 {
@@ -168,6 +172,7 @@ static void prepare(struct crew *crew)
         crew->pour_bytes = fill_with_pings(to);
         break;
     case SIEGE_PARTS:
+    case SIEGE_CRUMBS:
         for (size_t i = 0; i < POUR_BYTES; i += 2)
             to[i] = 1;
         crew->pour_bytes = POUR_BYTES;
@@ -189,7 +194,7 @@ static void prepare(struct crew *crew)
     }
 }
 
-/* ZMTP 3.1 without keys, all at once: nobody waits for what the other side says. */
+/* ZMTP 3.1 without keys, all at once. */
 static void prepare_hello(struct crew *crew)
 {
     static const char ready[] = "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
@@ -214,11 +219,12 @@ static void leave(struct crew *crew, struct stranger_at *s, uint64_t rest_us)
 
 static void come(struct crew *crew, struct stranger_at *s)
 {
-    int on = 1;
+    int on = 1, kept = KEPT_BYTES;
     s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0)
         fail("siege: too few files");
     setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &kept, sizeof kept);
     s->stage = CONNECTING;
     s->due_us = crew->now_us + 10 * SECOND_US;
     if (connect(s->fd, (struct sockaddr *)(void *)&crew->to, sizeof crew->to) != 0 &&
@@ -251,6 +257,13 @@ static bool is_through(struct crew *crew, struct stranger_at *s)
     return true;
 }
 
+/* What comes before the other side's READY would be a breach of its own. */
+static bool has_answered(const struct stranger_at *s)
+{
+    char bytes[GREETING + 2];
+    return recv(s->fd, bytes, sizeof bytes, MSG_PEEK) == sizeof bytes;
+}
+
 static bool shake_hands(struct crew *crew, struct stranger_at *s)
 {
     enum siege_kind kind = crew->siege->kind;
@@ -267,13 +280,21 @@ static bool shake_hands(struct crew *crew, struct stranger_at *s)
         s->due_us = crew->now_us + SECOND_US;
         most = s->said + 1;
     }
-    if (!say(crew, s, crew->hello, most))
+    if (s->said < crew->hello_bytes && !say(crew, s, crew->hello, most))
         return false;
-    if (s->said < crew->hello_bytes)
+    if (s->said < crew->hello_bytes || !has_answered(s))
         return true;
     s->stage = POURING;
     s->said = 0;
     return true;
+}
+
+static bool pour_crumbs(struct crew *crew, struct stranger_at *s)
+{
+    ssize_t sent = 0;
+    for (int i = 0; i < 2000 && sent >= 0; i++)
+        sent = send(s->fd, crew->pour, CRUMB, MSG_NOSIGNAL);
+    return errno == EAGAIN || sent >= 0;
 }
 
 static bool pour(struct crew *crew, struct stranger_at *s)
@@ -283,6 +304,8 @@ static bool pour(struct crew *crew, struct stranger_at *s)
         s->due_us = 0;
         return send(s->fd, head, sizeof head, MSG_NOSIGNAL) == sizeof head;
     }
+    if (crew->siege->kind == SIEGE_CRUMBS)
+        return pour_crumbs(crew, s);
     if (!say(crew, s, crew->pour, crew->pour_bytes))
         return false;
     if (s->said < crew->pour_bytes)
@@ -337,7 +360,8 @@ static void act(struct crew *crew, struct stranger_at *s, short events)
 static short wanted(const struct crew *crew, const struct stranger_at *s)
 {
     short events = POLLRDHUP;
-    if (s->stage == CONNECTING || s->stage == HANDSHAKE || s->stage == POURING)
+    bool speaks = s->stage == HANDSHAKE && s->said < crew->hello_bytes;
+    if (s->stage == CONNECTING || speaks || s->stage == POURING)
         events |= POLLOUT;
     if (crew->siege->kind == SIEGE_DRIP && s->stage == HANDSHAKE)
         events = POLLRDHUP;

@@ -31,6 +31,7 @@ enum siege_kind {
     SIEGE_PAYLOAD,   /* Exchanges with large payloads. */
     SIEGE_MALFORMED, /* Headers that do not decode. */
     SIEGE_PARTS,     /* Messages of empty parts without an end. */
+    SIEGE_CRUMBS,    /* The same in many short packets, as fast as they can from the first on. */
     SIEGE_HUGE,      /* A frame of 256 MiB, as much of it as is taken. */
     SIEGE_HALF,      /* Half a message, and nothing more. */
     SIEGE_PINGS,     /* ZMTP's own PING, and never reads a PONG. */

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/clock.h"
 #include "common/random.h"
@@ -443,36 +442,6 @@ START_TEST(a_sync_job_ends_well_whatever_others_say)
 }
 END_TEST
 
-/* As many as this process may have; they say nothing, or half a word. */
-START_TEST(thousands_of_connections_are_no_harm)
-{
-    struct hostile h;
-    struct rlimit limit;
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    uint32_t count = limit.rlim_cur < 6000 ? (uint32_t)limit.rlim_cur / 2 : 5000, open = 0;
-    struct stranger *strangers = calloc(count, sizeof *strangers);
-    hostile_open(&h, MODE_ASYNC, HOSTILE_SANITIZED ? 300 : 1000, 1);
-    for (uint32_t i = 0; i < count; i++) {
-        strangers[i].fd = -1;
-        if (i % 3 == 0)
-            stranger_connect(&strangers[i], h.servers[0]);
-        else if (i % 3 == 1 && stranger_open(&strangers[i], h.servers[0]))
-            stranger_frame(&strangers[i], 0, 100000);
-        open += strangers[i].fd >= 0;
-        hostile_look(&h);
-    }
-    /* How many get in while nobody has time for them is the machine's affair. */
-    ck_assert_uint_ge(open, count / 5);
-    for (uint32_t i = 0; i < count; i++)
-        stranger_close(&strangers[i]);
-    hostile_end_well(&h, 400 * (uint64_t)MIB);
-    hostile_close(&h);
-    free(strangers);
-}
-END_TEST
-
 /* Alive, and a member, and the job is over but for it. */
 START_TEST(a_member_that_never_says_done_does_not_keep_the_job)
 {
@@ -506,7 +475,6 @@ static void add(TCase *t)
     tcase_add_checked_fixture(t, scratch_open, scratch_close);
     tcase_add_loop_test(t, an_async_job_ends_well_whatever_others_say, 0, 2);
     tcase_add_loop_test(t, a_sync_job_ends_well_whatever_others_say, 0, 2);
-    tcase_add_test(t, thousands_of_connections_are_no_harm);
     tcase_add_loop_test(t, a_member_that_never_says_done_does_not_keep_the_job, 0, 2);
 }
 

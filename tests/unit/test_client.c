@@ -190,6 +190,36 @@ START_TEST(what_a_connection_cannot_take_is_sent_later_and_in_order)
 }
 END_TEST
 
+/* The server that answers there knows nobody yet, and would take little. */
+START_TEST(a_gradient_is_not_the_first_that_is_said_over_a_new_connection)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.connections++;
+    f.server.mute = true;
+    unsigned before = f.server.heard_count;
+    scripted_server_unlock(&f.server);
+    push_step(&f, 0);
+    await(&f, MESSAGE_EXCHANGE, 8 + 1); /* Four were pulls. */
+    scripted_server_lock(&f.server);
+    for (unsigned i = before, exchanges = 0; i < f.server.heard_count && exchanges < 5; i++) {
+        const struct scripted_heard *heard = &f.server.heard[i];
+        if (heard->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        ck_assert_int_eq(heard->message.exchange.retry, exchanges == 0);
+        ck_assert_int_eq(heard->payload == NULL, exchanges == 0);
+        ck_assert_uint_eq(heard->message.exchange.chunk, exchanges == 0 ? 0 : exchanges - 1);
+        exchanges++;
+    }
+    f.server.mute = false;
+    scripted_server_unlock(&f.server);
+    ck_assert_uint_eq(next(&f).step, 1);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(what_was_given_up_meanwhile_is_not_sent)
 {
     struct fixture f;
@@ -336,6 +366,7 @@ static void add(TCase *t)
     tcase_add_test(t, it_goes_from_step_to_step_and_ends_when_the_job_does);
     tcase_add_test(t, after_done_there_may_be_more);
     tcase_add_test(t, what_a_connection_cannot_take_is_sent_later_and_in_order);
+    tcase_add_test(t, a_gradient_is_not_the_first_that_is_said_over_a_new_connection);
     tcase_add_test(t, what_was_given_up_meanwhile_is_not_sent);
     tcase_add_test(
         t, a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_has_ended);

@@ -151,6 +151,30 @@ START_TEST(a_worker_with_another_job_is_told_what_differs)
 }
 END_TEST
 
+/* Nobody need keep it to see that. */
+START_TEST(a_declaration_that_is_much_longer_is_refused_at_its_first_page)
+{
+    struct players f;
+    players_open(&f, MODE_SYNC);
+    players_gather(&f);
+    struct packet join = players_join_packet(&f, ROLE_WORKER, 1);
+    join.message.join.job_digest[0] ^= 1;
+    players_give(&f, join);
+    struct packet page = players_packet(&f, ROLE_WORKER, 1, MESSAGE_JOB_PAGE);
+    page.message.job_page = (struct message_job_page){.total = JOB_BYTES_MAX, .bytes = 1024};
+    players_give(&f, page);
+    const struct message *refused = players_told(&f, 11, MESSAGE_REFUSED);
+    ck_assert_ptr_nonnull(refused);
+    ck_assert(refused->refused.reason == REFUSAL_JOB);
+    ck_assert_ptr_nonnull(strstr(refused->refused.text, "another model"));
+    post_clear(&f.post);
+    page.message.job_page.offset = 1024;
+    players_give(&f, page); /* It was on its way. */
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    players_close(&f);
+}
+END_TEST
+
 static void check_refused(struct players *f, struct packet packet, enum refusal reason,
                           const char *text)
 {
@@ -911,6 +935,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_declaration_that_stops_coming_makes_room_for_another);
     tcase_add_test(t, it_starts_once_when_all_are_there_in_whatever_order);
     tcase_add_test(t, a_worker_with_another_job_is_told_what_differs);
+    tcase_add_test(t, a_declaration_that_is_much_longer_is_refused_at_its_first_page);
     tcase_add_test(t, a_host_may_have_its_own_name_for_the_data);
     tcase_add_test(t, who_does_not_belong_is_refused_with_the_reason);
     tcase_add_test(t, arithmetic_may_differ_where_bits_are_not_promised);

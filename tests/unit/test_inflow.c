@@ -354,22 +354,233 @@ START_TEST(nobody_is_let_in_while_much_is_left_of_those_who_have_gone)
 }
 END_TEST
 
-START_TEST(of_too_many_connections_those_never_heard_go_first_and_the_latest_of_them)
+START_TEST(of_too_many_connections_those_never_heard_go_first_and_the_silent_next)
 {
     struct fixture f;
     open_fixture(&f, 100000, 1 << 30);
     f.inflow.connections_max = 4;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 4; i++)
         add_pair(&f);
     hear(&f, 2, 0);
+    hear(&f, 3, 0);
+    ck_assert_uint_eq(look(&f), 0);
+    add_pair(&f);
+    add_pair(&f);
     hear(&f, 5, 0);
     ck_assert_uint_eq(look(&f), 2);
     for (int i = 0; i < 6; i++)
-        ck_assert(is_cut(&f, i) == (i == 3 || i == 4));
+        ck_assert(is_cut(&f, i) == (i < 2));
     ck_assert_uint_eq(look(&f), 0);
-    f.inflow.connections_max = 1;
-    ck_assert_uint_eq(look(&f), 3);
-    ck_assert(!is_cut(&f, 2) && is_cut(&f, 5));
+    f.inflow.connections_max = 2;
+    hear(&f, 2, 0);
+    ck_assert_uint_eq(look(&f), 2);
+    ck_assert(!is_cut(&f, 2) && is_cut(&f, 3) && is_cut(&f, 4) && !is_cut(&f, 5));
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- strangers ----------------------------------------------------------------------------- */
+
+/* Of a connection that says nothing; and the most that any stranger may be ahead. */
+enum { SHAKES = 2048 + 128, STRANGER = 16384, JOIN = 200 };
+
+static void open_apart(struct fixture *f)
+{
+    open_fixture(f, EACH, 1 << 30);
+    f->inflow.payload_max = 1 << 20;
+    inflow_distrust(&f->inflow);
+}
+
+START_TEST(little_is_taken_of_whoever_is_not_trusted)
+{
+    struct fixture f;
+    open_apart(&f);
+    int early = add_pair(&f), seen = add_pair(&f);
+    look(&f);
+    size_t taken = push_through(&f, seen, AHEAD, SHORT_MS);
+    ck_assert_uint_gt(taken, STRANGER / 2);
+    ck_assert_uint_le(taken, STRANGER + SHAKES);
+    hear(&f, early, 0);
+    ck_assert_uint_le(push_through(&f, early, AHEAD, SHORT_MS), STRANGER + SHAKES);
+    inflow_trust(&f.inflow, peer_of(early));
+    ck_assert_uint_ge(push_through(&f, early, EACH, LONG_MS), EACH - STRANGER - SHAKES);
+    inflow_trust(&f.inflow, peer_of(seen)); /* Who has not been heard cannot be trusted. */
+    ck_assert_uint_eq(push_through(&f, seen, EACH, SHORT_MS), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Before anybody looks. */
+START_TEST(of_a_stranger_nobody_has_looked_at_only_short_packets_are_taken)
+{
+    struct fixture f;
+    open_apart(&f);
+    int pair = add_pair(&f);
+    send_through(&f, pair, 100);
+    send_through(&f, pair, 1000);
+    ck_assert_uint_eq(push_through(&f, pair, 5000, SHORT_MS), 0);
+    look(&f);
+    ck_assert_uint_ge(push_through(&f, pair, 5000, LONG_MS), 5000);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_more_strangers_the_less_is_taken_of_each)
+{
+    struct fixture f;
+    open_apart(&f);
+    int pair = add_pair(&f);
+    look(&f);
+    f.inflow.gate.strangers = 1000; /* As if they had come since. */
+    hear(&f, pair, 0);
+    ck_assert_uint_le(push_through(&f, pair, AHEAD, SHORT_MS), 256 + SHAKES);
+    close_fixture(&f);
+}
+END_TEST
+
+/* What is heard of it costs credit, and without any its limit stands still. */
+START_TEST(of_a_stranger_without_credit_nothing_is_taken)
+{
+    struct fixture f;
+    open_apart(&f);
+    f.inflow.gate.busy = true;
+    int pours = add_pair(&f), asks = add_pair(&f);
+    look(&f);
+    size_t taken = push_through(&f, pours, AHEAD, SHORT_MS);
+    hear(&f, pours, 0);
+    inflow_hear(&f.inflow, peer_of(pours), taken / 9, taken); /* As so many short messages. */
+    ck_assert_uint_eq(push_through(&f, pours, AHEAD, SHORT_MS), 0);
+    ck_assert_int_lt(f.inflow.connections[f.servers[pours]].credit, 0);
+    for (int i = 0; i < 50; i++) { /* Another goes on: ten JOINs a second. */
+        send_through(&f, asks, JOIN);
+        hear(&f, asks, JOIN);
+        look(&f);
+    }
+    ck_assert(!is_cut(&f, pours) && is_held_back(&f, pours)); /* It only has to wait ... */
+    ck_assert(!is_held_back(&f, asks));
+    for (int i = 0; i < 100; i++) /* ... and has some again after a while. */
+        look(&f);
+    ck_assert_uint_gt(push_through(&f, pours, AHEAD, LONG_MS), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_stranger_that_completes_nothing_is_ended_soon_while_they_are_few)
+{
+    struct fixture f;
+    open_apart(&f);
+    int endless = add_pair(&f), honest = add_pair(&f);
+    hear(&f, honest, 60);
+    look(&f);
+    push_through(&f, endless, AHEAD, SHORT_MS);
+    for (int i = 0; i < 10; i++)
+        look(&f);
+    ck_assert(!is_cut(&f, endless));
+    for (int i = 0; i < 3; i++)
+        look(&f);
+    ck_assert(is_cut(&f, endless) && !is_cut(&f, honest));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_is_asked_for_a_declaration_may_send_it)
+{
+    struct fixture f;
+    open_apart(&f);
+    int pair = add_pair(&f), other = add_pair(&f);
+    hear(&f, pair, 0);
+    hear(&f, other, 0);
+    inflow_ask(&f.inflow, peer_of(pair));
+    ck_assert_uint_eq(push_through(&f, pair, 256 << 10, LONG_MS), 256 << 10);
+    inflow_hear(&f.inflow, peer_of(pair), 200, 256 << 10);
+    inflow_ask(&f.inflow, peer_of(other)); /* One at a time. */
+    ck_assert_uint_le(push_through(&f, pair, 1 << 20, SHORT_MS), (256 << 10) + SHAKES);
+    ck_assert_uint_ge(push_through(&f, other, 1 << 20, SHORT_MS), 256 << 10);
+    close_fixture(&f);
+}
+END_TEST
+
+/* What is said to it, and what it has taken as its kernel knows. */
+START_TEST(whoever_does_not_take_what_it_is_told_is_told_no_more)
+{
+    static char answer[300];
+    struct fixture f;
+    open_apart(&f);
+    int pair = add_pair(&f), small = 2048;
+    setsockopt(f.clients[pair], SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    hear(&f, pair, 0);
+    for (int i = 0; i < 1000; i++) { /* Who takes it is told without end. */
+        ck_assert(inflow_may_say(&f.inflow, peer_of(pair), sizeof answer));
+        ck_assert_int_eq(send(f.servers[pair], answer, sizeof answer, 0), sizeof answer);
+        ck_assert_int_eq(recv(f.clients[pair], answer, sizeof answer, MSG_WAITALL), sizeof answer);
+        if (i % 10 == 0) { /* A heartbeat, which nobody has counted. */
+            ck_assert_int_eq(send(f.servers[pair], answer, 9, 0), 9);
+            ck_assert_int_eq(recv(f.clients[pair], answer, 9, MSG_WAITALL), 9);
+        }
+        usleep(100);
+    }
+    unsigned told = 0;
+    while (told < 10000 && inflow_may_say(&f.inflow, peer_of(pair), sizeof answer)) {
+        told++;
+        (void)send(f.servers[pair], answer, sizeof answer, MSG_DONTWAIT);
+    }
+    ck_assert_uint_lt(told, 400); /* What its kernel keeps for it, and GATE_OWED. */
+    inflow_trust(&f.inflow, peer_of(pair));
+    ck_assert(inflow_may_say(&f.inflow, peer_of(pair), sizeof answer)); /* Members have gauges. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(strangers_beyond_their_places_go_and_members_never)
+{
+    struct fixture f;
+    open_apart(&f);
+    f.inflow.gate.busy = true;
+    f.inflow.connections_max = 5;
+    for (int i = 0; i < 5; i++) {
+        hear(&f, add_pair(&f), 0);
+        if (i < 2)
+            inflow_trust(&f.inflow, peer_of(i));
+        look(&f); /* So the first are silent for longest. */
+    }
+    for (int i = 0; i < 5; i++)
+        ck_assert(!is_cut(&f, i));
+    inflow_hear(&f.inflow, peer_of(3), 3000, 9000); /* It has no credit left. */
+    add_pair(&f);
+    ck_assert_uint_ge(look(&f), 1);
+    ck_assert(is_cut(&f, 3) && !is_cut(&f, 2));
+    add_pair(&f);
+    look(&f);
+    ck_assert(is_cut(&f, 2) && !is_cut(&f, 4)); /* Silent for longest. */
+    for (int i = 0; i < 3; i++) {               /* However many come. */
+        hear(&f, add_pair(&f), 0);
+        look(&f);
+    }
+    ck_assert(!is_cut(&f, 0) && !is_cut(&f, 1));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(when_too_many_knock_not_all_are_let_in_and_those_who_are_here_go_on)
+{
+    struct fixture f;
+    open_apart(&f);
+    int pair = add_pair(&f);
+    hear(&f, pair, 0);
+    inflow_trust(&f.inflow, peer_of(pair));
+    inflow_came(&f.inflow, 2000); /* As after a restart. */
+    look(&f);
+    ck_assert_uint_eq(f.inflow.chance, GATE_OPEN);
+    for (int i = 0; i < 6; i++) {
+        inflow_came(&f.inflow, 500);
+        look(&f);
+    }
+    ck_assert_uint_lt(f.inflow.chance, GATE_OPEN / 8);
+    ck_assert_uint_eq(push_through(&f, pair, EACH, LONG_MS), EACH);
+    for (int i = 0; i < 200; i++)
+        look(&f);
+    ck_assert_uint_eq(f.inflow.chance, GATE_OPEN);
+    hear(&f, add_pair(&f), 0);
     close_fixture(&f);
 }
 END_TEST
@@ -497,7 +708,16 @@ static void add(TCase *t)
     tcase_add_test(t, what_nobody_hears_is_allowed_for);
     tcase_add_test(t, while_all_hold_too_much_nobody_gets_more_than_a_share);
     tcase_add_loop_test(t, nobody_is_let_in_while_much_is_left_of_those_who_have_gone, 0, 2);
-    tcase_add_test(t, of_too_many_connections_those_never_heard_go_first_and_the_latest_of_them);
+    tcase_add_test(t, of_too_many_connections_those_never_heard_go_first_and_the_silent_next);
+    tcase_add_test(t, little_is_taken_of_whoever_is_not_trusted);
+    tcase_add_test(t, of_a_stranger_nobody_has_looked_at_only_short_packets_are_taken);
+    tcase_add_test(t, the_more_strangers_the_less_is_taken_of_each);
+    tcase_add_test(t, of_a_stranger_without_credit_nothing_is_taken);
+    tcase_add_test(t, a_stranger_that_completes_nothing_is_ended_soon_while_they_are_few);
+    tcase_add_test(t, whoever_is_asked_for_a_declaration_may_send_it);
+    tcase_add_test(t, whoever_does_not_take_what_it_is_told_is_told_no_more);
+    tcase_add_test(t, strangers_beyond_their_places_go_and_members_never);
+    tcase_add_test(t, when_too_many_knock_not_all_are_let_in_and_those_who_are_here_go_on);
     tcase_add_test(t, a_connection_in_the_place_of_another_is_known_for_a_new_one);
     tcase_add_test(t, other_sockets_and_files_are_left_alone);
     tcase_add_test(t, who_cannot_tell_any_more_lifts_all_limits);

@@ -303,6 +303,89 @@ START_TEST(a_size_that_is_only_declared_takes_no_memory)
 }
 END_TEST
 
+/* --- strangers ----------------------------------------------------------------------------- */
+
+/* Nothing that is said to it leaves this process but what its kernel takes. */
+START_TEST(a_stranger_that_never_reads_is_told_little)
+{
+    char bound[ADDRESS_MAX], text[400];
+    struct stranger deaf;
+    struct endpoint *server = open_server(bound), *good = connect_to(bound);
+    memset(text, 'x', sizeof text);
+    t->distrust(server);
+    ck_assert(stranger_open(&deaf, bound));
+    ck_assert(stranger_say(&deaf, "deaf", 4, 0, 0, PATIENCE_MS));
+    uint64_t peer = hear(server, "deaf", 0), told = 0;
+    while (told < 64 * MIB && t->send(server, peer, text, sizeof text, NULL, 0) == STATUS_OK) {
+        told += sizeof text;
+        usleep(20); /* Time enough to take it. */
+    }
+    ck_assert_uint_lt(told, 8 * MIB);
+    ck_assert_int_eq(t->send(server, peer, text, sizeof text, NULL, 0), STATUS_AGAIN);
+    check_served(server, good, 0);
+    for (uint64_t began_us = clock_now_us();
+         t->send(server, peer, text, sizeof text, NULL, 0) != STATUS_OK;) {
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+        stranger_listen(&deaf); /* And again as soon as it reads. */
+        usleep(1000);
+    }
+    stranger_close(&deaf);
+    close_all(server, good);
+}
+END_TEST
+
+START_TEST(little_is_taken_of_a_stranger_until_it_is_trusted)
+{
+    char bound[ADDRESS_MAX];
+    struct stranger stranger;
+    struct endpoint *server = open_server(bound), *good = connect_to(bound);
+    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 20 * MIB, .peers = 3};
+    t->distrust(server);
+    t->expect(server, &traffic);
+    ck_assert(stranger_open(&stranger, bound));
+    ck_assert(stranger_say(&stranger, "hello", 5, 0, 0, PATIENCE_MS));
+    uint64_t peer = hear(server, "hello", 0), before = resident_bytes();
+    if (_i == 1)
+        t->trust(server, peer, STANDING_MEMBER);
+    unsigned sent = flood(server, &stranger);
+    if (_i == 1)
+        ck_assert_uint_ge(sent, 20);
+    else
+        ck_assert_uint_lt(sent, 8); /* Nearly all of it in the kernel on its side. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    if (_i == 0)
+        ck_assert_uint_lt(resident_bytes() - before, MIB);
+#else
+    (void)before;
+#endif
+    check_served(server, good, sent);
+    stranger_close(&stranger);
+    close_all(server, good);
+}
+END_TEST
+
+/* Over its new connection a member is a stranger, and says who it is before it says much. */
+START_TEST(a_member_that_connects_again_is_counted)
+{
+    char bound[ADDRESS_MAX], again[ADDRESS_MAX];
+    struct endpoint *server = open_server(bound), *client = connect_to(bound);
+    check_served(server, client, 0);
+    ck_assert_uint_eq(t->connections(client), 1);
+    t->close(&server, 0);
+    struct error error;
+    uint64_t began_us = clock_now_us();
+    while (t->listen(transport, bound, PAYLOAD_MAX, again, &server, &error) != STATUS_OK)
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+    while (t->connections(client) < 2) {
+        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
+        look_after(server, 1000);
+    }
+    check_served(server, client, 0);
+    ck_assert_uint_eq(t->connections(client), 2);
+    close_all(server, client);
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
     tcase_set_timeout(tcase, 60);
@@ -314,6 +397,9 @@ static void add(TCase *tcase)
     tcase_add_loop_test(tcase, a_message_that_never_ends_costs_its_connection, 0, 2);
     tcase_add_test(tcase, whoever_is_heard_may_send_as_much_as_it_likes);
     tcase_add_test(tcase, a_size_that_is_only_declared_takes_no_memory);
+    tcase_add_test(tcase, a_stranger_that_never_reads_is_told_little);
+    tcase_add_loop_test(tcase, little_is_taken_of_a_stranger_until_it_is_trusted, 0, 2);
+    tcase_add_test(tcase, a_member_that_connects_again_is_counted);
 }
 
 int main(void)
