@@ -496,29 +496,52 @@ static void zmq_silence(struct endpoint *endpoint, char *text, size_t size)
 
 /* --- waiting and the end ------------------------------------------------------------------- */
 
+static int left_of(int timeout_ms, uint64_t since_us)
+{
+    uint64_t past_ms = (clock_now_us() - since_us) / 1000;
+    if (timeout_ms < 0)
+        return timeout_ms;
+    return past_ms < (uint64_t)timeout_ms ? timeout_ms - (int)past_ms : 0;
+}
+
+/* Whether anything but news of connections (the last items) has come, or the time is up. */
+static bool has_waited(zmq_pollitem_t *items, size_t count, size_t news, int timeout_ms)
+{
+    if (zmq_poll(items, (int)count, timeout_ms) <= 0)
+        return true;
+    for (size_t i = 0; i < count - news; i++)
+        if (items[i].revents != 0)
+            return true;
+    return false;
+}
+
+/* Whoever comes is looked at before it is heard. */
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
     zmq_pollitem_t items[3 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
-    size_t used = 0;
+    size_t used = 0, news = 0;
     assert(2 * count + doorbell_count <= sizeof items / sizeof *items);
     uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         look_when_due(endpoints[i], now_us);
         look_at_peers(endpoints[i], now_us);
         items[used++] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
-        if (endpoints[i]->listening) /* Whoever comes is to be looked at before it is heard. */
-            items[used++] = (zmq_pollitem_t){endpoints[i]->monitor.socket, 0, ZMQ_POLLIN, 0};
         int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
             timeout_ms = patience_ms; /* Whoever waits will look again. */
     }
     for (size_t i = 0; i < doorbell_count; i++)
         items[used++] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
-    zmq_poll(items, (int)used, timeout_ms);
     for (size_t i = 0; i < count; i++)
-        look_at_peers(endpoints[i], now_us);
+        if (endpoints[i]->listening) {
+            items[used++] = (zmq_pollitem_t){endpoints[i]->monitor.socket, 0, ZMQ_POLLIN, 0};
+            news++;
+        }
+    while (!has_waited(items, used, news, left_of(timeout_ms, now_us)))
+        for (size_t i = 0; i < count; i++)
+            look_at_peers(endpoints[i], clock_now_us());
 }
 
 static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)

@@ -154,9 +154,12 @@ static void cluster_open(struct cluster *cluster)
     find_programs(cluster->programs);
     folder_make(cluster->folder);
     for (unsigned i = 0; i < SERVERS; i++) {
+        uint16_t port;
         size_t used = strlen(cluster->hosts);
+        if (port_hold(&port) < 0) /* Until this program ends. */
+            fail("there is no port");
         snprintf(cluster->hosts + used, sizeof cluster->hosts - used, "%s127.0.0.1:%u",
-                 i > 0 ? "," : "", port_pick());
+                 i > 0 ? "," : "", port);
         if (i == 0)
             snprintf(cluster->first, sizeof cluster->first, "%s", cluster->hosts);
     }
