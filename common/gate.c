@@ -15,7 +15,7 @@ struct terms {
     uint64_t all, least, highest; /* A second: of all of them; of one. */
 };
 
-static const struct terms busy = {2048, 16384, 128 << 10, 64, 32 << 10};
+static const struct terms busy = {1024, 16384, 128 << 10, 64, 32 << 10};
 static const struct terms idle = {32768, 1 << 20, 16 << 20, 8192, 16 << 20};
 
 static const struct terms *terms_of(const struct gate *gate)

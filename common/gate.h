@@ -9,12 +9,13 @@
  *              there are, the less: what they make this process hold does not add up.
  *     credit   of each. Whatever is heard of it costs its bytes, and as much as it costs to hear
  *              any message. It comes back with time: the more of them there are, the slower. Of
- *              whoever has none nothing more is taken from the line (inflow.h), which costs
- * nothing. owed     bytes that each may have been told and not taken. Who does not read is told no
- * more. entries  new connections a second, and a store of them for when many come at once, as after
- * a restart. When it is used up a lot decides who is let in; who is not knocks again in a second,
- * by itself. places   There are never more than so many. Then whoever has no credit goes first, and
- * whoever has been silent for longest.
+ *              whoever has none nothing more is taken from the line (inflow.h): that costs nothing.
+ *     owed     bytes that each may have been told and not taken. Who does not read is told no more.
+ *     entries  new connections a second, and a store of them for when many come at once, as after
+ *              a restart. When it is used up a lot decides who is let in; who is not knocks again
+ *              in a second, by itself.
+ *     places   There are never more than so many. Then whoever has no credit goes first, and
+ *              whoever has been silent for longest.
  *
  * While no job is under way there is nothing to be slowed down, and strangers may be many honest
  * workers who wait for one: then credit is ample.

@@ -38,6 +38,7 @@
 
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
+#define PEERS_US        1000   /* Between looks at who has come, while there is much to receive. */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
 #define FAILURES_A_LINE 1000
@@ -59,6 +60,7 @@ struct endpoint {
     struct handshakes known; /* As of the last look, or question. */
     enum greeting greeting;  /* Connecting: what it was last asked for. */
     uint64_t looked_us;
+    uint64_t peers_us; /* Listening: who is there was last looked at. */
     struct limits limits;
 };
 
@@ -342,12 +344,12 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
     return STATUS_OK;
 }
 
-/* Who receives without a pause never waits, and strangers are to be looked at all the same. */
 static void look_at_peers(struct endpoint *endpoint, uint64_t now_us)
 {
     struct monitor *monitor = &endpoint->monitor;
     if (!endpoint->listening)
         return;
+    endpoint->peers_us = now_us;
     monitor_look(monitor, now_us);
     for (uint32_t i = 0; i < monitor->fresh_count; i++)
         limits_greet(&endpoint->limits, monitor->fresh[i]);
@@ -357,7 +359,9 @@ static void look_at_peers(struct endpoint *endpoint, uint64_t now_us)
 
 static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
 {
-    look_at_peers(endpoint, clock_now_us());
+    uint64_t now_us = clock_now_us();
+    if (now_us - endpoint->peers_us >= PEERS_US) /* There may be no wait for long. */
+        look_at_peers(endpoint, now_us);
     received->peer = 0;
     received->header_bytes = 0;
     received->payload = NULL;

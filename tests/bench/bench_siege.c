@@ -259,9 +259,9 @@ int main(int argc, char **argv)
     const char *environment = getenv("BENCH_KINDS");
     const char *kinds =
         take(&argc, argv, "--kinds", environment != NULL && environment[0] ? environment : "0");
-    const char *epochs = take(&argc, argv, "--epochs", "3");
+    const char *epochs = take(&argc, argv, "--epochs", "8");
     uint32_t strangers = (uint32_t)atoi(take(&argc, argv, "--strangers", "800"));
-    unsigned rounds = (unsigned)atoi(take(&argc, argv, "--rounds", "5"));
+    unsigned rounds = (unsigned)atoi(take(&argc, argv, "--rounds", "3"));
     benchmark_open(&benchmark, "siege", argc, argv);
     for (unsigned kind = 0; kind < SIEGE_KINDS; kind++) {
         struct trial trials[2] = {

@@ -65,6 +65,14 @@ const char *siege_name(enum siege_kind kind)
     return names[kind];
 }
 
+uint32_t siege_most(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_max < SPARE_FILES)
+        return 0;
+    return files.rlim_max > UINT32_MAX ? UINT32_MAX : (uint32_t)files.rlim_max - SPARE_FILES;
+}
+
 static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "%s\n", what);
@@ -405,8 +413,7 @@ static _Noreturn void run(const struct siege *siege)
     crew.all = calloc(siege->count, sizeof *crew.all);
     crew.polled = calloc(siege->count, sizeof *crew.polled);
     crew.pour = calloc(1, POUR_BYTES + PAYLOAD + 4096);
-    if (crew.all == NULL || crew.polled == NULL || crew.pour == NULL ||
-        files.rlim_cur < siege->count + SPARE_FILES)
+    if (crew.all == NULL || crew.polled == NULL || crew.pour == NULL || siege_most() < siege->count)
         fail("siege: out of memory, or files");
     for (uint32_t i = 0; i < siege->count; i++)
         crew.all[i].fd = -1;

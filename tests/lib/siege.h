@@ -57,6 +57,9 @@ struct siege {
 
 const char *siege_name(enum siege_kind kind);
 
+/* How many there may be at most, for the files that a process may have here. */
+uint32_t siege_most(void);
+
 /* Fill in the first three. */
 void siege_start(struct siege *siege);
 void siege_end(struct siege *siege);

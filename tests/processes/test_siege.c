@@ -23,13 +23,12 @@ enum {
     MIB = 1 << 20
 };
 
-#define EACH_MAX    ((uint64_t)MIB) /* Bytes a stranger may take; ps/server.h. */
-#define ALL_MAX     (64 * (uint64_t)MIB)
-#define PATIENCE    20.0 /* Seconds for an answer, or to get in. */
-#define SLOW_US     200000
-#define LATE_US     2000000
-#define PAUSE_US    5000
-#define NOBODY_SECS 120
+#define EACH_MAX ((uint64_t)MIB) /* Bytes a stranger may take; ps/server.h. */
+#define ALL_MAX  (64 * (uint64_t)MIB)
+#define PATIENCE 20.0 /* Seconds for an answer, or to get in. */
+#define SLOW_US  200000
+#define LATE_US  2000000
+#define PAUSE_US 5000
 
 static uint64_t bound_of(uint32_t strangers)
 {
@@ -59,6 +58,19 @@ static void check_progress(const struct hostile *h, const char *kind)
     }
 }
 
+/* They run at the lowest priority, so on a busy machine it may take them a while. */
+static void await_strangers(struct hostile *h, const struct siege *siege, uint32_t count)
+{
+    double until = clock_now_seconds() + HOSTILE_DEADLINE;
+    while (atomic_load(&siege->shared->connections) < count) {
+        ck_assert_msg(clock_now_seconds() < until, "only %llu of %u strangers get in",
+                      (unsigned long long)atomic_load(&siege->shared->connections), count);
+        hostile_check_there(h);
+        hostile_look(h);
+        usleep(PAUSE_US);
+    }
+}
+
 /* What a server has for so long a siege, at most, beyond what it had before. */
 static uint64_t besiege(struct hostile *h, enum siege_kind kind, uint32_t count, double seconds)
 {
@@ -67,12 +79,12 @@ static uint64_t besiege(struct hostile *h, enum siege_kind kind, uint32_t count,
     double until = clock_now_seconds() + seconds;
     h->most = 0;
     siege_start(&siege);
+    await_strangers(h, &siege, count / 2); /* Not all that knock are let in. */
     while (clock_now_seconds() < until) {
         hostile_check_there(h);
         hostile_look(h);
         usleep(PAUSE_US);
     }
-    ck_assert_uint_ge(atomic_load(&siege.shared->connections), count / 2);
     check_answers(h, siege_name(kind));
     check_progress(h, siege_name(kind));
     hostile_look(h);
@@ -113,7 +125,8 @@ END_TEST
 START_TEST(thousands_of_connections_are_no_more_harm_than_hundreds)
 {
     static const enum siege_kind kinds[] = {SIEGE_HALF};
-    check_kinds(kinds, 1, THOUSANDS, 4);
+    uint32_t most = siege_most();
+    check_kinds(kinds, 1, most < THOUSANDS ? most : THOUSANDS, 4);
 }
 END_TEST
 
@@ -144,8 +157,7 @@ static void check_latecomers(uint32_t strangers, uint32_t late_count)
     hostile_pace(&h, SLOW_US);
     struct siege siege = {.address = h.servers[0], .kind = SIEGE_ASK, .count = strangers};
     siege_start(&siege);
-    while (atomic_load(&siege.shared->connections) < strangers)
-        usleep(PAUSE_US);
+    await_strangers(&h, &siege, strangers);
     crowd_init(&late, &h.job, "tcp", HOSTILE_HONEST + late_count);
     for (uint32_t i = 0; i < late_count; i++) /* Not to have done all before the last is there. */
         atomic_store(&late.shared->workers[HOSTILE_HONEST + i].delay_us, LATE_US);
