@@ -58,15 +58,20 @@ int64_t gate_charge(int64_t credit, uint64_t frames, uint64_t bytes)
     return credit - (int64_t)(frames * FRAME_COST + bytes);
 }
 
-/* Nobody knows how many knock: the chance is halved until few enough come in, and doubled as long
- * as there are entries left. */
+/* Nobody knows how many knock: when the store is overdrawn the chance is halved until no more than
+ * so many a second come in. They come in waves, all who were turned away at once a second later, so
+ * between waves it is doubled although the store is empty: or the few who knock then, and need not
+ * be strangers for ever, would be turned away for nothing. */
 void gate_count(struct gate *gate, uint64_t came, uint64_t elapsed_us)
 {
-    gate->entries += (int64_t)(ENTRIES_SECOND * elapsed_us / 1000000) - (int64_t)came;
+    uint64_t usual = ENTRIES_SECOND * elapsed_us / 1000000;
+    gate->entries += (int64_t)usual - (int64_t)came;
     if (gate->entries > ENTRIES_STORE)
         gate->entries = ENTRIES_STORE;
-    if (gate->entries < 0)
+    if (gate->entries < -ENTRIES_STORE)
+        gate->entries = -ENTRIES_STORE;
+    if (gate->entries < 0 && came > usual)
         gate->chance = gate->chance / 2 > CHANCE_LEAST ? gate->chance / 2 : CHANCE_LEAST;
-    else
+    else if (gate->entries >= 0 || came < usual / 2)
         gate->chance = gate->chance < GATE_OPEN / 2 ? 2 * gate->chance : GATE_OPEN;
 }

@@ -39,6 +39,7 @@
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
 #define PEERS_US        1000   /* Between looks at who has come, while there is much to receive. */
+#define BACKLOG         1024   /* In a flood the kernel tells nothing of those beyond it (tcp.h). */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
 #define FAILURES_A_LINE 1000
@@ -83,6 +84,7 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
         status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
     const int options[][2] = {
         {ZMQ_LINGER, 0},
+        {ZMQ_BACKLOG, BACKLOG},
         /* Z9. Who connects says how long its silence may be (TTL); a listening socket asks itself
          * only so that nobody stays for ever. More often it would cut off whoever waits for credit
          * (gate.h), who then comes again, which costs more than to let him wait. */

@@ -118,6 +118,21 @@ START_TEST(many_may_come_at_once_and_then_so_many_a_second)
 }
 END_TEST
 
+/* Strangers come in waves, and whoever knocks between two is let in. */
+START_TEST(whoever_knocks_when_few_do_gets_in_though_too_many_have_come)
+{
+    struct gate gate = opened(true, 800);
+    gate_count(&gate, 3000, LOOK);
+    for (int i = 0; i < 8; i++)
+        gate_count(&gate, 100, LOOK);
+    ck_assert_uint_lt(gate.chance, GATE_OPEN / 32);
+    for (int i = 0; i < 8; i++)
+        gate_count(&gate, 2, LOOK);
+    ck_assert_int_lt(gate.entries, 0);
+    ck_assert_uint_eq(gate.chance, GATE_OPEN);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, the_more_strangers_the_less_each_may_be_ahead);
@@ -126,6 +141,7 @@ static void add(TCase *t)
     tcase_add_test(t, whoever_looks_once_a_second_has_credit);
     tcase_add_test(t, credit_is_not_saved_up);
     tcase_add_test(t, many_may_come_at_once_and_then_so_many_a_second);
+    tcase_add_test(t, whoever_knocks_when_few_do_gets_in_though_too_many_have_come);
 }
 
 int main(void)
