@@ -142,7 +142,7 @@ END_TEST
 START_TEST(hundreds_of_strangers_take_little_whatever_they_do)
 {
     enum siege_kind kind = (enum siege_kind)_i;
-    check_kinds(&kind, 1, MANY, 15);
+    check_kinds(&kind, 1, MANY, 12);
 }
 END_TEST
 
