@@ -11,6 +11,7 @@
 
 #define PATIENCE    5.0  /* For an answer, in seconds; while watching, before it is said ... */
 #define LOST_AFTER  60.0 /* ... that there is none, and until it is over. */
+#define GONE_AFTER  10.0 /* The same, when it was closing the job. */
 #define PAUSE_LEAST 0.5  /* Between questions to a server that is away. */
 
 struct watcher {
@@ -77,11 +78,17 @@ static void wait_until(struct watcher *w, double when)
         question_listen(&w->question);
 }
 
+/* Its last word, that the job has ended, is said once, and may have been lost. */
+static bool was_closing(const struct watcher *w)
+{
+    return w->question.answer.state == JOB_CLOSING;
+}
+
 /* Server 0 has answered before; it may have been killed, and be started again. */
 static enum status ask_again(struct watcher *w, struct error *error)
 {
-    double began = clock_now_seconds(), next;
-    bool said = false;
+    double began = clock_now_seconds(), next, patience = was_closing(w) ? GONE_AFTER : LOST_AFTER;
+    bool said = was_closing(w);
     enum status status;
     do {
         next = clock_now_seconds() + PAUSE_LEAST;
@@ -94,7 +101,7 @@ static enum status ask_again(struct watcher *w, struct error *error)
         }
         if (status == STATUS_TIMEOUT)
             wait_until(w, next);
-    } while (status == STATUS_TIMEOUT && clock_now_seconds() < began + LOST_AFTER);
+    } while (status == STATUS_TIMEOUT && clock_now_seconds() < began + patience);
     return status;
 }
 
@@ -109,6 +116,11 @@ static int watch(struct watcher *w, struct error *error)
             status = ask_again(w, error);
         if (status == STATUS_REFUSED)
             return EXIT_UNAUTHENTICATED;
+        if (status == STATUS_TIMEOUT && was_closing(w)) {
+            fprintf(stderr, "%s: server 0 was closing the job, and has gone\n",
+                    w->question.address);
+            return EXIT_DONE;
+        }
         if (status != STATUS_OK) {
             job_status_line(&w->question.answer, line);
             error_set(error, STATUS_LOST,

@@ -6,10 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Seconds that one test may take. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define PATIENCE 480
+#else
+#define PATIENCE 120
+#endif
+
 static void add_case(Suite *suite, const char *name, void (*add)(TCase *tcase))
 {
     TCase *tcase = tcase_create(name);
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, PATIENCE);
     suite_add_tcase(suite, tcase);
     add(tcase);
 }
