@@ -163,8 +163,9 @@ sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of 
 	@$(RUN_TESTS) $(SIMULATED)
 
 chaos: export CHAOS_FAULTS ?= 60
+chaos: export CHAOS_LAUNCHERS ?= 40
 chaos: LANES := 1
-chaos: setup-check ## real processes killed, stopped, joined and left at random, and every case of faults.sh (minutes)
+chaos: setup-check ## real processes killed, stopped, joined and left at random, launchers too, and every case of faults.sh (minutes)
 	@$(AGAIN) all tests
 	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
 

@@ -4,28 +4,39 @@
 # it must end with the bits of the quiet run, in async mode, with gradients of whole numbers, with
 # the exact sum of all updates.
 #
-#     CHAOS_FAULTS=60 CHAOS_SEED=7 tests/processes/chaos.sh      so many in each mode; make chaos
+# Before that the launcher itself is the victim: it is ended at some moment, kill -9 or a signal that
+# asks it to stop, alone or together with one of its processes, and the same command is given at
+# once. That must go on, and of the one before nothing may be left: no process 10 s later, no port,
+# no temporary file.
+#
+#     CHAOS_FAULTS=60 CHAOS_LAUNCHERS=40 CHAOS_SEED=7 tests/processes/chaos.sh
+#
+# So many faults in each mode, and so many launchers (make chaos).
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 wanted=4
 if long_run; then wanted=12; fi # With another seed.
 wanted=${CHAOS_FAULTS:-$wanted}
+launchers=2
+if long_run; then launchers=6; fi
+launchers=${CHAOS_LAUNCHERS:-$launchers}
 seed=${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}
 RANDOM=$((seed % 32768))
 lease=2 # --worker-timeout, seconds.
 if sanitized; then lease=4; fi
-echo "seed $seed: CHAOS_SEED=$seed CHAOS_FAULTS=$wanted $0"
+echo "seed $seed: CHAOS_SEED=$seed CHAOS_FAULTS=$wanted CHAOS_LAUNCHERS=$launchers $0"
 
 # random N - into $random, from 0 to N - 1. (In a subshell RANDOM would stand still.)
 random() { random=$((RANDOM % $1)); }
 
 # --- who there is ---------------------------------------------------------------------------------
-# process ROLE INDEX - the id of that process of the job, or nothing.
+# process ROLE INDEX [PID...] - the id of that process of the job, or nothing; of those PIDs.
 process()
 {
-    local pid words
-    for pid in $(survivors); do
+    local pid words among=("${@:3}")
+    if [ $# -eq 2 ]; then mapfile -t among < <(survivors); fi
+    for pid in "${among[@]}"; do
         words=" $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null || true)"
         if [[ $words == *" --job-name=$1 "* && $words == *" --task-index=$2 "* ]]; then
             echo "$pid"
@@ -202,8 +213,166 @@ report()
     done
 }
 
-# --- sync: the same bits --------------------------------------------------------------------------
+# --- the launcher ---------------------------------------------------------------------------------
 small=(--data synthetic:500 --model softmax --seed 3)
+programs=$work/programs
+mkdir "$programs"
+ln -s "$build/syncopate-ps" "$programs/syncopate-ps"
+ln -s "$build/tests/processes/counting_worker" "$programs/syncopate-worker"
+
+# give_command NAME - this round's, once more. What it starts is known by $TEST_LAUNCH.
+launched=0
+give_command()
+{
+    launched=$((launched + 1))
+    TMPDIR=$work/tmp TEST_LAUNCH=$launched SYNCOPATE_BIN_DIR=$of start "$1" "${program[@]}" \
+        --ps 2 --workers 3 --out "$work/$job" --checkpoint-every 20 --worker-timeout "$lease" \
+        --recovery-timeout $((10 * patience)) --stop-timeout $((2 * patience)) "${arguments[@]}"
+}
+# of_launch N - the ids of its processes.
+of_launch()
+{
+    local pid
+    for pid in $(survivors); do
+        if grep -qzxF "TEST_LAUNCH=$1" "/proc/$pid/environ" 2>/dev/null; then echo "$pid"; fi
+    done
+}
+# ports PID... - that their command lines name.
+ports()
+{
+    local pid
+    for pid in "$@"; do
+        { tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null | sed -n 's/^--ps-hosts=//p'
+    done | tr ',' '\n' | sed -n 's/.*://p' | sort -u | sed '/^0$/d'
+}
+# nothing_left N BEGAN PORT... - that launch's processes end, and its ports are free. Says how long
+# after it that took, milliseconds, or what is wrong.
+nothing_left()
+{
+    local launch=$1 began=$2 port code alive
+    while [ -n "$(of_launch "$launch")" ]; do
+        if [ $(($(date +%s%N) - began)) -gt $((10000000000 * (patience - 2))) ]; then
+            echo "left: $(for pid in $(of_launch "$launch"); do
+                tr '\0' ' ' <"/proc/$pid/cmdline"
+            done)"
+            return
+        fi
+        sleep 0.1
+    done
+    echo "gone $((($(date +%s%N) - began) / 1000000))"
+    for port in "${@:3}"; do
+        code=0
+        "$build/syncopate-ps" --ps-hosts "127.0.0.1:$port" --start-timeout 0.05 >/dev/null 2>&1 ||
+            code=$?
+        # Somebody of the next launch may have it, by chance.
+        mapfile -t alive < <(survivors)
+        if [ "$code" -ne 4 ] && ! ports "${alive[@]}" | grep -qx "$port"; then
+            echo "port $port: exit code $code"
+        fi
+    done
+}
+# end_launcher NAME - at some moment, in some way, maybe not alone. Returns 1 when it has ended.
+end_launcher()
+{
+    local signal=KILL victim='' role=ps index began processes
+    random 3
+    case $random in
+        0) random 500 ;; # While it starts.
+        *) random 2500 && random=$((random + 300)) ;;
+    esac
+    sleep "$(printf '%d.%03d' $((random / 1000)) $((random % 1000)))"
+    random 5
+    case $random in
+        0) signal=TERM ;;
+        1) signal=HUP ;;
+    esac
+    random 6
+    case $random in
+        0) index=0 ;;
+        1) index=1 ;;
+        2) role=worker index=1 ;;
+        *) role='' ;;
+    esac
+    running "$1" || return 1
+    mapfile -t processes < <(of_launch "$launched")
+    if [ -n "$role" ] && [ "${#processes[@]}" -gt 0 ]; then
+        victim=$(process "$role" "$index" "${processes[@]}")
+    fi
+    began=$(date +%s%N)
+    if [ "$signal" = KILL ]; then
+        murder "$1"
+    else
+        kill "-$signal" "${pids[$1]}" 2>/dev/null || return 1
+        asked+=("$1")
+    fi
+    if [ -n "$victim" ]; then kill -KILL "$victim" 2>/dev/null || true; fi
+    note "$signal${victim:+ and $role/$index killed}"
+    # shellcheck disable=SC2046 # Ports.
+    nothing_left "$launched" "$began" $(ports "${processes[@]}") >"$work/left-$launched" &
+    watches+=($!)
+}
+# round MODE PROGRAMS ARGUMENT... - a job whose launcher is ended once, or if many are to be maybe twice.
+round()
+{
+    local name deaths code watches=() asked=() arguments=(--mode "$1" "${@:3}") of=$2
+    local program=(syncopate run)
+    if [ "$2" = "$programs" ]; then program=(tests/processes/syncopate_counting); fi
+    rounds=$((rounds + 1)) job=$1-launched-$rounds
+    random $((launchers > 2 ? 2 : 1))
+    for deaths in $(seq $((random + 1))); do
+        give_command "$job-$deaths"
+        end_launcher "$job-$deaths" || break
+    done
+    for name in "$job-last" "$job-retried" "$job-again"; do
+        give_command "$name"
+        within 40 gone "$name" || fail "$name does not end (seed $seed)"
+        code=0
+        wait "${pids[$name]}" || code=$?
+        if [ "$code" -ne 195 ]; then break; fi
+        retries=$((retries + 1))
+    done
+    if [ "$code" -eq 5 ] && said "$name" "holds a finished run"; then code=0; fi # It was as good as done.
+    if [ "$code" -ne 0 ]; then fail "$name ended with exit code $code (seed $seed)"; fi
+    for name in "${asked[@]}"; do
+        code=0
+        within 20 gone "$name" || fail "$name does not end (seed $seed)"
+        wait "${pids[$name]}" || code=$?
+        case $code in
+            0 | 143) ;;
+            195) retries=$((retries + 1)) ;;
+            *) fail "$name, asked to stop, ended with exit code $code (seed $seed)" ;;
+        esac
+    done
+    for name in "${watches[@]}"; do wait "$name" || fail "cannot look for what is left"; done
+    if [ -n "$(ls -A "$work/tmp")" ]; then fail "left in TMPDIR: $(ls -A "$work/tmp") (seed $seed)"; fi
+    nothing_runs
+}
+
+rounds=0 retries=0 steps=200 slow=600
+if sanitized; then slow=25; fi
+mkdir "$work/tmp"
+run launched-quiet 0 syncopate run --mode sync --ps 1 --workers 1 --out "$work/launched-quiet" \
+    --steps "$steps" --checkpoint-every 0 --quiet "${small[@]}"
+while [ "$events" -lt "$launchers" ]; do
+    round sync "$build" --steps "$steps" "${small[@]}" --slow "0:$slow,1:$slow,2:$slow"
+    if [ "$(model_hash "$work/$job")" != "$(model_hash "$work/launched-quiet")" ]; then
+        fail "the bits are not those of the quiet run (seed $seed)"
+    fi
+    COUNTING_PAUSE_US=20000 round async "$programs" --steps "$steps" --optimizer sgd \
+        --learning-rate 1 --global-batch 4 --micro-batch 1 --chunk-bytes 4K
+    "$build/tests/processes/counting_check" "$work/$job" "$steps" >"$work/check.log" 2>&1 ||
+        fail "the sum of all updates is wrong (seed $seed)"
+done
+if [ "$launchers" -gt 0 ]; then
+    if grep -hE 'left|port' "$work"/left-*; then fail "something is left of a launcher (seed $seed)"; fi
+    mapfile -t gone < <(cat "$work"/left-* | sed -n 's/^gone //p' | sort -n)
+    echo "launcher: $events ended in $SECONDS s, $retries times exit code 195; its processes were gone" \
+        "after ${gone[${#gone[@]} / 2]} ms (median), ${gone[-1]} ms (most)"
+    for kind in "${!count[@]}"; do echo "    ${count[$kind]} x $kind"; done | sort -k3
+    ok "launcher: $events ended, and the same command at once goes on, with nothing left of the first"
+fi
+
+# --- sync: the same bits --------------------------------------------------------------------------
 slow=600
 if sanitized; then slow=25; fi
 steps=$((wanted * 90)) # A fault takes some four seconds, of which half are spent training.
@@ -216,10 +385,6 @@ fi
 ok "sync: $events kills, stops, joins and leaves, and the bits of the quiet run"
 
 # --- async: every update exactly once -------------------------------------------------------------
-programs=$work/programs
-mkdir "$programs"
-ln -s "$build/syncopate-ps" "$programs/syncopate-ps"
-ln -s "$build/tests/processes/counting_worker" "$programs/syncopate-worker"
 export COUNTING_PAUSE_US=60000
 steps=$((wanted * 250)) # Nobody waits for anybody, and those who join make it faster.
 storm async "$programs" --optimizer sgd --learning-rate 1 --global-batch 4 --micro-batch 1 \
