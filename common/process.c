@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "common/status.h"
+
 /* Something that can be neither read nor written takes the place of what is closed: a directory,
  * which needs no /dev. The lowest free number is the one that is missing. */
 static void open_standard_files(void)
@@ -25,6 +27,13 @@ static bool may_stay_ignored(int number)
     return false;
 }
 
+/* Before anything is begun that would have to be ended. */
+static void end_hung_up(int number)
+{
+    (void)number;
+    _exit(EXIT_TERMINATED);
+}
+
 static void reset_signals(void)
 {
     struct sigaction action;
@@ -32,6 +41,8 @@ static void reset_signals(void)
         if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN &&
             !may_stay_ignored(number))
             signal(number, SIG_DFL);
+    if (sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        signal(SIGHUP, end_hung_up);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     sigset_t none;

@@ -8,6 +8,8 @@
  *     result that nobody can have is an error all the same;
  *   - no signal is blocked, and none is ignored but those that a person or a shell had reason to:
  *     SIGHUP (nohup), SIGINT and SIGQUIT (a job in the background) and those of job control;
+ *   - SIGHUP, unless ignored, ends the process with EXIT_TERMINATED, as it does later when there is
+ *     something to end cleanly;
  *   - SIGPIPE and SIGXFSZ are ignored: a reader that has gone and a file that may not grow are
  *     answers of write, EPIPE and EFBIG.
  *

@@ -278,7 +278,7 @@ end_launcher()
     random 3
     case $random in
         0) random 500 ;; # While it starts.
-        *) random 2500 && random=$((random + 300)) ;;
+        *) random $((steps * 12)) && random=$((random + 300)) ;;
     esac
     sleep "$(printf '%d.%03d' $((random / 1000)) $((random % 1000)))"
     random 5
@@ -311,14 +311,14 @@ end_launcher()
     nothing_left "$launched" "$began" $(ports "${processes[@]}") >"$work/left-$launched" &
     watches+=($!)
 }
-# round MODE PROGRAMS ARGUMENT... - a job whose launcher is ended once, or if many are to be maybe twice.
+# round MODE PROGRAMS ARGUMENT... - a job whose launcher is ended once, or maybe twice if it is long.
 round()
 {
     local name deaths code watches=() asked=() arguments=(--mode "$1" "${@:3}") of=$2
     local program=(syncopate run)
     if [ "$2" = "$programs" ]; then program=(tests/processes/syncopate_counting); fi
     rounds=$((rounds + 1)) job=$1-launched-$rounds
-    random $((launchers > 2 ? 2 : 1))
+    random $((steps > 60 ? 2 : 1))
     for deaths in $(seq $((random + 1))); do
         give_command "$job-$deaths"
         end_launcher "$job-$deaths" || break
@@ -349,6 +349,7 @@ round()
 }
 
 rounds=0 retries=0 steps=200 slow=600
+if [ "$launchers" -le 2 ]; then steps=60; fi # One a round, and soon.
 if sanitized; then slow=25; fi
 mkdir "$work/tmp"
 run launched-quiet 0 syncopate run --mode sync --ps 1 --workers 1 --out "$work/launched-quiet" \

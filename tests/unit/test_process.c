@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/status.h"
 #include "tests/lib/suite.h"
 
 static bool is_ignored(int number)
@@ -51,6 +52,22 @@ START_TEST(what_has_a_reason_to_be_ignored_stays_so)
         ck_assert_msg(is_ignored(kept[i]), "signal %d", kept[i]);
     for (int i = 0; i < 5; i++)
         ck_assert_msg(!is_ignored(reset[i]), "signal %d", reset[i]);
+}
+END_TEST
+
+START_TEST(an_early_hangup_has_the_exit_code_of_a_later_one)
+{
+    int how;
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGHUP, SIG_DFL);
+        process_begin();
+        raise(SIGHUP);
+        _exit(7);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert(WIFEXITED(how));
+    ck_assert_int_eq(WEXITSTATUS(how), EXIT_TERMINATED);
 }
 END_TEST
 
@@ -135,6 +152,7 @@ static void add(TCase *t)
 {
     tcase_add_test(t, children_can_be_waited_for_whatever_the_parent_ignored);
     tcase_add_test(t, what_has_a_reason_to_be_ignored_stays_so);
+    tcase_add_test(t, an_early_hangup_has_the_exit_code_of_a_later_one);
     tcase_add_test(t, no_signal_stays_blocked);
     tcase_add_test(t, a_reader_that_has_gone_is_an_answer);
     tcase_add_test(t, a_file_that_may_not_grow_is_an_answer);
