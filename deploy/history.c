@@ -254,7 +254,7 @@ static void add_counts(struct history_result *result, const struct simulator *s)
     network_counts_add(&result->network, &s->network.counts);
     result->events += s->events;
     result->virtual_us += s->now_us;
-    result->trace = result->trace * 31 + s->trace;
+    transcript_join(result->digest, s->transcript.digest);
     result->processes += s->process_count;
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
         result->faults[i] += s->injector.counts[i];

@@ -60,7 +60,7 @@ struct history_result {
     uint32_t stopped; /* Ended by a clean stop. */
     uint32_t ended;   /* Ended otherwise before the last step, as they may with such faults. */
     uint64_t events, virtual_us;
-    uint64_t trace;      /* Hash of everything that happened. */
+    uint8_t digest[HASH_BYTES]; /* Of all that happened, see transcript.h. */
     uint64_t healing_us; /* Longest from the end of all faults to the end of all processes. */
     uint64_t processes, faults[FAULT_KIND_COUNT]; /* That have struck. */
     struct witness_counts counts;                 /* Over all phases. */

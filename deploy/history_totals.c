@@ -19,6 +19,7 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
     network_counts_add(&totals->network, &result->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
         totals->faults[i] += result->faults[i];
+    transcript_join(totals->digest, result->digest);
 }
 
 static void print_mode(enum mode mode, const struct history_totals *it)
@@ -61,6 +62,20 @@ static void sum(struct history_totals *all, const struct history_totals *it)
     network_counts_add(&all->network, &it->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
         all->faults[i] += it->faults[i];
+    transcript_join(all->digest, it->digest);
+}
+
+/* The first half: nobody forges these. */
+static void print_digest(const struct history_totals *all, const struct history_totals *modes)
+{
+    char text[HASH_HEX_LENGTH];
+    hash_hex(all->digest, HASH_BYTES / 2, text);
+    printf("hash of all that happened, the same in any build that behaves the same: %s\n", text);
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        hash_hex(modes[mode].digest, HASH_BYTES / 2, text);
+        if (modes[mode].histories > 0 && modes[mode].histories < all->histories)
+            printf("    in %s histories %s\n", mode_name(mode), text);
+    }
 }
 
 void history_totals_print(const struct history_totals *modes, double seconds)
@@ -74,6 +89,7 @@ void history_totals_print(const struct history_totals *modes, double seconds)
         sum(&all, &modes[mode]);
     }
     print_faults(&all);
+    print_digest(&all, modes);
     printf("%s in %s, %.0f a second\n", wording_counted(all.histories, "history", "histories").text,
            wording_duration(seconds).text, (double)all.histories / seconds);
 }

@@ -16,6 +16,7 @@ struct history_totals {
     struct witness_counts counts;
     struct network_counts network;
     uint64_t faults[FAULT_KIND_COUNT];
+    uint8_t digest[HASH_BYTES]; /* Of all that happened, one history after the other. */
 };
 
 void history_totals_add(struct history_totals *totals, const struct history_result *result);

@@ -1,15 +1,24 @@
-/* message_line.h - a message as a line for people who look for what went wrong.
+/* message_line.h - a whole message as one line of text.
+ *
+ *     exchange chunk=2 step=5 gradient leaf_count=2 examples=32 generation=1 request=17 ticket=4
+ *     worker/1 incarnation=00c4...
+ *
+ * For people who look for what went wrong, and for deploy/transcript.h: the line names the kind and
+ * every field that differs from zero, by name and value, in an order of its own. So two messages
+ * that differ in anything have different lines, and a line does not depend on how a message is
+ * encoded or an enumeration is numbered. Secrets and pages are shown by a digest of theirs.
+ *
+ * To add a field of a message that travels: a row in message_line.c.
  *
  * Threads: pure. */
 
 #ifndef DEPLOY_MESSAGE_LINE_H
 #define DEPLOY_MESSAGE_LINE_H
 
-#include <stddef.h>
-
 #include "common/message.h"
 
-/* "exchange g=1 t=4 r=17 chunk=2 step=5 [0,2) want=6" */
-void message_line(const struct message *message, char *text, size_t size);
+#define MESSAGE_LINE_MAX 4096
+
+void message_line(const struct message *message, char text[MESSAGE_LINE_MAX]);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "deploy/message_line.h"
 #include "deploy/simulator.h"
 
 /* Queues between threads, by writer and reader; each keeps its order. */
@@ -112,6 +111,12 @@ void simulated_process_free(struct simulated_process *process)
     free(p);
 }
 
+void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX])
+{
+    snprintf(name, PROCESS_NAME_MAX, "%s/%u (%u)", process->is_server ? "ps" : "worker",
+             process->index, process->number);
+}
+
 /* --- queues within a process ----------------------------------------------------------------- */
 
 static bool is_let_through(struct simulator *s, enum simulated_place place, uint32_t process,
@@ -180,6 +185,7 @@ static void send_wire(struct simulator *s, struct simulated_process *p, struct o
                                     item->packet.payload);
 }
 
+/* For people, and worded for them: no part of what the transcript sums up. */
 static void say(const struct simulator *s, const struct simulated_process *p,
                 const struct outgoing *item)
 {
@@ -189,17 +195,13 @@ static void say(const struct simulator *s, const struct simulated_process *p,
 }
 
 /* What it takes off the wire. */
-static void show(const struct simulator *s, const struct simulated_process *p, uint32_t from,
-                 const struct message *message)
+static void note_message(struct simulator *s, const struct simulated_process *p, uint32_t from,
+                         const struct packet *packet)
 {
-    char line[800];
-    const struct simulated_process *sender = s->processes[from];
-    if (!s->options.verbose)
-        return;
-    message_line(message, line, sizeof line);
-    printf("%12.6f %s/%u (%u) < %s/%u (%u) %s\n", (double)s->now_us * 1e-6,
-           p->is_server ? "ps" : "worker", p->index, p->number, sender->is_server ? "ps" : "worker",
-           sender->index, from, line);
+    char name[PROCESS_NAME_MAX], sender[PROCESS_NAME_MAX];
+    simulated_process_name(p, name);
+    simulated_process_name(s->processes[from], sender);
+    transcript_message(&s->transcript, s->now_us, name, sender, &packet->message, packet->payload);
 }
 
 /* --- servers --------------------------------------------------------------------------------- */
@@ -324,7 +326,7 @@ static bool open_parcel(struct simulator *s, struct simulated_process *p, struct
     }
     if (!parcel->up && s->network.wires[parcel->wire].server == 0)
         p->heard_us = s->now_us;
-    show(s, p, parcel->from, &packet->message);
+    note_message(s, p, parcel->from, packet);
     simulator_delivered(s, packet->message.kind);
     return true;
 }

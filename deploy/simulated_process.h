@@ -55,6 +55,10 @@ struct simulated_process {
 
 struct simulator;
 
+#define PROCESS_NAME_MAX 32
+/* "worker/1 (3)": its place, and which process it is. */
+void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX]);
+
 /* NULL when out of memory. A host that is no place of the job: a stranger. */
 struct simulated_process *simulated_process_start(struct simulator *simulator, uint32_t host);
 void simulated_process_free(struct simulated_process *process);

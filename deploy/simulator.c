@@ -55,6 +55,8 @@ enum status simulator_init(struct simulator *simulator, const struct simulator_o
     if (status == STATUS_OK)
         status = simulated_network_init(&s->network, &s->options.faults, options->seed,
                                         job->server_count, &s->queue);
+    if (status == STATUS_OK)
+        status = transcript_init(&s->transcript, job, options->verbose);
     if (status != STATUS_OK)
         return error_set(error, status, "out of memory for a cluster");
     for (uint32_t i = 0; i < hosts_of(s); i++)
@@ -73,6 +75,7 @@ void simulator_free(struct simulator *simulator)
     for (uint32_t i = 0; i < s->process_count; i++)
         simulated_process_free(s->processes[i]);
     free(s->processes);
+    transcript_free(&s->transcript);
     witness_free(&s->witness);
     simulated_work_free(&s->work);
     partition_free(&s->partition);
@@ -80,6 +83,13 @@ void simulator_free(struct simulator *simulator)
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
+
+static void note(struct simulator *s, const struct simulated_process *p, const char *what)
+{
+    char name[PROCESS_NAME_MAX];
+    simulated_process_name(p, name);
+    transcript_note(&s->transcript, s->now_us, name, what);
+}
 
 static void out_of_memory(void)
 {
@@ -120,6 +130,7 @@ struct simulated_process *simulator_start(struct simulator *simulator, uint32_t 
             simulated_network_bind(&s->network, p->index, p->number);
     }
     s->running++;
+    note(s, p, "starts");
     simulator_later(s, 0, EVENT_TICK, p->number, 0);
     return p;
 }
@@ -176,10 +187,9 @@ void simulator_over(struct simulator *simulator, struct simulated_process *proce
     if (exit_code != EXIT_DONE) /* What it still holds nobody will see. */
         witness_ends(&s->witness, process->number);
     snprintf(process->reason, sizeof process->reason, "%s", reason);
-    if (s->options.verbose)
-        printf("%12.6f %s/%u (%u) exits with %d: %s\n", (double)s->now_us * 1e-6,
-               process->is_server ? "ps" : "worker", process->index, process->number, exit_code,
-               reason);
+    char what[MESSAGE_TEXT_MAX + 40];
+    snprintf(what, sizeof what, "exits with %d: %s", exit_code, reason);
+    note(s, process, what);
     s->failed = s->failed || (process->host == 0 && may_fail(s, process));
     if (told && !process->excused) {
         s->finished_us = s->finished ? s->finished_us : s->now_us;
@@ -222,9 +232,7 @@ void simulator_kill(struct simulator *simulator, struct simulated_process *proce
     struct simulator *s = simulator;
     if (process->state > PROCESS_STOPPED)
         return;
-    if (s->options.verbose)
-        printf("%12.6f %s/%u (%u) is killed\n", (double)s->now_us * 1e-6,
-               process->is_server ? "ps" : "worker", process->index, process->number);
+    note(s, process, "is killed");
     end_process(s, process, PROCESS_KILLED);
     witness_ends(&s->witness, process->number);
     if (process->is_server) {
@@ -241,9 +249,7 @@ void simulator_stop(struct simulator *simulator, struct simulated_process *proce
 {
     if (process->state == PROCESS_RUNNING)
         process->state = PROCESS_STOPPED;
-    if (simulator->options.verbose)
-        printf("%12.6f %s/%u (%u) is stopped\n", (double)simulator->now_us * 1e-6,
-               process->is_server ? "ps" : "worker", process->index, process->number);
+    note(simulator, process, "is stopped");
 }
 
 static void miss(struct simulated_process *p, const struct event *event)
@@ -264,9 +270,7 @@ void simulator_continue(struct simulator *simulator, struct simulated_process *p
     if (process->state != PROCESS_STOPPED)
         return;
     process->state = PROCESS_RUNNING;
-    if (s->options.verbose)
-        printf("%12.6f %s/%u (%u) goes on\n", (double)s->now_us * 1e-6,
-               process->is_server ? "ps" : "worker", process->index, process->number);
+    note(s, process, "goes on");
     bool tick_last = random_below(&s->random, 2) == 0;
     struct event tick = {.time_us = 0};
     for (size_t i = 0; i < process->missed_count; i++) {
@@ -304,19 +308,6 @@ void simulator_note_start(struct simulator *simulator)
 }
 
 /* --- running --------------------------------------------------------------------------------- */
-
-static void note_trace(struct simulator *s, const struct event *event)
-{
-    uint64_t what = 0;
-    if (event->parcel != NULL)
-        what = simulated_checksum(event->parcel->header, event->parcel->header_bytes) ^
-               event->parcel->payload_check;
-    else if (event->item != NULL)
-        what = (uint64_t)event->item->packet.message.kind << 8 | event->item->to;
-    const uint64_t numbers[] = {s->trace, event->time_us,
-                                (uint64_t)event->kind << 32 | event->process, what};
-    s->trace = simulated_checksum(numbers, sizeof numbers);
-}
 
 static void process_event(struct simulator *s, struct simulated_process *p, struct event *event,
                           uint64_t peer)
@@ -483,7 +474,6 @@ int simulator_run(struct simulator *simulator)
         assert(event.time_us >= s->now_us);
         s->now_us = event.time_us;
         s->events++;
-        note_trace(s, &event);
         happen(s, &event);
         event_free(&event);
         check_time(s);

@@ -27,6 +27,7 @@
 #include "deploy/simulated_network.h"
 #include "deploy/simulated_process.h"
 #include "deploy/simulated_work.h"
+#include "deploy/transcript.h"
 #include "deploy/witness.h"
 
 #define SIMULATED_OUT       "run"
@@ -91,7 +92,7 @@ struct simulator {
     struct simulated_process *at[SIMULATED_HOSTS_MAX]; /* Who is at a host; NULL: nobody. */
     struct fault_injector injector;
     uint64_t now_us, events;
-    uint64_t trace;    /* A hash of everything that has happened. */
+    struct transcript transcript;
     uint32_t running;  /* Processes. */
     uint32_t starting; /* Will be started. */
     bool started;      /* A trainer was told to start. */
