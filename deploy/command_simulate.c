@@ -1,5 +1,5 @@
 /* syncopate simulate --seed S --histories N: whole clusters in virtual time, one history a seed,
- * and whether each of them kept the promises. */
+ * whether each of them kept the promises, and a hash of all that happened. */
 
 #include <inttypes.h>
 #include <stdio.h>

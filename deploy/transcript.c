@@ -51,22 +51,29 @@ void transcript_note(struct transcript *transcript, uint64_t time_us, const char
     add_line(transcript, time_us, line, NULL);
 }
 
+/* Whether it is a page of the simulated declaration, whole and in its place. */
+static bool is_own_page(const struct transcript *transcript, const struct message_job_page *page)
+{
+    if (page->total != transcript->job_bytes || page->offset >= page->total)
+        return false;
+    uint32_t rest = page->total - page->offset;
+    return page->bytes == (rest < JOB_PAGE_BYTES ? rest : JOB_PAGE_BYTES) &&
+           memcmp(page->page, transcript->job + page->offset, page->bytes) == 0;
+}
+
 /* Whether the message speaks of the simulated declaration; then without its encoding. */
 static bool names_job(const struct transcript *transcript, struct message *message)
 {
-    struct message_job_page *page = &message->job_page;
-    if (message->kind == MESSAGE_JOIN) {
-        if (memcmp(message->join.job_digest, transcript->job_digest, DIGEST_BYTES) != 0)
-            return false;
+    if (message->kind == MESSAGE_JOIN &&
+        memcmp(message->join.job_digest, transcript->job_digest, DIGEST_BYTES) == 0) {
         memset(message->join.job_digest, 0, DIGEST_BYTES);
         return true;
     }
-    if (message->kind != MESSAGE_JOB_PAGE || page->total != transcript->job_bytes ||
-        page->offset > page->total || page->bytes > page->total - page->offset ||
-        memcmp(page->page, transcript->job + page->offset, page->bytes) != 0)
-        return false;
-    *page = (struct message_job_page){.offset = page->offset};
-    return true;
+    if (message->kind == MESSAGE_JOB_PAGE && is_own_page(transcript, &message->job_page)) {
+        message->job_page = (struct message_job_page){.offset = message->job_page.offset};
+        return true;
+    }
+    return false;
 }
 
 void transcript_message(struct transcript *transcript, uint64_t time_us, const char *process,

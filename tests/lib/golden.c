@@ -112,7 +112,7 @@ static void write_anew(const struct golden *golden)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-void golden_close(struct golden *golden, const char *advice)
+void golden_check(struct golden *golden, const char *advice)
 {
     for (size_t i = 0; i < golden->count; i++)
         if (!golden->entries[i].given)
@@ -124,6 +124,10 @@ void golden_close(struct golden *golden, const char *advice)
     }
     ck_assert_msg(golden->differ == 0, "%zu differ from %s:%s\n%s", golden->differ, golden->path,
                   golden->names, advice);
+}
+
+void golden_free(struct golden *golden)
+{
     for (size_t i = 0; i < golden->count; i++)
         free(golden->entries[i].name);
     free(golden->entries);

@@ -23,7 +23,9 @@ const char *golden_find(const struct golden *golden, const char *name);
 
 void golden_line(struct golden *golden, const char *name, const char *value);
 
-/* Fail for everything that differed, each named, with `advice` below. */
-void golden_close(struct golden *golden, const char *advice);
+/* When all lines have been given: fail for what differs, each named, with `advice` below. */
+void golden_check(struct golden *golden, const char *advice);
+
+void golden_free(struct golden *golden);
 
 #endif

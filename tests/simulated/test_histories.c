@@ -106,8 +106,9 @@ START_TEST(the_first_hundred_histories_are_as_they_were)
         hash_hex(result.digest, HASH_BYTES / 2, digest);
         golden_line(golden, name, digest);
     }
-    golden_close(golden, "Processes behave otherwise than before: compare what both builds print "
+    golden_check(golden, "Processes behave otherwise than before: compare what both builds print "
                          "for\nsyncopate simulate --seed N --verbose");
+    golden_free(golden);
 }
 END_TEST
 

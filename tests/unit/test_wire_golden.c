@@ -76,7 +76,8 @@ START_TEST(every_message_has_the_bytes_that_it_always_had)
         give_message(golden, specimen_at(i));
     for (enum mode mode = 0; mode < MODE_COUNT; mode++)
         give_job(golden, mode);
-    golden_close(golden, ADVICE);
+    golden_check(golden, ADVICE);
+    golden_free(golden);
 }
 END_TEST
 
@@ -101,6 +102,7 @@ START_TEST(the_bytes_are_read_as_what_they_were_made_of)
         ck_assert_msg(memcmp(&specimen->message, &message, sizeof message) == 0, "%s: %s",
                       specimen->name, read);
     }
+    golden_free(golden);
 }
 END_TEST
 
@@ -124,6 +126,7 @@ START_TEST(declarations_are_read_as_what_they_were_made_of)
         job_free(&job);
         job_free(&read);
     }
+    golden_free(golden);
 }
 END_TEST
 
