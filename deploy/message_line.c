@@ -137,8 +137,8 @@ static const struct field *const bodies[MESSAGE_WIRE_COUNT] = {
         FIELD("server", U32, part_written.server), FIELD("name", TEXT, part_written.part.name),
         FIELD("bytes", U64, part_written.part.bytes),
         FIELD("digest", DIGEST, part_written.part.digest), FIELD("text", TEXT, part_written.text)),
-    [MESSAGE_FINISHED] =
-        FIELDS(FIELD("exit_code", U32, stop.exit_code), FIELD("reason", TEXT, stop.reason)),
+    [MESSAGE_FINISHED] = FIELDS(FIELD("exit_code", U32, stop.exit_code),
+                                FIELD("reason", TEXT, stop.reason), FIELD("left", FLAG, stop.left)),
     [MESSAGE_STATUS] = FIELDS(FIELD("watch", FLAG, status.watch)),
     [MESSAGE_STATUS_ANSWER] = FIELDS(
         FIELD("state", JOB_STATE, status_answer.state),

@@ -14,9 +14,9 @@
 
 #define GOLDEN "tests/unit/messages.golden"
 #define ADVICE                                                                                     \
-    "These bytes travel between builds. If the protocol is meant to change, raise its version, "   \
-    "say so in\nproto/PROTOCOL.md and run TEST_GOLDEN=write build/release/tests/unit/"             \
-    "test_wire_golden"
+    "These bytes travel between builds. For a new field or message that old builds may ignore, "   \
+    "run\nTEST_GOLDEN=write build/release/tests/unit/test_wire_golden; anything else is another "  \
+    "protocol\nversion: see proto/PROTOCOL.md, section 11"
 
 static char *hex_of(const uint8_t *bytes, size_t count)
 {
