@@ -300,7 +300,8 @@ end_launcher()
     fi
     began=$(date +%s%N)
     if [ "$signal" = KILL ]; then
-        murder "$1"
+        disown "${pids[$1]}" # As in murder; but it may have just ended.
+        kill -KILL "${pids[$1]}" 2>/dev/null || return 1
     else
         kill "-$signal" "${pids[$1]}" 2>/dev/null || return 1
         asked+=("$1")
