@@ -28,7 +28,7 @@
 #define STUCK_US_MAX   10000000u    /* At its limit, and nothing is heard of it. */
 #define STUCK_US_FEW   1000000u     /* Of a stranger, while they are few. */
 #define FEW            64
-#define FIRST_PACKET   1000    /* Of a stranger while they are few: a handshake, headers. */
+#define FIRST_PACKET   100     /* Of a stranger while they are few: a handshake, a short header. */
 #define OVER_US_MAX    100000u /* The same where there can be no limit. */
 #define GONE_BYTES_MAX (64u << 20)
 #define TURNS_US       2000000u /* By then everybody who has something whole is heard once. */

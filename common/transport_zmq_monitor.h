@@ -34,7 +34,7 @@ struct handshakes {
 #define MONITOR_PATIENCE_US (1000u * (MONITOR_HANDSHAKE_MS + 500u))
 
 #define MONITOR_URL_BYTES 96
-#define MONITOR_FRESH     64
+#define MONITOR_FRESH     1024
 
 struct monitor {
     void *socket; /* NULL: closed. */
