@@ -28,6 +28,7 @@
 #define STUCK_US_MAX   10000000u    /* At its limit, and nothing is heard of it. */
 #define STUCK_US_FEW   1000000u     /* Of a stranger, while they are few. */
 #define FEW            64
+#define SPARE_PLACES   64      /* For those who come between two looks. */
 #define FIRST_PACKET   100     /* Of a stranger while they are few: a handshake, a short header. */
 #define OVER_US_MAX    100000u /* The same where there can be no limit. */
 #define GONE_BYTES_MAX (64u << 20)
@@ -297,6 +298,13 @@ static void open_door(struct inflow *inflow, uint32_t chance, uint32_t packet)
     inflow->packet = packet;
 }
 
+/* More have come than there are places for: nobody else comes in until the next look has made room,
+ * or each of those who pour in until then would take what a connection takes. */
+static bool is_full(const struct inflow *inflow)
+{
+    return inflow->gate.strangers > GATE_PLACES + inflow->expected + SPARE_PLACES;
+}
+
 /* Somebody new has the descriptor. */
 static void begin(struct inflow *inflow, int fd, const struct tcp_look *look)
 {
@@ -312,7 +320,7 @@ static void begin(struct inflow *inflow, int fd, const struct tcp_look *look)
     connection->limitable = tcp_first(fd, &connection->first);
     inflow->gate.strangers += inflow->apart;
     if (inflow->apart && inflow->gate.strangers > FEW)
-        open_door(inflow, inflow->chance, 0);
+        open_door(inflow, is_full(inflow) ? 0 : inflow->chance, 0);
 }
 
 static void give_up(struct inflow *inflow)

@@ -561,6 +561,20 @@ START_TEST(strangers_beyond_their_places_go_and_members_never)
 }
 END_TEST
 
+START_TEST(when_all_places_are_taken_nobody_comes_in_until_somebody_has_looked)
+{
+    struct fixture f;
+    open_apart(&f);
+    f.inflow.gate.strangers = 2 * GATE_PLACES; /* As if they had come since the last look. */
+    hear(&f, add_pair(&f), 0);
+    ck_assert_uint_eq(f.inflow.chance, 0);
+    look(&f); /* There are not so many any more. */
+    ck_assert_uint_eq(f.inflow.chance, GATE_OPEN);
+    hear(&f, add_pair(&f), 0);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(when_too_many_knock_not_all_are_let_in_and_those_who_are_here_go_on)
 {
     struct fixture f;
@@ -717,6 +731,7 @@ static void add(TCase *t)
     tcase_add_test(t, whoever_is_asked_for_a_declaration_may_send_it);
     tcase_add_test(t, whoever_does_not_take_what_it_is_told_is_told_no_more);
     tcase_add_test(t, strangers_beyond_their_places_go_and_members_never);
+    tcase_add_test(t, when_all_places_are_taken_nobody_comes_in_until_somebody_has_looked);
     tcase_add_test(t, when_too_many_knock_not_all_are_let_in_and_those_who_are_here_go_on);
     tcase_add_test(t, a_connection_in_the_place_of_another_is_known_for_a_new_one);
     tcase_add_test(t, other_sockets_and_files_are_left_alone);
