@@ -44,8 +44,9 @@
  *                      each was told and has not taken, 4 KiB, which takes three times as much; and
  *                      what new ones say before this thread has looked at them, which it does as
  *                      they come (while it has to wait for a processor that can be more than the
- *                      rest: 76 MiB in all were seen of 800 that pour short packets). Beside that the one declaration that may be on its way: 8 MiB,
- *                      four times that while it is decoded; twice the job's own once there is one
+ *                      rest: 76 MiB in all were seen of 800 that pour short packets). Beside that
+ *                      the one declaration that may be on its way: 8 MiB, four times that while it
+ *                      is decoded; twice the job's own once there is one
  *
  * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, strangers are no matter,
  * and nothing grows with time; what was freed is kept for the next time, so resident memory stays
