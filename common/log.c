@@ -71,3 +71,15 @@ void log_write(enum log_level level, const char *format, ...)
         log_lost++;
     pthread_mutex_unlock(&log_lock);
 }
+
+void log_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX])
+{
+    struct log_line parts = {.level = level, .who = "syncopate"};
+    if (log_format_now() == LOG_FORMAT_TEXT) {
+        snprintf(line, LOG_LINE_MAX, "%s", text);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &parts.time);
+    snprintf(parts.text, sizeof parts.text, "%s", text);
+    line[log_line_write(&parts, LOG_FORMAT_JSON, line) - 1] = '\0';
+}

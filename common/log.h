@@ -23,6 +23,9 @@ enum log_format log_format_now(void);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What a command says to a person, as a line without newline: the text as it is, or as JSON. */
+void log_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX]);
+
 #define log_error(...)   log_write(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)
 #define log_info(...)    log_write(LOG_INFO, __VA_ARGS__)

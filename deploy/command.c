@@ -22,24 +22,12 @@ bool command_begin(struct options *options, enum option_user user, int argc, cha
     return true;
 }
 
-void command_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX])
-{
-    struct log_line parts = {.level = level, .who = "syncopate"};
-    if (log_format_now() == LOG_FORMAT_TEXT) {
-        snprintf(line, LOG_LINE_MAX, "%s", text);
-        return;
-    }
-    clock_gettime(CLOCK_REALTIME, &parts.time);
-    snprintf(parts.text, sizeof parts.text, "%s", text);
-    line[log_line_write(&parts, LOG_FORMAT_JSON, line) - 1] = '\0';
-}
-
 void command_say(const char *program, enum log_level level, const char *text)
 {
     char line[LOG_LINE_MAX];
     bool plain = log_format_now() == LOG_FORMAT_TEXT;
     fflush(stdout); /* What was said before stays before. */
-    command_remark(level, text, line);
+    log_remark(level, text, line);
     fprintf(stderr, "%s%s%s\n", plain ? program : "", plain ? ": " : "", line);
 }
 

@@ -33,9 +33,6 @@ int command_man(int argc, char **argv);
 bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
                    int *exit_code);
 
-/* A line for standard error as --log-format wants it, without newline: the text, or JSON. */
-void command_remark(enum log_level level, const char *text, char line[LOG_LINE_MAX]);
-
 /* Say "program: text" on standard error, or the same as JSON. */
 void command_say(const char *program, enum log_level level, const char *text);
 

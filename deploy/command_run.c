@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/occupancy.h"
 #include "common/options.h"
 #include "common/output.h"
@@ -81,7 +82,7 @@ static void say_wait(void *context, const char *line)
 {
     char remark[LOG_LINE_MAX];
     (void)context;
-    command_remark(LOG_WARNING, line, remark);
+    log_remark(LOG_WARNING, line, remark);
     fprintf(stderr, "%s\n", remark);
 }
 

@@ -29,12 +29,12 @@
 #include "common/complaint.h"
 #include "common/disk.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "common/occupancy.h"
 #include "common/stop_request.h"
 #include "common/wording.h"
 #include "deploy/arguments.h"
 #include "deploy/children.h"
-#include "deploy/command.h"
 #include "deploy/ports.h"
 #include "deploy/programs.h"
 #include "deploy/restart.h"
@@ -102,7 +102,7 @@ static void remark(struct launcher *launcher, enum log_level level, const char *
     char line[LOG_LINE_MAX];
     if (level > LOG_WARNING && launcher->options->quiet)
         return;
-    command_remark(level, text, line);
+    log_remark(level, text, line);
     say(launcher, line);
 }
 
