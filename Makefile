@@ -58,9 +58,11 @@ PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = $(SYNC_CFLAGS) $(CFLAGS) $(DEBUG_FORM) $(if $(MAKE_TERMOUT),-fdiagnostics-color) $(SANITIZE) $(PKG_CFLAGS)
 ALL_LIBS   = $(PKG_LIBS) -lm -pthread
 
-# --- sources: a file dropped into a folder is built; *_main.c becomes a program -------------------
+# --- sources: a file dropped into a room is built; *_main.c becomes a program ---------------------
 PROTO_C  := $(BUILD)/proto/syncopate.pb-c.c
-objects   = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_main.c,$(wildcard $(1)/*.c)))
+# Rooms lie at most two deep: common/transport/zmq.
+in_rooms  = $(wildcard $(foreach p,$(2),$(1)/$p $(1)/*/$p $(1)/*/*/$p))
+objects   = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_main.c,$(call in_rooms,$(1),*.c)))
 COMMON   := $(call objects,common) $(BUILD)/proto/syncopate.pb-c.o
 PS       := $(call objects,ps)
 WORKER   := $(call objects,worker)
@@ -78,19 +80,19 @@ FISHDIR   := $(PREFIX)/share/fish/vendor_completions.d
 INSTALLED := $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) $(ZSHDIR)/_syncopate \
     $(foreach p,syncopate syncopate-ps syncopate-worker,$(BASHDIR)/$p $(FISHDIR)/$p.fish)
 # Test programs are tests/*/test_*.c and every script but lib.sh, which scripts may share.
-programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/$(1)/test_*.c)))
+programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(call in_rooms,tests/$(1),test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
 # Ninety programs that are nearly the same would be most of build/: in a release build the unit tests are
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
-APART     := $(addprefix $(BUILD)/tests/unit/test_,checkpoint_memory disk_faults resolver)
+APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_resolver,$(UNIT))
 TOGETHER  := $(if $(filter release,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
 # What is tried of scripts and documents is the same however the programs were built.
-ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh)
+ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh)
 PROCESSES := $(call programs,processes) $(filter-out $(if $(filter release,$(MODE)),,$(ONCE)),$(call scripts,processes))
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
@@ -101,11 +103,11 @@ LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh t
 TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
 TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
-LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '\<(suite_run_both|long_run)\>' tests/*/*.c tests/*/*.sh)),$(TESTS))
+LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c' --include='*.sh' '\<(suite_run_both|long_run)\>' tests)),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))
-OURS      := $(wildcard common/*.[ch] ps/*.[ch] worker/*.[ch] deploy/*.[ch] tests/*/*.[ch])
+OURS      := $(foreach d,common ps worker deploy tests,$(call in_rooms,$d,*.[ch]))
 SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 
 .DEFAULT_GOAL := help
@@ -217,8 +219,8 @@ tidy: $(PROTO_C) ## clang-tidy and cppcheck
 	    $(filter-out -MMD -MP,$(SYNC_CFLAGS)) $(PKG_CFLAGS)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	    --suppress=missingIncludeSystem --suppress=ctuuninitvar --suppress=uninitvar \
-	    --suppress=memleak:common/transport_memory.c --error-exitcode=1 -D_GNU_SOURCE -I. \
-	    $(wildcard common/*.c ps/*.c worker/*.c deploy/*.c)
+	    --suppress=memleak:tests/lib/transport_memory.c --error-exitcode=1 -D_GNU_SOURCE -I. \
+	    $(foreach d,common ps worker deploy,$(call in_rooms,$d,*.c))
 
 install: $(PROGRAMS) $(DOCUMENTS) ## put programs, manual, completions below PREFIX=/usr/local; BINDIR, MANDIR, DESTDIR
 	@$(INSTALL) -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
@@ -243,7 +245,7 @@ clean: ## remove build/
 	rm -rf build
 
 # --- how they are built ----------------------------------------------------------------------------
-# "[ 37/130] common/message.c": how many steps there are is asked of make itself, before the first.
+# "[ 37/130] common/wire/message.c": how many steps there are is asked of make itself, before the first.
 # V=1 shows the commands.
 STEP  = @$(eval STEPS += .)deploy/build_step.sh $(words $(STEPS)) $(TOTAL) $(NAME)
 NAME  = $(if $(filter %.c,$<),$<,$(patsubst $(BUILD)/%,%,$@))
@@ -307,10 +309,12 @@ $(BUILD)/tests/bench/%.o: CFLAGS = $(LIBRARY_CFLAGS)
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o)
 FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
-FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulated_disk.o) \
-    $(filter $(BUILD)/worker/idx.o $(BUILD)/worker/layer% $(BUILD)/worker/loss.o $(BUILD)/worker/model.o,$(WORKER)) \
-    $(patsubst %,$(BUILD)/worker/%.o,announcements exchange lease_book score_duty sender session) \
-    $(filter-out $(BUILD)/ps/server.o,$(PS)) $(filter-out $(BUILD)/common/transport%,$(COMMON))
+FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulator/simulated_disk.o) \
+    $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
+    $(patsubst %,$(BUILD)/worker/client/%.o,announcements exchange lease_book score_duty sender session) \
+    $(filter-out $(BUILD)/ps/server.o,$(PS)) \
+    $(filter-out $(BUILD)/common/transport/%,$(COMMON)) \
+    $(patsubst %,$(BUILD)/common/transport/%.o,shm/rendezvous shm/ring shm/shared_memory shm/window)
 HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' | \
     clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null && echo yes)
 $(FUZZ_A): $(FUZZLIB)
@@ -324,7 +328,7 @@ WRAPPED   := batch_set_has chunk_apply sessions_judge simulated_disk_done_us che
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
 # A name server of test_resolver's own.
-$(BUILD)/tests/unit/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
+$(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
 
 # Every test and benchmark may use everything.
 TEST_LIBS := $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
@@ -339,7 +343,7 @@ $(BUILD)/tests/bench/blas.o: PKG_CFLAGS += $(shell pkg-config --cflags $(BENCHPK
 # Every main gets the name of its test, by which together_main.c calls it.
 UNITS   := $(BUILD)/tests/together/unit
 UNITS_O := $(TOGETHER:$(BUILD)/tests/unit/%=$(BUILD)/tests/together/%.o)
-LISTED  := $(TOGETHER:$(BUILD)/tests/unit/%=TEST(%))
+LISTED  := $(foreach t,$(TOGETHER),TEST($(notdir $t)))
 WRITTEN  = $(if $(TOGETHER),$(shell cat $(UNITS).inc 2>/dev/null))
 $(TOGETHER): $(UNITS)
 	@mkdir -p $(@D) && ln -f $< $@
@@ -349,7 +353,7 @@ $(UNITS): $(BUILD)/tests/lib/together_main.o $(UNITS_O) $(TEST_A) $(DEPLOY_A) $(
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 $(BUILD)/tests/together/%.o: tests/unit/%.c | $(PROTO_C)
 	@mkdir -p $(@D)
-	$(STEP) $(CC) $(ALL_CFLAGS) -Dmain=$*_main -c -o $@ $<
+	$(STEP) $(CC) $(ALL_CFLAGS) -Dmain=$(notdir $*)_main -c -o $@ $<
 $(BUILD)/tests/lib/together_main.o: $(UNITS).inc
 $(UNITS).inc: $(if $(filter-out $(WRITTEN),$(LISTED))$(filter-out $(LISTED),$(WRITTEN)),FORCE)
 	@mkdir -p $(@D)
@@ -392,6 +396,6 @@ TIDY_CHECKS := '-*,bugprone-*,clang-analyzer-*,performance-*,portability-*,$(str
     )-performance-no-int-to-ptr'
 
 # Objects that only rules of patterns ask for are kept as well.
-.SECONDARY: $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/lib/%,$(wildcard tests/*/*.c)))
+.SECONDARY: $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/lib/%,$(call in_rooms,tests,*.c)))
 
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # build_step.sh NUMBER TOTAL NAME COMMAND... - one step of the build, as the Makefile takes it.
 #
-# On a terminal the line "[ 37/130] common/message.c" is written over by the next one; elsewhere every
+# On a terminal the line "[ 37/130] common/wire/message.c" is written over by the next one; elsewhere every
 # tenth of the way has a line. What the command says (warnings, errors) is shown by itself, on lines
 # of its own. With V=1 in the environment every step and its command has a line.
 set -u

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/file_limit.h"
-#include "common/log.h"
-#include "common/options_text.h"
-#include "common/output.h"
-#include "common/process.h"
-#include "common/spelling.h"
-#include "deploy/command.h"
+#include "common/base/spelling.h"
+#include "common/options/options_text.h"
+#include "common/process/file_limit.h"
+#include "common/process/log.h"
+#include "common/process/output.h"
+#include "common/process/process.h"
+#include "deploy/command/command.h"
 
 struct command {
     const char *name;

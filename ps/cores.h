@@ -11,11 +11,11 @@
 
 #include <stdbool.h>
 
-#include "common/outbox.h"
-#include "ps/coordinator.h"
-#include "ps/keeper.h"
-#include "ps/owner.h"
-#include "ps/router.h"
+#include "common/wire/outbox.h"
+#include "ps/coordinator/coordinator.h"
+#include "ps/keeper/keeper.h"
+#include "ps/router/router.h"
+#include "ps/shard/owner.h"
 
 struct cores {
     struct router *router;

@@ -15,19 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/hash.h"
-#include "common/headroom.h"
-#include "common/kernels.h"
-#include "common/log.h"
-#include "common/mailbox.h"
-#include "common/occupancy.h"
-#include "common/parent.h"
-#include "common/partition.h"
-#include "common/probe.h"
-#include "common/refused.h"
-#include "common/rendezvous.h"
-#include "common/wording.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/base/wording.h"
+#include "common/job/partition.h"
+#include "common/job/probe.h"
+#include "common/kernels/kernels.h"
+#include "common/keys/refused.h"
+#include "common/process/headroom.h"
+#include "common/process/log.h"
+#include "common/process/parent.h"
+#include "common/store/occupancy.h"
+#include "common/transport/shm/rendezvous.h"
+#include "common/wire/mailbox.h"
 #include "ps/cores.h"
 
 /* For a clean stop once whoever started us is gone; then all is to be said and done in time. */

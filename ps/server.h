@@ -62,10 +62,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/disk.h"
-#include "common/options.h"
-#include "common/transport.h"
-#include "ps/coordinator.h"
+#include "common/file/disk.h"
+#include "common/options/options.h"
+#include "common/transport/transport.h"
+#include "ps/coordinator/coordinator.h"
 
 struct server;
 

@@ -1,25 +1,59 @@
 #!/usr/bin/env bash
-# include_direction.sh - arrows point down: tests -> deploy -> ps, worker -> common -> proto, and
-# every foreign library has one doorway (style.md, points 2 and 5). Tests may use any door, because
-# they play the hostile peer.
+# include_direction.sh - arrows point down: tests -> deploy -> ps, worker -> common -> proto; within
+# each of them a room includes only rooms that stand above it in the list below; every foreign library
+# has one doorway; and no room is crowded. Tests may use any door, because they play the hostile peer.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
+
+# The rooms, lowest first. Rooms of one line do not know each other; "." is the folder itself.
+rooms='
+common  base
+common  kernels file
+common  process
+common  job
+common  store
+common  wire
+common  keys address
+common  options transport
+common  transport/zmq transport/shm
+common  progress
+ps      shard
+ps      router
+ps      coordinator keeper
+ps      .
+worker  model data
+worker  client
+worker  .
+deploy  launcher manual report simulator
+deploy  command
+deploy  .'
+most=22 # Files of C that a folder has.
 
 includes=$(find proto common ps worker deploy -name '*.[ch]' -exec \
     grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"][^>"]+' {} + |
     sed -E 's/:.*[<"]/ /; s# (\.\./)+# #')
 wrong=$(awk '
     function only(file) { if ($1 != file) print $1 " includes " $2 ", which belongs in " file " only" }
+    function folder(path) { sub("/[^/]*$", "", path); return path }
     BEGIN { below["common"] = "proto"; below["ps"] = below["worker"] = "common proto"
             below["deploy"] = "ps worker common proto" }
-    { split($1, from, "/"); split($2, to, "/") }
+    NR == FNR { for (i = 2; i <= NF; i++) height[$i == "." ? $1 : $1 "/" $i] = NR; next }
+    { split($1, from, "/"); split($2, to, "/"); room = folder($1); other = folder($2) }
+    !/^proto/ && !(room in height) && !unknown[room]++ { print room " is not among the rooms of this script" }
     to[1] ~ /^(proto|common|ps|worker|deploy|tests)$/ && to[1] != from[1] &&
         !index(" " below[from[1]] " ", " " to[1] " ") { print $1 " includes " $2 ", against the arrows" }
-    $2 ~ /^zmq/ && $1 !~ /^common\/transport_zmq(_[a-z]+)?\.c$/ { only("common/transport_zmq*.c") }
+    to[1] == from[1] && other != room && height[other] >= height[room] {
+        print $1 " includes " $2 ", of a room that is not below" }
+    $2 ~ /^zmq/ && room != "common/transport/zmq" { only("common/transport/zmq") }
     $2 ~ /cblas/ { only("tests/bench/blas.c") }
-    $2 ~ /pb-c\.h$|^protobuf-c/ { only("common/message.c") }
-    $2 ~ /^jansson/ { only("common/json.c") }          $2 ~ /^sodium/ { only("common/hash.c") }
-    $2 ~ /^zlib/ { only("worker/idx.c") }' <<<"$includes")
+    $2 ~ /pb-c\.h$|^protobuf-c/ { only("common/wire/message.c") }
+    $2 ~ /^jansson/ { only("common/file/json.c") }     $2 ~ /^sodium/ { only("common/base/hash.c") }
+    $2 ~ /^zlib/ { only("worker/data/idx.c") }' <(sed '/^$/d' <<<"$rooms") - <<<"$includes")
+crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | sort | uniq -c |
+    awk -v most=$most '$1 > most { print $2 " has " $1 " files of C, and " most " are many" }')
 
-if [ -n "$wrong" ]; then printf 'not ok - include direction: %s\n' "$wrong"; exit 1; fi
+if [ -n "$wrong$crowded" ]; then
+    printf 'not ok - include direction: %s\n' "$wrong$crowded"
+    exit 1
+fi
 echo "ok - include direction: $(wc -l <<<"$includes") includes, all pointing down"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/kernels.h"
+#include "common/kernels/kernels.h"
 
 static size_t image_bytes(const struct dataset *dataset)
 {

@@ -10,12 +10,12 @@
 
 #include <stdint.h>
 
-#include "common/job.h"
-#include "common/status.h"
-#include "common/tree.h"
-#include "worker/dataset.h"
-#include "worker/model.h"
-#include "worker/order.h"
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/job/tree.h"
+#include "worker/data/dataset.h"
+#include "worker/data/order.h"
+#include "worker/model/model.h"
 
 #define TREE_DEPTH_MAX 13 /* For TREE_LEAVES_MAX leaves. */
 

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "common/hash.h"
-#include "common/probe.h"
-#include "common/random.h"
-#include "worker/model.h"
+#include "common/base/hash.h"
+#include "common/base/random.h"
+#include "common/job/probe.h"
+#include "worker/model/model.h"
 
 #define PROBE_MODEL "conv 8x3 relu, pool 2, conv 12x3 relu, flatten, dense 16 relu, dense 10"
 #define PROBE_SIDE  14

@@ -1,14 +1,15 @@
 /* probe_gradient.h - a fixed small leaf's gradient and loss: a digest of this worker's arithmetic.
  *
- * With probe_updates (common/probe.h) this is what a worker shows when it joins. Threads: pure. */
+ * With probe_updates (common/job/probe.h) this is what a worker shows when it joins. Threads: pure.
+ */
 
 #ifndef WORKER_PROBE_GRADIENT_H
 #define WORKER_PROBE_GRADIENT_H
 
 #include <stdint.h>
 
-#include "common/job.h"
-#include "common/status.h"
+#include "common/base/status.h"
+#include "common/job/job.h"
 
 enum status probe_gradient(uint8_t digest[DIGEST_BYTES], struct error *error);
 

@@ -8,15 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/checkpoint.h"
-#include "common/clock.h"
-#include "common/complaint.h"
-#include "common/hash.h"
-#include "common/json_writer.h"
-#include "common/log.h"
-#include "common/occupancy.h"
-#include "common/run_directory.h"
-#include "common/wording.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/base/wording.h"
+#include "common/file/json_writer.h"
+#include "common/process/complaint.h"
+#include "common/process/log.h"
+#include "common/store/checkpoint.h"
+#include "common/store/occupancy.h"
+#include "common/store/run_directory.h"
 
 #define WINDOWS_AN_EPOCH 40 /* Progress events. */
 

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "worker/score_duty.h"
+#include "common/base/clock.h"
+#include "common/process/log.h"
+#include "worker/client/score_duty.h"
 
 /* Sleep so long that what took `took_us` takes factor times as long. */
 static void slow_down(double factor, uint64_t took_us)

@@ -5,7 +5,7 @@
 #ifndef WORKER_TRAINER_H
 #define WORKER_TRAINER_H
 
-#include "worker/client.h"
+#include "worker/client/client.h"
 #include "worker/node_gradient.h"
 
 struct trainer {

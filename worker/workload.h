@@ -17,10 +17,10 @@
 
 #include <stdbool.h>
 
-#include "common/options.h"
-#include "common/partition.h"
-#include "worker/dataset.h"
-#include "worker/model.h"
+#include "common/job/partition.h"
+#include "common/options/options.h"
+#include "worker/data/dataset.h"
+#include "worker/model/model.h"
 #include "worker/node_gradient.h"
 
 struct workload {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/checkpoint.h"
+#include "common/store/checkpoint.h"
 #include "tests/bench/job_command.h"
 #include "tests/lib/benchmark.h"
 

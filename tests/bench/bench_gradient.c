@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/kernels.h"
-#include "common/optimizer.h"
-#include "common/variable.h"
+#include "common/job/optimizer.h"
+#include "common/job/variable.h"
+#include "common/kernels/kernels.h"
 #include "tests/bench/blas.h"
 #include "tests/bench/pytorch.h"
 #include "tests/lib/benchmark.h"
-#include "worker/dataset.h"
-#include "worker/model.h"
+#include "worker/data/dataset.h"
+#include "worker/model/model.h"
 
 #define EVALUATED      512
 #define TRAINING_STEPS 900

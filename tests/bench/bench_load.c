@@ -21,14 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/disk.h"
-#include "common/kernels.h"
-#include "common/log.h"
-#include "common/message.h"
-#include "common/optimizer.h"
-#include "common/options.h"
-#include "common/partition.h"
+#include "common/base/clock.h"
+#include "common/file/disk.h"
+#include "common/job/optimizer.h"
+#include "common/job/partition.h"
+#include "common/kernels/kernels.h"
+#include "common/options/options.h"
+#include "common/process/log.h"
+#include "common/wire/message.h"
 #include "ps/server.h"
 #include "tests/bench/flood.h"
 #include "tests/bench/folder.h"

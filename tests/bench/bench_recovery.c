@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/disk.h"
-#include "deploy/ports.h"
+#include "common/base/clock.h"
+#include "common/file/disk.h"
+#include "deploy/launcher/ports.h"
 #include "tests/bench/folder.h"
 #include "tests/lib/benchmark.h"
 #include "tests/lib/observer.h"

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 #define READY_FD      3    /* Where serve's process says its address. */
 #define ROUND_SECONDS 0.03 /* About; at least two exchanges. */

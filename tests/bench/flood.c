@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/hash.h"
-#include "common/tree.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/job/tree.h"
 #include "tests/lib/rogue.h"
 
 #define JOIN_MS 120000

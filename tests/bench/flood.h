@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/job.h"
+#include "common/job/job.h"
 
 struct flood_shared {
     atomic_uint here;    /* Members that have joined, or strangers that are connected. */

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/json.h"
+#include "common/base/clock.h"
+#include "common/file/json.h"
 
 static _Noreturn void fail(const char *what)
 {

@@ -6,7 +6,7 @@
 #ifndef TESTS_BENCH_JOB_COMMAND_H
 #define TESTS_BENCH_JOB_COMMAND_H
 
-#include "common/disk.h"
+#include "common/file/disk.h"
 #include "tests/bench/folder.h"
 
 #define JOB_COMMAND_MODEL   "cnn"

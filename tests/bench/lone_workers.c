@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/optimizer.h"
-#include "common/variable.h"
-#include "worker/model.h"
+#include "common/base/clock.h"
+#include "common/job/optimizer.h"
+#include "common/job/variable.h"
+#include "worker/model/model.h"
 #include "worker/node_gradient.h"
 
 #define WORKERS_MAX 64

@@ -10,7 +10,7 @@
 #ifndef TESTS_BENCH_LONE_WORKERS_H
 #define TESTS_BENCH_LONE_WORKERS_H
 
-#include "worker/dataset.h"
+#include "worker/data/dataset.h"
 
 struct lone_workers {
     const char *model;

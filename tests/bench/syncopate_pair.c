@@ -6,14 +6,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "common/disk.h"
-#include "common/kernels.h"
-#include "common/keys.h"
-#include "common/log.h"
-#include "common/message.h"
-#include "common/options.h"
+#include "common/file/disk.h"
+#include "common/kernels/kernels.h"
+#include "common/keys/keys.h"
+#include "common/options/options.h"
+#include "common/process/log.h"
+#include "common/wire/message.h"
 #include "ps/server.h"
-#include "worker/client.h"
+#include "worker/client/client.h"
 
 #define DEADLINE 30 /* Seconds. */
 #define UPDATES  (1u << 22)

@@ -1,7 +1,7 @@
 /* syncopate_pair.h - our exchange, as a contender: a server process that runs ps/server.h and a
- * process of one or more workers that run worker/client.h. Each pushes a gradient, the optimizer is
- * applied, fresh parameters come back; no gradient is computed, and in async mode nobody waits for
- * another worker.
+ * process of one or more workers that run worker/client/client.h. Each pushes a gradient, the
+ * optimizer is applied, fresh parameters come back; no gradient is computed, and in async mode
+ * nobody waits for another worker.
  *
  * The setting is a struct syncopate_pair_setting. */
 
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "common/job.h"
+#include "common/job/job.h"
 #include "tests/bench/contender.h"
 
 struct syncopate_pair_setting {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/certificate.h"
-#include "common/job.h"
+#include "common/job/job.h"
+#include "common/keys/certificate.h"
 #include "tests/fuzz/fuzz.h"
 
 /* All is on the stack; the C library reads its time zone. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/checkpoint.h"
-#include "common/hash.h"
+#include "common/base/hash.h"
+#include "common/store/checkpoint.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/generation.h"
+#include "common/store/generation.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

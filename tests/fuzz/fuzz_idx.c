@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/idx.h"
+#include "worker/data/idx.h"
 
 /* zlib's buffers and a first piece of 1 MiB. Deflate makes at most 1032 bytes of one, and memory
  * doubles as they arrive, old and new side by side. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/message.h"
-#include "common/partition.h"
+#include "common/job/partition.h"
+#include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

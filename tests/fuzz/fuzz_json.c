@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "common/job_json.h"
-#include "common/json.h"
+#include "common/file/json.h"
+#include "common/job/job_json.h"
 #include "tests/fuzz/fuzz.h"
 
 /* An empty object takes three characters and, in jansson, a hash table; a server 256 bytes. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
-#include "common/manifest.h"
+#include "common/base/hash.h"
+#include "common/store/manifest.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/message.h"
+#include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Headers are decoded without the heap. */

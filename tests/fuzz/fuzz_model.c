@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/model.h"
+#include "worker/model/model.h"
 
 enum { SIDE_MAX = 16, CHANNELS_MAX = 4, LEAF_MAX = 4, ELEMENTS_MAX = 4096 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/options.h"
+#include "common/options/options.h"
 #include "tests/fuzz/fuzz.h"
 
 #define TEXT_MAX  8192

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ring.h"
+#include "common/transport/shm/ring.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Bytes of ring_bytes(CAPACITY) lie between redzones; see struct ring_shared for the layout. */

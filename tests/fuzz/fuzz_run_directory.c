@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/record.h"
-#include "common/run_directory.h"
+#include "common/progress/record.h"
+#include "common/store/run_directory.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/model_file.h"
-#include "common/safetensors.h"
+#include "common/store/model_file.h"
+#include "common/store/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

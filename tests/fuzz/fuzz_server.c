@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/pages.h"
+#include "common/base/frame.h"
+#include "common/wire/pages.h"
 #include "ps/cores.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"

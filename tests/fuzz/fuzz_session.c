@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/pages.h"
+#include "common/base/frame.h"
+#include "common/wire/pages.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
-#include "worker/session.h"
+#include "worker/client/session.h"
 
 enum {
     RUN = 77,

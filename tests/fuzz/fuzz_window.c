@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/rendezvous.h"
-#include "common/window.h"
+#include "common/transport/shm/rendezvous.h"
+#include "common/transport/shm/window.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CAPACITY = 8192, PAGE = 4096, SHARD = 4 * PAGE, FDS_MAX = 5, STEPS_MAX = 100 };

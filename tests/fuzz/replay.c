@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/disk.h"
+#include "common/file/disk.h"
 #include "tests/fuzz/fuzz.h"
 
 static unsigned replay_file(const char *path)

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "common/checkpoint.h"
-#include "common/job_json.h"
-#include "common/json_writer.h"
-#include "common/message.h"
+#include "common/file/json_writer.h"
+#include "common/job/job_json.h"
+#include "common/store/checkpoint.h"
+#include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
 

@@ -9,9 +9,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "common/disk.h"
-#include "common/json.h"
-#include "common/kernels.h"
+#include "common/file/disk.h"
+#include "common/file/json.h"
+#include "common/kernels/kernels.h"
 
 #define FILE_BYTES_MAX   (16u << 20)
 #define FILE_END         "]\n}\n"

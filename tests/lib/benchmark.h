@@ -32,7 +32,7 @@
 
 #include <stdbool.h>
 
-#include "common/json_writer.h"
+#include "common/file/json_writer.h"
 #include "tests/lib/measure.h"
 
 /* Bounds to hold, each 0 when there is none. */

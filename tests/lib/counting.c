@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/model_file.h"
+#include "common/store/model_file.h"
 
 /* Odd sizes, so that chunks and variables do not end together. */
 static const struct variable variables[] = {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "common/job.h"
+#include "common/job/job.h"
 
 #define COUNTING_STEPS_PER_EPOCH 1000
 

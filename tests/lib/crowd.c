@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/kernels.h"
-#include "common/log.h"
-#include "common/transport.h"
-#include "common/tree.h"
-#include "worker/client.h"
+#include "common/base/clock.h"
+#include "common/job/tree.h"
+#include "common/kernels/kernels.h"
+#include "common/process/log.h"
+#include "common/transport/transport.h"
+#include "worker/client/client.h"
 
 #define START_SECONDS 120
 #define STACK_BYTES   (256u << 10)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/job.h"
+#include "common/job/job.h"
 
 #define CROWD_PHASES        4
 #define CROWD_PROCESSES_MAX 16

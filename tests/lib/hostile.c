@@ -12,8 +12,8 @@
 
 #include <check.h>
 
-#include "common/clock.h"
-#include "common/model_file.h"
+#include "common/base/clock.h"
+#include "common/store/model_file.h"
 #include "tests/lib/scratch.h"
 
 #define DELAY_US 4000 /* Of an honest worker in every update. */

@@ -18,8 +18,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/disk.h"
-#include "common/job.h"
+#include "common/file/disk.h"
+#include "common/job/job.h"
 #include "tests/lib/crowd.h"
 
 #define HOSTILE_HONEST   3     /* Workers. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 #define ANSWER_SECONDS 0.05 /* A connection on which no answer comes for so long is given up. */
 

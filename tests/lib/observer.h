@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/message.h"
-#include "common/transport.h"
+#include "common/transport/transport.h"
+#include "common/wire/message.h"
 
 struct observer {
     struct transport *transport;

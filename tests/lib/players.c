@@ -6,7 +6,7 @@
 
 #include <check.h>
 
-#include "common/pages.h"
+#include "common/wire/pages.h"
 
 #define BEAT_US (PLAYERS_SECOND / 2)
 

@@ -16,7 +16,7 @@
 #ifndef TESTS_LIB_PLAYERS_H
 #define TESTS_LIB_PLAYERS_H
 
-#include "ps/coordinator.h"
+#include "ps/coordinator/coordinator.h"
 #include "tests/lib/post.h"
 
 #define PLAYERS_RUN    77u

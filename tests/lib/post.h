@@ -10,7 +10,7 @@
 #ifndef TESTS_LIB_POST_H
 #define TESTS_LIB_POST_H
 
-#include "common/outbox.h"
+#include "common/wire/outbox.h"
 
 #define POST_MAX 1024
 

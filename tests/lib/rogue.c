@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
-#include "common/hash.h"
-#include "common/pages.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/wire/pages.h"
 
 #define SAY_MS   5000
 #define AGAIN_MS 64

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/job.h"
-#include "common/message.h"
+#include "common/job/job.h"
+#include "common/wire/message.h"
 #include "tests/lib/stranger.h"
 
 struct rogue {

@@ -7,7 +7,7 @@
 
 #include <check.h>
 
-#include "common/disk.h"
+#include "common/file/disk.h"
 
 void runs_make(char *folder)
 {

@@ -5,7 +5,7 @@
 #ifndef TESTS_LIB_SAMPLE_JOB_H
 #define TESTS_LIB_SAMPLE_JOB_H
 
-#include "common/job.h"
+#include "common/job/job.h"
 
 /* Three variables, two servers, adam; passes job_check. The caller frees it. */
 struct job sample_job(void);

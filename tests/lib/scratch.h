@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "common/disk.h"
+#include "common/file/disk.h"
 
 void scratch_open(void);
 void scratch_close(void);

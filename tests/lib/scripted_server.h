@@ -16,9 +16,9 @@
 
 #include <pthread.h>
 
-#include "common/outbox.h"
-#include "common/partition.h"
-#include "common/transport.h"
+#include "common/job/partition.h"
+#include "common/transport/transport.h"
+#include "common/wire/outbox.h"
 
 #define SCRIPTED_HEARD_MAX 4096
 

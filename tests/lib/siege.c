@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/hash.h"
-#include "common/message.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/wire/message.h"
 
 #define POUR_BYTES (64u << 10) /* Said again and again. */
 #define HUGE_BYTES (256ull << 20)

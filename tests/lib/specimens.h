@@ -9,7 +9,7 @@
 #ifndef TESTS_LIB_SPECIMENS_H
 #define TESTS_LIB_SPECIMENS_H
 
-#include "common/message.h"
+#include "common/wire/message.h"
 
 struct specimen {
     const char *name; /* The kind's, or with a variant: "welcome", "welcome.worker". */

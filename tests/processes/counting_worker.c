@@ -14,16 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/kernels.h"
-#include "common/log.h"
-#include "common/options.h"
-#include "common/parent.h"
-#include "common/process.h"
-#include "common/signals.h"
-#include "common/transport.h"
+#include "common/base/clock.h"
+#include "common/kernels/kernels.h"
+#include "common/options/options.h"
+#include "common/process/log.h"
+#include "common/process/parent.h"
+#include "common/process/process.h"
+#include "common/process/signals.h"
+#include "common/transport/transport.h"
 #include "tests/lib/counting.h"
-#include "worker/client.h"
+#include "worker/client/client.h"
 #include "worker/probe_gradient.h"
 
 struct counting_worker {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
-#include "common/json_writer.h"
+#include "common/file/json.h"
+#include "common/file/json_writer.h"
 
 #define BYTES_MAX (64u << 20)
 

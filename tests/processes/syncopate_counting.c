@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#include "common/occupancy.h"
-#include "common/options.h"
-#include "common/process.h"
-#include "deploy/command.h"
-#include "deploy/launch.h"
+#include "common/options/options.h"
+#include "common/process/process.h"
+#include "common/store/occupancy.h"
+#include "deploy/command/command.h"
+#include "deploy/launcher/launch.h"
 
 static void say(void *context, const char *line)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
-#include "common/random.h"
+#include "common/base/clock.h"
+#include "common/base/random.h"
 #include "tests/lib/hostile.h"
 #include "tests/lib/rogue.h"
 #include "tests/lib/scratch.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/hash.h"
+#include "common/base/hash.h"
 #include "tests/lib/hostile.h"
 #include "tests/lib/rogue.h"
 #include "tests/lib/scratch.h"

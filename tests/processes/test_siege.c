@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "tests/lib/hostile.h"
 #include "tests/lib/observer.h"
 #include "tests/lib/scratch.h"

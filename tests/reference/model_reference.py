@@ -4,7 +4,7 @@
     tests/reference/model_reference.py > tests/reference/model_reference.h
 
 Needs Debian's python3-torch; the header is committed, so that nobody else does. Everything is
-computed in double precision from inputs that tests/unit/test_model.c makes by the same formulas.
+computed in double precision from inputs that tests/unit/model/test_model.c makes by the same formulas.
 Of every variable's gradient the header keeps the sum, the norm and some elements.
 """
 

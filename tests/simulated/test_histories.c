@@ -1,13 +1,14 @@
 /* Random histories of whole clusters: a few hundred in make check, TEST_SEEDS of them in make sim.
- * Every one must keep every promise that deploy/witness.h and deploy/history.h name. */
+ * Every one must keep every promise that deploy/simulator/witness.h and deploy/simulator/history.h
+ * name. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/clock.h"
-#include "deploy/history.h"
-#include "deploy/history_totals.h"
+#include "common/base/clock.h"
+#include "deploy/simulator/history.h"
+#include "deploy/simulator/history_totals.h"
 #include "tests/lib/golden.h"
 #include "tests/lib/suite.h"
 

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/history.h"
-#include "deploy/simulated_disk.h"
-#include "ps/batch_set.h"
-#include "ps/chunk.h"
-#include "ps/sessions.h"
+#include "deploy/simulator/history.h"
+#include "deploy/simulator/simulated_disk.h"
+#include "ps/router/sessions.h"
+#include "ps/shard/batch_set.h"
+#include "ps/shard/chunk.h"
 #include "tests/lib/suite.h"
 
 #define HISTORIES_MAX 1000

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/history.h"
+#include "deploy/simulator/history.h"
 #include "tests/lib/suite.h"
 
 /* --- the wire -------------------------------------------------------------------------------- */

@@ -12,20 +12,21 @@
 
 #include <check.h>
 
-#include "common/clock.h"
-#include "common/disk.h"
-#include "common/hash.h"
-#include "common/kernels.h"
-#include "common/log.h"
-#include "common/message.h"
-#include "common/model_file.h"
-#include "common/optimizer.h"
-#include "common/partition.h"
-#include "common/random.h"
-#include "common/record.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/base/random.h"
+#include "common/file/disk.h"
+#include "common/job/optimizer.h"
+#include "common/job/partition.h"
+#include "common/kernels/kernels.h"
+#include "common/process/log.h"
+#include "common/progress/record.h"
+#include "common/store/model_file.h"
+#include "common/wire/message.h"
 #include "ps/server.h"
 #include "tests/lib/scratch.h"
-#include "worker/client.h"
+#include "tests/lib/transport_memory.h"
+#include "worker/client/client.h"
 
 #define SERVERS_MAX      3
 #define WORKERS_MAX      6

@@ -1,0 +1,38 @@
+#include "common/base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum status error_set(struct error *error, enum status status, const char *format, ...)
+{
+    if (error == NULL)
+        return status;
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = status;
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *status_name(enum status status)
+{
+    static const char *const names[] = {
+        [STATUS_OK] = "ok",
+        [STATUS_AGAIN] = "try again",
+        [STATUS_INVALID] = "invalid",
+        [STATUS_MISMATCH] = "mismatch",
+        [STATUS_NOT_FOUND] = "not found",
+        [STATUS_EXISTS] = "exists",
+        [STATUS_IO] = "input/output error",
+        [STATUS_MEMORY] = "out of memory",
+        [STATUS_UNREACHABLE] = "unreachable",
+        [STATUS_TIMEOUT] = "timed out",
+        [STATUS_REFUSED] = "refused",
+        [STATUS_INTERRUPTED] = "interrupted",
+        [STATUS_DIVERGED] = "not finite",
+        [STATUS_LOST] = "lost",
+    };
+    unsigned index = (unsigned)status;
+    return index < sizeof names / sizeof *names ? names[index] : "unknown";
+}

@@ -1,0 +1,120 @@
+/* job.h - the declaration of a job: everything that decides what is computed.
+ *
+ * The first worker declares it to server 0; everybody else's must be equal (field by field, and the
+ * first difference is named with both values). Plain values, wholly checked by job_check before
+ * anything is derived from them, because they come over the wire and from disk.
+ *
+ * Threads: plain values; read-only once the job runs. */
+
+#ifndef COMMON_JOB_H
+#define COMMON_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/job/optimizer.h"
+#include "common/job/schedule.h"
+#include "common/job/variable.h"
+
+#define ADDRESS_MAX     256 /* "host:port" with the terminating zero. */
+#define MODEL_TEXT_MAX  1024
+#define JOB_SERVERS_MAX 256
+#define JOB_WORKERS_MAX 1024
+#define DIGEST_BYTES    32
+#define BATCH_MAX       65536 /* Examples in an update. */
+
+enum mode { MODE_ASYNC, MODE_SYNC, MODE_COUNT };
+
+struct job {
+    enum mode mode;
+    bool use_locking; /* Async only. */
+    uint64_t seed;
+
+    char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
+    struct variable *variables; /* [variable_count], owned. */
+    uint32_t variable_count;
+    struct optimizer_settings optimizer;
+    struct schedule schedule;
+
+    char data[256]; /* Name of the data set, for people; each host may have its own. */
+    uint8_t data_digest[DIGEST_BYTES]; /* Of the decoded examples. */
+    uint64_t examples, test_examples;  /* In the training and test sets. */
+    uint32_t batch;       /* Examples in one update (the last one of an epoch may have fewer). */
+    uint32_t micro_batch; /* Examples in one leaf. */
+    uint64_t steps;       /* Updates to make in all. */
+    uint64_t checkpoint_every; /* Updates between checkpoints; 0: at the end and on a stop only. */
+
+    /* How the work is spread; decides nothing about what is computed. */
+    uint64_t chunk_bytes;
+    uint32_t worker_count;
+    uint32_t server_count;
+    char (*servers)[ADDRESS_MAX]; /* [server_count], in order; server 0 coordinates. Owned. */
+};
+
+enum job_scope {
+    JOB_SCOPE_ALL, /* A worker joining: everything must agree. */
+    /* A checkpoint. How the work is spread may differ, and so may checkpoint_every and steps: no
+     * update depends on them (a cosine schedule ends after its own decay_steps), so a finished job
+     * can be trained longer. */
+    JOB_SCOPE_RESUME,
+    /* The same, before the data have been read: their digest is compared by whoever reads them. */
+    JOB_SCOPE_UNREAD,
+};
+
+/* Whether the job knows its data's digest. */
+bool job_has_read_data(const struct job *job);
+
+/* Free what job owns and zero it; a zeroed job is fine. */
+void job_free(struct job *job);
+
+/* On failure `to` is zeroed. What `to` held before is not freed. */
+enum status job_copy(struct job *to, const struct job *from);
+
+/* Every field in range, names unique and printable, shapes without overflow. Any bytes in the
+ * plain fields are safe to check; variables and servers must have as many entries as counted. */
+enum status job_check(const struct job *job, struct error *error);
+
+/* STATUS_MISMATCH, naming the first field that differs with the value of each side, called
+ * `ours` and `theirs` in the message: "optimizer: adam in the running job, sgd in worker/1". Both
+ * jobs have passed job_check. Data sets are compared by digest, not by name. */
+enum status job_compare(const struct job *a, const char *ours, const struct job *b,
+                        const char *theirs, enum job_scope scope, struct error *error);
+
+const char *mode_name(enum mode mode);
+enum status mode_parse(const char *name, enum mode *mode);
+
+/* --- derived ------------------------------------------------------------------------------- */
+
+/* Updates in one epoch: ceil(examples / batch). */
+uint64_t job_steps_per_epoch(const struct job *job);
+
+/* Where update number `step` (from 0) lies: epoch, position in the epoch's order, size. */
+struct batch_range {
+    uint64_t epoch;    /* From 0. */
+    uint64_t first;    /* First example's place in the epoch's order. */
+    uint32_t examples; /* batch, or fewer at the end of an epoch. */
+    uint32_t leaves;   /* ceil(examples / micro_batch). */
+};
+struct batch_range job_batch(const struct job *job, uint64_t step);
+
+/* Epochs that the job has updates in. */
+uint64_t job_epochs(const struct job *job);
+
+/* The updates [first, end) of an epoch (from 0) and their examples: not all of the epoch where the
+ * job ends within it. */
+struct epoch_range {
+    uint64_t first, end;
+    uint64_t examples;
+};
+struct epoch_range job_epoch(const struct job *job, uint64_t epoch);
+
+/* Most leaves any step of the job has. */
+uint32_t job_leaves_max(const struct job *job);
+
+/* How many of the batch's examples the leaves [first_leaf, first_leaf + leaf_count) hold; they
+ * start with the batch's example number first_leaf * micro_batch. */
+uint32_t job_node_examples(const struct job *job, struct batch_range batch, uint32_t first_leaf,
+                           uint32_t leaf_count);
+
+#endif

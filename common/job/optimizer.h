@@ -1,0 +1,71 @@
+/* optimizer.h - update rules applied by the server, one file each behind one table.
+ *
+ * An optimizer turns the sum of an update's gradients into new values, element by element, so an
+ * element's bits never depend on its place in a chunk. Formulas and defaults are TensorFlow's; each
+ * optimizer_*.c cites the kernel it follows. To add one: write optimizer_x.c with a
+ * `const struct optimizer optimizer_x` and add x to the list in optimizer.c.
+ *
+ * Threads: constant tables and pure functions. */
+
+#ifndef COMMON_OPTIMIZER_H
+#define COMMON_OPTIMIZER_H
+
+#include <stdint.h>
+
+#include "common/base/status.h"
+
+#define OPTIMIZER_SLOTS_MAX 2
+
+/* Everything a user can set, for every rule; a rule reads its own fields only. */
+struct optimizer_settings {
+    char name[16];             /* "adam" */
+    float momentum;            /* momentum, nesterov, rmsprop (0: without) */
+    float beta1, beta2;        /* adam */
+    float rho;                 /* rmsprop: decay of the mean square */
+    float epsilon;             /* adagrad, rmsprop, adam */
+    float initial_accumulator; /* adagrad */
+};
+
+/* One update of `count` elements. */
+struct optimizer_update {
+    const struct optimizer_settings *settings;
+    uint64_t t;             /* This is the chunk's t-th update, from 1: version after it. */
+    float learning_rate;    /* The schedule's value at this version. */
+    float scale;            /* 1 / examples in the update; the gradient is a sum over examples. */
+    uint64_t count;         /* Elements. */
+    const float *gradient;  /* [count] sum over examples. */
+    const float *values_in; /* [count] */
+    float *values_out;      /* [count]; may be values_in itself (update in place). */
+    float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], updated in place. */
+};
+
+struct optimizer {
+    const char *name;
+    uint32_t slot_count;
+    const char *slot_names[OPTIMIZER_SLOTS_MAX]; /* Names in checkpoints: "m", "v". */
+    float default_learning_rate;
+    struct optimizer_settings defaults;
+    /* First value of every element of a slot. */
+    float (*slot_initial)(const struct optimizer_settings *settings, uint32_t slot);
+    void (*apply)(const struct optimizer_update *update);
+};
+
+/* The slot_initial of rules whose slots start at 0. */
+float optimizer_slot_zero(const struct optimizer_settings *settings, uint32_t slot);
+
+/* NULL when there is none of that name. */
+const struct optimizer *optimizer_find(const char *name);
+
+/* Optimizer number `index`; NULL from the first that is not there. */
+const struct optimizer *optimizer_at(unsigned index);
+
+/* "sgd, momentum, ..." for help and error messages. */
+const char *optimizer_names(void);
+
+/* Every field finite and in range, whether the rule reads it or not: momentum, betas and rho in
+ * [0, 1), epsilon and initial_accumulator >= 0. A rule that divides by a root + epsilon needs
+ * epsilon > 0: an element whose gradient is 0 would become 0 / 0. */
+enum status optimizer_settings_check(const struct optimizer_settings *settings,
+                                     struct error *error);
+
+#endif

@@ -1,0 +1,272 @@
+#include "common/job/partition.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/base/wording.h"
+
+/* Sizes are reckoned in granules, the 64-byte pieces that every chunk is made of. */
+#define GRANULE_BYTES (PARAMETER_ALIGNMENT * sizeof(float))
+
+/* With locking no piece smaller than a variable's part on one server can be moved to level the
+ * servers, so variables above 1/32 of a server's fair share are cut until their parts are not (or
+ * until there is a part on every server). The servers then differ by at most about 1/32. */
+#define LOCKING_PARTS_PER_SHARE 32
+
+/* Without locking, when nobody said how large: small enough that sending, updating and receiving
+ * overlap, large enough that a message is little work beside its bytes. `make bench BENCH=exchange`
+ * shows the difference (--chunk-bytes). */
+#define CHUNK_BYTES_SMALL (256u << 10)
+#define CHUNK_BYTES_LARGE (1u << 20)
+#define LARGE_MODEL_BYTES (16u << 20)
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static uint64_t minimum(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum status refuse_servers(uint32_t server_count, uint64_t granules, struct error *error)
+{
+    return error_set(error, STATUS_INVALID,
+                     "%u servers are too many: the model has only %s of %zu bytes", server_count,
+                     wording_counted(granules, "piece", "pieces").text, GRANULE_BYTES);
+}
+
+static enum status allocate_chunks(struct partition *partition, uint64_t count, const char *remedy,
+                                   struct error *error)
+{
+    if (count > PARTITION_CHUNKS_MAX)
+        return error_set(error, STATUS_INVALID, "the model needs %llu chunks, the most is %d: %s",
+                         (unsigned long long)count, PARTITION_CHUNKS_MAX, remedy);
+    partition->chunks = calloc(count, sizeof *partition->chunks);
+    if (partition->chunks == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for %llu chunks",
+                         (unsigned long long)count);
+    partition->chunk_count = (uint32_t)count;
+    return STATUS_OK;
+}
+
+static void set_chunk(struct partition *partition, uint32_t index, uint64_t first_granule,
+                      uint64_t granules, uint32_t server)
+{
+    uint64_t count = granules * PARAMETER_ALIGNMENT;
+    partition->chunks[index] =
+        (struct chunk_range){first_granule * PARAMETER_ALIGNMENT, count, 0, server};
+    if (count > partition->chunk_elements)
+        partition->chunk_elements = count;
+}
+
+/* --- without locking ----------------------------------------------------------------------- */
+
+/* How many chunks: as many as the wished size asks for, then rounded up to a multiple of the
+ * servers, but never more than there are granules. */
+static uint64_t plain_chunk_count(uint64_t granules, uint32_t server_count, uint64_t chunk_bytes)
+{
+    if (chunk_bytes == 0)
+        chunk_bytes =
+            granules * GRANULE_BYTES >= LARGE_MODEL_BYTES ? CHUNK_BYTES_LARGE : CHUNK_BYTES_SMALL;
+    uint64_t wish = minimum(chunk_bytes, CHUNK_BYTES_MAX) / GRANULE_BYTES;
+    uint64_t count = divide_up(granules, wish > 0 ? wish : 1);
+    count = divide_up(count, server_count) * server_count;
+    return minimum(count, granules / server_count * server_count);
+}
+
+static enum status make_plain(struct partition *partition, uint64_t chunk_bytes,
+                              struct error *error)
+{
+    uint64_t granules = partition->elements / PARAMETER_ALIGNMENT;
+    uint64_t count = plain_chunk_count(granules, partition->server_count, chunk_bytes);
+    enum status status = allocate_chunks(partition, count, "ask for larger chunks", error);
+    if (status != STATUS_OK)
+        return status;
+    /* The granules that do not divide go one each to the first chunks. Dealing in turn then leaves
+     * the servers within one granule of each other; spreading them evenly over the space would
+     * not, because it could give every longer chunk to the same server. */
+    uint64_t base = granules / count, longer = granules % count, first = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t size = base + (i < longer);
+        set_chunk(partition, i, first, size, i % partition->server_count);
+        first += size;
+    }
+    return STATUS_OK;
+}
+
+/* --- with locking -------------------------------------------------------------------------- */
+
+struct piece { /* A variable to be cut and dealt. */
+    uint32_t variable;
+    uint32_t parts;         /* 1 .. servers */
+    uint32_t first_chunk;   /* Of its parts, which lie together. */
+    uint64_t first_granule; /* In the parameter space. */
+    uint64_t granules;
+};
+
+struct load { /* What a server has been dealt so far. */
+    uint32_t server;
+    uint64_t granules;
+};
+
+static int largest_first(const void *left, const void *right)
+{
+    const struct piece *a = left, *b = right;
+    if (a->granules != b->granules)
+        return a->granules > b->granules ? -1 : 1;
+    return a->variable < b->variable ? -1 : 1;
+}
+
+static int least_loaded_first(const void *left, const void *right)
+{
+    const struct load *a = left, *b = right;
+    if (a->granules != b->granules)
+        return a->granules < b->granules ? -1 : 1;
+    return a->server < b->server ? -1 : 1;
+}
+
+/* Decide into how many parts each variable is cut; return the chunks in all. */
+static uint64_t plan_pieces(struct piece *pieces, const struct variable *variables,
+                            uint32_t variable_count, uint64_t granules, uint32_t server_count)
+{
+    uint64_t part_max = granules / server_count / LOCKING_PARTS_PER_SHARE;
+    uint64_t chunks = 0, first = 0;
+    for (uint32_t i = 0; i < variable_count; i++) {
+        uint64_t size = divide_up(variable_elements(&variables[i]), PARAMETER_ALIGNMENT);
+        uint64_t parts = divide_up(size, part_max > 0 ? part_max : 1);
+        parts = minimum(parts, server_count);
+        /* first_chunk may wrap when there are too many chunks; they are refused then. */
+        pieces[i] = (struct piece){i, (uint32_t)parts, (uint32_t)chunks, first, size};
+        chunks += parts;
+        first += size;
+    }
+    return chunks;
+}
+
+/* Give each part to another one of the least loaded servers. With no part above p granules the
+ * servers never differ by more than p: only servers below the rest gain on them. */
+static void deal_piece(struct partition *partition, const struct piece *piece, struct load *loads)
+{
+    qsort(loads, partition->server_count, sizeof *loads, least_loaded_first);
+    uint64_t base = piece->granules / piece->parts, longer = piece->granules % piece->parts;
+    uint64_t first = piece->first_granule;
+    for (uint32_t i = 0; i < piece->parts; i++) {
+        uint64_t size = base + (i < longer);
+        set_chunk(partition, piece->first_chunk + i, first, size, loads[i].server);
+        loads[i].granules += size;
+        first += size;
+    }
+}
+
+static enum status make_locking(struct partition *partition, const struct variable *variables,
+                                uint32_t variable_count, struct error *error)
+{
+    uint32_t server_count = partition->server_count;
+    enum status status = STATUS_MEMORY;
+    struct piece *pieces = calloc(variable_count, sizeof *pieces);
+    struct load *loads = calloc(server_count, sizeof *loads);
+    if (pieces == NULL || loads == NULL) {
+        error_set(error, status, "out of memory for %u variables", variable_count);
+        goto done;
+    }
+    for (uint32_t i = 0; i < server_count; i++)
+        loads[i].server = i;
+
+    uint64_t chunks = plan_pieces(pieces, variables, variable_count,
+                                  partition->elements / PARAMETER_ALIGNMENT, server_count);
+    status = allocate_chunks(partition, chunks, "use fewer servers, or no locking", error);
+    if (status != STATUS_OK)
+        goto done;
+    qsort(pieces, variable_count, sizeof *pieces, largest_first);
+    for (uint32_t i = 0; i < variable_count; i++)
+        deal_piece(partition, &pieces[i], loads);
+done:
+    free(loads);
+    free(pieces);
+    return status;
+}
+
+/* --- either -------------------------------------------------------------------------------- */
+
+static uint64_t space_granules(const struct variable *variables, uint32_t variable_count)
+{
+    uint64_t granules = 0;
+    for (uint32_t i = 0; i < variable_count; i++)
+        granules += divide_up(variable_elements(&variables[i]), PARAMETER_ALIGNMENT);
+    return granules;
+}
+
+static enum status place_chunks(struct partition *partition, struct error *error)
+{
+    uint64_t *ends = calloc(partition->server_count, sizeof *ends);
+    if (ends == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for %u servers",
+                         partition->server_count);
+    for (uint32_t i = 0; i < partition->chunk_count; i++) {
+        struct chunk_range *chunk = &partition->chunks[i];
+        chunk->place = ends[chunk->server];
+        ends[chunk->server] += chunk->count;
+    }
+    free(ends);
+    return STATUS_OK;
+}
+
+enum status partition_make(struct partition *partition, const struct variable *variables,
+                           uint32_t variable_count, uint32_t server_count, uint64_t chunk_bytes,
+                           bool use_locking, struct error *error)
+{
+    *partition = (struct partition){.server_count = server_count};
+    uint64_t granules = space_granules(variables, variable_count);
+    if (server_count == 0)
+        return error_set(error, STATUS_INVALID, "a partition needs at least one server");
+    if (server_count > granules)
+        return refuse_servers(server_count, granules, error);
+
+    partition->elements = granules * PARAMETER_ALIGNMENT;
+    enum status status = use_locking ? make_locking(partition, variables, variable_count, error)
+                                     : make_plain(partition, chunk_bytes, error);
+    /* Only with locking, where a chunk is as large as its variable and the servers make it. */
+    if (status == STATUS_OK && partition->chunk_elements > CHUNK_BYTES_MAX / sizeof(float))
+        status = error_set(error, STATUS_INVALID,
+                           "with locking the largest chunk has %llu bytes, the most is %u: use "
+                           "more servers, or no locking",
+                           (unsigned long long)(partition->chunk_elements * sizeof(float)),
+                           CHUNK_BYTES_MAX);
+    if (status == STATUS_OK)
+        status = place_chunks(partition, error);
+    if (status != STATUS_OK)
+        partition_free(partition);
+    return status;
+}
+
+void partition_free(struct partition *partition)
+{
+    free(partition->chunks);
+    *partition = (struct partition){0};
+}
+
+uint64_t partition_server_bytes(const struct partition *partition, uint32_t server)
+{
+    assert(server < partition->server_count);
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < partition->chunk_count; i++) {
+        if (partition->chunks[i].server == server)
+            elements += partition->chunks[i].count;
+    }
+    return elements * sizeof(float);
+}
+
+double partition_imbalance(const struct partition *partition)
+{
+    uint64_t largest = 0;
+    for (uint32_t server = 0; server < partition->server_count; server++) {
+        uint64_t bytes = partition_server_bytes(partition, server);
+        if (bytes > largest)
+            largest = bytes;
+    }
+    double mean =
+        (double)partition->elements * (double)sizeof(float) / (double)partition->server_count;
+    return (double)largest / mean;
+}

@@ -1,0 +1,20 @@
+/* probe.h - a fixed sample of this process's arithmetic, as a digest.
+ *
+ * Sync promises the same bits whoever computes, so every process shows what its own arithmetic
+ * gives before it may join: the update kernels with every tail length and the schedule here, a
+ * small gradient besides in workers. Two processors that differ in a bit anywhere differ in the
+ * digest.
+ *
+ * Threads: pure. */
+
+#ifndef COMMON_PROBE_H
+#define COMMON_PROBE_H
+
+#include <stdint.h>
+
+#include "common/job/job.h"
+
+/* Every optimizer over lengths 1 to 65 for a few steps, and every schedule. */
+void probe_updates(uint8_t digest[DIGEST_BYTES]);
+
+#endif

@@ -1,0 +1,98 @@
+#include "common/job/schedule.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/base/elementary.h"
+
+static double decay(const struct schedule *schedule, uint64_t version)
+{
+    switch (schedule->kind) {
+    case SCHEDULE_CONSTANT:
+        return 1.0;
+    case SCHEDULE_STEP:
+        return elementary_power(schedule->decay_factor, version / schedule->decay_steps);
+    case SCHEDULE_COSINE: {
+        uint64_t total = schedule->decay_steps;
+        double progress = version < total ? (double)version / (double)total : 1.0;
+        double cosine = 0.5 * (1.0 + elementary_cosine_pi(progress));
+        return (1.0 - schedule->decay_factor) * cosine + schedule->decay_factor;
+    }
+    case SCHEDULE_KIND_COUNT:
+        break;
+    }
+    assert(!"a schedule that schedule_check has let through");
+    return 1.0;
+}
+
+static double warmup(const struct schedule *schedule, uint64_t version)
+{
+    if (version >= schedule->warmup_steps)
+        return 1.0;
+    return ((double)version + 1.0) / (double)schedule->warmup_steps;
+}
+
+float schedule_learning_rate(const struct schedule *schedule, uint64_t version)
+{
+    return (float)(schedule->learning_rate * decay(schedule, version) * warmup(schedule, version));
+}
+
+static const char *const kind_names[SCHEDULE_KIND_COUNT] = {
+    [SCHEDULE_CONSTANT] = "constant",
+    [SCHEDULE_STEP] = "step",
+    [SCHEDULE_COSINE] = "cosine",
+};
+
+const char *schedule_kind_name(enum schedule_kind kind)
+{
+    return (unsigned)kind < SCHEDULE_KIND_COUNT ? kind_names[kind] : "unknown";
+}
+
+enum status schedule_kind_parse(const char *name, enum schedule_kind *kind)
+{
+    for (unsigned i = 0; name != NULL && i < SCHEDULE_KIND_COUNT; i++) {
+        if (strcmp(name, kind_names[i]) == 0) {
+            *kind = (enum schedule_kind)i;
+            return STATUS_OK;
+        }
+    }
+    return STATUS_NOT_FOUND;
+}
+
+static enum status check_decay(const struct schedule *schedule, struct error *error)
+{
+    const char *kind = schedule_kind_name(schedule->kind);
+    if (schedule->decay_steps == 0)
+        return error_set(error, STATUS_INVALID, "the %s schedule needs decay steps", kind);
+    if (schedule->kind == SCHEDULE_STEP &&
+        !(schedule->decay_factor > 0 && schedule->decay_factor <= 1))
+        return error_set(error, STATUS_INVALID,
+                         "the step schedule's decay factor must be above 0 and at most 1, not %g",
+                         schedule->decay_factor);
+    if (schedule->kind == SCHEDULE_COSINE &&
+        !(schedule->decay_factor >= 0 && schedule->decay_factor <= 1))
+        return error_set(error, STATUS_INVALID,
+                         "the cosine schedule's floor must be from 0 to 1, not %g",
+                         schedule->decay_factor);
+    return STATUS_OK;
+}
+
+enum status schedule_check(const struct schedule *schedule, struct error *error)
+{
+    if ((unsigned)schedule->kind >= SCHEDULE_KIND_COUNT)
+        return error_set(error, STATUS_INVALID, "there is no schedule number %u",
+                         (unsigned)schedule->kind);
+    /* FLT_MIN: a rate that a float cannot hold would train with 0 without saying so. */
+    if (!(schedule->learning_rate >= (double)FLT_MIN && schedule->learning_rate <= (double)FLT_MAX))
+        return error_set(error, STATUS_INVALID,
+                         "the learning rate must be a finite number above 0, not %g",
+                         schedule->learning_rate);
+    if (!isfinite(schedule->decay_factor))
+        return error_set(error, STATUS_INVALID, "the decay factor must be a finite number, not %g",
+                         schedule->decay_factor);
+    if (schedule->kind == SCHEDULE_CONSTANT)
+        return STATUS_OK;
+    return check_decay(schedule, error);
+}

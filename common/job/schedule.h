@@ -1,0 +1,39 @@
+/* schedule.h - the learning rate as a function of the version, evaluated on the server.
+ *
+ *   constant  lr
+ *   step      lr * factor^floor(version / every)                     (tf.keras ExponentialDecay,
+ *                                                                     staircase)
+ *   cosine    lr * ((1 - floor) * (1 + cos(pi * min(version, total) / total)) / 2 + floor)
+ *                                                    (Loshchilov and Hutter, ICLR 2017; tf.keras
+ *                                                     CosineDecay, whose alpha is our floor)
+ * Warm-up multiplies any of them by min(1, (version + 1) / warmup) (Goyal et al. 2017, gradual).
+ *
+ * version counts updates already made, so the first update uses version 0. Evaluated in double and
+ * rounded once to float. Threads: pure. */
+
+#ifndef COMMON_SCHEDULE_H
+#define COMMON_SCHEDULE_H
+
+#include <stdint.h>
+
+#include "common/base/status.h"
+
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_COSINE, SCHEDULE_KIND_COUNT };
+
+struct schedule {
+    enum schedule_kind kind;
+    double learning_rate;  /* Base rate. */
+    uint64_t warmup_steps; /* Versions; 0 for none. */
+    uint64_t decay_steps;  /* step: versions between decays; cosine: versions until the floor. */
+    double decay_factor;   /* step: multiplier; cosine: final fraction of learning_rate. */
+};
+
+float schedule_learning_rate(const struct schedule *schedule, uint64_t version);
+
+/* "constant", "step", "cosine"; NULL-safe lookup returns false for an unknown name. */
+const char *schedule_kind_name(enum schedule_kind kind);
+enum status schedule_kind_parse(const char *name, enum schedule_kind *kind);
+
+enum status schedule_check(const struct schedule *schedule, struct error *error);
+
+#endif

@@ -1,0 +1,68 @@
+#include "common/job/variable.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/base/random.h"
+
+uint64_t variable_elements(const struct variable *variable)
+{
+    uint64_t elements = 1;
+    for (uint32_t axis = 0; axis < variable->rank; axis++)
+        elements *= variable->shape[axis];
+    return elements;
+}
+
+uint64_t variables_elements(const struct variable *variables, uint32_t count)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < count; i++)
+        total += variable_elements(&variables[i]);
+    return total;
+}
+
+uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        offsets[i] = end;
+        uint64_t elements = variable_elements(&variables[i]);
+        uint64_t granules = (elements + PARAMETER_ALIGNMENT - 1) / PARAMETER_ALIGNMENT;
+        end += granules * PARAMETER_ALIGNMENT;
+    }
+    return end;
+}
+
+/* Element e takes number e % 4 of block e / 4 of the variable's own sub-stream, so a server that
+ * owns any part of a variable can write that part alone. */
+static void initialize_glorot_uniform(const struct variable *variable, uint32_t index,
+                                      uint64_t seed, uint64_t first, uint64_t count, float *out)
+{
+    double fans = (double)variable->fan_in + (double)variable->fan_out;
+    float limit = (float)sqrt(6.0 / fans);
+    uint32_t block[4];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t element = first + i;
+        if (i == 0 || element % 4 == 0)
+            random_block(seed, RANDOM_STREAM_INITIALIZER, index, element / 4, block);
+        /* 2u - 1 is exact, so the value is rounded once, in the product. */
+        out[i] = (2.0f * random_unit_float(block[element % 4]) - 1.0f) * limit;
+    }
+}
+
+void variable_initialize(const struct variable *variable, uint32_t index, uint64_t seed,
+                         uint64_t first, uint64_t count, float *out)
+{
+    switch (variable->initializer) {
+    case INITIALIZER_ZEROS:
+        memset(out, 0, count * sizeof *out);
+        return;
+    case INITIALIZER_GLOROT_UNIFORM:
+        initialize_glorot_uniform(variable, index, seed, first, count, out);
+        return;
+    case INITIALIZER_COUNT:
+        break;
+    }
+    assert(!"an initializer that job_check has let through");
+}

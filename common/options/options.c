@@ -1,0 +1,589 @@
+#include "common/options/options.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/address/address.h"
+#include "common/options/options_text.h"
+#include "common/process/log.h"
+#include "common/process/output.h"
+
+#define SUGGESTION_LENGTH_MAX 64
+
+/* One call of options_parse. */
+struct parser {
+    struct options *options;
+    enum option_user user;
+    const char *program;
+    struct error *error;
+    /* How each row was set last, for error messages; "" when it still has its default. */
+    char source[OPTION_ROWS_MAX][128];
+    struct options others;         /* What the other role's options say, which does nothing here. */
+    bool ignored[OPTION_ROWS_MAX]; /* Such were given. */
+    const char *typed[OPTION_ROWS_MAX]; /* Values on the command line, or NULL. */
+    const struct option_row *last;      /* The option that was read last, or NULL. */
+    bool flags_over;                    /* After a bare "--". */
+};
+
+/* Set the error to "program: message" and refuse. */
+static enum status refuse(const struct parser *parser, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static enum status refuse(const struct parser *parser, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return error_set(parser->error, STATUS_INVALID, "%s: %s", parser->program, text);
+}
+
+/* --- values -------------------------------------------------------------------------------- */
+
+/* Servers and workers take each other's options, so that one list serves all processes of a job. */
+static enum option_user other_role(enum option_user user)
+{
+    return user == OPTION_PS ? OPTION_WORKER : user == OPTION_WORKER ? OPTION_PS : 0;
+}
+
+/* Whether a value stands on the command line, and not in the environment. */
+static bool is_typed(const char *source)
+{
+    return source[0] == '-';
+}
+
+/* Something that is right, and may be meant otherwise. */
+static void remark(const struct parser *parser, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void remark(const struct parser *parser, const char *format, ...)
+{
+    char *remarks = parser->options->remarks;
+    size_t size = sizeof parser->options->remarks, used = strlen(remarks);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used > 0)
+        used += (size_t)snprintf(remarks + used, size - used, "; ");
+    if (used < size)
+        vsnprintf(remarks + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Of two the last counts, so that a script can put what differs behind what does not; one that was
+ * written by mistake should be noticed all the same. */
+static void note_typed(struct parser *parser, const struct option_row *row, const char *source,
+                       const char *text)
+{
+    const char **typed = &parser->typed[row - option_rows];
+    if (*typed != NULL && strcmp(*typed, text) != 0)
+        remark(parser, "%s=%.60s counts, not %.60s, which was given before", source, text, *typed);
+    *typed = text;
+}
+
+/* Set the row from text; `source` is how the person wrote it, "--seed" or "SYNCOPATE_SEED". */
+static enum status set_row(struct parser *parser, const struct option_row *row, const char *source,
+                           const char *text)
+{
+    struct error error = {0};
+    bool own = (row->users & parser->user) != 0;
+    if (option_store(row, source, text, own ? parser->options : &parser->others, &error) !=
+        STATUS_OK)
+        return refuse(parser, "%s", error.text);
+    if (is_typed(source))
+        note_typed(parser, row, source, text);
+    if (!own) {
+        parser->ignored[row - option_rows] = true;
+        return STATUS_OK;
+    }
+    size_t index = (size_t)(row - option_rows);
+    char *kept = parser->source[index];
+    snprintf(kept, sizeof parser->source[0], "%s=%.80s", source, text);
+    parser->options->given[index / 64] |= UINT64_C(1) << index % 64;
+    if (row->kind == OPTION_KIND_FLAG && !*(bool *)((char *)parser->options + row->offset))
+        kept[0] = '\0'; /* A flag set to false is a flag not used. */
+    return STATUS_OK;
+}
+
+/* --- defaults and environment -------------------------------------------------------------- */
+
+static void set_defaults(struct options *options, enum option_user user)
+{
+    memset(options, 0, sizeof *options);
+    options->checkpoint_every = UINT64_MAX;
+    options->seeds = 1;
+    options->owner_threads = -1;
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (row->kind == OPTION_KIND_REAL && row->fallback == NULL)
+            *(double *)(void *)((char *)options + row->offset) = NAN;
+    }
+    /* Fields that this user has no option for get the others' default, never a wild value; the
+     * user's own rows come last and win. */
+    for (int own = 0; own <= 1; own++) {
+        for (size_t i = 0; i < option_row_count; i++) {
+            const struct option_row *row = &option_rows[i];
+            bool owned = (row->users & user) != 0;
+            if (row->fallback && owned == own)
+                option_store(row, row->name, row->fallback, options, NULL);
+        }
+    }
+    /* The row without a default of its own must not keep another program's. */
+    if (user == OPTION_WORKER || user == OPTION_KEYGEN)
+        options->workers = 0;
+    if (user == OPTION_INSPECT)
+        options->log_every = NAN;
+}
+
+static enum status read_environment(struct parser *parser)
+{
+    struct error error;
+    if (option_environment_check(&error) != STATUS_OK)
+        return refuse(parser, "%s", error.text);
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!(row->users & parser->user))
+            continue;
+        char name[64];
+        option_environment_name(row, name);
+        const char *value = getenv(name);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        enum status status = set_row(parser, row, name, value);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* --- unknown options ----------------------------------------------------------------------- */
+
+/* "syncopate-worker, syncopate run" when other programs have an option of this name. */
+static bool other_users(const char *name, size_t length, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
+        if (!option_find(user, name, length))
+            continue;
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                 option_user_program((enum option_user)user));
+    }
+    return text[0] != '\0';
+}
+
+/* What another program calls an option: what it is here, if it is anything. */
+static enum status refuse_synonym(const struct parser *parser, const char *typed, const char *name,
+                                  const char *remark)
+{
+    char users[200];
+    unsigned ours = parser->user | other_role(parser->user);
+    if (name == NULL)
+        return refuse(parser, "unknown option %s: %s", typed, remark);
+    if (option_find(ours, name, strlen(name)) != NULL)
+        return refuse(parser, "unknown option %s: here it is --%s%s%s", typed, name,
+                      remark != NULL ? ", " : "", remark != NULL ? remark : "");
+    other_users(name, strlen(name), users, sizeof users);
+    return refuse(parser,
+                  "unknown option %s: it is --%s, which is not an option of this program "
+                  "(of %s)",
+                  typed, name, users);
+}
+
+static enum status refuse_unknown(const struct parser *parser, const char *argument)
+{
+    const char *name = argument + strspn(argument, "-"), *meant, *remark;
+    size_t length = strcspn(name, "=");
+    char word[SUGGESTION_LENGTH_MAX], typed[SUGGESTION_LENGTH_MAX], users[200];
+    unsigned ours = parser->user | other_role(parser->user);
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(argument, "="), argument);
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    if (option_synonym(ours, word, &meant, &remark))
+        return refuse_synonym(parser, typed, meant, remark);
+    meant = option_meant(ours, word);
+    if (argument[1] == '-' && other_users(name, length, users, sizeof users))
+        return refuse(parser, "%s is not an option of this program (of %s)", typed, users);
+    if (meant != NULL)
+        return refuse(parser, "unknown option %s (did you mean --%s?)", typed, meant);
+    return refuse(parser, "unknown option %s (--help lists them)", typed);
+}
+
+/* --- arguments ----------------------------------------------------------------------------- */
+
+static bool takes_operand(enum option_user user)
+{
+    return program_text(user)->operand != NULL;
+}
+
+static bool needs_operand(enum option_user user)
+{
+    return takes_operand(user) && program_text(user)->arguments[0] != '[';
+}
+
+/* A word where only options may stand: what it most likely was meant to be. */
+static enum status refuse_word(const struct parser *parser, const char *argument)
+{
+    size_t length = strcspn(argument, "=");
+    const struct option_row *row = option_find(parser->user, argument, length);
+    const struct option_row *last = parser->last;
+    if (row != NULL && argument[length] == '=')
+        return refuse(parser, "unexpected argument '%.100s' (did you mean --%.100s?)", argument,
+                      argument);
+    if (last != NULL && last->kind == OPTION_KIND_FLAG)
+        return refuse(parser,
+                      "unexpected argument '%.100s' (--%s stands alone, or with = as in "
+                      "--%s=false)",
+                      argument, last->name, last->name);
+    if (last != NULL && last->kind == OPTION_KIND_TEXT)
+        return refuse(parser,
+                      "unexpected argument '%.100s' (a value with blanks, such as that of "
+                      "--%s, goes between quotes)",
+                      argument, last->name);
+    return refuse(parser, "unexpected argument '%.100s'; options begin with -- (--help lists them)",
+                  argument);
+}
+
+static enum status take_positional(struct parser *parser, const char *argument)
+{
+    if (!takes_operand(parser->user))
+        return refuse_word(parser, argument);
+    if (parser->options->path)
+        return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
+                      argument);
+    if (argument[0] == '\0')
+        return refuse(parser, "the path is empty");
+    parser->options->path = argument;
+    return STATUS_OK;
+}
+
+/* One "--name", "--name value" or "--name=value" at argv[*i]. */
+static enum status take_option(struct parser *parser, int argc, char **argv, int *i)
+{
+    const char *argument = argv[*i];
+    size_t dashes = strspn(argument, "-");
+    const char *name = argument + 2;
+    size_t length = strcspn(name, "=");
+    const struct option_row *row = dashes == 2 ? option_find(parser->user, name, length) : NULL;
+    if (row == NULL && dashes == 2)
+        row = option_find(other_role(parser->user), name, length);
+    if (row == NULL)
+        return refuse_unknown(parser, argument);
+
+    char source[64];
+    snprintf(source, sizeof source, "--%s", row->name);
+    parser->last = row;
+    if (name[length] == '=')
+        return set_row(parser, row, source, name + length + 1);
+    if (row->kind == OPTION_KIND_FLAG)
+        return set_row(parser, row, source, "true");
+    if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
+        return refuse(parser, "%s needs a value", source);
+    return set_row(parser, row, source, argv[++*i]);
+}
+
+static enum status take_arguments(struct parser *parser, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        bool option = !parser->flags_over && argv[i][0] == '-' && argv[i][1] != '\0';
+        enum status status = STATUS_OK;
+        if (option && strcmp(argv[i], "--") == 0)
+            parser->flags_over = true;
+        else if (option)
+            status = take_option(parser, argc, argv, &i);
+        else
+            status = take_positional(parser, argv[i]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* --- checks of the whole ------------------------------------------------------------------- */
+
+static const char *source_of(const struct parser *parser, const char *name)
+{
+    const struct option_row *row = option_find(parser->user, name, strlen(name));
+    return row ? parser->source[row - option_rows] : "";
+}
+
+/* "sync,async" of compare's list, however it was written. */
+static const char *modes_of(const char *list)
+{
+    enum mode modes[MODE_COUNT];
+    uint32_t count = 0;
+    options_modes(list, modes, MODE_COUNT, &count, NULL);
+    return count == 1 ? mode_name(modes[0]) : "sync,async";
+}
+
+/* The value of the option that others depend on. For compare, mode is a list. */
+static const char *governing_value(const struct parser *parser, const char *name, size_t length)
+{
+    const struct options *options = parser->options;
+    if (strncmp(name, "mode", length) == 0)
+        return parser->user == OPTION_COMPARE ? modes_of(options->modes) : mode_name(options->mode);
+    if (strncmp(name, "optimizer", length) == 0)
+        return options->optimizer;
+    return options->schedule;
+}
+
+/* Whether two lists of words, each word set off by anything but letters, share one. */
+static bool lists_meet(const char *a, const char *b)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    for (const char *p = a; *p; p += strcspn(p, letters)) {
+        size_t length = strspn(p, letters);
+        for (const char *q = b; *q; q += strcspn(q, letters)) {
+            size_t other = strspn(q, letters);
+            if (length > 0 && length == other && strncmp(p, q, length) == 0)
+                return true;
+            q += other;
+        }
+        p += length;
+    }
+    return false;
+}
+
+/* An option that was set but would do nothing is a misunderstanding: say so now. */
+static enum status check_used(const struct parser *parser)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (row->only_with == NULL || parser->source[i][0] == '\0')
+            continue;
+        size_t length = strcspn(row->only_with, "=");
+        const char *wanted = row->only_with + length + 1;
+        const char *actual = governing_value(parser, row->only_with, length);
+        if (!lists_meet(wanted, actual))
+            return refuse(parser, "%s: only used with --%.*s=%s, but the %.*s is %s",
+                          parser->source[i], (int)length, row->only_with, wanted, (int)length,
+                          row->only_with, actual);
+    }
+    return STATUS_OK;
+}
+
+/* A job has one length: --steps is, where both are given alike; else what is typed wins. */
+static void choose_length(const struct parser *parser)
+{
+    const char *steps = source_of(parser, "steps"), *epochs = source_of(parser, "epochs");
+    if (steps[0] == '\0' || epochs[0] == '\0')
+        return;
+    if (is_typed(epochs) && !is_typed(steps))
+        parser->options->steps = 0;
+    else if (is_typed(epochs) || !is_typed(steps))
+        remark(parser, "%s counts, not %s", steps, epochs);
+}
+
+/* Hosts of one list. servers: they are connected to, so that each needs an address of its own. */
+static enum status check_hosts(const struct parser *parser, const char *name, const char *list,
+                               bool servers, uint32_t *count)
+{
+    uint32_t max = servers ? JOB_SERVERS_MAX : JOB_WORKERS_MAX;
+    struct error error;
+    *count = 0;
+    if (list == NULL)
+        return STATUS_OK;
+    char(*items)[ADDRESS_MAX] = malloc(max * sizeof *items);
+    if (items == NULL)
+        return error_set(parser->error, STATUS_MEMORY, "%s: out of memory", parser->program);
+    enum status status = options_hosts(list, items, max, count, &error);
+    if (status == STATUS_OK)
+        status = options_hosts_apart(items, *count, &error);
+    if (status == STATUS_OK && servers)
+        status = options_hosts_differ(items, *count, &error);
+    free(items);
+    return status == STATUS_OK ? status : refuse(parser, "--%s: %s", name, error.text);
+}
+
+static enum status check_index(const struct parser *parser, const char *name, uint32_t count)
+{
+    uint32_t index = parser->options->task_index;
+    return count == 0 || index < count
+               ? STATUS_OK
+               : refuse(parser, "--task-index=%" PRIu32 ": --%s names only %" PRIu32, index, name,
+                        count);
+}
+
+static enum status check_role(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    bool server = parser->user == OPTION_PS;
+    const char *role = server ? "ps" : "worker";
+    uint32_t servers, workers = 0;
+    if (options->job_name && strcmp(options->job_name, role) != 0)
+        return refuse(parser, "--job-name=%s, but this is syncopate-%s", options->job_name, role);
+    enum status status = check_hosts(parser, "ps-hosts", options->ps_hosts, true, &servers);
+    if (status == STATUS_OK && server)
+        status = check_index(parser, "ps-hosts", servers);
+    if (status == STATUS_OK)
+        status = check_hosts(parser, "worker-hosts", options->worker_hosts, false, &workers);
+    if (status == STATUS_OK && !server)
+        status = check_index(parser, "worker-hosts", workers);
+    return status;
+}
+
+static enum status check_server(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    char host[ADDRESS_MAX];
+    uint16_t port;
+    if (options->ps_hosts == NULL && options->bind == NULL)
+        return refuse(parser, "needs --ps-hosts with --task-index, or --bind");
+    if (options->bind != NULL && !address_split(options->bind, host, &port))
+        return refuse(parser, "--bind=%s: needs host:port, or :port for all addresses",
+                      options->bind);
+    return STATUS_OK;
+}
+
+static enum status check_worker(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (options->ps == 0 && options->out == NULL)
+        return refuse(parser, "--ps=0 needs --out, since no server keeps what comes out");
+    if (options->ps == 0)
+        return STATUS_OK;
+    if (options->ps_hosts == NULL)
+        return refuse(parser, "needs --ps-hosts, the servers' host:port in order");
+    if (options->worker_hosts == NULL && options->workers == 0)
+        return refuse(parser, "needs --worker-hosts or --workers, to know how many workers join");
+    uint32_t named = options->workers;
+    if (options->workers > 0 && options->worker_hosts != NULL)
+        options_hosts(options->worker_hosts, NULL, JOB_WORKERS_MAX, &named, NULL);
+    if (named != options->workers)
+        return refuse(parser, "%s, but --worker-hosts names %" PRIu32, source_of(parser, "workers"),
+                      named);
+    return STATUS_OK; /* With an index from --workers on it joins a job under way. */
+}
+
+static enum status check_keys(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (parser->user == OPTION_KEYGEN && options->workers > 0 &&
+        (options->role != NULL || options->index >= 0))
+        return refuse(parser, "--workers makes a whole job's keys; --role and --index are for one");
+    if (options->index >= 0 && options->role == NULL)
+        return refuse(parser, "--index=%" PRId32 " needs --role", options->index);
+    if (options->certificate != NULL && options->keys == NULL)
+        return refuse(parser, "--certificate needs --keys, for the others' keys");
+    if (options->keys == NULL)
+        return STATUS_OK;
+    if (options->insecure)
+        return refuse(parser, "--insecure and --keys exclude each other");
+    if (options->transport != NULL && strcmp(options->transport, "shm") == 0)
+        return refuse(parser, "--transport=shm and --keys exclude each other: shared memory would "
+                              "bypass the keys");
+    if (options->ps == 0)
+        return refuse(parser, "--keys: without servers (--ps=0) there is nobody to talk to");
+    return STATUS_OK;
+}
+
+/* Whether a worker that has servers leaves it to them. */
+static bool is_left_to_servers(const struct parser *parser, const struct option_row *row)
+{
+    bool theirs = strcmp(row->name, "out") == 0 || strcmp(row->name, "restore") == 0 ||
+                  strcmp(row->name, "keep") == 0 || strcmp(row->name, "log-every") == 0;
+    const char *source = parser->source[row - option_rows];
+    return parser->user == OPTION_WORKER && parser->options->ps > 0 && theirs && is_typed(source);
+}
+
+static void list_ignored(const struct parser *parser)
+{
+    struct options *options = parser->options;
+    size_t used = 0, size = sizeof options->ignored;
+    for (size_t i = 0; i < option_row_count && used < size; i++)
+        if (parser->ignored[i] || is_left_to_servers(parser, &option_rows[i]))
+            used += (size_t)snprintf(options->ignored + used, size - used, "%s--%s",
+                                     used > 0 ? ", " : "", option_rows[i].name);
+}
+
+static enum status check_whole(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    list_ignored(parser);
+    if (options->quiet && options->verbose)
+        return refuse(parser, "--quiet and --verbose exclude each other");
+    if (needs_operand(parser->user) && options->path == NULL)
+        return refuse(parser, "needs %s (--help tells more)", program_text(parser->user)->operand);
+    choose_length(parser);
+    enum status status = check_used(parser);
+    if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))
+        status = check_role(parser);
+    if (status == STATUS_OK)
+        status = check_keys(parser);
+    if (status == STATUS_OK && parser->user == OPTION_PS)
+        status = check_server(parser);
+    if (status == STATUS_OK && parser->user == OPTION_WORKER)
+        status = check_worker(parser);
+    if (status == STATUS_OK && parser->user == OPTION_INSPECT && !options->watch &&
+        is_typed(source_of(parser, "log-every")))
+        status = refuse(parser, "%s: only used with --watch", source_of(parser, "log-every"));
+    return status;
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+bool options_given(const struct options *options, enum option_user user, const char *name)
+{
+    const struct option_row *row = option_find(user, name, strlen(name));
+    assert(row != NULL);
+    size_t index = (size_t)(row - option_rows);
+    return (options->given[index / 64] >> index % 64 & 1) != 0;
+}
+
+/* --help and --version count wherever they stand, even beside a mistake. */
+static bool asked_for(int argc, char **argv, const char *long_name, const char *short_name)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], long_name) == 0 || (short_name && strcmp(argv[i], short_name) == 0))
+            return true;
+    }
+    return false;
+}
+
+enum options_result options_parse(struct options *options, enum option_user user,
+                                  const char *program, int argc, char **argv, struct error *error)
+{
+    assert(option_row_count <= OPTION_ROWS_MAX);
+    set_defaults(options, user);
+    if (asked_for(argc, argv, "--help", "-h")) {
+        options_help(stdout, user, program);
+        return OPTIONS_HELP;
+    }
+    if (asked_for(argc, argv, "--version", "-V")) {
+        puts("syncopate " SYNCOPATE_VERSION);
+        return OPTIONS_HELP;
+    }
+    struct parser parser = {.options = options, .user = user, .program = program, .error = error};
+    enum status status = read_environment(&parser);
+    if (status == STATUS_OK)
+        status = take_arguments(&parser, argc, argv);
+    if (status == STATUS_OK)
+        status = check_whole(&parser);
+    return status == STATUS_OK ? OPTIONS_RUN : OPTIONS_BAD;
+}
+
+bool options_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code)
+{
+    struct error error = {0};
+    enum options_result result =
+        options_parse(options, user, option_user_program(user), argc, argv, &error);
+    *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
+    if (result == OPTIONS_BAD)
+        fprintf(stderr, "%s\n", error.text);
+    if (result == OPTIONS_HELP && output_finish(&error) != STATUS_OK) {
+        fprintf(stderr, "%s: %s\n", option_user_program(user), error.text);
+        *exit_code = EXIT_CANNOT_OPEN;
+    }
+    return result == OPTIONS_RUN;
+}
+
+void options_begin_log(const struct options *options, const char *who)
+{
+    enum log_format format;
+    log_format_parse(options->log_format, &format);
+    log_init(who, options->quiet ? LOG_WARNING : options->verbose ? LOG_DEBUG : LOG_INFO, format);
+}

@@ -1,0 +1,188 @@
+/* options.h - one table of options drives flags, environment (SYNCOPATE_*), help and checks.
+ *
+ * A row is a name, a type, a default, bounds, who has it and a help line. `--name value`,
+ * `--name=value`, `-` or `_` alike; SYNCOPATE_NAME in the environment is the same, and a flag
+ * wins. Read once in main, passed down as struct options. Adding an option is one row in
+ * options_table.c and one field here.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/kernels/kernels.h"
+
+#define SYNCOPATE_VERSION "0.1.0"
+#define SYNCOPATE_DATE    "November 22, 2026" /* Of the manual's pages. */
+
+/* Many more than there are rows; checked at the start of options_parse. */
+#define OPTION_ROWS_MAX 128
+
+#define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
+
+/* Who accepts an option; programs and commands are a mask. */
+enum option_user {
+    OPTION_PS = 1,
+    OPTION_WORKER = 2,
+    OPTION_RUN = 4,
+    OPTION_COMPARE = 8,
+    OPTION_EVALUATE = 16,
+    OPTION_EXPORT = 32,
+    OPTION_INSPECT = 64,
+    OPTION_SIMULATE = 128,
+    OPTION_KEYGEN = 256,
+    OPTION_COMPLETION = 512,
+    OPTION_MAN = 1024,
+    OPTION_USER_LAST = OPTION_MAN,
+};
+
+struct options {
+    /* The job. */
+    enum mode mode;
+    bool use_locking;
+    const char *model, *data;
+    uint32_t global_batch, micro_batch, worker_batch; /* worker_batch 0: as global_batch. */
+    const char *optimizer;
+    double learning_rate; /* NaN: the optimizer's default. */
+    double momentum, beta1, beta2, rho, epsilon, initial_accumulator; /* NaN: default. */
+    const char *schedule;
+    uint64_t warmup_steps, decay_steps; /* decay_steps 0: one epoch (step), all steps (cosine). */
+    double decay_factor;                /* NaN: 0.5 for step, 0 for cosine. */
+    uint64_t epochs, steps;             /* steps 0: from epochs. */
+    uint64_t seed;
+    uint64_t histories;        /* simulate: how many, from seed on. */
+    uint64_t checkpoint_every; /* Updates; UINT64_MAX: once an epoch; 0: at the end only. */
+
+    /* The cluster. */
+    uint32_t ps, workers;                /* Counts, for run. */
+    const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
+    const char *job_name;                /* "ps" or "worker" */
+    uint32_t task_index;
+    const char *bind;         /* ps: address to listen on, when not the advertised one. */
+    const char *port_file;    /* ps: where to write the address once bound. */
+    bool parent_stdin;        /* Standard input ends with whoever started this process. */
+    bool insecure;            /* ps: listen beyond loopback without keys. */
+    const char *keys;         /* Folder of certificates; NULL: none are used. */
+    const char *certificate;  /* In place of the one that this process has in there. */
+    bool allow_mixed;         /* Let processes join whose arithmetic differs. */
+    const char *instructions; /* "plain", "avx2" or "avx512"; NULL: the widest there are. */
+    uint64_t chunk_bytes;
+    const char *transport; /* "auto", "tcp" or "shm". */
+    int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
+
+    /* Deadlines, in seconds. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+
+    /* When something fails. */
+    const char *on_term;        /* worker: "stop" or "leave". */
+    const char *on_worker_loss; /* ps: "continue", "wait" or "fail". */
+    uint32_t max_bad_gradients; /* ps: not finite, in async; more end the job. */
+    uint32_t max_restarts;      /* run, compare: of each process. */
+
+    /* Files. */
+    const char *out, *restore;
+    const char *keep; /* "all" or a number of checkpoints; NULL: as the run was begun with. */
+
+    /* compare, and experiments. */
+    const char *modes, *worker_counts; /* "sync,async", "1,2" */
+    uint32_t seeds;
+    const char *slow; /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
+
+    /* keygen: what the key may be. */
+    const char *role;
+    int32_t index; /* -1: any of that role. */
+
+    /* The argument that is no option, of those who take one. */
+    const char *path;
+
+    bool json;  /* evaluate, inspect, run: the result as one JSON object. */
+    bool watch; /* inspect: until the job has ended. */
+
+    bool quiet, verbose;
+    double log_every;       /* Seconds between progress lines where output is not a terminal. */
+    const char *log_format; /* "text" or "json". */
+
+    /* A bit for each row of the table that was set; see options_given. */
+    uint64_t given[OPTION_ROWS_MAX / 64];
+
+    /* "--mode, --seed": the other role's options that were given, which do nothing here; or "". */
+    char ignored[700];
+    /* Of options that were given twice, which counts; or "". */
+    char remarks[300];
+};
+
+/* What options_parse decided. */
+enum options_result {
+    OPTIONS_RUN,  /* Go on. */
+    OPTIONS_HELP, /* --help or --version was printed to standard output: exit 0. */
+    OPTIONS_BAD,  /* One line is in error: exit EXIT_USAGE. */
+};
+
+/* Fill options from defaults, environment and arguments (argv[0] is skipped). `program` is shown in
+ * help and opens the error line: "syncopate run". Everything that options alone can tell is checked
+ * here: bounds, unknown options and variables (the name most likely meant is told), options the
+ * chosen mode, optimizer or schedule would not use, missing or surplus arguments. Words may be
+ * written in any case. Of an option that is given twice the last counts, and options->remarks says
+ * so. Servers and workers take each other's options, so that one list serves all processes of a
+ * job: their values are checked, and they are named in options->ignored. Strings point into argv,
+ * the environment or the table. */
+enum options_result options_parse(struct options *options, enum option_user user,
+                                  const char *program, int argc, char **argv, struct error *error);
+
+/* Whether the person has set this option, by flag or environment; a default has not been. */
+bool options_given(const struct options *options, enum option_user user, const char *name);
+
+/* options_parse as a program begins with it, under the name that option_user_program has for it.
+ * False when the program is to end at once with *exit_code: help was shown, or stderr says what is
+ * wrong. */
+bool options_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code);
+
+/* Have the log speak as `who`, as the options say. */
+void options_begin_log(const struct options *options, const char *who);
+
+/* "a:1,tcp://b:2,node[1-3,08]:7000" into items "a:1", "b:2", "node1:7000" and so on, a semicolon
+ * being as good as a comma; STATUS_INVALID for an empty or overlong item, one without a port (0 to
+ * 65535), or more than max. A NULL list has none. items NULL: they are only counted. */
+enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
+                          uint32_t *count, struct error *error);
+
+/* STATUS_INVALID when one of them means only whoever reads it (localhost) and another does not. */
+enum status options_hosts_apart(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
+/* STATUS_INVALID when two are the same; with port 0 they are not. */
+enum status options_hosts_differ(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
+
+/* compare's lists: "sync,async" into different modes, "1,2,4" into different numbers of workers. A
+ * semicolon or a blank is as good as a comma. STATUS_INVALID: the item that is wrong is named. */
+enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
+                          struct error *error);
+enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uint32_t *count,
+                           struct error *error);
+
+/* --keep as checkpoint.h has it; 0 when it was not given. */
+uint32_t options_keep(const struct options *options);
+
+/* STATUS_INVALID when a --slow list names a worker that a job with so many does not have. */
+enum status options_slow_check(const char *slow, uint32_t workers, struct error *error);
+
+/* What --instructions lets kernels use; the widest of this processor when it was not given. */
+enum kernels_instructions options_instructions(const struct options *options);
+
+/* The slow-down factor of one worker in a --slow list; 1 when it is not named. */
+double options_slow_factor(const char *slow, uint32_t worker);
+
+/* The part of a job that options decide (everything but variables, data, counts of examples and the
+ * canonical model text); needs examples for epochs. Servers come from ps_hosts; without it there
+ * are none. Workers are counted by worker_hosts, when set, else by `workers`. What the mode does
+ * not use (locking and worker_batch in sync mode) is left out, so that compare can call this once a
+ * mode. The caller frees job in any case. */
+enum status options_job(const struct options *options, uint64_t examples, struct job *job,
+                        struct error *error);
+
+#endif

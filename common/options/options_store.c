@@ -1,0 +1,212 @@
+/* options_store.c - one value into its field, or what is wrong with it and what may stand there. */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/spelling.h"
+#include "common/options/options_table.h"
+
+#define EXPECTED_MAX 320
+#define SHOWN_MAX    128
+#define NUMBER_MAX   40
+
+/* --- storing ------------------------------------------------------------------------------- */
+
+static bool in_bounds(const struct option_row *row, double value)
+{
+    return value >= row->min && value <= row->max;
+}
+
+/* Set an integer field; values beyond the field's type are beyond the row's bounds, too. */
+static bool store_integer(const struct option_row *row, const char *text, void *field)
+{
+    bool negative = row->kind == OPTION_KIND_I32 && text[0] == '-';
+    uint64_t number;
+    bool valid = row->kind == OPTION_KIND_BYTES
+                     ? option_parse_bytes(text, &number)
+                     : option_parse_u64(text + (negative ? 1 : 0), &number);
+    if (!valid || !in_bounds(row, negative ? -(double)number : (double)number))
+        return false;
+    if (row->kind == OPTION_KIND_I32)
+        *(int32_t *)field = negative ? -(int32_t)number : (int32_t)number;
+    else if (row->kind == OPTION_KIND_U32)
+        *(uint32_t *)field = (uint32_t)number;
+    else
+        *(uint64_t *)field = number;
+    return true;
+}
+
+static bool store_real(const struct option_row *row, const char *text, double *field)
+{
+    double number;
+    if (!option_parse_real(text, &number) || !in_bounds(row, number))
+        return false;
+    *field = number;
+    return true;
+}
+
+/* The word of a choice that text is, in whatever case; its own spelling, or NULL. */
+static const char *find_word(const struct option_choice *choice, const char *text)
+{
+    const char *word;
+    for (unsigned i = 0; (word = choice->word(i)) != NULL; i++)
+        if (spelling_same(text, word))
+            return word;
+    return NULL;
+}
+
+static bool store_text(const struct option_row *row, const char *text, const char **field)
+{
+    const struct option_choice *choice = row->choice;
+    if (choice != NULL && choice->check != NULL && choice->check(text, NULL) != STATUS_OK)
+        return false;
+    if (choice != NULL && choice->word != NULL)
+        text = find_word(choice, text);
+    if (text != NULL)
+        *field = text;
+    return text != NULL;
+}
+
+static bool store_mode(const struct option_row *row, const char *text, enum mode *field)
+{
+    const char *word = find_word(row->choice, text);
+    return word != NULL && mode_parse(word, field) == STATUS_OK;
+}
+
+static bool store(const struct option_row *row, const char *text, struct options *options)
+{
+    void *field = (char *)options + row->offset;
+    switch (row->kind) {
+    case OPTION_KIND_FLAG:
+        return option_parse_flag(text, field);
+    case OPTION_KIND_I32:
+    case OPTION_KIND_U32:
+    case OPTION_KIND_U64:
+    case OPTION_KIND_BYTES:
+        return store_integer(row, text, field);
+    case OPTION_KIND_REAL:
+        return store_real(row, text, field);
+    case OPTION_KIND_MODE:
+        return store_mode(row, text, field);
+    case OPTION_KIND_TEXT:
+        return store_text(row, text, field);
+    }
+    return false;
+}
+
+/* --- what is wrong ------------------------------------------------------------------------- */
+
+const char *option_choice_words(const struct option_choice *choice, char text[OPTION_WORDS_MAX])
+{
+    const char *word;
+    size_t used = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; (word = choice->word(i)) != NULL && used < OPTION_WORDS_MAX; i++)
+        used +=
+            (size_t)snprintf(text + used, OPTION_WORDS_MAX - used, "%s%s", i > 0 ? ", " : "", word);
+    return text;
+}
+
+static enum status refuse_word(const struct option_row *row, const char *text, struct error *error)
+{
+    char words[OPTION_WORDS_MAX], hint[SPELLING_HINT_MAX];
+    struct spelling spelling;
+    const char *word;
+    spelling_begin(&spelling, text);
+    for (unsigned i = 0; (word = row->choice->word(i)) != NULL; i++)
+        spelling_try(&spelling, word);
+    return error_set(error, STATUS_INVALID, "needs one of %s%s",
+                     option_choice_words(row->choice, words), spelling_hint(&spelling, "", hint));
+}
+
+/* What a number is written with by those who mean well: "64,000", "1_000", " 10", "0,001", "10s".
+ */
+static void plain_digits(const struct option_row *row, const char *text, char plain[NUMBER_MAX])
+{
+    bool real = row->kind == OPTION_KIND_REAL;
+    bool decimal_comma = real && strchr(text, '.') == NULL;
+    size_t length = 0;
+    for (; *text != '\0' && length + 1 < NUMBER_MAX; text++) {
+        if (*text == ',' && decimal_comma)
+            plain[length++] = '.';
+        else if (strchr(" \t_,'", *text) == NULL && !(real && *text == 's' && text[1] == '\0'))
+            plain[length++] = *text;
+    }
+    plain[length] = '\0';
+}
+
+/* " (did you mean 1000?)" for 1e3, where only a whole number is right. */
+static const char *number_hint(const struct option_row *row, const char *text,
+                               char hint[SPELLING_HINT_MAX])
+{
+    char plain[NUMBER_MAX];
+    double number;
+    hint[0] = '\0';
+    plain_digits(row, text, plain);
+    bool valid = row->kind != OPTION_KIND_BYTES && option_parse_real(plain, &number) &&
+                 in_bounds(row, number);
+    if (valid && row->kind == OPTION_KIND_REAL)
+        snprintf(hint, SPELLING_HINT_MAX, " (did you mean %s?)", plain);
+    else if (valid && number == floor(number) && fabs(number) < 1e15)
+        snprintf(hint, SPELLING_HINT_MAX, " (did you mean %.0f?)", number);
+    return hint;
+}
+
+static enum status refuse_number(const struct option_row *row, const char *text,
+                                 struct error *error)
+{
+    char hint[SPELLING_HINT_MAX];
+    bool seconds = row->kind == OPTION_KIND_REAL && strcmp(row->metavar, "S") == 0;
+    const char *what = seconds                          ? "a number of seconds"
+                       : row->kind == OPTION_KIND_REAL  ? "a number"
+                       : row->kind == OPTION_KIND_BYTES ? "a size such as 64KiB"
+                                                        : "a whole number";
+    double number;
+    bool too_large = option_parse_real(text, &number) && number > row->max;
+    number_hint(row, text, hint);
+    if (row->choice != NULL)
+        return error_set(error, STATUS_INVALID, "needs %s", row->choice->expected);
+    if (row->max >= 1e9 && row->kind != OPTION_KIND_BYTES && !too_large)
+        return error_set(error, STATUS_INVALID, "needs %s, at least %g%s", what, row->min, hint);
+    return error_set(error, STATUS_INVALID, "needs %s from %.10g to %.20g%s", what, row->min,
+                     row->max, hint);
+}
+
+static enum status refuse(const struct option_row *row, const char *text, struct error *error)
+{
+    if (row->kind == OPTION_KIND_FLAG)
+        return error_set(error, STATUS_INVALID, "needs true or false");
+    if (row->choice != NULL && row->choice->word != NULL)
+        return refuse_word(row, text, error);
+    if (row->choice != NULL && row->choice->check != NULL)
+        return row->choice->check(text, error);
+    if (row->kind == OPTION_KIND_TEXT)
+        return error_set(error, STATUS_INVALID, "needs a value");
+    return refuse_number(row, text, error);
+}
+
+/* A value with blanks in it is put between quotes, so that one can see where it ends. */
+static const char *shown(const char *text, char buffer[SHOWN_MAX])
+{
+    bool blanks = strpbrk(text, " \t\r\n") != NULL;
+    snprintf(buffer, SHOWN_MAX, blanks ? "'%.120s'" : "%.120s", text);
+    for (char *c = buffer; *c != '\0'; c++)
+        *c = *c == '\n' || *c == '\r' ? ' ' : *c; /* An answer is one line. */
+    return buffer;
+}
+
+enum status option_store(const struct option_row *row, const char *source, const char *text,
+                         struct options *options, struct error *error)
+{
+    char buffer[SHOWN_MAX];
+    struct error why = {0};
+    if (text[0] == '\0')
+        return error_set(error, STATUS_INVALID, "%s needs a value", source);
+    if (store(row, text, options))
+        return STATUS_OK;
+    refuse(row, text, &why);
+    return error_set(error, STATUS_INVALID, "%s=%s: %.*s", source, shown(text, buffer),
+                     EXPECTED_MAX, why.text);
+}

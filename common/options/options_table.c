@@ -1,0 +1,456 @@
+#include "common/options/options_table.h"
+
+#include <string.h>
+
+#include "common/job/partition.h"
+
+/* --- choices ------------------------------------------------------------------------------- */
+
+static const char *mode_word(unsigned index)
+{
+    /* sync first, as everywhere that people read. */
+    return index < MODE_COUNT ? mode_name((enum mode)(MODE_COUNT - 1 - index)) : NULL;
+}
+
+static const char *optimizer_word(unsigned index)
+{
+    const struct optimizer *optimizer = optimizer_at(index);
+    return optimizer != NULL ? optimizer->name : NULL;
+}
+
+static const char *schedule_word(unsigned index)
+{
+    return index < SCHEDULE_KIND_COUNT ? schedule_kind_name((enum schedule_kind)index) : NULL;
+}
+
+static const char *job_name_word(unsigned index)
+{
+    static const char *const words[] = {"ps", "worker", NULL};
+    return words[index];
+}
+
+static const char *transport_word(unsigned index)
+{
+    static const char *const words[] = {"auto", "tcp", "shm", NULL};
+    return words[index];
+}
+
+static const char *role_word(unsigned index)
+{
+    static const char *const words[] = {"ps", "worker", "observer", NULL};
+    return words[index];
+}
+
+static const char *loss_word(unsigned index)
+{
+    static const char *const words[] = {"continue", "wait", "fail", NULL};
+    return words[index];
+}
+
+static const char *term_word(unsigned index)
+{
+    static const char *const words[] = {"stop", "leave", NULL};
+    return words[index];
+}
+
+static const char *log_format_word(unsigned index)
+{
+    static const char *const words[] = {"text", "json", NULL};
+    return words[index];
+}
+
+static const char *model_word(unsigned index)
+{
+    static const char *const words[] = {"cnn", "mlp", "softmax", NULL};
+    return words[index];
+}
+
+static const char *data_word(unsigned index)
+{
+    static const char *const words[] = {"fashion-mnist", "synthetic", NULL};
+    return words[index];
+}
+
+static const char *restore_word(unsigned index)
+{
+    static const char *const words[] = {"auto", "never", NULL};
+    return words[index];
+}
+
+static enum status check_modes(const char *list, struct error *error)
+{
+    enum mode modes[MODE_COUNT];
+    uint32_t count;
+    return options_modes(list, modes, MODE_COUNT, &count, error);
+}
+
+static enum status check_counts(const char *list, struct error *error)
+{
+    uint32_t counts[OPTIONS_COUNTS_MAX], count;
+    return options_counts(list, counts, OPTIONS_COUNTS_MAX, &count, error);
+}
+
+static const char *keep_word(unsigned index)
+{
+    static const char *const words[] = {"all", NULL};
+    return words[index];
+}
+
+static const char *instructions_word(unsigned index)
+{
+    return index < KERNELS_INSTRUCTIONS_COUNT
+               ? kernels_instructions_word((enum kernels_instructions)index)
+               : NULL;
+}
+
+static const struct option_choice choice_mode = {.word = mode_word};
+static const struct option_choice choice_optimizer = {.word = optimizer_word};
+static const struct option_choice choice_schedule = {.word = schedule_word};
+static const struct option_choice choice_job_name = {.word = job_name_word};
+static const struct option_choice choice_transport = {.word = transport_word};
+static const struct option_choice choice_role = {.word = role_word};
+static const struct option_choice choice_loss = {.word = loss_word};
+static const struct option_choice choice_term = {.word = term_word};
+static const struct option_choice choice_log_format = {.word = log_format_word};
+static const struct option_choice choice_modes = {.check = check_modes, .known = mode_word};
+static const struct option_choice choice_model = {.known = model_word};
+static const struct option_choice choice_data = {.known = data_word};
+static const struct option_choice choice_restore = {.known = restore_word};
+static const struct option_choice choice_counts = {.check = check_counts};
+static const struct option_choice choice_slow = {.check = option_slow_check};
+static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
+static const struct option_choice choice_instructions = {.check = option_instructions_check,
+                                                         .known = instructions_word};
+static const struct option_choice choice_alone = {
+    .expected = "0, for a worker that trains alone; servers are named by --ps-hosts, and "
+                "'syncopate run --ps N' starts servers and workers"};
+
+/* --- rows ---------------------------------------------------------------------------------- */
+
+#define FIELD(name) offsetof(struct options, name)
+#define ANY_NUMBER  18446744073709551616.0 /* 2^64: no bound of its own. */
+
+#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
+#define ROLES    (OPTION_PS | OPTION_WORKER)
+#define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
+#define RUNS     (ROLES | LAUNCHES)
+
+/* clang-format off */
+const struct option_row option_rows[] = {
+    /* The job. */
+    {"mode", OPTION_GROUP_JOB, OPTION_KIND_MODE, FIELD(mode),
+     OPTION_WORKER | OPTION_RUN, "sync|async", "sync", 0, 0, &choice_mode, NULL,
+     "sync: one update a step from the gradients of all workers, the same bits whatever the number "
+     "of processes. async: every gradient is applied when it arrives."},
+    {"modes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(modes), OPTION_COMPARE, "LIST",
+     "sync,async", 0, 0, &choice_modes, NULL, "Modes to compare."},
+    {"use-locking", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(use_locking), JOB, NULL, NULL, 0, 0,
+     NULL, "mode=async",
+     "Apply and read the part of a variable on one server as a unit. Async only."},
+    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, &choice_model,
+     NULL,
+     "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB, "DATA",
+     "fashion-mnist", 0, 0, &choice_data, NULL,
+     "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
+     "made from the seed), or a folder with MNIST-like IDX files."},
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_EVALUATE, "DATA", NULL, 0, 0,
+     &choice_data, NULL,
+     "Data to score on: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX "
+     "files. Default: what the run or the checkpoint was trained on; for a model file alone, which "
+     "does not say, fashion-mnist."},
+    {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
+     BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
+    {"micro-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(micro_batch), JOB, "N", "16", 1,
+     BATCH_MAX, NULL, NULL,
+     "Examples in a leaf, the smallest piece of work; a batch smaller than this is one leaf."},
+    {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
+     BATCH_MAX, NULL, "mode=async",
+     "Examples in one async update. Default: as --global-batch, so that both modes make as many "
+     "updates."},
+    {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
+     NULL, "Passes over the training set."},
+    {"steps", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(steps), JOB, "N", NULL, 1, 1e15, NULL, NULL,
+     "Updates to make; given, it decides and not --epochs."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), JOB, "N", "1", 0,
+     ANY_NUMBER, NULL, NULL, "Decides initial values, the order of examples, synthetic data."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_EVALUATE, "N", NULL, 0,
+     ANY_NUMBER, NULL, NULL,
+     "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "
+     "file alone 1."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_SIMULATE, "N", "1", 0,
+     ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
+    {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_SIMULATE, "N", "1", 1,
+     1e9, NULL, NULL, "Simulate so many, with seeds from --seed on."},
+    {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
+     NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
+    {"checkpoint-every", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(checkpoint_every), JOB, "N", NULL,
+     0, ANY_NUMBER, NULL, NULL,
+     "Updates between checkpoints; 0: only at the end and on a stop. Default: once an epoch."},
+
+    /* Optimizer and learning rate. */
+    {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_TEXT, FIELD(optimizer), JOB, "NAME", "adam",
+     0, 0, &choice_optimizer, NULL, "Update rule."},
+    {"learning-rate", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(learning_rate), JOB, "F",
+     NULL, 0, 1e6, NULL, NULL, "Base learning rate. Default: the optimizer's (adam: 0.001)."},
+    {"momentum", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(momentum), JOB, "F", NULL, 0, 1,
+     NULL, "optimizer=momentum|nesterov|rmsprop", "Momentum; below 1."},
+    {"beta1", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(beta1), JOB, "F", NULL, 0, 1, NULL,
+     "optimizer=adam", "Decay of adam's mean of gradients; below 1."},
+    {"beta2", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(beta2), JOB, "F", NULL, 0, 1, NULL,
+     "optimizer=adam", "Decay of adam's mean of squared gradients; below 1."},
+    {"rho", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(rho), JOB, "F", NULL, 0, 1, NULL,
+     "optimizer=rmsprop", "Decay of rmsprop's mean square; below 1."},
+    {"epsilon", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(epsilon), JOB, "F", NULL, 0, 1e6,
+     NULL, "optimizer=adagrad|rmsprop|adam", "Added to the divisor, against division by zero."},
+    {"initial-accumulator", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(initial_accumulator),
+     JOB, "F", NULL, 0, 1e6, NULL, "optimizer=adagrad", "First value of adagrad's accumulator."},
+    {"schedule", OPTION_GROUP_OPTIMIZER, OPTION_KIND_TEXT, FIELD(schedule), JOB, "NAME", "constant",
+     0, 0, &choice_schedule, NULL, "How the learning rate changes with the updates made."},
+    {"warmup-steps", OPTION_GROUP_OPTIMIZER, OPTION_KIND_U64, FIELD(warmup_steps), JOB, "N", "0", 0,
+     1e15, NULL, NULL, "Updates over which the learning rate rises from nearly 0."},
+    {"decay-steps", OPTION_GROUP_OPTIMIZER, OPTION_KIND_U64, FIELD(decay_steps), JOB, "N", NULL, 1,
+     1e15, NULL, "schedule=step|cosine",
+     "Updates between decays (step) or until the lowest rate (cosine). Default: one epoch (step), "
+     "all updates (cosine)."},
+    {"decay-factor", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(decay_factor), JOB, "F", NULL,
+     0, 1, NULL, "schedule=step|cosine",
+     "What a decay multiplies by (step, default 0.5), or the last fraction of the learning rate "
+     "(cosine, default 0)."},
+
+    /* The cluster. */
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N", "1",
+     0, JOB_SERVERS_MAX, NULL, NULL, "Servers; 0: one process trains alone, without any."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0,
+     &choice_alone, NULL, "0: train alone, without servers; needs --out."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN,
+     "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
+     "LIST", "2", 0, 0, &choice_counts, NULL,
+     "Numbers of workers to compare, for example 1,2,4."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_WORKER, "N", NULL, 1,
+     JOB_WORKERS_MAX, NULL, NULL,
+     "Workers in the job. Default: as many as --worker-hosts names."},
+    {"ps-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ps_hosts), ROLES, "LIST", NULL, 0, 0,
+     NULL, NULL, "Every server's host:port, in order, with commas; the same for all processes. "
+     "node[1-3]:7000 is node1:7000,node2:7000,node3:7000."},
+    {"worker-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_hosts), ROLES, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "Every worker's host:port; only counted, since workers do not listen."},
+    {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), ROLES, "ps|worker", NULL,
+     0, 0, &choice_job_name, NULL, "Accepted for scripts that give it; must name this program."},
+    {"task-index", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(task_index), ROLES, "I", "0", 0,
+     JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
+    {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), OPTION_PS, "ADDRESS", NULL, 0, 0,
+     NULL, NULL,
+     "host:port to listen on when it is not the one that --ps-hosts advertises; :port is every "
+     "address of this host; port 0: any free one."},
+    {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), OPTION_PS, "FILE", NULL,
+     0, 0, NULL, NULL, "Write the address to FILE once the server listens; fd:N is a descriptor that it was given."},
+    {"parent-stdin", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(parent_stdin), ROLES, NULL, NULL,
+     0, 0, NULL, NULL,
+     "Whoever started this process writes a line to its standard input and keeps it open for life "
+     "(a pipe, ssh, exec -i). When it ends, so does this process, as on SIGTERM, within 10 s or "
+     "--stop-timeout; whoever is lost then is not waited for."},
+    {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_PS, NULL, NULL, 0,
+     0, NULL, NULL, "Listen beyond loopback although no keys are given."},
+    {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT, "DIR",
+     NULL, 0, 0, NULL, NULL,
+     "Encrypt everything, and let in only whoever has a certificate (*.key) in the servers' DIR. "
+     "In DIR are servers.key and what this process needs of servers.key_secret, "
+     "worker-I.key_secret and observer.key_secret (syncopate keygen). Memory is then not shared "
+     "between processes."},
+    {"certificate", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(certificate),
+     ROLES | OPTION_INSPECT, "FILE", NULL, 0, 0, NULL, NULL,
+     "Secret certificate of this process, when it is not the one named above in --keys."},
+    {"role", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(role), OPTION_KEYGEN, "ROLE", NULL, 0, 0,
+     &choice_role, NULL,
+     "Let the key be this and nothing else: ps, worker or observer. Default: anything."},
+    {"index", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(index), OPTION_KEYGEN, "I", "-1", -1,
+     JOB_WORKERS_MAX - 1, NULL, NULL, "And only the task of this number; -1: any."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_KEYGEN, "N", NULL, 1,
+     JOB_WORKERS_MAX, NULL, NULL,
+     "Make all that a job with N workers needs, in the folder PATH; what is there stays."},
+    {"allow-mixed", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(allow_mixed),
+     OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
+     "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
+    {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions),
+     RUNS | OPTION_EVALUATE, "SET", NULL, 0, 0, &choice_instructions, NULL,
+     "Use no wider vector instructions than plain, avx2 or avx512; default: the widest there are. "
+     "avx2 and avx512 give the same bits; plain, which cannot fuse products, gives others."},
+    {"chunk-bytes", OPTION_GROUP_CLUSTER, OPTION_KIND_BYTES, FIELD(chunk_bytes), JOB, "BYTES",
+     "0", 0, CHUNK_BYTES_MAX, NULL, NULL,
+     "Size wished for a chunk, the unit of transfer and update; K, M and G may follow; 0: choose."},
+    {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), RUNS, "WAY", "auto", 0,
+     0, &choice_transport, NULL,
+     "tcp: ZeroMQ for all; auto: shared memory between processes of one user on one host, ZeroMQ "
+     "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
+     "is tcp and shm an error: shared memory would bypass the keys."},
+    {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
+     OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
+     "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
+    {"slow", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(slow), JOB, "LIST", NULL, 0, 0,
+     &choice_slow, NULL,
+     "Slow workers down, for experiments: 1:2.0,3:4 makes worker 1 take twice and worker 3 four "
+     "times as long."},
+
+    /* Deadlines. */
+    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(start_timeout), RUNS, "S",
+     "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until everybody must have joined (exit code 4)."},
+    {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(worker_timeout), RUNS, "S",
+     "5", 0.001, 1e9, NULL, NULL,
+     "Seconds of silence after which a process counts as lost: what then, --on-worker-loss and "
+     "--recovery-timeout say."},
+    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(recovery_timeout), RUNS,
+     "S", "60", 0.001, 1e9, NULL, NULL,
+     "Seconds that a job waits for a lost server, or for a worker when none is left, to come back "
+     "(exit code 195)."},
+    {"on-worker-loss", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_worker_loss),
+     OPTION_PS | LAUNCHES, "WHAT", "continue", 0, 0, &choice_loss, NULL,
+     "When a worker is lost: continue: the others do its work; wait: until it is back, "
+     "--recovery-timeout at most; fail: the job ends (exit code 195)."},
+    {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), OPTION_WORKER, "WHAT",
+     "stop", 0, 0, &choice_term, NULL,
+     "What SIGTERM or SIGHUP to this worker alone asks for: stop: the job stops at a checkpoint; "
+     "leave: this worker leaves (exit code 143) and the job goes on without it, waiting "
+     "--recovery-timeout for another when it was the last. Whoever trains alone stops."},
+    {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), LAUNCHES, "WHAT", "stop",
+     0, 0, &choice_term, NULL,
+     "What SIGTERM or SIGHUP to one of the workers asks for: stop: the job stops at a checkpoint; "
+     "leave: that worker leaves, is not started again, and the job goes on without it. A signal to "
+     "this command stops the job in any case."},
+    {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES, "N",
+     "5", 0, 1000000, NULL, NULL,
+     "How often a server or worker that crashed is started again; once more ends the job."},
+    {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(progress_timeout), RUNS,
+     "S", "300", 0.001, 1e9, NULL, NULL,
+     "Seconds without progress after which a process that is alive counts as stuck."},
+    {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
+     OPTION_PS, "N", "10", 0, 1000000000, NULL, NULL,
+     "Async: gradients that are not finite and are left out; one more ends the job (exit code "
+     "1)."},
+    {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
+     LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async",
+     "Gradients that are not finite and are left out; one more ends the job (exit code 1)."},
+    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(stop_timeout), RUNS, "S", "30",
+     0.001, 1e9, NULL, NULL,
+     "Seconds for a clean stop; past it the last complete checkpoint stands."},
+
+    /* Files. */
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
+     ROLES | LAUNCHES, "DIR", NULL, 0, 0, NULL, NULL,
+     "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
+     "run of the same job is resumed, one that holds a finished run of fewer --epochs or --steps is "
+     "trained further; any other is refused."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
+     NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
+    {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
+     "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
+     "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
+     "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
+     "not in an unfinished run."},
+
+    {"keep", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(keep), ROLES | LAUNCHES, "N|all", NULL, 0,
+     0, &choice_keep, NULL,
+     "Checkpoints to keep: the newest N that are whole, from 1 to 1000; older ones are removed. all: "
+     "every one. Default: as the run was begun with, and 3 for a new one."},
+
+    /* Output. */
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),
+     LAUNCHES, "S", "10", 0.001, 1e9, NULL, NULL,
+     "Seconds between progress lines where output is not a terminal."},
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_PS, "S", "10",
+     0.001, 1e9, NULL, NULL,
+     "Seconds between server 0's progress lines on standard output; other servers have none."},
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_WORKER, "S", "10",
+     0.001, 1e9, NULL, NULL,
+     "With --ps 0: seconds between progress lines on standard output. Otherwise server 0 has them."},
+    {"watch", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(watch), OPTION_INSPECT, NULL, NULL, 0, 0,
+     NULL, NULL,
+     "Look again and again until the job has ended, and say how: on a terminal in the same place, "
+     "elsewhere a line each time (with --json an object)."},
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_INSPECT, "S",
+     NULL, 0.001, 1e9, NULL, NULL,
+     "With --watch: seconds between looks. Default: 1 on a terminal, 10 elsewhere."},
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_EVALUATE | OPTION_INSPECT,
+     NULL, NULL, 0, 0, NULL, NULL,
+     "Print the result as one JSON object and nothing else; the README has its members."},
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN, NULL, NULL, 0, 0, NULL,
+     NULL,
+     "Print one JSON object at the end, also of a run that failed, and nothing else to standard "
+     "output: path, exit_code, reason and what run.json holds. Progress goes to standard error."},
+    {"log-format", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(log_format), RUNS, "text|json",
+     "text", 0, 0, &choice_log_format, NULL,
+     "Of the log on standard error; times are UTC. json: each line is one object with time, level, "
+     "who, text and the line's key=value pairs as members."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
+     RUNS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
+     "Nothing but warnings and errors: the result is in the run directory."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_COMPARE, NULL, NULL, 0, 0,
+     NULL, NULL, "Nothing but warnings, errors and, at the end, the table and where the report is."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EVALUATE, NULL, NULL, 0,
+     0, NULL, NULL, "Nothing but the score, and what is wrong."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_INSPECT, NULL, NULL, 0, 0,
+     NULL, NULL, "Changes nothing: there is nothing but what was asked for."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EXPORT | OPTION_KEYGEN,
+     NULL, NULL, 0, 0, NULL, NULL, "Nothing but what is wrong: the result is in the files."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_SIMULATE, NULL, NULL, 0,
+     0, NULL, NULL, "Nothing but histories that fail."},
+    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), RUNS | OPTION_SIMULATE, NULL,
+     NULL, 0, 0, NULL, NULL, "Say more."},
+};
+/* clang-format on */
+
+const size_t option_row_count = sizeof option_rows / sizeof *option_rows;
+
+/* --- lookups ------------------------------------------------------------------------------- */
+
+static bool names_equal(const char *row_name, const char *name, size_t length)
+{
+    if (strlen(row_name) != length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (row_name[i] != (name[i] == '_' ? '-' : name[i]))
+            return false;
+    }
+    return true;
+}
+
+const struct option_row *option_find(unsigned user, const char *name, size_t length)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if ((row->users & user) && names_equal(row->name, name, length))
+            return row;
+    }
+    return NULL;
+}
+
+const char *option_user_program(enum option_user user)
+{
+    switch (user) {
+    case OPTION_PS:
+        return "syncopate-ps";
+    case OPTION_WORKER:
+        return "syncopate-worker";
+    case OPTION_RUN:
+        return "syncopate run";
+    case OPTION_COMPARE:
+        return "syncopate compare";
+    case OPTION_EVALUATE:
+        return "syncopate evaluate";
+    case OPTION_EXPORT:
+        return "syncopate export";
+    case OPTION_INSPECT:
+        return "syncopate inspect";
+    case OPTION_SIMULATE:
+        return "syncopate simulate";
+    case OPTION_KEYGEN:
+        return "syncopate keygen";
+    case OPTION_COMPLETION:
+        return "syncopate completion";
+    case OPTION_MAN:
+        return "syncopate man";
+    }
+    return "syncopate";
+}

@@ -1,0 +1,144 @@
+#include "common/options/options_text.h"
+
+#include <string.h>
+
+const char *const options_environment_text =
+    "Every option can be set as SYNCOPATE_ and its name in capitals with _ for -, for "
+    "example SYNCOPATE_VERBOSE=true. A flag wins over the environment, and the "
+    "environment over the default. A variable that begins so and is no program's option is a "
+    "mistake.";
+
+static const struct program_text program_texts[] = {
+    {OPTION_PS, "--ps-hosts LIST --task-index I [options]", NULL,
+     "a parameter server of Syncopate: owns variables, applies gradients",
+     "Own a part of a job's parameters and apply the workers' gradients to them. A server is "
+     "generic: model, data and mode come from the workers, which declare the job to server 0. "
+     "Server 0 also writes the run directory. The processes of a job may start in any order. "
+     "Options of syncopate-worker are taken and ignored, so that one list serves all.",
+     "  syncopate-ps --ps-hosts alpha:2222,beta:2222 --task-index 0 --out runs/first"},
+    {OPTION_WORKER, "--ps-hosts LIST --worker-hosts LIST --task-index I [options]", NULL,
+     "a worker of Syncopate: computes gradients from its part of the data",
+     "Compute gradients on a part of the data and exchange them with the servers for new "
+     "parameters until the job is done. All workers of a job are given the same options but "
+     "--task-index; one that differs is refused with both values. Options of syncopate-ps are "
+     "taken and ignored, so that one list serves all.",
+     "  syncopate-worker --ps-hosts alpha:2222,beta:2222 \\\n"
+     "      --worker-hosts gamma:0,delta:0 --task-index 1 --model cnn --epochs 10"},
+    {OPTION_RUN, "[options]", NULL,
+     "start servers and workers here, watch them, end with a summary",
+     "Start servers and workers on this machine, watch them train, and end with a summary. The "
+     "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
+     "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
+    {OPTION_COMPARE, "[options]", NULL,
+     "run several modes on the same work, end with table and figures",
+     "Run several modes and numbers of workers on the same work, one after the other, and end "
+     "with a table and figures of how they converge.",
+     "  syncopate compare --modes sync,async --workers 1,2,4 --epochs 3"},
+    {OPTION_EVALUATE, "PATH [options]",
+     "the path of a run's folder, a checkpoint or a model.safetensors",
+     "score a checkpoint or a model on the test set, no servers",
+     "Score a trained model on the test set, without any server. PATH is a model.safetensors, a "
+     "checkpoint (a step-... folder) or a run directory.",
+     "  syncopate evaluate runs/async4"},
+    {OPTION_EXPORT, "PATH [options]", "the path of a run's folder or a checkpoint",
+     "turn a checkpoint into one model.safetensors",
+     "Merge a checkpoint into one model.safetensors that has the variables' own names and shapes. "
+     "PATH is a checkpoint (a step-... folder) or a run directory.",
+     "  syncopate export runs/async4 --out fashion.safetensors"},
+    {OPTION_INSPECT, "PATH [options]",
+     "the path of a run's folder, a checkpoint or a model.safetensors, or a server's "
+     "host:port",
+     "what is in a checkpoint, or what a running job is doing",
+     "Say what is in a checkpoint, a model or a run directory, or what a running job (host:port "
+     "of server 0) is doing.",
+     "  syncopate inspect runs/async4/checkpoints/step-000000000938"},
+    {OPTION_KEYGEN, "PATH [options]", "the path of the new key, or of the folder for a job's keys",
+     "keys for servers and workers that encrypt and know each other",
+     "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "
+     "PATH.key_secret, which stays with whoever it is for and is readable by its owner only. With "
+     "--workers N, all that a job needs: servers, observer, and worker-0 to worker-(N-1) in the "
+     "folder PATH. Files are as czmq's, and never overwritten.",
+     "  syncopate keygen keys --workers 4"},
+    {OPTION_SIMULATE, "[options]", NULL,
+     "clusters in virtual time with mishaps, and whether they keep their promises",
+     "Run whole clusters in this one process, in virtual time: the real servers' and workers' "
+     "logic with a made-up model, late, reordered and repeated messages, clean stops. Each history "
+     "follows from its seed alone and is checked against training done serially.",
+     "  syncopate simulate --seed 1 --histories 1000"},
+    {OPTION_COMPLETION, "bash|zsh|fish", "a shell: bash, zsh or fish",
+     "what bash, zsh or fish need to complete the programs' options",
+     "Print a script that teaches a shell to complete commands, options and what may stand there, "
+     "of "
+     "this program, syncopate-ps and syncopate-worker. make install puts these scripts where the "
+     "shells look for them.",
+     "  source <(syncopate completion bash)"},
+    {OPTION_MAN, "[PAGE]", "a page", "the manual's pages, and which there are",
+     "Print a page of the manual as mdoc, the language of manual pages, or without PAGE the names "
+     "of "
+     "all. A command's name is enough. make install puts the pages where man looks for them.",
+     "  syncopate man run | man -l -"},
+};
+
+const struct program_text *program_text(enum option_user user)
+{
+    for (size_t i = 0; i < sizeof program_texts / sizeof *program_texts; i++) {
+        if (program_texts[i].user == user)
+            return &program_texts[i];
+    }
+    return &program_texts[0];
+}
+
+#define TRAINS (OPTION_PS | OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
+
+const struct exit_text exit_texts[] = {
+    {EXIT_DONE, ~0u, "done"},
+    {EXIT_TRAINING_FAILED, ~0u, "failed: training met a value that is not finite, or bad data"},
+    {EXIT_USAGE, ~0u, "wrong usage"},
+    {EXIT_MISMATCH, TRAINS, "the configurations of two processes disagree"},
+    {EXIT_START_TIMEOUT, TRAINS, "not everybody had joined before --start-timeout"},
+    {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
+    {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT, "refused by authentication"},
+    {EXIT_INTERRUPTED, TRAINS, "interrupted (SIGINT), after a clean checkpoint"},
+    {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM, SIGHUP), after a clean checkpoint"},
+    {EXIT_CLUSTER_LOST, TRAINS, "lost the cluster; worth a retry"},
+};
+
+const size_t exit_text_count = sizeof exit_texts / sizeof *exit_texts;
+
+const char *const option_group_titles[OPTION_GROUP_COUNT] = {
+    [OPTION_GROUP_JOB] = "The job",
+    [OPTION_GROUP_OPTIMIZER] = "Optimizer and learning rate",
+    [OPTION_GROUP_CLUSTER] = "The cluster",
+    [OPTION_GROUP_DEADLINES] = "Deadlines",
+    [OPTION_GROUP_FILES] = "Files",
+    [OPTION_GROUP_OUTPUT] = "Output",
+};
+
+/* " (1 to 65536, default 64)", as far as there is something to say. */
+static void describe_bounds(const struct option_row *row, char *text, size_t size)
+{
+    char range[80] = "", fallback[80] = "";
+    bool number = row->kind != OPTION_KIND_FLAG && row->kind != OPTION_KIND_MODE &&
+                  row->kind != OPTION_KIND_TEXT;
+    if (number && row->max < 1e9)
+        snprintf(range, sizeof range, "%.10g to %.10g", row->min, row->max);
+    else if (row->kind == OPTION_KIND_BYTES)
+        snprintf(range, sizeof range, "%.0f to %.0fM", row->min, row->max / (1 << 20));
+    else if (number)
+        snprintf(range, sizeof range, "at least %.10g", row->min);
+    if (row->fallback)
+        snprintf(fallback, sizeof fallback, "default %s", row->fallback);
+    if (range[0] || fallback[0])
+        snprintf(text, size, " (%s%s%s)", range, range[0] && fallback[0] ? ", " : "", fallback);
+    else
+        text[0] = '\0';
+}
+
+void option_describe(const struct option_row *row, char text[OPTION_TEXT_MAX])
+{
+    char bounds[200], words[OPTION_WORDS_MAX];
+    bool named = row->choice && row->choice->word && strcmp(row->metavar, "NAME") == 0;
+    describe_bounds(row, bounds, sizeof bounds);
+    snprintf(text, OPTION_TEXT_MAX, "%s%s%s%s%s", row->help, named ? " One of " : "",
+             named ? option_choice_words(row->choice, words) : "", named ? "." : "", bounds);
+}

@@ -1,0 +1,57 @@
+#include "common/process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "common/base/status.h"
+
+/* Something that can be neither read nor written takes the place of what is closed: a directory,
+ * which needs no /dev. The lowest free number is the one that is missing. */
+static void open_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && errno == EBADF && open("/", O_RDONLY | O_DIRECTORY) != file)
+            return;
+}
+
+static bool may_stay_ignored(int number)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
+/* Before anything is begun that would have to be ended. */
+static void end_hung_up(int number)
+{
+    (void)number;
+    _exit(EXIT_TERMINATED);
+}
+
+static void reset_signals(void)
+{
+    struct sigaction action;
+    for (int number = 1; number < SIGRTMAX; number++)
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN &&
+            !may_stay_ignored(number))
+            signal(number, SIG_DFL);
+    if (sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        signal(SIGHUP, end_hung_up);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void process_begin(void)
+{
+    open_standard_files();
+    reset_signals();
+}

@@ -1,0 +1,136 @@
+#include "common/process/signals.h"
+
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "common/process/log.h"
+#include "common/process/parent.h"
+
+/* Which are ours to take. SIGINT also where a shell has it ignored, as for jobs in the background:
+ * who sends it all the same means it. */
+static void fill(sigset_t *set)
+{
+    struct sigaction hangup;
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGUSR1);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaddset(set, SIGHUP);
+}
+
+void signals_block(void)
+{
+    sigset_t set;
+    fill(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void take(struct signals *signals, int number)
+{
+    const struct signals_options *options = &signals->options;
+    if (number == SIGUSR1) {
+        if (options->leave != NULL)
+            options->leave(options->context, EXIT_DONE);
+        return;
+    }
+    int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+    enum stop_wish wish = stop_request_take(&signals->request, number, clock_now_seconds());
+    if (wish == STOP_AT_ONCE)
+        _exit(code);
+    if (wish == STOP_CLEANLY && code == EXIT_TERMINATED && options->term_leaves)
+        options->leave(options->context, code);
+    else if (wish == STOP_CLEANLY)
+        options->stop(options->context, code);
+}
+
+/* Looked at before any signal is taken: files are closed before a death is made known otherwise. */
+static void look_for_parent(struct signals *signals)
+{
+    const struct signals_options *options = &signals->options;
+    if (!options->has_parent || signals->abandoned_at > 0 || !parent_is_gone())
+        return;
+    signals->abandoned_at = clock_now_seconds();
+    log_warning("whoever started this process is gone; stopping, %s at most",
+                wording_duration(options->abandoned_seconds).text);
+    if (options->abandoned != NULL)
+        options->abandoned(options->context);
+    if (!signals->request.made)
+        options->stop(options->context, EXIT_TERMINATED);
+    signals->request = (struct stop_request){.made = true};
+}
+
+static double seconds_left(const struct signals *signals)
+{
+    return signals->abandoned_at + signals->options.abandoned_seconds - clock_now_seconds();
+}
+
+/* Milliseconds to wait for something to happen; ends the process when its time is up. */
+static int patience_ms(const struct signals *signals)
+{
+    if (signals->abandoned_at == 0)
+        return -1;
+    double left = seconds_left(signals);
+    if (left > 0)
+        return (int)ceil(1e3 * left);
+    log_error("not stopped within %s since whoever started this process is gone",
+              wording_duration(signals->options.abandoned_seconds).text);
+    _exit(EXIT_CLUSTER_LOST);
+}
+
+static void *watch(void *argument)
+{
+    struct signals *signals = argument;
+    struct pollfd files[] = {{.fd = signals->over, .events = POLLIN},
+                             {.fd = signals->incoming, .events = POLLIN},
+                             {.fd = STDIN_FILENO, .events = POLLIN}};
+    while (files[0].revents == 0) {
+        struct signalfd_siginfo info;
+        bool watched = signals->options.has_parent && signals->abandoned_at == 0;
+        poll(files, watched ? 3 : 2, patience_ms(signals));
+        look_for_parent(signals);
+        while (read(signals->incoming, &info, sizeof info) == sizeof info)
+            take(signals, (int)info.ssi_signo);
+    }
+    return NULL;
+}
+
+static void close_files(struct signals *signals)
+{
+    if (signals->incoming >= 0)
+        close(signals->incoming);
+    if (signals->over >= 0)
+        close(signals->over);
+}
+
+enum status signals_start(struct signals *signals, const struct signals_options *options)
+{
+    sigset_t set;
+    fill(&set);
+    *signals = (struct signals){
+        .options = *options,
+        .incoming = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+        .over = eventfd(0, EFD_CLOEXEC),
+    };
+    if (signals->incoming >= 0 && signals->over >= 0 &&
+        pthread_create(&signals->thread, NULL, watch, signals) == 0)
+        return STATUS_OK;
+    close_files(signals);
+    return STATUS_MEMORY;
+}
+
+void signals_stop(struct signals *signals)
+{
+    eventfd_write(signals->over, 1);
+    pthread_join(signals->thread, NULL);
+    close_files(signals);
+    if (signals->abandoned_at > 0)
+        alarm((unsigned)fmax(1, ceil(seconds_left(signals))));
+}

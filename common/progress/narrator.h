@@ -1,0 +1,39 @@
+/* narrator.h - tells on standard output how a run goes and how it ended, for those who do the work:
+ * server 0, and a worker that trains alone.
+ *
+ *     training on 60,000 examples, 938 updates an epoch, 2,814 in all
+ *     epoch 0.4 of 3  step 375 of 2,814  loss 0.612  accuracy 78.1 %  21,300 images/s  2 min left
+ *     epoch 1  step 938  loss 0.3578  accuracy 87.06 %  test accuracy 86.21 %
+ *     ...
+ *     sync, 1 server, 2 workers: done
+ *       updates        2,814 of 2,814, ...
+ *
+ * These are the lines of `syncopate run`: progress.h makes them from the run directory's events,
+ * and summary.h from its run.json. What the run waits for is left out where the log goes to the
+ * same place and says so anyway. Where standard output is /dev/null nobody is told anything; the
+ * launcher has its children's there, because it tells by itself.
+ *
+ * A thread of its own reads and prints, so that whoever does not read (a terminal stopped with
+ * Ctrl-S, a full pipe) holds up the narrator and nobody else; it goes on where it was when they
+ * read again. Without its reader it is silent.
+ *
+ * Threads: start and stop from one. Ownership: the narrator is the caller's until narrator_stop. */
+
+#ifndef COMMON_NARRATOR_H
+#define COMMON_NARRATOR_H
+
+#include <stdbool.h>
+
+#include "common/base/status.h"
+
+struct narrator;
+
+/* Tell of the run in this directory, which need not be there yet. *narrator is NULL when there is
+ * nobody to tell, or no thread to tell it with. log_every: seconds between progress lines. */
+void narrator_start(struct narrator **narrator, const char *run, double log_every, bool quiet);
+
+/* The run has ended with this exit code: tell the rest, and the summary unless it failed. Waits two
+ * seconds at most for a reader. Accepts NULL in *narrator, and sets it. */
+void narrator_stop(struct narrator **narrator, int exit_code);
+
+#endif

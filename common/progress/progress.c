@@ -1,0 +1,459 @@
+#include "common/progress/progress.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/wording.h"
+#include "common/file/json.h"
+#include "common/process/terminal.h"
+#include "common/store/event_log.h"
+
+/* --- what suits the terminal ----------------------------------------------------------------- */
+
+struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, double log_every)
+{
+    return (struct progress_style){
+        .quiet = quiet,
+        .live = terminal_can_redraw(out) && !verbose, /* Log lines in between would tear it. */
+        .colour = terminal_has_colour(out),
+        .log_every = log_every,
+    };
+}
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+/* Appends to a line of PROGRESS_LINE_MAX bytes; what does not fit is cut. */
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, PROGRESS_LINE_MAX - used, format, arguments);
+    va_end(arguments);
+}
+
+static void append_scores(char *text, const struct progress_state *state)
+{
+    if (!isnan(state->loss))
+        append(text, "  loss %.3f", state->loss);
+    if (!isnan(state->accuracy))
+        append(text, "  accuracy %.1f %%", 100 * state->accuracy);
+}
+
+static double seconds_left(const struct progress_state *state)
+{
+    if (state->steps < state->step || !(state->images_per_second > 0))
+        return NAN;
+    uint64_t updates = state->steps - state->step;
+    return (double)updates * (double)state->update_examples / state->images_per_second;
+}
+
+void progress_describe(const struct progress_state *state, double waited, char *text)
+{
+    text[0] = '\0';
+    if (state->waiting[0] != '\0') {
+        append(text, "%s", state->waiting);
+        return;
+    }
+    if (!state->started) {
+        append(text, "starting, %s", wording_waited(waited).text);
+        return;
+    }
+    if (state->steps_per_epoch > 0)
+        append(text, "epoch %.1f of %.3g  ", state->epoch,
+               (double)state->steps / (double)state->steps_per_epoch);
+    append(text, "step %s of %s", wording_count(state->step).text,
+           wording_count(state->steps).text);
+    append_scores(text, state);
+    if (state->async && !isnan(state->staleness_mean))
+        append(text, "  staleness %.1f", state->staleness_mean);
+    if (state->images_per_second > 0)
+        append(text, "  %s images/s", wording_count((uint64_t)state->images_per_second).text);
+    if (state->step < state->steps && !isnan(seconds_left(state)))
+        append(text, "  %s left", wording_duration(ceil(seconds_left(state))).text);
+}
+
+/* --- drawing --------------------------------------------------------------------------------- */
+
+static void erase(struct progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", progress->out);
+    progress->drawn = false;
+}
+
+static void draw(struct progress *progress, double now)
+{
+    char text[PROGRESS_LINE_MAX];
+    progress_describe(&progress->state, now - progress->opened, text);
+    size_t width = terminal_width(progress->out);
+    if (strlen(text) > width - 1) /* The last column would make some terminals wrap. */
+        text[width - 1] = '\0';
+    fprintf(progress->out, progress->style.colour ? "\r\033[36m%s\033[0m\033[K" : "\r%s\033[K",
+            text);
+    fflush(progress->out);
+    progress->drawn = true;
+}
+
+/* A line that stays; `emphasis` letters of it stand out. */
+static void print_line(struct progress *progress, const char *text, size_t emphasis)
+{
+    erase(progress);
+    if (progress->style.colour && emphasis > 0)
+        fprintf(progress->out, "\033[1m%.*s\033[0m%s\n", (int)emphasis, text, text + emphasis);
+    else
+        fprintf(progress->out, "%s\n", text);
+    fflush(progress->out);
+}
+
+static void print_plain(struct progress *progress, double now)
+{
+    char text[PROGRESS_LINE_MAX];
+    bool waiting = progress->state.waiting[0] != '\0';
+    if (waiting ? progress->style.leave_waiting : !progress->state.started)
+        return;
+    if (!waiting && (progress->state.step == progress->epoch_step ||
+                     progress->state.step == progress->state.first_step))
+        return; /* Another line has said it all. */
+    progress_describe(&progress->state, now - progress->opened, text);
+    print_line(progress, text, 0);
+    progress->told = now;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void event_text(const struct json *event, const char *name, char *text, size_t size)
+{
+    const char *value = json_text(event, name);
+    snprintf(text, size, "%s", value != NULL ? value : "");
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = ' ';
+}
+
+static void reset(struct progress_state *state)
+{
+    *state = (struct progress_state){
+        .epoch = NAN,
+        .loss = NAN,
+        .accuracy = NAN,
+        .images_per_second = NAN,
+        .staleness_mean = NAN,
+        .staleness_max = NAN,
+    };
+}
+
+static void on_start(struct progress *progress, const struct json *event)
+{
+    struct progress_state *state = &progress->state;
+    char mode[16];
+    bool again = state->started; /* By another server 0. */
+    reset(state);
+    memset(progress->epochs, 0, sizeof progress->epochs);
+    event_text(event, "mode", mode, sizeof mode);
+    state->started = true;
+    state->async = strcmp(mode, "async") == 0;
+    state->first_step = state->step = json_u64(event, "step", 0);
+    state->steps = json_u64(event, "steps", 0);
+    state->steps_per_epoch = json_u64(event, "steps_per_epoch", 0);
+    state->update_examples = json_u64(event, "update_examples", 0);
+    state->examples = json_u64(event, "examples", 0);
+    state->epoch =
+        state->steps_per_epoch > 0 ? (double)state->step / (double)state->steps_per_epoch : 0;
+
+    char text[PROGRESS_LINE_MAX] = "";
+    append(text, again ? "server 0 is back: %s" : "training on %s",
+           wording_counted(state->examples, "example", "examples").text);
+    append(text, ", %s an epoch",
+           wording_counted(state->steps_per_epoch, "update", "updates").text);
+    append(text, ", %s in all", wording_count(state->steps).text);
+    if (again || state->step > 0)
+        append(text, "; going on after update %s", wording_count(state->step).text);
+    if (!progress->style.quiet)
+        print_line(progress, text, 0);
+}
+
+static void on_progress(struct progress *progress, const struct json *event)
+{
+    struct progress_state *state = &progress->state;
+    state->waiting[0] = '\0';
+    state->step = json_u64(event, "step", 0);
+    state->epoch = json_number(event, "epoch");
+    state->loss = json_number(event, "epoch_loss");
+    state->accuracy = json_number(event, "epoch_accuracy");
+    state->images_per_second = json_number(event, "images_per_second");
+    state->staleness_mean = json_number(event, "staleness_mean");
+    state->staleness_max = json_number(event, "staleness_max");
+}
+
+/* --- epochs ---------------------------------------------------------------------------------- */
+
+static void describe_epoch(const struct progress *progress, const struct progress_epoch *epoch,
+                           char *text, size_t *emphasis)
+{
+    const struct progress_state *state = &progress->state;
+    bool ended = state->steps_per_epoch == 0 || epoch->step % state->steps_per_epoch == 0;
+    text[0] = '\0';
+    append(text, "epoch %.4g",
+           ended ? (double)epoch->number : (double)epoch->step / (double)state->steps_per_epoch);
+    *emphasis = strlen(text);
+    append(text, "  step %s", wording_count(epoch->step).text);
+    if (epoch->trained && !isnan(epoch->loss))
+        append(text, "  loss %.4f  accuracy %.2f %%", epoch->loss, 100 * epoch->accuracy);
+    if (epoch->trained && epoch->examples < epoch->of)
+        append(text, " over %s of %s", wording_count(epoch->examples).text,
+               wording_counted(epoch->of, "example", "examples").text);
+    if (epoch->scored)
+        append(text, "  test accuracy %s%.2f %%", state->async ? "about " : "",
+               100 * epoch->test_accuracy);
+}
+
+static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
+{
+    char text[PROGRESS_LINE_MAX];
+    size_t emphasis;
+    describe_epoch(progress, epoch, text, &emphasis);
+    epoch->number = 0;
+    progress->epoch_step = epoch->step;
+    if (!progress->style.quiet)
+        print_line(progress, text, emphasis);
+}
+
+/* What is known of the epoch that an event is about, or NULL. One before it that still waits for
+ * the other half of what is to be told is told without. */
+static struct progress_epoch *take_epoch(struct progress *progress, const struct json *event)
+{
+    uint64_t number = json_u64(event, "epoch", 0);
+    struct progress_epoch *epoch = &progress->epochs[number % 2];
+    if (number == 0)
+        return NULL;
+    if (epoch->number != number && epoch->number != 0)
+        tell_epoch(progress, epoch);
+    if (epoch->number != number)
+        *epoch = (struct progress_epoch){.number = number};
+    epoch->step = json_u64(event, "step", 0);
+    return epoch;
+}
+
+static void on_epoch(struct progress *progress, const struct json *event)
+{
+    struct progress_epoch *epoch = take_epoch(progress, event);
+    if (epoch == NULL)
+        return;
+    epoch->trained = true;
+    epoch->loss = json_number(event, "loss");
+    epoch->accuracy = json_number(event, "accuracy");
+    epoch->examples = json_u64(event, "examples", 0);
+    epoch->of = json_u64(event, "of", 0);
+    if (epoch->scored)
+        tell_epoch(progress, epoch);
+}
+
+static void on_evaluation(struct progress *progress, const struct json *event)
+{
+    struct progress_epoch *epoch = take_epoch(progress, event);
+    if (epoch == NULL)
+        return;
+    epoch->scored = true;
+    epoch->test_accuracy = json_number(event, "test_accuracy");
+    if (epoch->trained)
+        tell_epoch(progress, epoch);
+}
+
+/* Those that still wait, the older first. */
+static void tell_epochs(struct progress *progress)
+{
+    struct progress_epoch *epochs = progress->epochs;
+    unsigned older = epochs[1].number < epochs[0].number;
+    for (unsigned i = 0; i < 2; i++)
+        if (epochs[(older + i) % 2].number != 0)
+            tell_epoch(progress, &epochs[(older + i) % 2]);
+}
+
+/* --- other events ---------------------------------------------------------------------------- */
+
+static void on_waiting(struct progress *progress, const struct json *event)
+{
+    event_text(event, "text", progress->state.waiting, sizeof progress->state.waiting);
+}
+
+/* A lost server took updates with it: what was told beyond this step is told again. */
+static void on_generation(struct progress *progress, const struct json *event)
+{
+    struct progress_state *state = &progress->state;
+    char text[PROGRESS_LINE_MAX] = "";
+    state->waiting[0] = '\0';
+    state->step = json_u64(event, "step", 0);
+    if (state->steps_per_epoch > 0)
+        state->epoch = (double)state->step / (double)state->steps_per_epoch;
+    if (!state->async) /* Async: what was counted stays so. */
+        memset(progress->epochs, 0, sizeof progress->epochs);
+    append(text, "a lost server is back; going on after update %s",
+           wording_count(state->step).text);
+    if (!progress->style.quiet)
+        print_line(progress, text, 0);
+}
+
+static const struct {
+    const char *name;
+    void (*take)(struct progress *progress, const struct json *event);
+} event_table[] = {
+    {"start", on_start},           {"progress", on_progress}, {"epoch", on_epoch},
+    {"evaluation", on_evaluation}, {"waiting", on_waiting},   {"generation", on_generation},
+};
+
+bool progress_take_event(struct progress *progress, const char *line)
+{
+    bool taken = false;
+    struct json *event = NULL;
+    if (json_parse(line, strlen(line), progress->path, &event, NULL) != STATUS_OK)
+        return false;
+    const char *name = json_text(event, "event");
+    for (size_t i = 0; name != NULL && i < sizeof event_table / sizeof *event_table; i++) {
+        if (strcmp(event_table[i].name, name) == 0) {
+            event_table[i].take(progress, event);
+            taken = true;
+        }
+    }
+    json_release(&event);
+    progress->news = progress->news || taken;
+    return taken;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static void take_bytes(struct progress *progress, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != '\n') {
+            if (progress->line_bytes < sizeof progress->line - 1)
+                progress->line[progress->line_bytes++] = bytes[i];
+            else
+                progress->line_too_long = true;
+            continue;
+        }
+        progress->line[progress->line_bytes] = '\0';
+        if (!progress->line_too_long)
+            progress_take_event(progress, progress->line);
+        progress->line_bytes = 0;
+        progress->line_too_long = false;
+    }
+}
+
+static void close_events(struct progress *progress)
+{
+    if (progress->file >= 0)
+        close(progress->file);
+    progress->file = -1;
+}
+
+/* Whether another log is there by now: the one that was watched has been set aside. */
+static bool is_replaced(const struct progress *progress)
+{
+    struct stat ours, there;
+    return fstat(progress->file, &ours) == 0 && lstat(progress->path, &there) == 0 &&
+           S_ISREG(there.st_mode) && (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev);
+}
+
+static void follow_events(struct progress *progress)
+{
+    if (progress->file >= 0 && is_replaced(progress)) {
+        close_events(progress);
+        progress->offset = progress->line_bytes = 0;
+        progress->line_too_long = false;
+    }
+    if (progress->file < 0) /* What is no file (yet) is not waited for. */
+        disk_open(progress->path, O_RDONLY, &progress->file, NULL);
+}
+
+static void read_events(struct progress *progress)
+{
+    char bytes[8192];
+    follow_events(progress);
+    while (progress->file >= 0) {
+        ssize_t count = pread(progress->file, bytes, sizeof bytes, (off_t)progress->offset);
+        if (count <= 0)
+            return;
+        progress->offset += (uint64_t)count;
+        take_bytes(progress, bytes, (size_t)count);
+    }
+}
+
+/* Bytes up to the end of the last whole line: a line that a crash cut off is dropped by the session
+ * to come, which goes on from there. Where no line ends within the last of them there is no log,
+ * and the session to come begins another. */
+static uint64_t whole_lines_bytes(int file)
+{
+    char bytes[4096];
+    off_t last = lseek(file, 0, SEEK_END);
+    for (off_t end = last; end > 0 && last - end <= (off_t)EVENT_LOG_LINE_MAX;) {
+        off_t start = end > (off_t)sizeof bytes ? end - (off_t)sizeof bytes : 0;
+        ssize_t count = pread(file, bytes, (size_t)(end - start), start);
+        const char *newline = count > 0 ? memrchr(bytes, '\n', (size_t)count) : NULL;
+        if (newline != NULL)
+            return (uint64_t)start + (uint64_t)(newline - bytes) + 1;
+        if (count <= 0 || start == 0)
+            return 0;
+        end = start;
+    }
+    return last > 0 ? (uint64_t)last : 0;
+}
+
+void progress_open(struct progress *progress, FILE *out, struct progress_style style,
+                   const char *run, double now)
+{
+    *progress = (struct progress){
+        .out = out, .style = style, .opened = now, .told = now, .epoch_step = UINT64_MAX};
+    reset(&progress->state);
+    snprintf(progress->path, sizeof progress->path, "%s/events.jsonl", run);
+    if (disk_open(progress->path, O_RDONLY, &progress->file, NULL) == STATUS_OK)
+        progress->offset = whole_lines_bytes(progress->file);
+}
+
+void progress_catch_up(struct progress *progress)
+{
+    bool quiet = progress->style.quiet;
+    progress->style.quiet = true;
+    progress->offset = 0;
+    read_events(progress);
+    progress->style.quiet = quiet;
+}
+
+void progress_tick(struct progress *progress, double now)
+{
+    read_events(progress);
+    if (progress->style.quiet)
+        return;
+    if (progress->style.live && (progress->news || !progress->state.started))
+        draw(progress, now);
+    bool due = now - progress->told >= progress->style.log_every;
+    if (!progress->style.live && progress->news && due)
+        print_plain(progress, now);
+    /* News that are not due yet wait for their moment. */
+    progress->news = progress->news && !progress->style.live && !due;
+}
+
+void progress_say(struct progress *progress, const char *line)
+{
+    erase(progress);
+    fflush(progress->out);
+    fprintf(stderr, "%s\n", line);
+    progress->news = true;
+}
+
+void progress_close(struct progress *progress)
+{
+    read_events(progress);
+    tell_epochs(progress);
+    erase(progress);
+    fflush(progress->out);
+    close_events(progress);
+}

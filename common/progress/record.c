@@ -1,0 +1,347 @@
+#include "common/progress/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file/json.h"
+
+#define RUN_JSON_BYTES_MAX (16u << 20)
+#define EVENTS_BYTES_MAX   (512u << 20) /* Weeks of training. */
+#define DAMAGED_LINES_MAX  10000        /* What has more is no log at all. */
+#define LOGS_MAX           16           /* That were set aside one after the other. */
+
+void record_free(struct record *record)
+{
+    free(record->worker);
+    free(record->points);
+    free(record->evaluations);
+    memset(record, 0, sizeof(*record));
+}
+
+/* --- run.json ------------------------------------------------------------------------------ */
+
+static void copy_text(const struct json *root, const char *name, char *text, size_t bytes)
+{
+    const char *value = json_text(root, name);
+    snprintf(text, bytes, "%s", value ? value : "");
+}
+
+static double count_of(const struct json *root, const char *name)
+{
+    double value = json_number(root, name);
+    return value >= 0 ? value : 0; /* NaN too. */
+}
+
+static uint32_t small_count_of(const struct json *root, const char *name)
+{
+    uint64_t value = json_u64(root, name, 0);
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static void take_keep(struct record *record, const struct json *root)
+{
+    uint64_t keep = json_u64(root, "keep", 0);
+    copy_text(root, "keep", record->keep, sizeof(record->keep));
+    if (keep > 0)
+        snprintf(record->keep, sizeof(record->keep), "%" PRIu64, keep);
+}
+
+static void take_configuration(struct record *record, const struct json *root)
+{
+    copy_text(root, "mode", record->mode, sizeof(record->mode));
+    copy_text(root, "optimizer", record->optimizer, sizeof(record->optimizer));
+    copy_text(root, "data", record->data, sizeof(record->data));
+    copy_text(root, "model", record->model, sizeof(record->model));
+    record->workers = small_count_of(root, "workers");
+    record->servers = small_count_of(root, "servers");
+    take_keep(record, root);
+    record->seed = json_u64(root, "seed", 0);
+    record->epochs = json_u64(root, "epochs", 0);
+    record->steps = json_u64(root, "steps", 0);
+    record->global_batch = json_u64(root, "global_batch", 0);
+    record->micro_batch = json_u64(root, "micro_batch", 0);
+    record->learning_rate = json_number(root, "learning_rate");
+}
+
+static void take_summary(struct record *record, const struct json *root)
+{
+    copy_text(root, "state", record->state, sizeof(record->state));
+    copy_text(root, "reason", record->reason, sizeof(record->reason));
+    copy_text(root, "parameters_sha256", record->parameters_sha256,
+              sizeof(record->parameters_sha256));
+    copy_text(root, "model_sha256", record->model_sha256, sizeof(record->model_sha256));
+    record->step = json_u64(root, "step", 0);
+    record->session_step = json_u64(root, "session_step", 0);
+    record->train_epoch = json_u64(root, "train_epoch", 0);
+    record->train_examples = json_u64(root, "train_examples", 0);
+    record->test_step = json_u64(root, "test_step", 0);
+    record->examples = json_u64(root, "job.examples", 0);
+    record->train_loss = json_number(root, "train_loss");
+    record->train_accuracy = json_number(root, "train_accuracy");
+    record->test_loss = json_number(root, "test_loss");
+    record->test_accuracy = json_number(root, "test_accuracy");
+    record->seconds = json_number(root, "seconds");
+    record->evaluation_seconds = json_number(root, "evaluation_seconds");
+    record->checkpoint_seconds = json_number(root, "checkpoint_seconds");
+    record->images_per_second = json_number(root, "images_per_second");
+    record->staleness_mean = json_number(root, "staleness.mean");
+    record->staleness_max = json_number(root, "staleness.max");
+    record->applied = count_of(root, "verdicts.applied");
+    record->stale = count_of(root, "verdicts.stale");
+    record->duplicate = count_of(root, "verdicts.duplicate");
+    record->rejected = count_of(root, "verdicts.rejected");
+}
+
+static void take_histogram(struct record *record, const struct json *root)
+{
+    const struct json *buckets = json_at(root, "staleness.histogram");
+    size_t count = json_length(buckets, "");
+    for (size_t i = 0; i < count; i++) {
+        size_t bucket = i < RECORD_BUCKETS ? i : RECORD_BUCKETS - 1;
+        record->histogram[bucket] += count_of(json_item(buckets, i), "");
+    }
+}
+
+static enum status take_workers(struct record *record, const struct json *root, struct error *error)
+{
+    const struct json *details = json_at(root, "worker_details");
+    size_t count = json_length(details, "");
+    count = count < RECORD_WORKERS_MAX ? count : RECORD_WORKERS_MAX;
+    record->worker = calloc(count + 1, sizeof(*record->worker));
+    if (!record->worker)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct json *item = json_item(details, i);
+        record->worker[i] = (struct record_worker){
+            .updates = count_of(item, "updates"),
+            .examples = count_of(item, "examples"),
+            .compute_seconds = count_of(item, "compute_seconds"),
+            .exchange_seconds = count_of(item, "exchange_seconds"),
+            .wait_seconds = count_of(item, "wait_seconds"),
+            .evaluate_seconds = count_of(item, "evaluate_seconds"),
+        };
+    }
+    record->worker_count = count;
+    return STATUS_OK;
+}
+
+static enum status read_run(struct record *record, struct error *error)
+{
+    char path[DISK_PATH_MAX + 16];
+    struct json *root = NULL;
+    snprintf(path, sizeof(path), "%s/run.json", record->path);
+    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &root, error);
+    if (status != STATUS_OK)
+        return status;
+    if (json_is_a_record(root)) {
+        take_configuration(record, root);
+        take_summary(record, root);
+        run_faults_read(&record->faults, root);
+        take_histogram(record, root);
+        status = take_workers(record, root, error);
+    } else {
+        status = error_set(error, STATUS_INVALID, "%s: is not the record of a run", path);
+    }
+    json_release(&root);
+    return status;
+}
+
+/* --- events.jsonl -------------------------------------------------------------------------- */
+
+/* While events are read. */
+struct reading {
+    struct record *record;
+    double offset;    /* From an event's time to the record's. */
+    double last_time; /* Of the last point kept. */
+    size_t point_capacity, evaluation_capacity;
+    unsigned logs; /* Begun to be read. */
+};
+
+/* Room for one more item of item_bytes in *items; false when memory ran out. */
+static int reserve(void **items, size_t count, size_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return 1;
+    size_t wanted = *capacity ? *capacity * 2 : 64;
+    void *grown = realloc(*items, wanted * item_bytes);
+    if (!grown)
+        return 0;
+    *items = grown;
+    *capacity = wanted;
+    return 1;
+}
+
+/* Training goes on after an earlier step: what was done beyond it is done again, and told again. */
+static void go_back(struct record *record, const struct json *event)
+{
+    double step = json_number(event, "step");
+    while (record->point_count > 0 && record->points[record->point_count - 1].step > step)
+        record->point_count--;
+    while (record->evaluation_count > 0 &&
+           record->evaluations[record->evaluation_count - 1].step > step)
+        record->evaluation_count--;
+}
+
+/* A session begins. Times go on where the kept ones end. */
+static void take_start(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    go_back(record, event);
+    reading->last_time = record->point_count ? record->points[record->point_count - 1].time : 0;
+    reading->offset = reading->last_time - count_of(event, "time");
+}
+
+static int take_progress(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    void *points = record->points;
+    int room =
+        reserve(&points, record->point_count, &reading->point_capacity, sizeof(*record->points));
+    record->points = points;
+    if (!room)
+        return 0;
+    record->points[record->point_count++] = (struct record_point){
+        .time = json_number(event, "time") + reading->offset,
+        .step = json_number(event, "step"),
+        .epoch = json_number(event, "epoch"),
+        .loss = json_number(event, "loss"),
+        .accuracy = json_number(event, "accuracy"),
+        .epoch_loss = json_number(event, "epoch_loss"),
+        .epoch_accuracy = json_number(event, "epoch_accuracy"),
+        .images_per_second = json_number(event, "images_per_second"),
+    };
+    return 1;
+}
+
+static int take_evaluation(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    void *evaluations = record->evaluations;
+    int room = reserve(&evaluations, record->evaluation_count, &reading->evaluation_capacity,
+                       sizeof(*record->evaluations));
+    record->evaluations = evaluations;
+    if (!room)
+        return 0;
+    record->evaluations[record->evaluation_count++] = (struct record_evaluation){
+        .time = json_number(event, "time") + reading->offset,
+        .step = json_number(event, "step"),
+        .epoch = json_number(event, "epoch"),
+        .test_loss = json_number(event, "test_loss"),
+        .test_accuracy = json_number(event, "test_accuracy"),
+        .seconds = json_number(event, "seconds"),
+    };
+    return 1;
+}
+
+static enum status read_log(struct reading *reading, const char *name, struct error *error);
+
+/* The log goes on from an earlier one, unless that is a name of somebody else's making. */
+static enum status take_earlier_log(struct reading *reading, const struct json *event,
+                                    struct error *error)
+{
+    static const char prefix[] = EVENT_LOG_NAME ".damaged-";
+    const char *name = json_text(event, EVENT_LOG_SET_ASIDE_FILE);
+    if (!name || strncmp(name, prefix, strlen(prefix)) != 0 || strchr(name, '/') ||
+        reading->logs >= LOGS_MAX)
+        return STATUS_OK;
+    struct error unused;
+    enum status status = read_log(reading, name, &unused);
+    /* It was set aside because something is wrong with it. */
+    return status == STATUS_MEMORY ? error_set(error, status, "%s", unused.text) : STATUS_OK;
+}
+
+static enum status take_event(struct reading *reading, const struct json *event,
+                              struct error *error)
+{
+    const char *name = json_text(event, "event");
+    int room = 1;
+    if (!name)
+        return STATUS_OK; /* Somebody else's line: none of our business. */
+    if (strcmp(name, EVENT_LOG_SET_ASIDE) == 0)
+        return take_earlier_log(reading, event, error);
+    if (strcmp(name, "start") == 0)
+        take_start(reading, event);
+    else if (strcmp(name, "generation") == 0)
+        go_back(reading->record, event);
+    else if (strcmp(name, "progress") == 0)
+        room = take_progress(reading, event);
+    else if (strcmp(name, "evaluation") == 0)
+        room = take_evaluation(reading, event);
+    return room ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");
+}
+
+static enum status take_line(struct reading *reading, const char *line, size_t bytes,
+                             const char *path, struct error *error)
+{
+    struct json *event = NULL;
+    enum status status = json_parse(line, bytes, path, &event, error);
+    if (status == STATUS_OK)
+        status = take_event(reading, event, error);
+    else if (status == STATUS_INVALID)
+        status = ++reading->record->damaged_lines <= DAMAGED_LINES_MAX
+                     ? STATUS_OK
+                     : error_set(error, status, "%.300s: is no log of events", path);
+    json_release(&event);
+    return status;
+}
+
+static enum status take_lines(struct reading *reading, const char *text, size_t bytes,
+                              const char *path, struct error *error)
+{
+    enum status status = STATUS_OK;
+    /* A line without its newline is one a crash cut off: not looked at. */
+    for (const char *end; status == STATUS_OK && (end = memchr(text, '\n', bytes));) {
+        size_t length = (size_t)(end - text);
+        if (length > 0)
+            status = take_line(reading, text, length, path, error);
+        text += length + 1;
+        bytes -= length + 1;
+    }
+    return status;
+}
+
+static enum status read_log(struct reading *reading, const char *name, struct error *error)
+{
+    char path[2 * DISK_PATH_MAX];
+    void *text = NULL;
+    size_t bytes = 0;
+    reading->logs++;
+    snprintf(path, sizeof(path), "%s/%.*s", reading->record->path, DISK_PATH_MAX - 1, name);
+    enum status status =
+        disk_posix.read_file(disk_posix.context, path, EVENTS_BYTES_MAX, &text, &bytes, error);
+    if (status == STATUS_NOT_FOUND)
+        return STATUS_OK;
+    if (status == STATUS_OK)
+        status = take_lines(reading, text, bytes, path, error);
+    free(text);
+    return status;
+}
+
+/* Only memory is a reason to give up: what there is of the events is a help, not a condition. */
+static enum status read_events(struct record *record, struct error *error)
+{
+    struct reading reading = {.record = record};
+    struct error why;
+    enum status status = read_log(&reading, EVENT_LOG_NAME, &why);
+    if (status == STATUS_MEMORY)
+        return error_set(error, status, "%s", why.text);
+    if (status != STATUS_OK)
+        record->no_events = why;
+    return STATUS_OK;
+}
+
+enum status record_read(struct record *record, const char *path, struct error *error)
+{
+    memset(record, 0, sizeof(*record));
+    if (strlen(path) >= sizeof(record->path))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    snprintf(record->path, sizeof(record->path), "%s", path);
+    enum status status = read_run(record, error);
+    if (status == STATUS_OK)
+        status = read_events(record, error);
+    if (status != STATUS_OK)
+        record_free(record);
+    return status;
+}

@@ -1,0 +1,79 @@
+/* record.h - one run as it can be read back: what run.json sums up and events.jsonl tells.
+ *
+ * Reading is forgiving about what is missing (a run that was stopped has no test accuracy, an older
+ * one lacks a field): numbers that are not there are NaN, counts 0, texts empty. It is strict about
+ * run.json: bytes that are not JSON are STATUS_INVALID, with file and line. Of the events whatever
+ * can be read is taken: lines that are no JSON are counted and left out, and a log that was set
+ * aside (event_log.h) is read as the beginning of the one that names it.
+ *
+ * Ownership: record_free frees the series. Threads: plain values.
+ * Units: seconds, examples, fractions of 1 for accuracies. */
+
+#ifndef COMMON_RECORD_H
+#define COMMON_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/file/disk.h"
+#include "common/store/run_directory.h"
+
+#define RECORD_BUCKETS     65   /* Staleness 0, 1, ..., 63, and 64 or more. */
+#define RECORD_WORKERS_MAX 1024 /* More are not looked at. */
+
+/* A progress event. */
+struct record_point {
+    double time; /* Since training started, over all sessions of the run. */
+    double step, epoch;
+    double loss, accuracy;             /* Over the examples since the point before. */
+    double epoch_loss, epoch_accuracy; /* Over those of the epoch so far. */
+    double images_per_second;          /* Since the point before. */
+};
+
+struct record_evaluation {
+    double time, step, epoch;
+    double test_loss, test_accuracy;
+    double seconds;
+};
+
+struct record_worker {
+    double updates, examples;
+    double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
+};
+
+struct record {
+    char path[DISK_PATH_MAX];
+    char mode[32], optimizer[32], data[256], model[1024];
+    char state[32], reason[256];
+    char parameters_sha256[65], model_sha256[65];
+    char keep[16]; /* Checkpoints: "all" or a number; "" in an older one. */
+    uint32_t workers, servers;
+    uint64_t seed, epochs, steps, step, global_batch, micro_batch;
+    uint64_t session_step, train_epoch, train_examples, test_step;
+    uint64_t examples; /* Of the training set; 0: not known. */
+    double learning_rate;
+    double train_loss, train_accuracy, test_loss, test_accuracy;
+    double seconds, evaluation_seconds, checkpoint_seconds, images_per_second;
+    double staleness_mean, staleness_max;
+    double histogram[RECORD_BUCKETS]; /* Gradients by staleness. */
+    double applied, stale, duplicate, rejected;
+    struct run_faults faults;
+
+    struct record_worker *worker; /* [worker_count], owned. */
+    size_t worker_count;
+    struct record_point *points; /* [point_count], owned, by time. */
+    size_t point_count;
+    struct record_evaluation *evaluations; /* [evaluation_count], owned, by time. */
+    size_t evaluation_count;
+    uint64_t damaged_lines; /* Of events.jsonl, left out. */
+    struct error
+        no_events; /* Why the events could not be read (to their end); "" when they were. */
+};
+
+/* Read the run directory at path. STATUS_NOT_FOUND without run.json; a run without events has empty
+ * series. On failure the record is empty, and record_free is still allowed. */
+enum status record_read(struct record *record, const char *path, struct error *error);
+void record_free(struct record *record);
+
+#endif

@@ -1,0 +1,187 @@
+#include "common/progress/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/base/wording.h"
+
+/* More lines than this tell less than their ends do. */
+#define WORKERS_SHOWN 16
+
+/* Counts in a record are doubles, because JSON's are. */
+static uint64_t whole(double count)
+{
+    return count >= 0 && count < 0x1p63 ? (uint64_t)count : 0;
+}
+
+static void print_work(FILE *out, const struct record *record)
+{
+    double worked = 0;
+    for (size_t i = 0; i < record->worker_count; i++)
+        worked += isnan(record->worker[i].examples) ? 0 : record->worker[i].examples;
+    fprintf(out, "  updates        %s of %s", wording_count(record->step).text,
+            wording_count(record->steps).text);
+    if (worked > 0)
+        fprintf(out, ", %s computed", wording_counted(whole(worked), "example", "examples").text);
+    fprintf(out, "\n");
+    if (!isnan(record->seconds))
+        fprintf(out, "  training       %s, %s images/s\n", wording_duration(record->seconds).text,
+                wording_count(whole(record->images_per_second)).text);
+}
+
+static void print_training_score(FILE *out, const struct record *record)
+{
+    if (isnan(record->train_loss))
+        return;
+    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", record->train_loss,
+            100 * record->train_accuracy);
+    if (record->train_examples < record->examples)
+        fprintf(out, " (mean over %s of epoch %" PRIu64 " as trained)\n",
+                wording_counted(record->train_examples, "example", "examples").text,
+                record->train_epoch);
+    else
+        fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", record->train_epoch);
+}
+
+/* Of what exactly: in async mode there was no one model when the workers scored. */
+static void print_test_score(FILE *out, const struct record *record)
+{
+    bool async = strcmp(record->mode, "async") == 0;
+    if (isnan(record->test_accuracy))
+        return;
+    fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", async ? "about " : "",
+            100 * record->test_accuracy, record->test_loss);
+    if (async)
+        fprintf(out, " (of what each worker held near step %s)\n",
+                wording_count(record->test_step).text);
+    else if (record->test_step == record->step)
+        fprintf(out, " (of this model)\n");
+    else
+        fprintf(out, " (of the model at step %s)\n", wording_count(record->test_step).text);
+}
+
+/* What a resumed run did before is not in the figures that follow. */
+static void print_session(FILE *out, const struct record *record)
+{
+    if (record->session_step > 0)
+        fprintf(out, "  this session   from step %s on; figures of time and work are its own\n",
+                wording_count(record->session_step).text);
+}
+
+static void print_gradients(FILE *out, const struct record *record)
+{
+    if (strcmp(record->mode, "async") == 0 && !isnan(record->staleness_mean))
+        fprintf(out, "  staleness      mean %.2f, max %s\n", record->staleness_mean,
+                wording_counted(whole(record->staleness_max), "update", "updates").text);
+    if (record->applied > 0)
+        fprintf(
+            out, "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
+            wording_count(whole(record->applied)).text, wording_count(whole(record->stale)).text,
+            wording_count(whole(record->duplicate)).text,
+            wording_count(whole(record->rejected)).text);
+}
+
+/* ", 3 of something" when there were any; one of them is `one`. */
+static void print_count(FILE *out, uint64_t count, const char *one, const char *many, bool *first)
+{
+    if (count == 0)
+        return;
+    fprintf(out, "%s%s", *first ? "  made good      " : ", ",
+            wording_counted(count, one, many).text);
+    *first = false;
+}
+
+static void print_faults(FILE *out, const struct run_faults *faults)
+{
+    bool first = true;
+    print_count(out, faults->workers_lost, "worker lost", "workers lost", &first);
+    print_count(out, faults->servers_lost, "server lost", "servers lost", &first);
+    print_count(out, faults->generation, "time gone on from a checkpoint",
+                "times gone on from a checkpoint", &first);
+    print_count(out, faults->recomputed, "update made again", "updates made again", &first);
+    print_count(out, faults->fenced, "message of a lost process dropped",
+                "messages of lost processes dropped", &first);
+    print_count(out, faults->bad_gradients, "gradient not finite", "gradients not finite", &first);
+    print_count(out, faults->checkpoints_failed, "checkpoint failed", "checkpoints failed", &first);
+    if (!first)
+        fprintf(out, "\n");
+}
+
+static void print_workers(FILE *out, const struct record *record)
+{
+    for (size_t i = 0; i < record->worker_count; i++) {
+        const struct record_worker *worker = &record->worker[i];
+        if (i == WORKERS_SHOWN) {
+            fprintf(out, "  ...            run.json has all %zu workers\n", record->worker_count);
+            return;
+        }
+        char name[32];
+        snprintf(name, sizeof name, "worker %zu", i);
+        fprintf(out, "  %-14s %s computing, %s exchanging, %s waiting\n", name,
+                wording_duration(worker->compute_seconds).text,
+                wording_duration(worker->exchange_seconds).text,
+                wording_duration(worker->wait_seconds).text);
+    }
+}
+
+static void print_apart(FILE *out, const struct record *record)
+{
+    double evaluation = isnan(record->evaluation_seconds) ? 0 : record->evaluation_seconds;
+    double checkpoint = isnan(record->checkpoint_seconds) ? 0 : record->checkpoint_seconds;
+    fprintf(out, "  apart          %s evaluating, %s writing checkpoints\n",
+            wording_duration(evaluation).text, wording_duration(checkpoint).text);
+}
+
+static void print_files(FILE *out, const struct record *record)
+{
+    static const char *const names[] = {"run.json", "events.jsonl", "checkpoints",
+                                        "model.safetensors", "logs"};
+    char path[DISK_PATH_MAX + 32];
+    struct stat there;
+    fprintf(out, "  files          %s:", record->path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", record->path, names[i]);
+        if (stat(path, &there) == 0)
+            fprintf(out, " %s%s", names[i], S_ISDIR(there.st_mode) ? "/" : "");
+    }
+    fprintf(out, "\n");
+    if (record->parameters_sha256[0] != '\0')
+        fprintf(out, "  parameters     sha256 %s\n", record->parameters_sha256);
+    if (record->model_sha256[0] != '\0')
+        fprintf(out, "  model file     sha256 %s\n", record->model_sha256);
+}
+
+static void print_events(FILE *out, const struct record *record)
+{
+    if (record->no_events.text[0] != '\0')
+        fprintf(out, "  events         %s\n", record->no_events.text);
+    else if (record->damaged_lines > 0)
+        fprintf(
+            out, "  events         without %s\n",
+            wording_counted(record->damaged_lines, "line that is damaged", "lines that are damaged")
+                .text);
+}
+
+void summary_print(FILE *out, const struct record *record, uint32_t restarts)
+{
+    fprintf(out, "%s, %s, %s: %s%s%s", record->mode,
+            wording_counted(record->servers, "server", "servers").text,
+            wording_counted(record->workers, "worker", "workers").text, record->state,
+            record->reason[0] != '\0' ? ", " : "", record->reason);
+    if (restarts > 0)
+        fprintf(out, ", %s", wording_counted(restarts, "restart", "restarts").text);
+    fprintf(out, "\n");
+    print_session(out, record);
+    print_work(out, record);
+    print_training_score(out, record);
+    print_test_score(out, record);
+    print_gradients(out, record);
+    print_faults(out, &record->faults);
+    print_workers(out, record);
+    print_apart(out, record);
+    print_events(out, record);
+    print_files(out, record);
+}

@@ -1,0 +1,16 @@
+/* summary.h - one run's end as a table for people, from run.json.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_SUMMARY_H
+#define COMMON_SUMMARY_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/progress/record.h"
+
+/* restarts: processes that the launcher started again; 0 when nobody knows. */
+void summary_print(FILE *out, const struct record *record, uint32_t restarts);
+
+#endif

@@ -1,0 +1,825 @@
+#include "common/store/checkpoint.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/store/safetensors.h"
+
+#define MANIFEST_NAME "manifest.json"
+
+/* Checkpoints of which nobody here knows whether they are whole are read a few at a time, because
+ * a run waits for it. More than are kept by default, so that those are always found out at once. */
+#define READS_A_PRUNING 8
+
+/* --- names --------------------------------------------------------------------------------- */
+
+/* "directory/name" into path; false when it does not fit. */
+static bool join(char path[DISK_PATH_MAX], const char *directory, const char *name)
+{
+    return snprintf(path, DISK_PATH_MAX, "%s/%s", directory, name) < DISK_PATH_MAX;
+}
+
+void checkpoint_path(char *path, const char *out, uint64_t step)
+{
+    snprintf(path, DISK_PATH_MAX, "%s/checkpoints/step-%012" PRIu64, out, step);
+}
+
+/* The number written by digits alone, as %u writes it; *end is what follows. */
+static bool parse_digits(const char *text, const char **end, uint64_t *number)
+{
+    uint64_t value = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    }
+    *end = at;
+    *number = value;
+    return at > text;
+}
+
+/* The step of a directory called step-%012u, and of no other. */
+static bool parse_step(const char *name, uint64_t *step)
+{
+    const char *end;
+    if (strncmp(name, "step-", 5) != 0 || !parse_digits(name + 5, &end, step))
+        return false;
+    char canonical[64];
+    snprintf(canonical, sizeof canonical, "step-%012" PRIu64, *step);
+    return strcmp(name, canonical) == 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/* The name of array number `index` of a chunk. */
+static const char *array_name(const struct optimizer *optimizer, uint32_t index)
+{
+    return index == 0 ? "values" : optimizer->slot_names[index - 1];
+}
+
+static void describe_part(struct safetensors_writer *writer, uint64_t step,
+                          const struct optimizer *optimizer, const struct checkpoint_chunk *chunks,
+                          uint32_t chunk_count)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%" PRIu64, step);
+    safetensors_writer_metadata(writer, "format", CHECKPOINT_FORMAT);
+    safetensors_writer_metadata(writer, "step", text);
+    for (uint32_t i = 0; i < chunk_count; i++) {
+        for (uint32_t array = 0; array < 1 + optimizer->slot_count; array++) {
+            snprintf(text, sizeof text, "chunk-%" PRIu64 "/%s", chunks[i].first,
+                     array_name(optimizer, array));
+            safetensors_writer_tensor(writer, text, &chunks[i].count, 1, chunks[i].arrays[array]);
+        }
+    }
+}
+
+static void measure_part(struct checkpoint_part *part, const struct disk_piece *pieces,
+                         size_t piece_count)
+{
+    struct hash hash;
+    hash_init(&hash);
+    part->bytes = 0;
+    for (size_t i = 0; i < piece_count; i++) {
+        hash_update(&hash, pieces[i].data, pieces[i].bytes);
+        part->bytes += pieces[i].bytes;
+    }
+    hash_final(&hash, part->digest);
+}
+
+/* What lies behind a symbolic link is somebody else's place: nothing is written or removed there.
+ */
+static bool is_link(const struct disk *disk, const char *path)
+{
+    return disk->look(disk->context, path) == DISK_LINK;
+}
+
+static enum status make_place(const struct disk *disk, const char *out, const char *directory,
+                              struct error *error)
+{
+    char all[DISK_PATH_MAX];
+    if (!join(all, out, "checkpoints"))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    if (is_link(disk, all) || is_link(disk, directory))
+        return error_set(error, STATUS_IO, "cannot write to %.300s: it is a symbolic link",
+                         is_link(disk, all) ? all : directory);
+    return disk->make_directory(disk->context, directory, error);
+}
+
+enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
+                                  uint64_t generation, uint32_t server, uint32_t server_count,
+                                  const struct optimizer *optimizer,
+                                  const struct checkpoint_chunk *chunks, uint32_t chunk_count,
+                                  struct checkpoint_part *part, struct error *error)
+{
+    char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    checkpoint_path(directory, out, step);
+    checkpoint_part_name(part->name, server, server_count, generation);
+    if (!join(path, directory, part->name))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
+    enum status status = make_place(disk, out, directory, error);
+    if (status != STATUS_OK)
+        return status;
+
+    struct safetensors_writer writer;
+    safetensors_writer_init(&writer);
+    describe_part(&writer, step, optimizer, chunks, chunk_count);
+    status = safetensors_writer_finish(&writer, error);
+    if (status == STATUS_OK) {
+        measure_part(part, writer.pieces, writer.piece_count);
+        status = disk->write_file(disk->context, path, writer.pieces, writer.piece_count, error);
+    }
+    safetensors_writer_free(&writer);
+    return status;
+}
+
+/* A manifest vouches for its parts, so they must be there before it. A server may have written its
+ * own to a directory of the same name on another host. */
+static enum status check_parts(const struct disk *disk, const char *directory,
+                               const struct manifest *manifest, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        const struct checkpoint_part *part = &manifest->parts[i];
+        uint64_t bytes;
+        if (!checkpoint_is_part_name(part->name, i, manifest->part_count))
+            return error_set(error, STATUS_INVALID, "\"%.64s\" is not the name of part %" PRIu32,
+                             part->name, i);
+        if (!join(path, directory, part->name))
+            return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
+        if (disk->file_bytes(disk->context, path, &bytes, error) != STATUS_OK)
+            return STATUS_INVALID;
+        if (bytes != part->bytes)
+            return error_set(error, STATUS_INVALID,
+                             "%.300s: has %" PRIu64 " bytes, but its writer says %" PRIu64, path,
+                             bytes, part->bytes);
+    }
+    return STATUS_OK;
+}
+
+/* A name that a manifest does not account for. */
+struct tidying {
+    const struct disk *disk;
+    const char *directory;
+    const struct manifest *manifest;
+};
+
+/* Not what is being written aside under a part's own name: the last cut of a run may be made twice
+ * at the same step, and the second part, which has the same bytes, be under way. */
+static void tidy_entry(void *argument, const char *name)
+{
+    const struct tidying *tidying = argument;
+    const struct manifest *manifest = tidying->manifest;
+    char path[DISK_PATH_MAX];
+    if (strcmp(name, MANIFEST_NAME) == 0)
+        return;
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        size_t length = strlen(manifest->parts[i].name);
+        if (strncmp(name, manifest->parts[i].name, length) == 0 &&
+            (name[length] == '\0' || strcmp(name + length, DISK_ASIDE) == 0))
+            return;
+    }
+    if (join(path, tidying->directory, name))
+        tidying->disk->remove_tree(tidying->disk->context, path, NULL);
+}
+
+/* What is left over does no harm but to take room, so neither does failing to remove it. */
+static void tidy(const struct disk *disk, const char *directory, const struct manifest *manifest)
+{
+    struct tidying tidying = {disk, directory, manifest};
+    if (is_link(disk, directory))
+        return;
+    disk->list_directory(disk->context, directory, tidy_entry, &tidying, NULL);
+}
+
+enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                      const struct manifest *manifest, struct error *error)
+{
+    char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    checkpoint_path(directory, out, manifest->step);
+    if (!join(path, directory, MANIFEST_NAME))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
+    enum status status = check_parts(disk, directory, manifest, error);
+    if (status == STATUS_OK)
+        status = manifest_write(disk, path, manifest, error);
+    if (status == STATUS_OK)
+        tidy(disk, directory, manifest);
+    return status;
+}
+
+/* --- what there is ------------------------------------------------------------------------- */
+
+struct listing_entry {
+    uint64_t step;
+    bool has_manifest; /* Or cannot be looked into: nothing in it is to be thrown away for that. */
+};
+
+struct listing {
+    struct listing_entry *entries; /* [count], newest first, owned. */
+    size_t count, capacity;
+    bool failed;
+};
+
+static void note_step(void *argument, const char *name)
+{
+    struct listing *listing = argument;
+    uint64_t step;
+    if (!parse_step(name, &step) || listing->failed)
+        return;
+    if (listing->count == listing->capacity) {
+        size_t capacity = 2 * listing->capacity + 16;
+        struct listing_entry *larger = realloc(listing->entries, capacity * sizeof *larger);
+        if (larger == NULL) {
+            listing->failed = true;
+            return;
+        }
+        listing->entries = larger;
+        listing->capacity = capacity;
+    }
+    listing->entries[listing->count++] = (struct listing_entry){.step = step};
+}
+
+static void note_manifest(void *argument, const char *name)
+{
+    bool *found = argument;
+    *found = *found || strcmp(name, MANIFEST_NAME) == 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct listing_entry *x = a, *y = b;
+    return x->step > y->step ? -1 : x->step < y->step;
+}
+
+/* The caller frees listing->entries in any case. */
+static enum status list_all(struct listing *listing, const struct disk *disk, const char *out,
+                            struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    memset(listing, 0, sizeof *listing);
+    if (!join(path, out, "checkpoints"))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    enum status status = disk->list_directory(disk->context, path, note_step, listing, error);
+    if (listing->failed)
+        status = error_set(error, STATUS_MEMORY, "no memory to list %.300s", path);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct listing_entry *entry = &listing->entries[i];
+        checkpoint_path(path, out, entry->step);
+        status =
+            disk->list_directory(disk->context, path, note_manifest, &entry->has_manifest, NULL);
+        entry->has_manifest |= status != STATUS_OK && status != STATUS_NOT_FOUND;
+    }
+    if (listing->count > 0)
+        qsort(listing->entries, listing->count, sizeof *listing->entries, newest_first);
+    return STATUS_OK;
+}
+
+size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps, size_t max)
+{
+    struct listing listing;
+    size_t found = 0;
+    if (list_all(&listing, disk, out, NULL) == STATUS_OK) {
+        for (size_t i = 0; i < listing.count; i++) {
+            if (!listing.entries[i].has_manifest)
+                continue;
+            if (found < max)
+                steps[found] = listing.entries[i].step;
+            found++;
+        }
+    }
+    free(listing.entries);
+    return found;
+}
+
+static enum status remove_checkpoint(const struct disk *disk, const char *out,
+                                     struct listing_entry entry, struct error *error)
+{
+    char directory[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
+    checkpoint_path(directory, out, entry.step);
+    enum status status = STATUS_OK;
+    /* Without its manifest it is no checkpoint any more, whatever is interrupted after that. */
+    bool folder = disk->look(disk->context, directory) == DISK_FOLDER; /* A link goes by itself. */
+    if (entry.has_manifest && folder && join(manifest, directory, MANIFEST_NAME))
+        status = disk->remove_tree(disk->context, manifest, error);
+    if (status == STATUS_OK || status == STATUS_NOT_FOUND)
+        status = disk->remove_tree(disk->context, directory, error);
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* --- keeping ------------------------------------------------------------------------------- */
+
+static bool is_on_shelf(const struct checkpoint_shelf *shelf, uint64_t step)
+{
+    for (uint32_t i = 0; i < shelf->count; i++)
+        if (shelf->steps[i] == step)
+            return true;
+    return false;
+}
+
+uint32_t checkpoint_shelf_keep(const struct checkpoint_shelf *shelf)
+{
+    return shelf->keep == 0 ? CHECKPOINTS_KEPT : shelf->keep;
+}
+
+void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step)
+{
+    uint32_t oldest = 0, keep = checkpoint_shelf_keep(shelf);
+    shelf->newest = step;
+    if (keep == CHECKPOINTS_ALL || is_on_shelf(shelf, step))
+        return;
+    if (shelf->count < keep) {
+        shelf->steps[shelf->count++] = step;
+        return;
+    }
+    for (uint32_t i = 1; i < shelf->count; i++)
+        if (shelf->steps[i] < shelf->steps[oldest])
+            oldest = i;
+    shelf->steps[oldest] = step;
+}
+
+/* Whether a checkpoint is whole, at the price of reading it when nobody here has before. */
+static enum status inspect(const struct disk *disk, const char *out, uint64_t step,
+                           const struct checkpoint_shelf *shelf, struct error *error)
+{
+    char directory[DISK_PATH_MAX];
+    struct manifest manifest;
+    if (is_on_shelf(shelf, step))
+        return STATUS_OK;
+    checkpoint_path(directory, out, step);
+    enum status status = checkpoint_verify(disk, directory, &manifest, error);
+    if (status == STATUS_OK) {
+        tidy(disk, directory, &manifest);
+        manifest_free(&manifest);
+    }
+    return status;
+}
+
+/* What was known of those that a pruning did not come to. */
+static void keep_knowledge(struct checkpoint_shelf *whole, const struct checkpoint_shelf *shelf,
+                           uint64_t before)
+{
+    uint32_t keep = checkpoint_shelf_keep(whole);
+    for (uint32_t i = 0; i < shelf->count && whole->count < keep; i++)
+        if (shelf->steps[i] < before)
+            whole->steps[whole->count++] = shelf->steps[i];
+}
+
+/* Move what is older than enough whole ones to the front of listing; *superfluous counts it. */
+static enum status choose_superfluous(struct listing *listing, const struct disk *disk,
+                                      const char *out, struct checkpoint_shelf *shelf,
+                                      size_t *superfluous, struct error *error)
+{
+    struct checkpoint_shelf whole = {.keep = shelf->keep, .newest = shelf->newest};
+    uint32_t keep = checkpoint_shelf_keep(shelf), reads = 0;
+    *superfluous = 0;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct listing_entry entry = listing->entries[i];
+        bool wanted = shelf->count > 0 && entry.step == shelf->newest;
+        if (whole.count == keep && !wanted)
+            listing->entries[(*superfluous)++] = entry;
+        if (whole.count == keep || !entry.has_manifest)
+            continue;
+        if (!is_on_shelf(shelf, entry.step) && reads++ == READS_A_PRUNING) {
+            keep_knowledge(&whole, shelf, entry.step);
+            break;
+        }
+        enum status status = inspect(disk, out, entry.step, shelf, error);
+        if (status == STATUS_MEMORY)
+            return status; /* Says nothing about the checkpoint. */
+        if (status == STATUS_OK)
+            whole.steps[whole.count++] = entry.step;
+    }
+    *shelf = whole;
+    return STATUS_OK;
+}
+
+enum status checkpoint_prune(const struct disk *disk, const char *out,
+                             struct checkpoint_shelf *shelf, struct error *error)
+{
+    struct listing listing;
+    size_t superfluous = 0;
+    if (checkpoint_shelf_keep(shelf) == CHECKPOINTS_ALL)
+        return STATUS_OK;
+    enum status status = list_all(&listing, disk, out, error);
+    if (status == STATUS_OK)
+        status = choose_superfluous(&listing, disk, out, shelf, &superfluous, error);
+    while (status == STATUS_OK && superfluous > 0)
+        status = remove_checkpoint(disk, out, listing.entries[--superfluous], error);
+    free(listing.entries);
+    return status;
+}
+
+enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t before,
+                             struct error *error)
+{
+    struct listing listing;
+    enum status status = list_all(&listing, disk, out, error);
+    for (size_t i = 0; i < listing.count && status == STATUS_OK; i++) {
+        struct listing_entry entry = listing.entries[i];
+        if (!entry.has_manifest && entry.step < before)
+            status = remove_checkpoint(disk, out, entry, error);
+    }
+    free(listing.entries);
+    return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* A part's file in memory. */
+struct loaded_part {
+    void *bytes; /* Owned. */
+    struct safetensors_file file;
+    char path[DISK_PATH_MAX];
+};
+
+/* Where one tensor of a part belongs. */
+struct placement {
+    uint32_t array;
+    uint64_t first, count; /* Elements of the space. */
+    const char *path;      /* Of the part, for errors. */
+};
+
+/* One checkpoint_open under way. */
+struct opening {
+    struct checkpoint_reader *reader;
+    const struct disk *disk;
+    const char *path;
+    const struct optimizer *optimizer;
+    struct loaded_part *parts; /* [part_count] */
+    struct error *error;
+};
+
+static enum status check_part_digest(const struct loaded_part *part, size_t bytes,
+                                     const struct checkpoint_part *expected, struct error *error)
+{
+    struct checkpoint_part found;
+    const struct disk_piece piece = {part->bytes, bytes};
+    measure_part(&found, &piece, 1);
+    if (found.bytes != expected->bytes)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64,
+                         part->path, found.bytes, expected->bytes);
+    if (memcmp(found.digest, expected->digest, DIGEST_BYTES) != 0)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: damaged: its checksum is not the one in the manifest",
+                         part->path);
+    return STATUS_OK;
+}
+
+static enum status check_part_metadata(const struct loaded_part *part, uint64_t step,
+                                       struct error *error)
+{
+    char expected[32];
+    snprintf(expected, sizeof expected, "%" PRIu64, step);
+    const char *format = safetensors_metadata(&part->file, "format");
+    const char *found = safetensors_metadata(&part->file, "step");
+    if (format == NULL || strcmp(format, CHECKPOINT_FORMAT) != 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is not a part of a checkpoint",
+                         part->path);
+    if (found == NULL || strcmp(found, expected) != 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is of step %.32s, not %s", part->path,
+                         found ? found : "none", expected);
+    return STATUS_OK;
+}
+
+static enum status load_part(const struct opening *opening, uint32_t index)
+{
+    const struct manifest *manifest = &opening->reader->manifest;
+    const struct checkpoint_part *expected = &manifest->parts[index];
+    struct loaded_part *part = &opening->parts[index];
+    if (!join(part->path, opening->path, expected->name))
+        return error_set(opening->error, STATUS_INVALID, "path is too long: %.300s...",
+                         opening->path);
+    size_t bytes;
+    enum status status = opening->disk->read_file(
+        opening->disk->context, part->path, expected->bytes, &part->bytes, &bytes, opening->error);
+    /* A manifest without its parts is not "no checkpoint" but a damaged one. */
+    if (status == STATUS_NOT_FOUND)
+        return error_set(opening->error, STATUS_INVALID, "%.300s is missing", part->path);
+    if (status == STATUS_OK)
+        status = check_part_digest(part, bytes, expected, opening->error);
+    if (status == STATUS_OK)
+        status = safetensors_open(&part->file, part->bytes, bytes, part->path, opening->error);
+    if (status == STATUS_OK)
+        status = check_part_metadata(part, manifest->step, opening->error);
+    return status;
+}
+
+/* Where the tensor belongs, from its name "chunk-<first>/<array>". */
+static enum status place(const struct opening *opening, const struct loaded_part *part,
+                         const struct safetensors_tensor *tensor, struct placement *placement)
+{
+    const char *end = tensor->name;
+    bool valid = strncmp(tensor->name, "chunk-", 6) == 0 && safetensors_is_f32(tensor) &&
+                 tensor->rank == 1 && parse_digits(tensor->name + 6, &end, &placement->first) &&
+                 *end == '/';
+    placement->array = UINT32_MAX;
+    for (uint32_t i = 0; valid && i < opening->reader->array_count; i++) {
+        if (strcmp(end + 1, array_name(opening->optimizer, i)) == 0)
+            placement->array = i;
+    }
+    placement->count = tensor->elements;
+    placement->path = part->path;
+    if (placement->array == UINT32_MAX)
+        return error_set(opening->error, STATUS_INVALID,
+                         "%.300s: tensor \"%.64s\" does not belong into a checkpoint with %s",
+                         part->path, tensor->name, opening->optimizer->name);
+    return STATUS_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placement *x = a, *y = b;
+    if (x->array != y->array)
+        return x->array < y->array ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Sorted placements cover each array's whole space, every element once. */
+static enum status check_cover(const struct opening *opening, const struct placement *placements,
+                               size_t count)
+{
+    size_t next = 0;
+    for (uint32_t array = 0; array < opening->reader->array_count; array++) {
+        uint64_t end = 0, elements = opening->reader->elements;
+        for (; next < count && placements[next].array == array; next++) {
+            const struct placement *placement = &placements[next];
+            if (placement->first != end || placement->count == 0 ||
+                placement->count > elements - end)
+                return error_set(opening->error, STATUS_INVALID,
+                                 "%.300s: %s of elements %" PRIu64 " to %" PRIu64
+                                 " do not fit to those before, which end at %" PRIu64,
+                                 placement->path, array_name(opening->optimizer, array),
+                                 placement->first, placement->first + placement->count, end);
+            end += placement->count;
+        }
+        if (end != elements)
+            return error_set(opening->error, STATUS_INVALID,
+                             "%.300s: its parts hold %s of only %" PRIu64 " of %" PRIu64
+                             " elements",
+                             opening->path, array_name(opening->optimizer, array), end, elements);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_placements(const struct opening *opening)
+{
+    uint32_t part_count = opening->reader->manifest.part_count;
+    size_t total = 0, count = 0;
+    for (uint32_t i = 0; i < part_count; i++)
+        total += opening->parts[i].file.tensor_count;
+    struct placement *placements = calloc(total + 1, sizeof *placements);
+    if (placements == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < part_count; i++) {
+        const struct loaded_part *part = &opening->parts[i];
+        for (size_t t = 0; t < part->file.tensor_count && status == STATUS_OK; t++)
+            status = place(opening, part, &part->file.tensors[t], &placements[count++]);
+    }
+    if (status == STATUS_OK) {
+        qsort(placements, count, sizeof *placements, by_place);
+        status = check_cover(opening, placements, count);
+    }
+    free(placements);
+    return status;
+}
+
+static void unload_part(struct loaded_part *part)
+{
+    safetensors_close(&part->file);
+    free(part->bytes);
+    part->bytes = NULL;
+}
+
+/* Copy everything to its place; each part's memory is given back as soon as it is done. */
+static enum status gather(const struct opening *opening)
+{
+    struct checkpoint_reader *reader = opening->reader;
+    for (uint32_t i = 0; i < reader->array_count; i++) {
+        /* The parts, which are here, hold as many bytes: a forged size cannot ask for more. */
+        reader->arrays[i] = aligned_alloc(64, reader->elements * sizeof(float));
+        if (reader->arrays[i] == NULL)
+            return error_set(opening->error, STATUS_MEMORY,
+                             "no memory for the parameters of %.300s", opening->path);
+    }
+    for (uint32_t i = 0; i < reader->manifest.part_count; i++) {
+        struct loaded_part *part = &opening->parts[i];
+        for (size_t t = 0; t < part->file.tensor_count; t++) {
+            const struct safetensors_tensor *tensor = &part->file.tensors[t];
+            struct placement placement = {0};
+            enum status status = place(opening, part, tensor, &placement);
+            if (status != STATUS_OK)
+                return status;
+            memcpy(reader->arrays[placement.array] + placement.first, tensor->data,
+                   tensor->elements * sizeof(float));
+        }
+        unload_part(part);
+    }
+    return STATUS_OK;
+}
+
+/* The sizes of the whole, from the declaration. */
+static enum status measure_space(const struct opening *opening)
+{
+    struct checkpoint_reader *reader = opening->reader;
+    const struct job *job = &reader->manifest.job;
+    assert(opening->optimizer != NULL); /* job_check has looked it up. */
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    if (offsets == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
+    reader->elements = variables_layout(job->variables, job->variable_count, offsets);
+    reader->array_count = 1 + opening->optimizer->slot_count;
+    free(offsets);
+    return STATUS_OK;
+}
+
+static enum status make_parts(struct opening *opening)
+{
+    opening->parts = calloc(opening->reader->manifest.part_count, sizeof *opening->parts);
+    return opening->parts != NULL ? STATUS_OK
+                                  : error_set(opening->error, STATUS_MEMORY,
+                                              "no memory to read %.300s", opening->path);
+}
+
+static void free_parts(struct opening *opening)
+{
+    for (uint32_t i = 0; opening->parts != NULL && i < opening->reader->manifest.part_count; i++)
+        unload_part(&opening->parts[i]);
+    free(opening->parts);
+}
+
+static enum status read_parts(struct opening *opening)
+{
+    enum status status = make_parts(opening);
+    for (uint32_t i = 0; status == STATUS_OK && i < opening->reader->manifest.part_count; i++)
+        status = load_part(opening, i);
+    if (status == STATUS_OK)
+        status = check_placements(opening);
+    if (status == STATUS_OK)
+        status = gather(opening);
+    free_parts(opening);
+    return status;
+}
+
+static enum status read_manifest(struct manifest *manifest, const struct disk *disk,
+                                 const char *path, struct error *error)
+{
+    char manifest_path[DISK_PATH_MAX];
+    if (!join(manifest_path, path, MANIFEST_NAME))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    return manifest_read(manifest, disk, manifest_path, error);
+}
+
+enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
+                            const char *path, struct error *error)
+{
+    memset(reader, 0, sizeof *reader);
+    enum status status = read_manifest(&reader->manifest, disk, path, error);
+    if (status != STATUS_OK)
+        return status;
+
+    struct opening opening = {reader, disk, path, NULL, NULL, error};
+    opening.optimizer = optimizer_find(reader->manifest.job.optimizer.name);
+    if (opening.optimizer == NULL)
+        status = error_set(error, STATUS_INVALID, "%.300s: there is no optimizer %.16s", path,
+                           reader->manifest.job.optimizer.name);
+    if (status == STATUS_OK)
+        status = measure_space(&opening);
+    if (status == STATUS_OK)
+        status = read_parts(&opening);
+    if (status != STATUS_OK)
+        checkpoint_close(reader);
+    return status;
+}
+
+enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
+                              struct error *error)
+{
+    struct checkpoint_reader reader = {0};
+    struct opening opening = {.reader = &reader, .disk = disk, .path = path, .error = error};
+    enum status status = read_manifest(&reader.manifest, disk, path, error);
+    if (status != STATUS_OK)
+        return status;
+    status = make_parts(&opening);
+    for (uint32_t i = 0; status == STATUS_OK && i < reader.manifest.part_count; i++) {
+        status = load_part(&opening, i);
+        unload_part(&opening.parts[i]);
+    }
+    free_parts(&opening);
+    if (status == STATUS_OK && manifest != NULL)
+        *manifest = reader.manifest;
+    else
+        manifest_free(&reader.manifest);
+    return status;
+}
+
+/* Try them from the newest on. */
+static enum status open_first_whole(struct checkpoint_reader *reader, const struct disk *disk,
+                                    const char *out, const struct listing *listing,
+                                    void (*damaged)(void *argument, const char *line),
+                                    void *argument, struct error *error)
+{
+    size_t tried = 0;
+    for (size_t i = 0; i < listing->count; i++) {
+        if (!listing->entries[i].has_manifest)
+            continue;
+        tried++;
+        char path[DISK_PATH_MAX];
+        struct error reason;
+        checkpoint_path(path, out, listing->entries[i].step);
+        enum status status = checkpoint_open(reader, disk, path, &reason);
+        if (status == STATUS_OK)
+            return STATUS_OK;
+        if (status == STATUS_MEMORY) /* Says nothing about the checkpoint. */
+            return error_set(error, status, "%s", reason.text);
+        if (damaged)
+            damaged(argument, reason.text);
+    }
+    if (tried == 0)
+        return error_set(error, STATUS_NOT_FOUND, "there is no checkpoint in %.300s", out);
+    if (tried == 1)
+        return error_set(error, STATUS_INVALID, "the only checkpoint in %.300s is not whole", out);
+    return error_set(error, STATUS_INVALID, "none of the %zu checkpoints in %.300s is whole", tried,
+                     out);
+}
+
+enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struct disk *disk,
+                                   const char *out,
+                                   void (*damaged)(void *argument, const char *line),
+                                   void *argument, struct error *error)
+{
+    struct listing listing;
+    memset(reader, 0, sizeof *reader);
+    enum status status = list_all(&listing, disk, out, error);
+    if (status == STATUS_OK)
+        status = open_first_whole(reader, disk, out, &listing, damaged, argument, error);
+    free(listing.entries);
+    return status;
+}
+
+enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_run,
+                            struct error *error)
+{
+    bool has_manifest = false;
+    uint64_t newest;
+    *of_run = false;
+    enum status status =
+        disk->list_directory(disk->context, path, note_manifest, &has_manifest, error);
+    enum disk_kind kind = disk->look(disk->context, path);
+    if (status != STATUS_OK && (kind == DISK_NOTHING || kind == DISK_FOLDER || kind == DISK_LINK))
+        return status;
+    if (has_manifest)
+        return STATUS_OK;
+    *of_run = status == STATUS_OK && checkpoint_list(disk, path, &newest, 1) > 0;
+    if (*of_run)
+        return STATUS_OK;
+    return error_set(error, STATUS_NOT_FOUND,
+                     "%.300s is neither a checkpoint (a folder with " MANIFEST_NAME
+                     ") nor a run with one",
+                     path);
+}
+
+enum status checkpoint_open_named(struct checkpoint_reader *reader, const struct disk *disk,
+                                  const char *path,
+                                  void (*damaged)(void *argument, const char *line), void *argument,
+                                  struct error *error)
+{
+    bool of_run;
+    memset(reader, 0, sizeof *reader);
+    enum status status = checkpoint_find(disk, path, &of_run, error);
+    if (status != STATUS_OK)
+        return status;
+    return of_run ? checkpoint_open_newest(reader, disk, path, damaged, argument, error)
+                  : checkpoint_open(reader, disk, path, error);
+}
+
+enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
+                              const char *out, const char *restore, bool *passed_over,
+                              void (*damaged)(void *argument, const char *line), void *argument,
+                              struct error *error)
+{
+    bool named = strcmp(restore, "auto") != 0 && strcmp(restore, "never") != 0;
+    enum status status = checkpoint_open_newest(reader, disk, out, damaged, argument, error);
+    *passed_over = named && status == STATUS_OK;
+    if (!named || (status != STATUS_NOT_FOUND && status != STATUS_INVALID))
+        return status;
+    status = checkpoint_open_named(reader, disk, restore, damaged, argument, error);
+    /* One that was named by hand and is not there is an error of another kind. */
+    return status == STATUS_NOT_FOUND ? STATUS_IO : status;
+}
+
+void checkpoint_close(struct checkpoint_reader *reader)
+{
+    manifest_free(&reader->manifest);
+    for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
+        free(reader->arrays[i]);
+    memset(reader, 0, sizeof *reader);
+}

@@ -1,0 +1,137 @@
+/* checkpoint.h - checkpoints on disk: parts, manifests, and what can be read from them.
+ *
+ *     OUT/checkpoints/step-000000000938/part-0-of-2.g3.safetensors   server 0's chunks
+ *                                       part-1-of-2.g3.safetensors   server 1's chunks
+ *                                       manifest.json                written last, by server 0
+ *
+ * A part is a valid safetensors file of flat F32 tensors "chunk-<first element>/values" and
+ * "chunk-<first element>/<slot name>" whose metadata holds what kind of file it is and the step.
+ * The manifest holds the whole declaration, the step, the run id, and name, size and BLAKE2b-256 of
+ * every part. Only what has a manifest is a checkpoint, and it is one only if every part matches.
+ *
+ * A checkpoint is a cut at a step: every chunk has had exactly `step` updates (in async mode
+ * server 0 lets the batches under way finish before it cuts). So it can be read by element range,
+ * whatever servers and chunks wrote it.
+ *
+ * Whatever is interrupted at whatever point, by a kill, a full disk or a torn write, the
+ * checkpoints that were whole before are whole after it: a part is written under a name of its own,
+ * a manifest names only parts that are there, and what is removed loses its manifest first.
+ *
+ * Threads: a reader belongs to one thread. Errors: STATUS_INVALID for bytes that break a rule,
+ * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: design.md section 7. */
+
+#ifndef COMMON_CHECKPOINT_H
+#define COMMON_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/file/disk.h"
+#include "common/job/job.h"
+#include "common/job/optimizer.h"
+#include "common/store/manifest.h"
+#include "common/store/model_file.h"
+
+/* How many whole ones are kept: unless somebody says otherwise, at most, and without end. */
+#define CHECKPOINTS_KEPT     3
+#define CHECKPOINTS_KEPT_MAX 1000
+#define CHECKPOINTS_ALL      UINT32_MAX
+
+/* The arrays of a chunk: values, then the optimizer's slots. */
+#define CHECKPOINT_ARRAYS_MAX (1 + OPTIMIZER_SLOTS_MAX)
+
+struct checkpoint_chunk {
+    uint64_t first, count;                      /* Elements of the parameter space. */
+    const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */
+};
+
+/* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */
+void checkpoint_path(char *path, const char *out, uint64_t step);
+
+/* One server's part of the cut at `step`, in the name of a generation; *part describes it. */
+enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
+                                  uint64_t generation, uint32_t server, uint32_t server_count,
+                                  const struct optimizer *optimizer,
+                                  const struct checkpoint_chunk *chunks, uint32_t chunk_count,
+                                  struct checkpoint_part *part, struct error *error);
+
+/* Make a checkpoint of the manifest's parts. STATUS_INVALID when one of them is not where this
+ * process would read it, in full length. Then what else is in the checkpoint's directory (parts of
+ * earlier generations, what killed writers left) is removed, as well as that can be done. */
+enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                      const struct manifest *manifest, struct error *error);
+
+/* --- keeping ------------------------------------------------------------------------------- */
+
+/* Checkpoints that this process knows to be whole, since it has written or read them; so each is
+ * read at most once to find out. Zeroed is ready. */
+struct checkpoint_shelf {
+    uint32_t keep;                        /* CHECKPOINTS_ALL; 0: CHECKPOINTS_KEPT. */
+    uint64_t steps[CHECKPOINTS_KEPT_MAX]; /* [count], at most as many as are kept. */
+    uint32_t count;
+    uint64_t newest; /* Last put on the shelf; never removed. */
+};
+void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step);
+
+/* How many it keeps. */
+uint32_t checkpoint_shelf_keep(const struct checkpoint_shelf *shelf);
+
+/* Remove what is older than the newest whole checkpoints that are to be kept, oldest first
+ * (manifest before parts). One that turns out damaged does not count, and stays until enough are
+ * newer. Of those that are not on the shelf only some are read: when that does not tell, nothing is
+ * removed, and the next call goes on from there. */
+enum status checkpoint_prune(const struct disk *disk, const char *out,
+                             struct checkpoint_shelf *shelf, struct error *error);
+
+/* Remove directories of steps before `before` that have no manifest: nobody is going to finish
+ * them. */
+enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t before,
+                             struct error *error);
+
+/* Steps of the checkpoints of a run that have a manifest, newest first; returns how many there are
+ * and writes at most `max`. A missing directory has none. */
+size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps, size_t max);
+
+struct checkpoint_reader {
+    struct manifest manifest;
+    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements] whole spaces, owned. */
+    uint32_t array_count;
+    uint64_t elements;
+};
+
+/* Read and verify a whole checkpoint: path is a step-... directory. */
+enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
+                            const char *path, struct error *error);
+/* The same without its values: STATUS_OK when checkpoint_open would find it whole. *manifest, which
+ * may be NULL, is the caller's to free after STATUS_OK. Takes the memory of one part. */
+enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
+                              struct error *error);
+/* The newest one under out that is whole. Each damaged newer one is reported through
+ * `damaged(argument, line)`. STATUS_NOT_FOUND when there is no manifest at all, STATUS_INVALID when
+ * there are checkpoints but none is whole. */
+enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struct disk *disk,
+                                   const char *out,
+                                   void (*damaged)(void *argument, const char *line),
+                                   void *argument, struct error *error);
+/* What a person may name: a checkpoint's directory, or a run's with checkpoints in it (*of_run).
+ * STATUS_NOT_FOUND when it is neither, with a line. Reads none of them. */
+enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_run,
+                            struct error *error);
+/* What checkpoint_find finds: the checkpoint itself, or the run's newest whole one. */
+enum status checkpoint_open_named(struct checkpoint_reader *reader, const struct disk *disk,
+                                  const char *path,
+                                  void (*damaged)(void *argument, const char *line), void *argument,
+                                  struct error *error);
+/* What a run goes on from: the newest whole one under out, or when there is none what `restore`
+ * names; "auto" and "never" name none, and then it is STATUS_NOT_FOUND. So a run that has begun
+ * goes on from its own checkpoints, however it is started again; *passed_over tells that `restore`
+ * had named another. Damaged ones are reported as above. */
+enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
+                              const char *out, const char *restore, bool *passed_over,
+                              void (*damaged)(void *argument, const char *line), void *argument,
+                              struct error *error);
+void checkpoint_close(struct checkpoint_reader *reader);
+
+#endif

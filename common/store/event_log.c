@@ -1,0 +1,278 @@
+#include "common/store/event_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file/json.h"
+
+#define OPENINGS_MAX 10 /* Tries, while others replace the file. */
+
+static void log_path(char path[DISK_PATH_MAX], const char *directory)
+{
+    snprintf(path, DISK_PATH_MAX, "%.*s/" EVENT_LOG_NAME, DISK_PATH_MAX - 32, directory);
+}
+
+/* --- looking ------------------------------------------------------------------------------- */
+
+enum status event_log_look(const char *directory, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    int file;
+    log_path(path, directory);
+    if (disk_open(path, O_RDONLY, &file, NULL) != STATUS_OK)
+        return STATUS_OK; /* Nobody can have locked it. */
+    enum status status = file_lock_look(file, directory, error);
+    close(file);
+    return status;
+}
+
+bool event_log_is_held(const char *directory, struct lock_holder *holder)
+{
+    char path[DISK_PATH_MAX];
+    int file;
+    log_path(path, directory);
+    if (disk_open(path, O_RDONLY, &file, NULL) != STATUS_OK)
+        return false;
+    bool held = file_lock_is_held(file, holder);
+    close(file);
+    return held;
+}
+
+bool event_log_is_unused(const char *directory)
+{
+    char path[DISK_PATH_MAX];
+    struct stat about;
+    log_path(path, directory);
+    if (lstat(path, &about) != 0)
+        return true;
+    return S_ISREG(about.st_mode) && about.st_size == 0;
+}
+
+/* --- what is in it ------------------------------------------------------------------------- */
+
+static bool read_at(int file, char *data, size_t bytes, off_t offset)
+{
+    while (bytes > 0) {
+        ssize_t got = pread(file, data, bytes, offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        data += got;
+        bytes -= (size_t)got;
+        offset += got;
+    }
+    return true;
+}
+
+/* Whether text[bytes] is lines of JSON, and less than a line behind them; *whole: where they end.
+ */
+static bool are_lines(const char *text, size_t bytes, size_t *whole)
+{
+    const char *end;
+    for (*whole = 0; (end = memchr(text + *whole, '\n', bytes - *whole)) != NULL;) {
+        const char *line = text + *whole;
+        struct json *event = NULL;
+        enum status status =
+            end > line && (size_t)(end - line) > EVENT_LOG_LINE_MAX ? STATUS_INVALID : STATUS_OK;
+        if (status == STATUS_OK && end > line)
+            status = json_parse(line, (size_t)(end - line), "", &event, NULL);
+        json_release(&event);
+        if (status == STATUS_INVALID)
+            return false;
+        *whole = (size_t)(end - text) + 1;
+    }
+    return bytes - *whole <= EVENT_LOG_LINE_MAX;
+}
+
+/* Whether the end of the file is a log's; then *bytes are those it has without what a crash left of
+ * the last line. */
+static bool is_sound(int file, off_t *bytes)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0)
+        return false;
+    off_t size = about.st_size;
+    off_t start = size > EVENT_LOG_CHECKED_BYTES ? size - EVENT_LOG_CHECKED_BYTES : 0;
+    size_t count = (size_t)(size - start), skipped = 0, whole = 0;
+    *bytes = size;
+    char *text = malloc(count + 1);
+    if (text == NULL)
+        return true; /* Nothing speaks against it. */
+    if (!read_at(file, text, count, start)) {
+        free(text);
+        return false;
+    }
+    if (start > 0) { /* In the middle of a line. */
+        const char *newline = memchr(text, '\n', count);
+        skipped = newline != NULL ? (size_t)(newline - text) + 1 : 0;
+    }
+    bool sound = are_lines(text + skipped, count - skipped, &whole);
+    free(text);
+    *bytes = start + (off_t)(skipped + whole);
+    return sound && (*bytes == size || ftruncate(file, *bytes) == 0);
+}
+
+/* --- appending ----------------------------------------------------------------------------- */
+
+/* Take back what was written of a line that did not fit. */
+static bool mend(struct event_log *log)
+{
+    if (log->torn && ftruncate(log->file, log->bytes) == 0)
+        log->torn = false;
+    return !log->torn;
+}
+
+/* The whole line, or nothing of it. */
+static bool append(struct event_log *log, const char *line, size_t bytes)
+{
+    ssize_t written = -1;
+    if (mend(log)) {
+        do
+            written = write(log->file, line, bytes);
+        while (written < 0 && errno == EINTR);
+    }
+    if (written == (ssize_t)bytes) {
+        log->bytes += written;
+        return true;
+    }
+    int number = written < 0 ? errno : ENOSPC;
+    error_set(&log->error, STATUS_IO, "cannot write %.300s: %s", log->path, strerror(number));
+    log->torn |= written > 0;
+    mend(log);
+    return false;
+}
+
+/* After lines that were lost: how many. */
+static bool append_gap(struct event_log *log, double time)
+{
+    char line[128];
+    if (log->missing == 0)
+        return true;
+    int bytes = snprintf(line, sizeof line,
+                         "{\"time\": %.6f, \"event\": \"events_lost\", \"count\": %" PRIu64 "}\n",
+                         time, log->missing);
+    if (!append(log, line, (size_t)bytes))
+        return false;
+    log->missing = 0;
+    return true;
+}
+
+void event_log_add(struct event_log *log, double time, const char *name, const char *members)
+{
+    char *line = NULL;
+    bool any = members != NULL && members[0] != '\0';
+    int bytes = asprintf(&line, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n", time, name,
+                         any ? ", " : "", any ? members : "");
+    if (bytes < 0) {
+        line = NULL;
+        error_set(&log->error, STATUS_MEMORY, "no memory for an event");
+    }
+    if (line == NULL || !append_gap(log, time) || !append(log, line, (size_t)bytes)) {
+        log->lost++;
+        log->missing++;
+    }
+    free(line);
+}
+
+/* --- opening ------------------------------------------------------------------------------- */
+
+/* Whether the file is still the one at the path: whoever had it locked before may have set it
+ * aside. */
+static bool is_at(int file, const char *path)
+{
+    struct stat ours, there;
+    return fstat(file, &ours) == 0 && lstat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+/* aside[DISK_PATH_MAX]: what was set aside, or "". */
+static enum status open_locked(struct event_log *log, const char *directory, char *aside,
+                               struct error *error)
+{
+    for (int opening = 0; opening < OPENINGS_MAX; opening++) {
+        struct error said;
+        enum status status = disk_open_log(log->path, &log->file, aside, &said);
+        if (status != STATUS_OK)
+            return error_set(error, status, "%s", said.text);
+        if (aside[0] != '\0')
+            log->remark = said;
+        status = file_lock(log->file, directory, error);
+        if (status == STATUS_OK && is_at(log->file, log->path))
+            return STATUS_OK;
+        close(log->file);
+        log->file = -1;
+        if (status != STATUS_OK)
+            return status;
+    }
+    return error_set(error, STATUS_EXISTS, "%.300s is being replaced time and again", log->path);
+}
+
+static void tell_of(struct event_log *log, const char *aside)
+{
+    char member[DISK_PATH_MAX + 32];
+    snprintf(member, sizeof member, "\"" EVENT_LOG_SET_ASIDE_FILE "\": \"%s\"",
+             strrchr(aside, '/') + 1);
+    event_log_add(log, 0, EVENT_LOG_SET_ASIDE, member);
+}
+
+/* What cannot be moved is gone on with, on a new line. */
+static void keep_damaged(struct event_log *log, const struct error *why)
+{
+    off_t size = lseek(log->file, 0, SEEK_END);
+    log->bytes = size > 0 ? size : 0;
+    append(log, "\n", 1);
+    error_set(&log->remark, STATUS_OK, "%.200s is damaged: %.250s", log->path, why->text);
+}
+
+/* Both files are locked for a moment, so that nobody comes in between. */
+static enum status begin_anew(struct event_log *log, const char *directory, struct error *error)
+{
+    char aside[DISK_PATH_MAX], unused[DISK_PATH_MAX];
+    struct error why;
+    int damaged = log->file;
+    if (disk_set_aside(log->path, aside, &why) != STATUS_OK) {
+        keep_damaged(log, &why);
+        return STATUS_OK;
+    }
+    log->file = -1;
+    log->bytes = 0;
+    enum status status = open_locked(log, directory, unused, error);
+    close(damaged);
+    if (status != STATUS_OK)
+        return status;
+    error_set(&log->remark, STATUS_OK,
+              "%.200s is damaged; it is now %.200s, and a new one was begun", log->path, aside);
+    tell_of(log, aside);
+    return STATUS_OK;
+}
+
+enum status event_log_open(struct event_log *log, const char *directory, struct error *error)
+{
+    char aside[DISK_PATH_MAX];
+    *log = (struct event_log){.file = -1};
+    log_path(log->path, directory);
+    enum status status = open_locked(log, directory, aside, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!is_sound(log->file, &log->bytes))
+        status = begin_anew(log, directory, error);
+    else if (aside[0] != '\0')
+        tell_of(log, aside);
+    if (status != STATUS_OK)
+        event_log_close(log);
+    return status;
+}
+
+void event_log_close(struct event_log *log)
+{
+    if (log->file >= 0)
+        close(log->file);
+    *log = (struct event_log){.file = -1};
+}

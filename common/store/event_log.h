@@ -1,0 +1,66 @@
+/* event_log.h - OUT/events.jsonl: what happened in a run, one JSON object a line, and by its lock
+ * (file_lock.h) the claim on the directory.
+ *
+ * A log never stops a run. A line is there whole or not at all; those that a full disk costs are
+ * counted, and when there is room again a line says how many. What a crash left of the last line is
+ * dropped. What is no log (a pipe, a link, a folder, a file that is not ours to write), and one
+ * that is damaged, is set aside under another name; the new log then begins with
+ *
+ *     {"time": 0.000000, "event": "set_aside", "file": "events.jsonl.damaged-1"}
+ *
+ * so that whoever reads it can read on there. Damaged means: among the last EVENT_LOG_CHECKED_BYTES
+ * there is a line that is not JSON, or longer than EVENT_LOG_LINE_MAX. What lies further back is
+ * not looked at, so that opening takes a fraction of a second whatever is there; readers leave out
+ * what they cannot read.
+ *
+ * Threads: one owner. Source: design.md section 7. */
+
+#ifndef COMMON_EVENT_LOG_H
+#define COMMON_EVENT_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/base/status.h"
+#include "common/file/disk.h"
+#include "common/file/file_lock.h"
+
+#define EVENT_LOG_NAME          "events.jsonl"
+#define EVENT_LOG_LINE_MAX      (64u << 10)
+#define EVENT_LOG_CHECKED_BYTES (8u << 20)
+
+/* Of the event that names what was set aside, and its member. */
+#define EVENT_LOG_SET_ASIDE      "set_aside"
+#define EVENT_LOG_SET_ASIDE_FILE "file"
+
+struct event_log {
+    char path[DISK_PATH_MAX];
+    int file;            /* -1: closed. */
+    off_t bytes;         /* Of whole lines. */
+    bool torn;           /* What was written of a lost line could not be taken back yet. */
+    uint64_t lost;       /* Lines, in all ... */
+    uint64_t missing;    /* ... since the last that could be written; if any ... */
+    struct error error;  /* ... why. */
+    struct error remark; /* What was set aside at open, a line for people; "" for nothing. */
+};
+
+/* Of a directory that is there; locked until it is closed. STATUS_EXISTS when another process has
+ * it, with a line that names it. */
+enum status event_log_open(struct event_log *log, const char *directory, struct error *error);
+void event_log_close(struct event_log *log);
+
+/* Look only: STATUS_OK unless another process has it open. */
+enum status event_log_look(const char *directory, struct error *error);
+
+/* Whether another process has it open at this moment, and who. */
+bool event_log_is_held(const char *directory, struct lock_holder *holder);
+
+/* Whether there is none, or one that nobody has written to. */
+bool event_log_is_unused(const char *directory);
+
+/* Append {"time": time, "event": "name", members}. members is JSON text without newlines, or
+ * NULL. A line that cannot be written is lost. */
+void event_log_add(struct event_log *log, double time, const char *name, const char *members);
+
+#endif

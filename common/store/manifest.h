@@ -1,0 +1,63 @@
+/* manifest.h - the file that makes a checkpoint of its parts: readable JSON, written last.
+ *
+ *     {
+ *       "format": "syncopate-checkpoint-1",
+ *       "run_id": "00c0ffee00c0ffee",
+ *       "step": 938,
+ *       "job": {...},                                  the whole declaration, see job_json.h
+ *       "parts": [{"file": "part-0-of-2.safetensors", "bytes": 731904, "blake2b": "..."}, ...],
+ *       "blake2b": "..."                               of all the text before this member's comma
+ *     }
+ *
+ * The last member guards the manifest itself, so that a flipped bit in a step or a seed is noticed,
+ * too.
+ *
+ * Threads: plain values. Errors: STATUS_INVALID for bytes that break a rule; the line names the
+ * file. */
+
+#ifndef COMMON_MANIFEST_H
+#define COMMON_MANIFEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/file/disk.h"
+#include "common/job/job.h"
+
+#define CHECKPOINT_FORMAT        "syncopate-checkpoint-1"
+#define CHECKPOINT_PART_NAME_MAX 64
+
+struct checkpoint_part {
+    char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */
+    uint64_t bytes;
+    uint8_t digest[DIGEST_BYTES]; /* BLAKE2b-256 of the file. */
+};
+
+struct manifest {
+    struct job job;
+    uint64_t run_id;
+    uint64_t step;
+    uint32_t part_count;
+    struct checkpoint_part *parts; /* [part_count], owned. */
+};
+
+void manifest_free(struct manifest *manifest);
+
+/* The name of part number `server` of server_count, as a server of this generation writes it:
+ * "part-0-of-2.g3.safetensors", or without ".g3" in generation 0. So whoever was left behind by a
+ * later generation cannot write over that one's parts. */
+void checkpoint_part_name(char name[CHECKPOINT_PART_NAME_MAX], uint32_t server,
+                          uint32_t server_count, uint64_t generation);
+
+/* Whether it is the name of part number `server` of server_count of any generation. */
+bool checkpoint_is_part_name(const char *name, uint32_t server, uint32_t server_count);
+
+enum status manifest_write(const struct disk *disk, const char *path,
+                           const struct manifest *manifest, struct error *error);
+
+/* Everything checked but the parts' files; the caller frees the manifest only after STATUS_OK. */
+enum status manifest_read(struct manifest *manifest, const struct disk *disk, const char *path,
+                          struct error *error);
+
+#endif

@@ -1,0 +1,361 @@
+#include "common/store/model_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/store/checkpoint.h"
+#include "common/store/run_directory.h"
+#include "common/store/safetensors.h"
+
+/* Where each of the variables starts, [count], or NULL without memory; *elements of all. */
+static uint64_t *offsets_of(const struct variable *variables, uint32_t count, uint64_t *elements)
+{
+    uint64_t *offsets = calloc((size_t)count + 1, sizeof *offsets);
+    if (offsets)
+        *elements = variables_layout(variables, count, offsets);
+    return offsets;
+}
+
+/* A parameter space of zeros. */
+static float *allocate_space(uint64_t elements)
+{
+    size_t bytes = (elements ? elements : PARAMETER_ALIGNMENT) * sizeof(float);
+    float *space = aligned_alloc(64, bytes);
+    if (space)
+        memset(space, 0, bytes);
+    return space;
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static void sha256_of(const struct disk_piece *pieces, size_t piece_count, char hex[65])
+{
+    struct sha256 sha256;
+    uint8_t digest[HASH_BYTES];
+    sha256_init(&sha256);
+    for (size_t i = 0; i < piece_count; i++)
+        sha256_update(&sha256, pieces[i].data, pieces[i].bytes);
+    sha256_final(&sha256, digest);
+    hash_hex(digest, sizeof digest, hex);
+}
+
+enum status model_file_write(const struct disk *disk, const char *path, const char *model_text,
+                             const struct variable *variables, uint32_t variable_count,
+                             const float *parameters, char *sha256_hex, struct error *error)
+{
+    uint64_t elements;
+    uint64_t *offsets = offsets_of(variables, variable_count, &elements);
+    if (offsets == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory to write %.300s", path);
+    struct safetensors_writer writer;
+    safetensors_writer_init(&writer);
+    safetensors_writer_metadata(&writer, "model", model_text);
+    for (uint32_t i = 0; i < variable_count; i++)
+        safetensors_writer_tensor(&writer, variables[i].name, variables[i].shape, variables[i].rank,
+                                  parameters + offsets[i]);
+    enum status status = safetensors_writer_finish(&writer, error);
+    if (status == STATUS_OK && sha256_hex)
+        sha256_of(writer.pieces, writer.piece_count, sha256_hex);
+    if (status == STATUS_OK)
+        status = disk->write_file(disk->context, path, writer.pieces, writer.piece_count, error);
+    safetensors_writer_free(&writer);
+    free(offsets);
+    return status;
+}
+
+void parameters_sha256(const struct variable *variables, uint32_t variable_count,
+                       const float *parameters, char hex[65])
+{
+    struct sha256 sha256;
+    uint8_t digest[HASH_BYTES];
+    uint64_t offset = 0;
+    sha256_init(&sha256);
+    for (uint32_t i = 0; i < variable_count; i++) {
+        uint64_t unused;
+        sha256_update(&sha256, parameters + offset,
+                      variable_elements(&variables[i]) * sizeof(float));
+        offset += variables_layout(&variables[i], 1, &unused);
+    }
+    sha256_final(&sha256, digest);
+    hash_hex(digest, sizeof digest, hex);
+}
+
+/* --- reading a file ------------------------------------------------------------------------ */
+
+static enum status read_variable(const struct safetensors_tensor *tensor, struct variable *variable,
+                                 const char *path, struct error *error)
+{
+    if (!safetensors_is_f32(tensor))
+        return error_set(error, STATUS_INVALID, "%.300s: \"%.64s\" is %s; only F32 is understood",
+                         path, tensor->name, tensor->dtype);
+    if (strlen(tensor->name) >= sizeof variable->name)
+        return error_set(error, STATUS_INVALID, "%.300s: the name \"%.64s...\" is too long", path,
+                         tensor->name);
+    strcpy(variable->name, tensor->name);
+    variable->rank = tensor->rank;
+    memcpy(variable->shape, tensor->shape, sizeof variable->shape);
+    return STATUS_OK;
+}
+
+static enum status copy_values(struct model_file *file, const struct safetensors_file *tensors,
+                               const char *path, struct error *error)
+{
+    uint64_t *offsets = offsets_of(file->variables, file->variable_count, &file->elements);
+    file->parameters = offsets ? allocate_space(file->elements) : NULL;
+    if (file->parameters == NULL) {
+        free(offsets);
+        return error_set(error, STATUS_MEMORY, "no memory for the parameters of %.300s", path);
+    }
+    for (uint32_t i = 0; i < file->variable_count; i++)
+        memcpy(file->parameters + offsets[i], tensors->tensors[i].data,
+               tensors->tensors[i].elements * sizeof(float));
+    free(offsets);
+    return STATUS_OK;
+}
+
+static enum status read_tensors(struct model_file *file, const struct safetensors_file *tensors,
+                                const char *path, struct error *error)
+{
+    const char *model = safetensors_metadata(tensors, "model");
+    const char *format = safetensors_metadata(tensors, "format");
+    snprintf(file->format, sizeof file->format, "%s", format ? format : "");
+    if (model && strlen(model) >= sizeof file->model)
+        return error_set(error, STATUS_INVALID, "%.300s: its layer list is too long", path);
+    strcpy(file->model, model ? model : "");
+    if (tensors->tensor_count > VARIABLE_COUNT_MAX)
+        return error_set(error, STATUS_INVALID, "%.300s: has more than %d variables", path,
+                         VARIABLE_COUNT_MAX);
+    file->variable_count = (uint32_t)tensors->tensor_count;
+    file->variables = calloc(tensors->tensor_count + 1, sizeof *file->variables);
+    if (file->variables == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for the variables of %.300s", path);
+    for (uint32_t i = 0; i < file->variable_count; i++) {
+        enum status status = read_variable(&tensors->tensors[i], &file->variables[i], path, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return copy_values(file, tensors, path, error);
+}
+
+static enum status open_file(struct model_file *file, const struct disk *disk, const char *path,
+                             struct error *error)
+{
+    void *bytes;
+    size_t count;
+    uint64_t file_bytes;
+    uint8_t start[SAFETENSORS_START];
+    enum status status =
+        disk->read_start(disk->context, path, start, sizeof start, &count, &file_bytes, error);
+    if (status == STATUS_OK) /* Before memory is taken for what may be a film. */
+        status = safetensors_look(start, count, file_bytes, path, error);
+    if (status == STATUS_OK)
+        status = disk->read_file(disk->context, path, SIZE_MAX / 2, &bytes, &count, error);
+    if (status != STATUS_OK)
+        return status;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    struct safetensors_file tensors;
+    status = safetensors_open(&tensors, bytes, count, path, error);
+    if (status == STATUS_OK)
+        status = read_tensors(file, &tensors, path, error);
+    safetensors_close(&tensors);
+    free(bytes);
+    return status;
+}
+
+/* --- reading a checkpoint or a run --------------------------------------------------------- */
+
+/* Take over what a reader holds, and close it. */
+static enum status take_from(struct model_file *file, struct checkpoint_reader *reader,
+                             struct error *error)
+{
+    file->job = reader->manifest.job;
+    file->declared = true;
+    file->step = reader->manifest.step;
+    memcpy(file->model, file->job.model, sizeof file->model);
+    file->variable_count = file->job.variable_count;
+    file->variables = calloc(file->variable_count, sizeof *file->variables);
+    if (file->variables != NULL)
+        memcpy(file->variables, file->job.variables,
+               file->variable_count * sizeof *file->variables);
+    file->parameters = reader->arrays[0];
+    file->elements = reader->elements;
+    reader->manifest.job = (struct job){0};
+    reader->arrays[0] = NULL;
+    checkpoint_close(reader);
+    return file->variables != NULL ? STATUS_OK
+                                   : error_set(error, STATUS_MEMORY, "no memory for the variables");
+}
+
+struct directory_contents {
+    bool manifest, run, model;
+};
+
+static void note_entry(void *argument, const char *name)
+{
+    struct directory_contents *contents = argument;
+    contents->manifest = contents->manifest || strcmp(name, "manifest.json") == 0;
+    contents->run = contents->run || strcmp(name, "run.json") == 0;
+    contents->model = contents->model || strcmp(name, "model.safetensors") == 0;
+}
+
+static enum status open_checkpoint(struct model_file *file, const struct disk *disk,
+                                   const char *path, bool of_run, struct error *error)
+{
+    struct checkpoint_reader reader;
+    enum status status = of_run ? checkpoint_open_newest(&reader, disk, path, NULL, NULL, error)
+                                : checkpoint_open(&reader, disk, path, error);
+    if (status != STATUS_OK)
+        return status;
+    if (of_run)
+        checkpoint_path(file->path, path, reader.manifest.step);
+    else
+        snprintf(file->path, sizeof file->path, "%s", path);
+    return take_from(file, &reader, error);
+}
+
+/* The model that a run has written, with what the run declares; takes over found. */
+static enum status open_model(struct model_file *file, const struct disk *disk, const char *path,
+                              struct run_found *found, bool declared, struct error *error)
+{
+    char model_path[DISK_PATH_MAX];
+    if (snprintf(model_path, sizeof model_path, "%s/model.safetensors", path) >= DISK_PATH_MAX) {
+        job_free(&found->job);
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
+    }
+    file->job = found->job;
+    file->declared = declared;
+    file->step = found->step;
+    return open_file(file, disk, model_path, error);
+}
+
+/* The model of a run that goes on is that of an earlier session; what it has done since is in its
+ * checkpoints. */
+static enum status open_run(struct model_file *file, const struct disk *disk, const char *path,
+                            struct directory_contents contents, struct error *error)
+{
+    struct run_found found = {0};
+    struct error why;
+    bool declared = contents.run && run_directory_find(&found, disk, path, &why) == STATUS_OK;
+    bool ended = declared && (found.state == RUN_DONE || found.state == RUN_STOPPED);
+    uint64_t newest;
+    bool has_checkpoint = checkpoint_list(disk, path, &newest, 1) > 0;
+    if (contents.model && (ended || !has_checkpoint))
+        return open_model(file, disk, path, &found, declared, error);
+    job_free(&found.job);
+    if (has_checkpoint)
+        return open_checkpoint(file, disk, path, true, error);
+    return error_set(error, STATUS_NOT_FOUND,
+                     "%.300s is neither a checkpoint (a folder with manifest.json) nor a run with "
+                     "a model or a checkpoint",
+                     path);
+}
+
+enum status model_file_open(struct model_file *file, const struct disk *disk, const char *path,
+                            struct error *error)
+{
+    memset(file, 0, sizeof *file);
+    struct directory_contents contents = {0};
+    struct error why;
+    enum status status = disk->list_directory(disk->context, path, note_entry, &contents, &why);
+    if (status == STATUS_OK)
+        status = contents.manifest ? open_checkpoint(file, disk, path, false, error)
+                                   : open_run(file, disk, path, contents, error);
+    else if (disk->look(disk->context, path) == DISK_FOLDER) /* One that may not be looked into. */
+        error_set(error, status, "%s", why.text);
+    else
+        status = open_file(file, disk, path, error); /* Says why, if it is nothing at all. */
+    if (status != STATUS_OK)
+        model_file_close(file);
+    return status;
+}
+
+void model_file_close(struct model_file *file)
+{
+    job_free(&file->job);
+    free(file->variables);
+    free(file->parameters);
+    memset(file, 0, sizeof *file);
+}
+
+enum status model_file_check_whole(const struct model_file *file, const char *path,
+                                   struct error *error)
+{
+    if (strcmp(file->format, CHECKPOINT_FORMAT) != 0)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%.300s: is one server's part of a checkpoint; its folder is the whole", path);
+}
+
+/* --- order --------------------------------------------------------------------------------- */
+
+static bool same_shape(const struct variable *a, const struct variable *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+}
+
+/* The index of the variable called name, or variable_count. */
+static uint32_t find_variable(const struct model_file *file, const char *name)
+{
+    uint32_t i = 0;
+    while (i < file->variable_count && strcmp(file->variables[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static enum status check_same(const struct model_file *file, const struct variable *variables,
+                              uint32_t variable_count, const char *path, struct error *error)
+{
+    for (uint32_t i = 0; i < variable_count; i++) {
+        uint32_t found = find_variable(file, variables[i].name);
+        if (found == file->variable_count)
+            return error_set(error, STATUS_MISMATCH, "%.300s: has no variable \"%s\"", path,
+                             variables[i].name);
+        if (!same_shape(&file->variables[found], &variables[i]))
+            return error_set(error, STATUS_MISMATCH, "%.300s: \"%s\" has another shape there", path,
+                             variables[i].name);
+    }
+    /* Names are unique on both sides, so one more there is one that is not here. */
+    if (file->variable_count != variable_count)
+        return error_set(error, STATUS_MISMATCH,
+                         "%.300s: has %" PRIu32 " variables, the model %" PRIu32, path,
+                         file->variable_count, variable_count);
+    return STATUS_OK;
+}
+
+/* Copy every variable's values from its place in the file to its place in space. */
+static void move_values(const struct model_file *file, const uint64_t *from,
+                        const struct variable *variables, uint32_t variable_count,
+                        const uint64_t *to, float *space)
+{
+    for (uint32_t i = 0; i < variable_count; i++)
+        memcpy(space + to[i], file->parameters + from[find_variable(file, variables[i].name)],
+               variable_elements(&variables[i]) * sizeof(float));
+}
+
+enum status model_file_arrange(struct model_file *file, const struct variable *variables,
+                               uint32_t variable_count, const char *path, struct error *error)
+{
+    enum status status = check_same(file, variables, variable_count, path, error);
+    if (status != STATUS_OK)
+        return status;
+    uint64_t elements = file->elements; /* The same variables: the same in any order. */
+    uint64_t *from = offsets_of(file->variables, variable_count, &elements);
+    uint64_t *to = offsets_of(variables, variable_count, &elements);
+    float *space = allocate_space(elements);
+    if (from && to && space) {
+        move_values(file, from, variables, variable_count, to, space);
+        memcpy(file->variables, variables, variable_count * sizeof *variables);
+        free(file->parameters);
+        file->parameters = space;
+        space = NULL;
+    } else {
+        status = error_set(error, STATUS_MEMORY, "no memory to arrange %.300s", path);
+    }
+    free(from);
+    free(to);
+    free(space);
+    return status;
+}

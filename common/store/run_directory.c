@@ -1,0 +1,665 @@
+#include "common/store/run_directory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "common/file/folder.h"
+#include "common/job/job_json.h"
+
+#define RUN_FORMAT         "syncopate-run-1"
+#define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
+
+/* Room that every name below a run directory fits into. */
+#define NAME_ROOM 32
+
+#define RUN_ID_BYTES 20 /* As text. */
+
+static const char *const state_names[] = {
+    [RUN_RUNNING] = "running",
+    [RUN_STOPPED] = "stopped",
+    [RUN_DONE] = "done",
+    [RUN_FAILED] = "failed",
+};
+
+/* --- staleness ----------------------------------------------------------------------------- */
+
+void staleness_add(struct staleness *staleness, uint64_t value)
+{
+    staleness->count++;
+    staleness->sum += value;
+    staleness->max = value > staleness->max ? value : staleness->max;
+    staleness->buckets[value < STALENESS_BUCKETS ? value : STALENESS_BUCKETS - 1]++;
+}
+
+void staleness_merge(struct staleness *into, const struct staleness *from)
+{
+    into->count += from->count;
+    into->sum += from->sum;
+    into->max = from->max > into->max ? from->max : into->max;
+    for (size_t i = 0; i < STALENESS_BUCKETS; i++)
+        into->buckets[i] += from->buckets[i];
+}
+
+/* --- run.json ------------------------------------------------------------------------------ */
+
+static void write_staleness(struct json_writer *writer, const struct staleness *staleness)
+{
+    size_t used = STALENESS_BUCKETS;
+    while (used > 0 && staleness->buckets[used - 1] == 0)
+        used--;
+    json_writer_object(writer, "staleness");
+    json_writer_real(writer, "mean",
+                     staleness->count ? (double)staleness->sum / (double)staleness->count : NAN);
+    json_writer_u64(writer, "max", staleness->max);
+    json_writer_array_line(writer, "histogram");
+    for (size_t i = 0; i < used; i++)
+        json_writer_u64(writer, NULL, staleness->buckets[i]);
+    json_writer_end(writer);
+    json_writer_end(writer);
+}
+
+static void write_configuration(struct json_writer *writer, const struct job *job)
+{
+    json_writer_text(writer, "mode", mode_name(job->mode));
+    json_writer_u64(writer, "workers", job->worker_count);
+    json_writer_u64(writer, "servers", job->server_count);
+    json_writer_u64(writer, "seed", job->seed);
+    json_writer_u64(writer, "epochs", job_epochs(job));
+    json_writer_u64(writer, "steps", job->steps);
+    json_writer_u64(writer, "global_batch", job->batch);
+    json_writer_u64(writer, "micro_batch", job->micro_batch);
+    json_writer_text(writer, "optimizer", job->optimizer.name);
+    json_writer_real(writer, "learning_rate", job->schedule.learning_rate);
+    json_writer_text(writer, "model", job->model);
+    json_writer_text(writer, "data", job->data);
+}
+
+/* "" says that there is none. */
+static void write_text_or_null(struct json_writer *writer, const char *name, const char *text)
+{
+    if (text[0])
+        json_writer_text(writer, name, text);
+    else
+        json_writer_null(writer, name);
+}
+
+static void write_results(struct json_writer *writer, const struct run_summary *summary)
+{
+    json_writer_u64(writer, "train_epoch", summary->train_epoch);
+    json_writer_u64(writer, "train_examples", summary->train_examples);
+    json_writer_real(writer, "train_loss", summary->train_loss);
+    json_writer_real(writer, "train_accuracy", summary->train_accuracy);
+    json_writer_u64(writer, "test_step", summary->test_step);
+    json_writer_real(writer, "test_loss", summary->test_loss);
+    json_writer_real(writer, "test_accuracy", summary->test_accuracy);
+    json_writer_u64(writer, "session_step", summary->session_step);
+    json_writer_real(writer, "seconds", summary->seconds);
+    json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
+    json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
+    json_writer_real(writer, "images_per_second", summary->images_per_second);
+    write_staleness(writer, &summary->staleness);
+    json_writer_object(writer, "verdicts");
+    json_writer_u64(writer, "applied", summary->verdicts.applied);
+    json_writer_u64(writer, "stale", summary->verdicts.stale);
+    json_writer_u64(writer, "duplicate", summary->verdicts.duplicate);
+    json_writer_u64(writer, "rejected", summary->verdicts.rejected);
+    json_writer_end(writer);
+}
+
+static void write_faults(struct json_writer *writer, const struct run_faults *faults)
+{
+    json_writer_object(writer, "faults");
+    json_writer_u64(writer, "generation", faults->generation);
+    json_writer_u64(writer, "workers_lost", faults->workers_lost);
+    json_writer_u64(writer, "servers_lost", faults->servers_lost);
+    json_writer_u64(writer, "recomputed", faults->recomputed);
+    json_writer_u64(writer, "fenced", faults->fenced);
+    json_writer_u64(writer, "bad_gradients", faults->bad_gradients);
+    json_writer_u64(writer, "checkpoints_skipped", faults->checkpoints_skipped);
+    json_writer_u64(writer, "checkpoints_failed", faults->checkpoints_failed);
+    json_writer_u64(writer, "events_lost", faults->events_lost);
+    json_writer_end(writer);
+}
+
+static void write_worker(struct json_writer *writer, const struct worker_summary *worker)
+{
+    json_writer_object(writer, NULL);
+    json_writer_u64(writer, "updates", worker->updates);
+    json_writer_u64(writer, "examples", worker->examples);
+    json_writer_real(writer, "compute_seconds", worker->compute_seconds);
+    json_writer_real(writer, "exchange_seconds", worker->exchange_seconds);
+    json_writer_real(writer, "wait_seconds", worker->wait_seconds);
+    json_writer_real(writer, "evaluate_seconds", worker->evaluate_seconds);
+    write_staleness(writer, &worker->staleness);
+    json_writer_end(writer);
+}
+
+static void write_members(struct json_writer *writer, const struct job *job, uint64_t run_id,
+                          uint32_t keep, const struct run_summary *summary)
+{
+    json_writer_text(writer, "format", RUN_FORMAT);
+    json_writer_id(writer, "run_id", run_id);
+    json_writer_text(writer, "state", state_names[summary->state]);
+    json_writer_text(writer, "reason", summary->reason);
+    json_writer_u64(writer, "step", summary->step);
+    write_configuration(writer, job);
+    if (keep == CHECKPOINTS_ALL)
+        json_writer_text(writer, "keep", "all");
+    else
+        json_writer_u64(writer, "keep", keep);
+    write_results(writer, summary);
+    write_faults(writer, &summary->faults);
+    json_writer_array(writer, "worker_details");
+    for (uint32_t i = 0; i < summary->worker_count; i++)
+        write_worker(writer, &summary->workers[i]);
+    json_writer_end(writer);
+    write_text_or_null(writer, "parameters_sha256", summary->parameters_sha256);
+    write_text_or_null(writer, "model_sha256", summary->model_sha256);
+    job_write_json(writer, "job", job);
+}
+
+static enum status write_run_json(const struct run_directory *directory, const struct job *job,
+                                  uint64_t run_id, const struct run_summary *summary,
+                                  struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory->path);
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    write_members(&writer, job, run_id, directory->keep, summary);
+    json_writer_end(&writer);
+    json_writer_raw(&writer, "\n", 1);
+    const struct disk_piece piece = {writer.text, writer.bytes};
+    enum status status = writer.failed
+                             ? error_set(error, STATUS_MEMORY, "no memory to write %.300s", path)
+                             : disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
+    json_writer_free(&writer);
+    return status;
+}
+
+/* --- what is there ------------------------------------------------------------------------- */
+
+/* What a look at a path found. */
+struct finding {
+    bool exists;                /* The directory is there. */
+    bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
+    enum run_state state;       /* Of the run. */
+    struct run_summary earlier; /* What a resumed run starts from. */
+    char run_id[RUN_ID_BYTES];  /* That it was written by; "" for none. */
+    uint32_t keep;              /* Checkpoints; 0: it does not say. */
+};
+
+static void note_entry(void *argument, const char *name)
+{
+    struct finding *finding = argument;
+    if (strcmp(name, "run.json") == 0)
+        finding->has_run = true;
+    else if (strcmp(name, "run.json.tmp") != 0 && strcmp(name, EVENT_LOG_NAME) != 0)
+        finding->has_others = true;
+}
+
+static double number_or_zero(const struct json *root, const char *name)
+{
+    double value = json_number(root, name);
+    return isnan(value) ? 0 : value;
+}
+
+static void empty_summary(struct run_summary *summary)
+{
+    memset(summary, 0, sizeof *summary);
+    summary->train_loss = summary->train_accuracy = NAN;
+    summary->test_loss = summary->test_accuracy = NAN;
+}
+
+static uint64_t read_fault(const struct json *root, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "faults.%s", name);
+    return json_u64(root, path, 0);
+}
+
+void run_faults_read(struct run_faults *faults, const struct json *root)
+{
+    *faults = (struct run_faults){
+        .generation = read_fault(root, "generation"),
+        .workers_lost = read_fault(root, "workers_lost"),
+        .servers_lost = read_fault(root, "servers_lost"),
+        .recomputed = read_fault(root, "recomputed"),
+        .fenced = read_fault(root, "fenced"),
+        .bad_gradients = read_fault(root, "bad_gradients"),
+        .checkpoints_skipped = read_fault(root, "checkpoints_skipped"),
+        .checkpoints_failed = read_fault(root, "checkpoints_failed"),
+        .events_lost = read_fault(root, "events_lost"),
+    };
+}
+
+static void read_earlier(struct run_summary *earlier, const struct json *root)
+{
+    empty_summary(earlier);
+    run_faults_read(&earlier->faults, root);
+    earlier->step = json_u64(root, "step", 0);
+    earlier->seconds = number_or_zero(root, "seconds");
+    earlier->evaluation_seconds = number_or_zero(root, "evaluation_seconds");
+    earlier->checkpoint_seconds = number_or_zero(root, "checkpoint_seconds");
+    earlier->images_per_second = number_or_zero(root, "images_per_second");
+    earlier->session_step = json_u64(root, "session_step", 0);
+    earlier->train_epoch = json_u64(root, "train_epoch", 0);
+    earlier->train_examples = json_u64(root, "train_examples", 0);
+    earlier->train_loss = json_number(root, "train_loss");
+    earlier->train_accuracy = json_number(root, "train_accuracy");
+    earlier->test_step = json_u64(root, "test_step", 0);
+    earlier->test_loss = json_number(root, "test_loss");
+    earlier->test_accuracy = json_number(root, "test_accuracy");
+}
+
+/* False when it is none of ours. */
+static bool read_state(const struct json *root, enum run_state *state)
+{
+    const char *format = json_text(root, "format");
+    const char *name = json_text(root, "state");
+    if (format == NULL || strcmp(format, RUN_FORMAT) != 0 || name == NULL)
+        return false;
+    for (*state = RUN_RUNNING; *state <= RUN_FAILED; ++*state)
+        if (strcmp(name, state_names[*state]) == 0)
+            return true;
+    return false;
+}
+
+/* "10 epochs", or "100 updates" when they do not end with one. */
+static struct wording length_of(const struct job *job)
+{
+    uint64_t epoch = job_steps_per_epoch(job);
+    return job->steps % epoch == 0 ? wording_counted(job->steps / epoch, "epoch", "epochs")
+                                   : wording_counted(job->steps, "update", "updates");
+}
+
+/* The same declaration, and the run has come to its end. */
+static enum status check_longer(const char *directory, const struct job *job,
+                                const struct job *earlier, struct error *error)
+{
+    char more[64];
+    uint64_t epoch = job_steps_per_epoch(earlier);
+    if (job->steps > earlier->steps)
+        return STATUS_OK;
+    if (earlier->steps % epoch == 0)
+        snprintf(more, sizeof more, "--epochs %" PRIu64, earlier->steps / epoch + 1);
+    else
+        snprintf(more, sizeof more, "--steps %" PRIu64, earlier->steps + 1);
+    return error_set(error, STATUS_EXISTS,
+                     "%.200s holds a finished run of %s%s%s; %s or more trains it further, or "
+                     "choose another --out",
+                     directory, length_of(earlier).text,
+                     job->steps < earlier->steps ? ", and this job has " : "",
+                     job->steps < earlier->steps ? length_of(job).text : "", more);
+}
+
+/* Whether the schedules differ in nothing but where a cosine ends, which --decay-steps says and
+ * otherwise the number of all steps. */
+static bool differ_in_cosine(const struct job *job, const struct job *earlier, enum job_scope scope)
+{
+    struct job same = *job; /* Borrows. */
+    same.schedule.decay_steps = earlier->schedule.decay_steps;
+    return job->schedule.kind == SCHEDULE_COSINE && earlier->schedule.kind == SCHEDULE_COSINE &&
+           job_compare(&same, "", earlier, "", scope, NULL) == STATUS_OK;
+}
+
+static enum status refuse_other(const char *directory, bool done, const struct job *job,
+                                const struct job *earlier, enum job_scope scope,
+                                const struct error *reason, struct error *error)
+{
+    const char *what = done ? "a finished run" : "an unfinished run";
+    if (differ_in_cosine(job, earlier, scope))
+        return error_set(error, STATUS_MISMATCH,
+                         "%.200s holds %s whose --schedule cosine ends after %s, and this job's "
+                         "after %s, by default all: --decay-steps %" PRIu64 " goes on with it",
+                         directory, what,
+                         wording_counted(earlier->schedule.decay_steps, "update", "updates").text,
+                         wording_count(job->schedule.decay_steps).text,
+                         earlier->schedule.decay_steps);
+    return error_set(error, STATUS_MISMATCH,
+                     "%.150s holds %s of another job: %.260s; choose another --out", directory,
+                     what, reason->text);
+}
+
+static enum status check_declaration(const struct json *root, const char *directory,
+                                     const char *path, const struct job *job, bool done,
+                                     struct error *error)
+{
+    struct job earlier;
+    enum status status = job_read_json(&earlier, json_at(root, "job"), path, error);
+    if (status != STATUS_OK)
+        return status;
+    struct error reason;
+    enum job_scope scope = job_has_read_data(job) ? JOB_SCOPE_RESUME : JOB_SCOPE_UNREAD;
+    if (job_compare(job, "this job", &earlier, "the earlier one", scope, &reason) != STATUS_OK)
+        status = refuse_other(directory, done, job, &earlier, scope, &reason, error);
+    else if (done)
+        status = check_longer(directory, job, &earlier, error);
+    job_free(&earlier);
+    return status;
+}
+
+/* While what is in OUT/checkpoints is looked at. */
+struct folder_check {
+    const char *folder;
+    char path[DISK_PATH_MAX];
+    enum disk_kind kind; /* Of path, which is in the way; DISK_NOTHING: there is none. */
+};
+
+/* One that is a link may have been moved, and can be read. */
+static void check_step(void *argument, const char *name)
+{
+    struct folder_check *check = argument;
+    char path[DISK_PATH_MAX];
+    if (strncmp(name, "step-", strlen("step-")) != 0 ||
+        snprintf(path, sizeof path, "%s/%s", check->folder, name) >= DISK_PATH_MAX)
+        return;
+    enum disk_kind kind = disk_posix.look(disk_posix.context, path);
+    if (kind == DISK_FOLDER || kind == DISK_LINK || kind == DISK_NOTHING)
+        return;
+    check->kind = kind;
+    memcpy(check->path, path, sizeof path);
+}
+
+static enum status check_checkpoints(const char *directory, struct error *error)
+{
+    char folder[DISK_PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s/checkpoints", DISK_PATH_MAX - NAME_ROOM, directory);
+    enum disk_kind kind = disk_posix.look(disk_posix.context, folder);
+    if (kind == DISK_NOTHING)
+        return STATUS_OK;
+    struct folder_check check = {.folder = folder, .kind = kind};
+    memcpy(check.path, folder, sizeof folder);
+    if (kind == DISK_FOLDER) {
+        check.kind = DISK_NOTHING;
+        enum status status =
+            disk_posix.list_directory(disk_posix.context, folder, check_step, &check, error);
+        if (status != STATUS_OK || check.kind == DISK_NOTHING)
+            return status;
+    }
+    return error_set(error, STATUS_IO,
+                     "%.300s is %s, and the run writes to a folder there: move it away", check.path,
+                     disk_kind_name(check.kind));
+}
+
+/* What could not be written where it belongs is known now rather than after hours of training. */
+static enum status check_places(const char *directory, struct error *error)
+{
+    static const char *const files[] = {
+        "generation",
+        "model.safetensors",
+        "run.json" DISK_ASIDE,
+        "generation" DISK_ASIDE,
+        "model.safetensors" DISK_ASIDE,
+    };
+    char path[DISK_PATH_MAX];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", DISK_PATH_MAX - NAME_ROOM, directory, files[i]);
+        if (disk_posix.look(disk_posix.context, path) == DISK_FOLDER)
+            return error_set(error, STATUS_IO,
+                             "%.300s is a folder, and the run writes a file there: move it away",
+                             path);
+    }
+    return check_checkpoints(directory, error);
+}
+
+/* The run's record, without which nobody knows what the checkpoints beside it belong to. */
+static enum status read_run_json(const char *directory, const char *path, struct json **root,
+                                 struct error *error)
+{
+    struct error reason;
+    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, root, &reason);
+    if (status != STATUS_OK)
+        error_set(error, status,
+                  "%.300s; choose another --out (--restore %.120s begins it with the newest "
+                  "checkpoint there)",
+                  reason.text, directory);
+    return status;
+}
+
+static uint32_t read_keep(const struct json *root)
+{
+    const char *text = json_text(root, "keep");
+    uint64_t number = json_u64(root, "keep", 0);
+    if (text != NULL && strcmp(text, "all") == 0)
+        return CHECKPOINTS_ALL;
+    return number <= CHECKPOINTS_KEPT_MAX ? (uint32_t)number : 0;
+}
+
+/* Whether the run in a directory can go on, with job or (NULL) with its own. */
+static enum status examine_run(const char *directory, const struct job *job,
+                               struct finding *finding, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    struct json *root;
+    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
+    enum status status = check_places(directory, error);
+    if (status == STATUS_OK)
+        status = read_run_json(directory, path, &root, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!read_state(root, &finding->state))
+        status = error_set(error, STATUS_EXISTS, "%.300s is not ours; choose another --out", path);
+    if (status == STATUS_OK && job != NULL)
+        status = check_declaration(root, directory, path, job, finding->state == RUN_DONE, error);
+    if (status == STATUS_OK) {
+        read_earlier(&finding->earlier, root);
+        finding->keep = read_keep(root);
+        const char *id = json_text(root, "run_id");
+        snprintf(finding->run_id, sizeof finding->run_id, "%s", id != NULL ? id : "");
+    }
+    json_release(&root);
+    return status;
+}
+
+static void write_run_id(char digits[RUN_ID_BYTES], uint64_t run_id)
+{
+    snprintf(digits, RUN_ID_BYTES, "%016" PRIx64, run_id);
+}
+
+enum status run_directory_find(struct run_found *found, const struct disk *disk, const char *path,
+                               struct error *error)
+{
+    char file[DISK_PATH_MAX];
+    struct json *root;
+    memset(found, 0, sizeof *found);
+    snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
+    enum status status = json_read_file(disk, file, RUN_JSON_BYTES_MAX, &root, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!read_state(root, &found->state))
+        status = error_set(error, STATUS_INVALID, "%.300s: is not the record of a run", file);
+    if (status == STATUS_OK)
+        status = job_read_json(&found->job, json_at(root, "job"), file, error);
+    found->step = json_u64(root, "step", 0);
+    json_release(&root);
+    return status;
+}
+
+bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state)
+{
+    char file[DISK_PATH_MAX], digits[RUN_ID_BYTES];
+    struct json *root;
+    snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
+    write_run_id(digits, run_id);
+    if (json_read_file(&disk_posix, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
+        return false;
+    const char *name = json_text(root, "state");
+    const char *id = json_text(root, "run_id");
+    bool ended = false;
+    for (*state = RUN_STOPPED; name != NULL && !ended && *state <= RUN_FAILED; ++*state)
+        ended = strcmp(name, state_names[*state]) == 0;
+    *state -= ended;
+    ended = ended && id != NULL && strcmp(id, digits) == 0;
+    json_release(&root);
+    return ended;
+}
+
+static enum status examine(const char *directory, const struct job *job, struct finding *finding,
+                           struct error *error)
+{
+    memset(finding, 0, sizeof *finding);
+    empty_summary(&finding->earlier);
+    if (directory[0] == '\0' || strlen(directory) >= DISK_PATH_MAX - NAME_ROOM)
+        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", directory);
+    enum status status =
+        disk_posix.list_directory(disk_posix.context, directory, note_entry, finding, error);
+    if (status == STATUS_NOT_FOUND)
+        return STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    finding->exists = true;
+    if (finding->has_run)
+        return examine_run(directory, job, finding, error);
+    if (finding->has_others || !event_log_is_unused(directory))
+        return error_set(error, STATUS_EXISTS,
+                         "%.300s is not empty and holds no run; choose another --out", directory);
+    return STATUS_OK;
+}
+
+/* --- looking only -------------------------------------------------------------------------- */
+
+static enum run_opening opening_of(const struct finding *finding)
+{
+    if (!finding->has_run)
+        return RUN_BEGINS;
+    return finding->state == RUN_DONE ? RUN_EXTENDS : RUN_RESUMES;
+}
+
+enum status run_directory_check(const char *path, const struct job *job, enum run_opening *opening,
+                                struct error *error)
+{
+    struct finding finding = {0};
+    enum status status = folder_check(path, error);
+    if (status == STATUS_OK)
+        status = examine(path, job, &finding, error);
+    if (opening != NULL)
+        *opening = status == STATUS_OK ? opening_of(&finding) : RUN_BEGINS;
+    if (status == STATUS_OK && finding.exists)
+        status = event_log_look(path, error);
+    return status;
+}
+
+/* --- claiming ------------------------------------------------------------------------------ */
+
+/* What writers that were killed left half-written. Nobody else writes here: we hold the lock. */
+static void remove_left_overs(const char *directory)
+{
+    static const char *const names[] = {"run.json", "generation", "model.safetensors"};
+    char path[DISK_PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%.*s/%s" DISK_ASIDE, DISK_PATH_MAX - NAME_ROOM, directory,
+                 names[i]);
+        unlink(path);
+    }
+}
+
+/* The directory is locked: look again, because somebody may have been faster, and claim it. */
+static enum status claim(struct run_directory *directory, const struct job *job, uint64_t run_id,
+                         uint32_t keep, enum run_opening *opening, struct error *error)
+{
+    struct finding finding;
+    char digits[RUN_ID_BYTES];
+    enum status status = examine(directory->path, job, &finding, error);
+    if (status != STATUS_OK)
+        return status;
+    *opening = opening_of(&finding);
+    remove_left_overs(directory->path);
+    directory->earlier = finding.earlier;
+    directory->keep = keep > 0 ? keep : finding.keep > 0 ? finding.keep : CHECKPOINTS_KEPT;
+    write_run_id(digits, run_id);
+    if (strcmp(finding.run_id, digits) != 0) /* Of another session. */
+        directory->earlier.faults = (struct run_faults){0};
+    directory->started = clock_now_seconds();
+    return write_run_json(directory, job, run_id, &directory->earlier, error);
+}
+
+enum status run_directory_open(struct run_directory *directory, const char *path,
+                               const struct job *job, uint64_t run_id, uint32_t keep,
+                               enum run_opening *opening, struct error *error)
+{
+    *directory = (struct run_directory){.events.file = -1};
+    *opening = RUN_BEGINS;
+    /* Look before anything is created: a folder that is not ours stays as it is. */
+    struct finding finding;
+    enum status status = examine(path, job, &finding, error);
+    if (status == STATUS_OK)
+        status = disk_posix.make_directory(disk_posix.context, path, error);
+    if (status != STATUS_OK)
+        return status;
+    snprintf(directory->path, sizeof directory->path, "%s", path);
+    status = event_log_open(&directory->events, directory->path, error);
+    if (status == STATUS_OK)
+        status = claim(directory, job, run_id, keep, opening, error);
+    if (status != STATUS_OK)
+        run_directory_close(directory);
+    return status;
+}
+
+void run_directory_close(struct run_directory *directory)
+{
+    event_log_close(&directory->events);
+    *directory = (struct run_directory){.events.file = -1};
+}
+
+/* --- while it runs ------------------------------------------------------------------------- */
+
+void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
+{
+    char *members = NULL;
+    if (format != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        if (vasprintf(&members, format, arguments) < 0)
+            members = NULL;
+        va_end(arguments);
+    }
+    event_log_add(&directory->events, clock_now_seconds() - directory->started, name, members);
+    free(members);
+}
+
+/* Generations count by themselves. */
+static struct run_faults all_faults(const struct run_directory *directory,
+                                    const struct run_faults *now)
+{
+    const struct run_faults *earlier = &directory->earlier.faults;
+    return (struct run_faults){
+        .generation = now->generation,
+        .workers_lost = earlier->workers_lost + now->workers_lost,
+        .servers_lost = earlier->servers_lost + now->servers_lost,
+        .recomputed = earlier->recomputed + now->recomputed,
+        .fenced = earlier->fenced + now->fenced,
+        .bad_gradients = earlier->bad_gradients + now->bad_gradients,
+        .checkpoints_skipped = earlier->checkpoints_skipped + now->checkpoints_skipped,
+        .checkpoints_failed = earlier->checkpoints_failed + now->checkpoints_failed,
+        .events_lost = earlier->events_lost + directory->events.lost,
+    };
+}
+
+enum status run_directory_note(struct run_directory *directory, const struct job *job,
+                               uint64_t run_id, const struct run_faults *faults,
+                               struct error *error)
+{
+    struct run_summary so_far = directory->earlier;
+    so_far.faults = all_faults(directory, faults);
+    return write_run_json(directory, job, run_id, &so_far, error);
+}
+
+enum status run_directory_summary(struct run_directory *directory, const struct job *job,
+                                  uint64_t run_id, const struct run_summary *summary,
+                                  struct error *error)
+{
+    struct run_summary complete = *summary;
+    complete.faults = all_faults(directory, &summary->faults);
+    return write_run_json(directory, job, run_id, &complete, error);
+}

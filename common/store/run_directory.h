@@ -1,0 +1,187 @@
+/* run_directory.h - what a run leaves behind: run.json, events.jsonl, and the claim on the folder.
+ *
+ *     OUT/run.json            configuration and summary; fields documented in README.md, stable
+ *     OUT/events.jsonl        what happened, see event_log.h
+ *     OUT/generation          see generation.h
+ *     OUT/checkpoints/        see checkpoint.h
+ *     OUT/model.safetensors   the trained model
+ *
+ * A new folder is claimed by creating run.json with "state": "running". A folder that holds an
+ * unfinished run is resumed if its declaration is the same (job_compare, JOB_SCOPE_RESUME). One
+ * that holds a finished run of the same declaration is extended when the job has more steps: from
+ * its claim on it is an unfinished run like any other, of which that many are done. Any other
+ * earlier run, or a folder with anything else in it, is refused and never overwritten.
+ * Events of training are, beside their time in seconds:
+ *
+ *     start        where it begins or goes on, and how much there is to do
+ *     progress     some forty an epoch; `loss` and `accuracy` are means over the examples since the
+ *                  one before, `epoch_loss` and `epoch_accuracy` over those of the epoch so far
+ *     epoch        an epoch's updates are all made: means over its examples as they were trained;
+ *                  `examples` says over how many, `of` how many it has
+ *     evaluation   the test score after an epoch
+ *     generation   training went back to `step`; what was told beyond it is told again
+ *
+ * While it is open, events.jsonl is locked, so that no two runs share a folder; the lock of a
+ * process that was killed is gone with it.
+ *
+ * What decides bits must be in order: a folder in the place of a file that will be written, a
+ * run.json that cannot be read, or checkpoints behind a symbolic link refuse the run, before
+ * anything is changed. What is only a log is set aside, and the run goes on.
+ *
+ * run.json has "state" ("running", "stopped", "done", "failed"), the configuration, the results,
+ * and under "job" the whole declaration; numbers that are not known are null. A histogram ends at
+ * its last bucket that is not 0.
+ *
+ * Threads: one owner. Source: design.md section 7. */
+
+#ifndef COMMON_RUN_DIRECTORY_H
+#define COMMON_RUN_DIRECTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/store/checkpoint.h"
+#include "common/store/event_log.h"
+
+struct json;
+
+#define STALENESS_BUCKETS 65 /* 0, 1, ..., 63, and 64 or more. */
+
+/* Counted per gradient (one worker's contribution to one update), all its chunks together. */
+struct staleness {
+    uint64_t count, sum, max;
+    uint64_t buckets[STALENESS_BUCKETS];
+};
+void staleness_add(struct staleness *staleness, uint64_t value);
+void staleness_merge(struct staleness *into, const struct staleness *from);
+
+/* How one worker spent the run. */
+struct worker_summary {
+    uint64_t updates;  /* Batches or steps it contributed to. */
+    uint64_t examples; /* It computed gradients of. */
+    double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
+    struct staleness staleness;
+};
+
+/* Chunk-level gradients received by all servers. */
+struct verdict_counts {
+    uint64_t applied, stale, duplicate, rejected;
+};
+
+static inline void verdict_counts_add(struct verdict_counts *to, const struct verdict_counts *from)
+{
+    to->applied += from->applied;
+    to->stale += from->stale;
+    to->duplicate += from->duplicate;
+    to->rejected += from->rejected;
+}
+
+/* What went wrong and was survived; "faults" in run.json. Of the whole run, whoever was server 0:
+ * one that takes a run over goes on counting where run.json has them. */
+struct run_faults {
+    uint64_t generation; /* How often the run went back to a checkpoint. */
+    uint64_t workers_lost, servers_lost;
+    uint64_t recomputed;          /* Updates made again since a server was lost. */
+    uint64_t fenced;              /* Messages of older generations and replaced processes. */
+    uint64_t bad_gradients;       /* Async: not finite, and left out. */
+    uint64_t checkpoints_skipped; /* Fell due while another was being written. */
+    uint64_t checkpoints_failed;  /* Could not be written. */
+    uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
+};
+
+/* From run.json; what is not there is 0. */
+void run_faults_read(struct run_faults *faults, const struct json *root);
+
+enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
+
+struct run_summary {
+    enum run_state state;
+    char reason[256];      /* Why it stopped or failed; empty when done. */
+    uint64_t step;         /* Updates made in all, earlier sessions of this run included ... */
+    uint64_t session_step; /* ... and of these before this session. What follows is of it alone. */
+    double seconds;        /* Training, evaluation and checkpoints left out. */
+    double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
+    double images_per_second;                      /* Over the seconds of training. */
+    /* Means over the examples of the last epoch, as they were trained: which epoch (from 1; 0:
+     * there was none), and how many of its examples. */
+    double train_loss, train_accuracy;
+    uint64_t train_epoch, train_examples;
+    /* The last evaluation, after this update; NaN when there was none. Async: of what each worker
+     * held when it had no more of the epoch to do. */
+    double test_loss, test_accuracy;
+    uint64_t test_step;
+    struct staleness staleness;
+    struct verdict_counts verdicts;
+    struct run_faults faults;
+    uint32_t exit_code; /* That server 0 ends with. */
+    uint32_t worker_count;
+    const struct worker_summary *workers;         /* [worker_count], borrowed. */
+    char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
+};
+
+struct run_directory {
+    char path[DISK_PATH_MAX];
+    struct event_log events;
+    double started;             /* Monotonic seconds at open; event times count from here. */
+    uint32_t keep;              /* Checkpoints: as asked for, else as the run was begun with. */
+    struct run_summary earlier; /* What run.json said; the faults are those of this run. */
+};
+
+/* What there is to begin with. */
+enum run_opening {
+    RUN_BEGINS,  /* Nothing. */
+    RUN_RESUMES, /* An unfinished run. */
+    RUN_EXTENDS, /* A finished one, of fewer steps. */
+};
+
+/* Claim or resume. keep: how many checkpoints (checkpoint.h), 0 to leave it as it was. Unless the
+ * run begins, run.json keeps the earlier step and results until the next summary, and events are
+ * appended. STATUS_EXISTS when something else is there, or a finished run that this job would not
+ * make longer, STATUS_MISMATCH when it is a run of another declaration, STATUS_IO when it cannot be
+ * written. */
+enum status run_directory_open(struct run_directory *directory, const char *path,
+                               const struct job *job, uint64_t run_id, uint32_t keep,
+                               enum run_opening *opening, struct error *error);
+void run_directory_close(struct run_directory *directory);
+
+/* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. So a refusal can come
+ * before any process is started, or anything is claimed. job may be NULL (then only checks that the
+ * place is free, or holds a run), and so may opening. */
+enum status run_directory_check(const char *path, const struct job *job, enum run_opening *opening,
+                                struct error *error);
+
+/* What run.json says of a run: for whoever looks. */
+struct run_found {
+    struct job job; /* The declaration; the finder's to free. */
+    enum run_state state;
+    uint64_t step; /* Updates made when it was written. */
+};
+
+/* STATUS_NOT_FOUND when the directory holds no run.json, STATUS_INVALID when it is none of ours. On
+ * failure there is nothing to free. */
+enum status run_directory_find(struct run_found *found, const struct disk *disk, const char *path,
+                               struct error *error);
+
+/* Whether the run.json of a directory says that this run has ended, and how. */
+bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state);
+
+/* Append one event: {"time": t, "event": "name", ...}. `format` gives the remaining members as JSON
+ * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Written line
+ * by line. A line that cannot be written is lost: see struct event_log. */
+void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* While the run goes on: rewrite run.json as it was when the directory was opened, with these
+ * faults besides. */
+enum status run_directory_note(struct run_directory *directory, const struct job *job,
+                               uint64_t run_id, const struct run_faults *faults,
+                               struct error *error);
+
+/* Rewrite run.json. */
+enum status run_directory_summary(struct run_directory *directory, const struct job *job,
+                                  uint64_t run_id, const struct run_summary *summary,
+                                  struct error *error);
+
+#endif

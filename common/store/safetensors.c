@@ -1,0 +1,392 @@
+#include "common/store/safetensors.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie");
+
+#define METADATA "__metadata__"
+
+/* --- what it is ---------------------------------------------------------------------------- */
+
+/* What people take for one, by its first bytes. */
+static const struct {
+    const char *start;
+    size_t bytes;
+    const char *what;
+} known[] = {
+    {"PK\3\4", 4, "a zip archive, such as torch.save of PyTorch and Keras write"},
+    {"\x80\2", 2, "a Python pickle"},
+    {"\x80\4", 2, "a Python pickle"},
+    {"\x89HDF", 4, "an HDF5 file, such as Keras writes"},
+    {"\x93NUMPY", 6, "a NumPy array"},
+    {"GGUF", 4, "a GGUF file"},
+    {"\0\0\x08\x01", 4, "labels of a data set (IDX)"},
+    {"\0\0\x08\x03", 4, "images of a data set (IDX)"},
+    {"\x1f\x8b", 2, "a gzip file"},
+    {"BZh", 3, "a bzip2 file"},
+    {"\xfd"
+     "7zXZ",
+     5, "an xz file"},
+    {"\x28\xb5\x2f\xfd", 4, "a Zstandard file"},
+    {"\x89PNG", 4, "a PNG image"},
+    {"\xff\xd8\xff", 3, "a JPEG image"},
+    {"GIF8", 4, "a GIF image"},
+    {"%PDF", 4, "a PDF document"},
+    {"\x7f"
+     "ELF",
+     4, "a program"},
+};
+
+/* Bytes of text in any encoding that keeps ASCII's control characters. */
+static bool is_text(const uint8_t *start, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (start[i] == 127 || (start[i] < ' ' && memchr("\t\n\r\f", start[i], 4) == NULL))
+            return false;
+    return true;
+}
+
+static bool is_zeros(const uint8_t *start, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (start[i] != 0)
+            return false;
+    return true;
+}
+
+/* Of a file that is none; NULL for anything. */
+static const char *describe(const uint8_t *start, size_t count)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (count >= known[i].bytes && memcmp(start, known[i].start, known[i].bytes) == 0)
+            return known[i].what;
+    if (is_zeros(start, count))
+        return "zeros";
+    if (is_text(start, count))
+        return start[0] == '{' ? "JSON text" : "text";
+    return NULL;
+}
+
+enum status safetensors_look(const void *start, size_t count, uint64_t file_bytes, const char *path,
+                             struct error *error)
+{
+    const uint8_t *bytes = start;
+    uint64_t header_bytes = UINT64_MAX;
+    if (count == 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is empty, not a safetensors file", path);
+    if (count > 8)
+        memcpy(&header_bytes, bytes, 8);
+    if (header_bytes > SAFETENSORS_HEADER_MAX || bytes[8] != '{') {
+        const char *what = describe(bytes, count);
+        return error_set(error, STATUS_INVALID, "%.300s: is not a safetensors file%s%s", path,
+                         what != NULL ? " but " : "", what != NULL ? what : "");
+    }
+    if (header_bytes > file_bytes - 8)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: is cut off: it has %" PRIu64
+                         " bytes, and its header alone %" PRIu64,
+                         path, file_bytes, header_bytes + 8);
+    return STATUS_OK;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    unsigned bits;
+} dtypes[] = {
+    {"BOOL", 8}, {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+    {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},
+    {"U16", 16}, {"F16", 16},    {"BF16", 16},   {"I32", 32},    {"U32", 32},
+    {"F32", 32}, {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64},
+};
+
+static unsigned dtype_bits(const char *name)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (strcmp(dtypes[i].name, name) == 0)
+            return dtypes[i].bits;
+    }
+    return 0;
+}
+
+/* What is being checked, for errors. */
+struct reading {
+    const char *path;
+    struct error *error;
+    uint64_t data_bytes; /* Of the file behind the header. */
+};
+
+static enum status refuse(const struct reading *reading, const char *tensor, const char *why)
+{
+    return error_set(reading->error, STATUS_INVALID, "%.300s: tensor \"%.64s\": %s", reading->path,
+                     tensor, why);
+}
+
+static enum status read_shape(const struct reading *reading, const struct json *list,
+                              struct safetensors_tensor *tensor)
+{
+    size_t rank = json_length(list, "");
+    if (rank > VARIABLE_RANK_MAX)
+        return refuse(reading, tensor->name, "has more than 8 dimensions");
+    tensor->rank = (uint32_t)rank;
+    tensor->elements = 1;
+    for (size_t i = 0; i < rank; i++) {
+        if (!json_whole(json_item(list, i), &tensor->shape[i]))
+            return refuse(reading, tensor->name, "its shape is not made of whole numbers");
+        if (__builtin_mul_overflow(tensor->elements, tensor->shape[i], &tensor->elements))
+            return refuse(reading, tensor->name, "its shape overflows");
+    }
+    return STATUS_OK;
+}
+
+static enum status read_offsets(const struct reading *reading, const struct json *list,
+                                struct safetensors_tensor *tensor)
+{
+    if (json_length(list, "") != 2 || !json_whole(json_item(list, 0), &tensor->begin) ||
+        !json_whole(json_item(list, 1), &tensor->end))
+        return refuse(reading, tensor->name, "data_offsets are not two whole numbers");
+    if (tensor->end < tensor->begin)
+        return refuse(reading, tensor->name, "ends before it begins");
+    if (tensor->end > reading->data_bytes)
+        return refuse(reading, tensor->name, "ends beyond the end of the file, which is cut off");
+    return STATUS_OK;
+}
+
+static enum status check_size(const struct reading *reading,
+                              const struct safetensors_tensor *tensor)
+{
+    uint64_t bits;
+    if (__builtin_mul_overflow(tensor->elements, dtype_bits(tensor->dtype), &bits))
+        return refuse(reading, tensor->name, "its size overflows");
+    if (bits % 8 != 0)
+        return refuse(reading, tensor->name, "its size is not a number of whole bytes");
+    if (bits / 8 != tensor->end - tensor->begin)
+        return refuse(reading, tensor->name, "its size and its shape disagree");
+    return STATUS_OK;
+}
+
+static enum status read_tensor(const struct reading *reading, const struct json_member *member,
+                               struct safetensors_tensor *tensor)
+{
+    tensor->name = member->name;
+    struct json_fields fields;
+    json_fields_init(&fields, member->value, reading->path, reading->error);
+    tensor->dtype = json_fields_text(&fields, "dtype");
+    const struct json *shape = json_fields_array(&fields, "shape", SIZE_MAX);
+    const struct json *offsets = json_fields_array(&fields, "data_offsets", SIZE_MAX);
+    enum status status = json_fields_end(&fields);
+    if (status == STATUS_OK && dtype_bits(tensor->dtype) == 0)
+        status = refuse(reading, tensor->name, "its dtype is unknown");
+    if (status == STATUS_OK)
+        status = read_shape(reading, shape, tensor);
+    if (status == STATUS_OK)
+        status = read_offsets(reading, offsets, tensor);
+    if (status == STATUS_OK)
+        status = check_size(reading, tensor);
+    return status;
+}
+
+static enum status check_metadata(const struct reading *reading, const struct json *metadata)
+{
+    if (!json_is_a_record(metadata))
+        return error_set(reading->error, STATUS_INVALID, "%.300s: " METADATA " is not an object",
+                         reading->path);
+    struct json_member member = {0};
+    while (json_next_member(metadata, &member)) {
+        if (json_text(member.value, "") == NULL)
+            return error_set(reading->error, STATUS_INVALID,
+                             "%.300s: " METADATA ": \"%.64s\" is not a text", reading->path,
+                             member.name);
+    }
+    return STATUS_OK;
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    const struct safetensors_tensor *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Together the tensors are the data, without holes, overlap or rest. */
+static enum status check_tiling(const struct reading *reading, const struct safetensors_file *file)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < file->tensor_count; i++) {
+        if (file->tensors[i].begin != end)
+            return refuse(reading, file->tensors[i].name,
+                          file->tensors[i].begin < end ? "overlaps another" : "leaves a hole");
+        end = file->tensors[i].end;
+    }
+    if (end != reading->data_bytes)
+        return error_set(reading->error, STATUS_INVALID,
+                         "%.300s: holds %" PRIu64 " bytes of data, but its header %" PRIu64,
+                         reading->path, reading->data_bytes, end);
+    return STATUS_OK;
+}
+
+static enum status read_header(struct safetensors_file *file, const struct reading *reading,
+                               const uint8_t *data)
+{
+    size_t members = json_length(file->header, "");
+    file->tensors = calloc(members + 1, sizeof *file->tensors);
+    if (file->tensors == NULL)
+        return error_set(reading->error, STATUS_MEMORY, "no memory for the tensors of %.300s",
+                         reading->path);
+    struct json_member member = {0};
+    while (json_next_member(file->header, &member)) {
+        enum status status;
+        if (strcmp(member.name, METADATA) == 0)
+            status = check_metadata(reading, member.value);
+        else
+            status = read_tensor(reading, &member, &file->tensors[file->tensor_count++]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    qsort(file->tensors, file->tensor_count, sizeof *file->tensors, compare_offsets);
+    for (size_t i = 0; i < file->tensor_count; i++)
+        file->tensors[i].data = data + file->tensors[i].begin;
+    return check_tiling(reading, file);
+}
+
+enum status safetensors_open(struct safetensors_file *file, const void *bytes, size_t count,
+                             const char *path, struct error *error)
+{
+    memset(file, 0, sizeof *file);
+    uint64_t header_bytes;
+    enum status status = safetensors_look(bytes, count, count, path, error);
+    if (status != STATUS_OK)
+        return status;
+    memcpy(&header_bytes, bytes, 8);
+    const char *text = (const char *)bytes + 8;
+    char name[DISK_PATH_MAX + 16];
+    snprintf(name, sizeof name, "%s: its header", path);
+    status = json_parse(text, (size_t)header_bytes, name, &file->header, error);
+    if (status == STATUS_OK) {
+        const struct reading reading = {path, error, count - 8 - header_bytes};
+        status = read_header(file, &reading, (const uint8_t *)bytes + 8 + header_bytes);
+    }
+    if (status != STATUS_OK)
+        safetensors_close(file);
+    return status;
+}
+
+void safetensors_close(struct safetensors_file *file)
+{
+    json_release(&file->header);
+    free(file->tensors);
+    memset(file, 0, sizeof *file);
+}
+
+const char *safetensors_metadata(const struct safetensors_file *file, const char *key)
+{
+    /* A key may hold dots, which json_text would take for a path. */
+    struct json_member member = {0};
+    const struct json *metadata = json_at(file->header, METADATA);
+    while (metadata && json_next_member(metadata, &member)) {
+        if (strcmp(member.name, key) == 0)
+            return json_text(member.value, "");
+    }
+    return NULL;
+}
+
+bool safetensors_is_f32(const struct safetensors_tensor *tensor)
+{
+    return strcmp(tensor->dtype, "F32") == 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static void add_piece(struct safetensors_writer *writer, const void *data, size_t bytes)
+{
+    if (writer->piece_count == writer->piece_capacity) {
+        size_t capacity = 2 * writer->piece_capacity + 16;
+        struct disk_piece *larger = realloc(writer->pieces, capacity * sizeof *larger);
+        if (larger == NULL) {
+            writer->failed = true;
+            return;
+        }
+        writer->pieces = larger;
+        writer->piece_capacity = capacity;
+    }
+    writer->pieces[writer->piece_count++] = (struct disk_piece){data, bytes};
+}
+
+void safetensors_writer_init(struct safetensors_writer *writer)
+{
+    memset(writer, 0, sizeof *writer);
+    json_writer_init(&writer->header, true);
+    json_writer_object(&writer->header, NULL);
+    /* Room for the header, which is known last. */
+    add_piece(writer, NULL, 0);
+    add_piece(writer, NULL, 0);
+}
+
+void safetensors_writer_metadata(struct safetensors_writer *writer, const char *key,
+                                 const char *text)
+{
+    assert(writer->data_bytes == 0);
+    if (writer->header.depth == 1)
+        json_writer_object(&writer->header, METADATA);
+    json_writer_text(&writer->header, key, text);
+}
+
+static void end_metadata(struct safetensors_writer *writer)
+{
+    if (writer->header.depth == 2)
+        json_writer_end(&writer->header);
+}
+
+void safetensors_writer_tensor(struct safetensors_writer *writer, const char *name,
+                               const uint64_t *shape, uint32_t rank, const float *values)
+{
+    end_metadata(writer);
+    uint64_t bytes = sizeof(float);
+    json_writer_object(&writer->header, name);
+    json_writer_text(&writer->header, "dtype", "F32");
+    json_writer_array(&writer->header, "shape");
+    for (uint32_t i = 0; i < rank; i++) {
+        json_writer_u64(&writer->header, NULL, shape[i]);
+        bytes *= shape[i];
+    }
+    json_writer_end(&writer->header);
+    json_writer_array(&writer->header, "data_offsets");
+    json_writer_u64(&writer->header, NULL, writer->data_bytes);
+    json_writer_u64(&writer->header, NULL, writer->data_bytes + bytes);
+    json_writer_end(&writer->header);
+    json_writer_end(&writer->header);
+    writer->data_bytes += bytes;
+    add_piece(writer, values, bytes);
+}
+
+enum status safetensors_writer_finish(struct safetensors_writer *writer, struct error *error)
+{
+    end_metadata(writer);
+    json_writer_end(&writer->header);
+    while (!writer->header.failed && writer->header.bytes % 8 != 0)
+        json_writer_raw(&writer->header, " ", 1);
+    if (writer->header.failed || writer->failed)
+        return error_set(error, STATUS_MEMORY, "no memory for a safetensors header");
+    uint64_t header_bytes = writer->header.bytes;
+    if (header_bytes > SAFETENSORS_HEADER_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "too many tensors for one safetensors file: a header of %" PRIu64 " bytes",
+                         header_bytes);
+    memcpy(writer->header_bytes, &header_bytes, 8);
+    writer->pieces[0] = (struct disk_piece){writer->header_bytes, 8};
+    writer->pieces[1] = (struct disk_piece){writer->header.text, writer->header.bytes};
+    return STATUS_OK;
+}
+
+void safetensors_writer_free(struct safetensors_writer *writer)
+{
+    json_writer_free(&writer->header);
+    free(writer->pieces);
+    memset(writer, 0, sizeof *writer);
+}

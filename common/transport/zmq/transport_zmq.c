@@ -1,0 +1,699 @@
+/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of the ZeroMQ notes. What
+ * keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c (who was not);
+ * what a peer can make this process hold is bounded in transport_zmq_limits.c. */
+
+#include "common/transport/transport.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "common/address/greeting.h"
+#include "common/address/silence.h"
+#include "common/base/clock.h"
+#include "common/process/headroom.h"
+#include "common/process/log.h"
+#include "common/transport/zmq/transport_zmq_bind.h"
+#include "common/transport/zmq/transport_zmq_dialer.h"
+#include "common/transport/zmq/transport_zmq_guard.h"
+#include "common/transport/zmq/transport_zmq_limits.h"
+#include "common/transport/zmq/transport_zmq_monitor.h"
+
+#define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
+
+#define KEPT_BLOCK_BYTES (32 << 20)
+/* What libzmq may want before there is anything to send: its two threads and the guard's; and
+ * memory for its sockets and first connections. */
+#define LIBRARY_THREADS 3
+#define LIBRARY_BYTES   (8 << 20)
+#define KEPT_BYTES      (256 << 20)
+#define SPARE_BYTES     (16 << 20) /* Of addresses; a heap that is emptied would go without. */
+
+#define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
+#define LOOK_US         100000 /* Between looks at what became of handshakes. */
+#define PEERS_US        1000   /* Between looks at who has come, while there is much to receive. */
+#define BACKLOG         1024   /* In a flood the kernel tells nothing of those beyond it (tcp.h). */
+#define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
+#define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
+#define FAILURES_A_LINE 1000
+
+struct zmq_transport {
+    struct transport base;
+    void *context;
+    const struct keys *keys; /* NULL: none. */
+    struct guard *guard;     /* Of transports with keys that may listen. */
+    atomic_uint monitors;    /* Made so far. */
+};
+
+struct endpoint {
+    void *socket;
+    bool listening;
+    const struct keys *keys;
+    struct dialer dialer; /* Connecting. */
+    struct monitor monitor;
+    struct handshakes known; /* As of the last look, or question. */
+    enum greeting greeting;  /* Connecting: what it was last asked for. */
+    uint64_t looked_us;
+    uint64_t peers_us; /* Listening: who is there was last looked at. */
+    struct limits limits;
+};
+
+static enum status set_int(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0 ? STATUS_OK : STATUS_IO;
+}
+
+/* Options act on later binds and connects only, so all are set first (Z8). */
+static enum status configure(struct endpoint *endpoint, size_t max_payload)
+{
+    int64_t max_message = (int64_t)max_payload;
+    if (max_message < 4096)
+        max_message = 4096;
+    if (endpoint->keys != NULL)
+        max_message += CURVE_BYTES;
+    enum status status = limits_set(&endpoint->limits, endpoint->socket, endpoint->listening,
+                                    endpoint->keys != NULL ? CURVE_BYTES : 0);
+    if (zmq_setsockopt(endpoint->socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0)
+        status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
+    const int options[][2] = {
+        {ZMQ_LINGER, 0},
+        {ZMQ_BACKLOG, BACKLOG},
+        /* Z9. Who connects says how long its silence may be (TTL); a listening socket asks itself
+         * only so that nobody stays for ever. More often it would cut off whoever waits for credit
+         * (gate.h), who then comes again, which costs more than to let him wait. */
+        {ZMQ_HEARTBEAT_IVL, endpoint->listening ? 5000 : 1000},
+        {ZMQ_HEARTBEAT_TIMEOUT, endpoint->listening ? 30000 : 5000},
+        {ZMQ_HEARTBEAT_TTL, 5000},
+        {ZMQ_HANDSHAKE_IVL, endpoint->listening ? MONITOR_HANDSHAKE_MS : MONITOR_OWN_MS},
+        {ZMQ_RECONNECT_IVL, 100},
+        {ZMQ_RECONNECT_IVL_MAX, 2000}, /* Z10 */
+        {ZMQ_IPV6, 1},
+        {ZMQ_TCP_KEEPALIVE, 1},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (set_int(endpoint->socket, options[i][0], options[i][1]) != STATUS_OK)
+            status = STATUS_IO;
+    /* libzmq 4.3 still speaks ZMTP 1 and 2 to whoever opens with them, and there a connection that
+     * ends at the wrong moment fails an assertion of its own (zmtp_engine.cpp, routing ids): any
+     * stranger's bytes could end this process. It refuses both as soon as an authentication domain
+     * is named. Nobody answers for the domain without keys, where that is no reason to refuse
+     * ZMTP 3. */
+    static const char domain[] = "syncopate";
+    if (endpoint->listening &&
+        zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1) != 0)
+        status = STATUS_IO;
+    if (endpoint->listening)
+        /* Z3: an unroutable message is an error, not silence. */
+        return set_int(endpoint->socket, ZMQ_ROUTER_MANDATORY, 1) == STATUS_OK ? status : STATUS_IO;
+    /* Z6, Z7: nothing is queued for whoever answers at this address one day. */
+    return set_int(endpoint->socket, ZMQ_IMMEDIATE, 1) == STATUS_OK ? status : STATUS_IO;
+}
+
+static void endpoint_free(struct endpoint *endpoint)
+{
+    dialer_stop(&endpoint->dialer);
+    if (endpoint->monitor.socket != NULL)
+        monitor_close(&endpoint->monitor, endpoint->socket);
+    if (endpoint->socket != NULL)
+        zmq_close(endpoint->socket);
+    limits_free(&endpoint->limits);
+    free(endpoint);
+}
+
+static enum status endpoint_open(struct zmq_transport *transport, int type, size_t max_payload,
+                                 struct endpoint **endpoint)
+{
+    struct endpoint *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return STATUS_MEMORY;
+    e->listening = type == ZMQ_ROUTER;
+    e->keys = transport->keys;
+    e->socket = zmq_socket(transport->context, type);
+    enum status status = e->socket != NULL ? configure(e, max_payload) : STATUS_IO;
+    if (status == STATUS_OK && e->keys != NULL)
+        status = guard_arm(e->socket, e->listening, e->keys);
+    if (status == STATUS_OK)
+        status = monitor_open(&e->monitor, transport->context, e->socket,
+                              atomic_fetch_add(&transport->monitors, 1));
+    if (status == STATUS_OK)
+        *endpoint = e;
+    else
+        endpoint_free(e);
+    return status;
+}
+
+static void zmq_endpoint_close(struct endpoint **endpoint, int linger_ms)
+{
+    if (*endpoint == NULL)
+        return;
+    set_int((*endpoint)->socket, ZMQ_LINGER, linger_ms);
+    endpoint_free(*endpoint);
+    *endpoint = NULL;
+}
+
+/* --- listening ----------------------------------------------------------------------------- */
+
+static enum status zmq_listen(struct transport *transport, const char *address, size_t max_payload,
+                              char bound[ADDRESS_MAX], struct endpoint **endpoint,
+                              struct error *error)
+{
+    uint16_t port = 0;
+    struct error fault = {STATUS_OK, ""};
+    enum status status =
+        endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
+    if (status != STATUS_OK)
+        return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
+    status = bind_list((*endpoint)->socket, address, bound, &port, &fault);
+    if (status == STATUS_OK) {
+        limits_start(&(*endpoint)->limits, port);
+        return STATUS_OK;
+    }
+    zmq_endpoint_close(endpoint, 0);
+    return error_set(error, status, "%s", fault.text);
+}
+
+/* --- connecting ---------------------------------------------------------------------------- */
+
+static enum status zmq_connect_to(struct transport *transport, const char *address,
+                                  size_t max_payload, struct endpoint **endpoint,
+                                  struct error *error)
+{
+    enum status status =
+        endpoint_open((struct zmq_transport *)transport, ZMQ_DEALER, max_payload, endpoint);
+    if (status != STATUS_OK)
+        return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
+    status = dialer_start(&(*endpoint)->dialer, (*endpoint)->socket, address, &(*endpoint)->monitor,
+                          error);
+    if (status != STATUS_OK)
+        zmq_endpoint_close(endpoint, 0);
+    return status;
+}
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+static void payload_sent(void *data, void *hint)
+{
+    (void)data;
+    frame_release(hint); /* On libzmq's thread, at its own time (Z14). */
+}
+
+static enum status send_payload(void *socket, struct frame *payload)
+{
+    zmq_msg_t part;
+    if (zmq_msg_init_data(&part, payload->data, payload->bytes, payload_sent, payload) != 0) {
+        frame_release(payload);
+        zmq_send(socket, "", 0, ZMQ_DONTWAIT); /* Or the next message would be a part of this. */
+        return STATUS_MEMORY;
+    }
+    if (zmq_msg_send(&part, socket, ZMQ_DONTWAIT) >= 0)
+        return STATUS_OK;
+    zmq_msg_close(&part); /* Drops the reference through payload_sent. */
+    return STATUS_UNREACHABLE;
+}
+
+static enum status send_error(void)
+{
+    switch (zmq_errno()) {
+    case EAGAIN:
+        return STATUS_AGAIN;
+    case EHOSTUNREACH:
+        return STATUS_UNREACHABLE;
+    default:
+        return STATUS_IO;
+    }
+}
+
+static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, const void *header,
+                                     size_t header_bytes, struct frame *payload, uint64_t place)
+{
+    (void)place;
+    int more = payload != NULL ? ZMQ_SNDMORE : 0;
+    enum status status = STATUS_OK;
+    if (endpoint->listening && !limits_may_say(&endpoint->limits, peer, header_bytes)) {
+        frame_release(payload);
+        return STATUS_AGAIN;
+    }
+    if (endpoint->listening) {
+        uint8_t id[ROUTING_ID_BYTES] = {0};
+        for (int i = 0; i < 4; i++)
+            id[1 + i] = (uint8_t)(peer >> (8 * i));
+        if (zmq_send(endpoint->socket, id, sizeof id, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
+            status = send_error();
+    }
+    if (status == STATUS_OK &&
+        zmq_send(endpoint->socket, header, header_bytes, ZMQ_DONTWAIT | more) < 0)
+        status = send_error();
+    if (payload == NULL)
+        return status;
+    if (status == STATUS_OK)
+        return send_payload(endpoint->socket, payload);
+    frame_release(payload);
+    return status;
+}
+
+static void part_release(void *context)
+{
+    zmq_msg_close(context);
+    free(context);
+}
+
+/* Hand a received part on without a copy; only small ones, which libzmq delivers inside its receive
+ * buffer wherever they happen to lie (Z12), are copied to where floats may be. */
+static struct frame *frame_from_part(zmq_msg_t *part)
+{
+    if ((uintptr_t)zmq_msg_data(part) % sizeof(float) != 0) {
+        struct frame *copy = frame_create(zmq_msg_size(part));
+        if (copy != NULL)
+            memcpy(copy->data, zmq_msg_data(part), zmq_msg_size(part));
+        return copy;
+    }
+    zmq_msg_t *kept = malloc(sizeof *kept);
+    if (kept == NULL)
+        return NULL;
+    zmq_msg_init(kept);
+    zmq_msg_move(kept, part);
+    struct frame *frame =
+        frame_wrap(zmq_msg_data(kept), zmq_msg_size(kept), true, part_release, kept);
+    if (frame == NULL)
+        part_release(kept);
+    return frame;
+}
+
+/* Whom the guard let in on this connection. Without a guard a peer could say so itself: the
+ * properties of a ZMTP handshake are among those that zmq_msg_gets finds. */
+static bool take_sender(const struct endpoint *endpoint, zmq_msg_t *part, struct identity *sender)
+{
+    if (!endpoint->listening || endpoint->keys == NULL)
+        return true;
+    const char *user = zmq_msg_gets(part, "User-Id");
+    return user != NULL && identity_parse(user, sender);
+}
+
+/* Read the parts of one message; only a well-formed one is given on. Whatever else a peer sends is
+ * read to its end and dropped, here as malformed (header_bytes 0). */
+static enum status receive_parts(struct endpoint *endpoint, struct received *received)
+{
+    bool bad = false, named = false;
+    uint64_t wire_bytes = 0;
+    int index = endpoint->listening ? 0 : 1; /* 0: routing id, 1: header, 2: payload. */
+    for (bool more = true; more; index++) {
+        zmq_msg_t part;
+        zmq_msg_init(&part);
+        if (zmq_msg_recv(&part, endpoint->socket, ZMQ_DONTWAIT) < 0) {
+            int reason = zmq_errno();
+            zmq_msg_close(&part);
+            if (reason == EAGAIN)
+                limits_drained(&endpoint->limits);
+            return reason == EAGAIN || reason == EINTR ? STATUS_AGAIN : STATUS_IO;
+        }
+        more = zmq_msg_more(&part);
+        size_t bytes = zmq_msg_size(&part);
+        const uint8_t *data = zmq_msg_data(&part);
+        if (index > 0)
+            wire_bytes += limits_wire_bytes(&endpoint->limits, bytes);
+        if (index == 1 && named)
+            limits_meet(&endpoint->limits, received->peer, &part);
+        if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
+            named = true;
+            for (int i = 0; i < 4; i++)
+                received->peer |= (uint64_t)data[1 + i] << (8 * i);
+        } else if (index == 1 && bytes > 0 && bytes <= sizeof received->header) {
+            memcpy(received->header, data, bytes);
+            received->header_bytes = bytes;
+            bad = bad || !take_sender(endpoint, &part, &received->sender);
+        } else if (index == 2) {
+            received->payload = frame_from_part(&part);
+            bad = bad || received->payload == NULL;
+        } else {
+            bad = true;
+        }
+        zmq_msg_close(&part);
+    }
+    if (named)
+        limits_hear(&endpoint->limits, received->peer, (uint64_t)index - 1, wire_bytes);
+    if (bad || index < 2) {
+        frame_release(received->payload);
+        received->payload = NULL;
+        received->header_bytes = 0;
+    }
+    return STATUS_OK;
+}
+
+static void look_at_peers(struct endpoint *endpoint, uint64_t now_us)
+{
+    struct monitor *monitor = &endpoint->monitor;
+    if (!endpoint->listening)
+        return;
+    endpoint->peers_us = now_us;
+    monitor_look(monitor, now_us);
+    for (uint32_t i = 0; i < monitor->fresh_count; i++)
+        limits_greet(&endpoint->limits, monitor->fresh[i]);
+    monitor->fresh_count = 0;
+    limits_look(&endpoint->limits, now_us, monitor->accepted);
+}
+
+static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
+{
+    uint64_t now_us = clock_now_us();
+    if (now_us - endpoint->peers_us >= PEERS_US) /* There may be no wait for long. */
+        look_at_peers(endpoint, now_us);
+    received->peer = 0;
+    received->header_bytes = 0;
+    received->payload = NULL;
+    received->sender = (struct identity){0};
+    return receive_parts(endpoint, received);
+}
+
+/* --- handshakes that came to nothing ------------------------------------------------------- */
+
+/* One line when it first happens, and one a thousand after that. */
+static void say_failures(uint64_t before, uint64_t now, const char *what)
+{
+    if (now > 0 && (before == 0 || before / FAILURES_A_LINE != now / FAILURES_A_LINE))
+        log_warning("refused connections count=%llu: %s", (unsigned long long)now, what);
+}
+
+/* The guard names those whose key is not on its list; of all others no more is known than this.
+ * Without keys nobody is refused. */
+static void say_refused(struct endpoint *endpoint)
+{
+    const struct handshakes *before = &endpoint->known, *now = &endpoint->monitor.counts;
+    if (endpoint->keys == NULL)
+        return;
+    say_failures(before->mismatched, now->mismatched, "a peer without keys");
+    say_failures(before->garbled, now->garbled,
+                 "a peer that does not know this server's key, or speaks another protocol");
+    say_failures(before->foreign, now->foreign, "a peer that does not speak ZeroMQ");
+    say_failures(before->unguarded, now->unguarded, "nobody is there to check keys");
+    /* Somebody who has seen that there are keys here, or only looked whether anybody listens. */
+    say_failures(before->cut, now->cut, "a peer that hung up before it had shown a key");
+    endpoint->known = *now;
+}
+
+/* A refusal is the last word when no other place is left to be tried. */
+static bool is_refused(const struct endpoint *endpoint)
+{
+    const struct handshakes *counts = &endpoint->monitor.counts;
+    return route_is_exhausted(&endpoint->dialer.route) &&
+           (counts->mismatched > 0 || counts->unauthorized > 0);
+}
+
+static void look(struct endpoint *endpoint)
+{
+    endpoint->looked_us = clock_now_us();
+    monitor_look(&endpoint->monitor, endpoint->looked_us);
+    if (endpoint->listening)
+        say_refused(endpoint);
+    else
+        dialer_look(&endpoint->dialer, &endpoint->monitor, is_refused(endpoint),
+                    endpoint->looked_us);
+}
+
+static void look_when_due(struct endpoint *endpoint, uint64_t now_us)
+{
+    uint64_t patience_us = 1000 * (uint64_t)dialer_patience_ms(&endpoint->dialer);
+    uint64_t due_us = patience_us > 0 && patience_us < LOOK_US ? patience_us : LOOK_US;
+    if (endpoint->monitor.socket != NULL && now_us - endpoint->looked_us >= due_us)
+        look(endpoint);
+}
+
+static enum status explain_mismatch(const struct endpoint *endpoint, char *text, size_t size)
+{
+    snprintf(text, size, "%s",
+             endpoint->keys != NULL ? "it has no keys (--keys), and this process has"
+                                    : "it wants keys, and this process has none (--keys)");
+    return STATUS_REFUSED;
+}
+
+static enum status explain_unauthorized(const struct endpoint *endpoint, char *text, size_t size)
+{
+    char key[KEY_TEXT];
+    key_format(endpoint->keys->own.public_key, key);
+    snprintf(text, size, "not authorised: it has no certificate with this process's key, %s", key);
+    return STATUS_REFUSED;
+}
+
+/* A server that does not have the key it is taken for hangs up without a word, and so may one with
+ * keys when we have none, or the other way round: its greeting tells them from others that hang up.
+ */
+static enum status explain_cuts(struct endpoint *endpoint, char *text, size_t size)
+{
+    const struct handshakes *now = &endpoint->monitor.counts;
+    if (now->cut_in_a_row > endpoint->known.cut_in_a_row && now->cut_in_a_row >= CUTS_SUSPICIOUS)
+        endpoint->greeting = greeting_ask(endpoint->dialer.route.at, GREETING_MS);
+    endpoint->known = *now;
+    bool keys = endpoint->keys != NULL;
+    if (now->cut_in_a_row < CUTS_SUSPICIOUS || endpoint->greeting == GREETING_NONE)
+        return STATUS_OK;
+    if (keys != (endpoint->greeting == GREETING_CURVE))
+        return explain_mismatch(endpoint, text, size);
+    if (!keys)
+        return STATUS_OK;
+    if (key_equal(endpoint->keys->server, endpoint->keys->own.public_key))
+        snprintf(text, size, "wrong key: it does not have the one that all servers share");
+    else
+        snprintf(text, size,
+                 "wrong key: it is not the server of %.200s/servers.key, or can check no keys now",
+                 endpoint->keys->directory);
+    return STATUS_REFUSED;
+}
+
+static enum status zmq_refusal(struct endpoint *endpoint, char *text, size_t size)
+{
+    const struct handshakes *counts = &endpoint->monitor.counts;
+    text[0] = '\0';
+    look(endpoint);
+    if (endpoint->listening || !route_is_exhausted(&endpoint->dialer.route))
+        return STATUS_OK;
+    if (counts->mismatched > 0)
+        return explain_mismatch(endpoint, text, size);
+    if (endpoint->keys != NULL && counts->unauthorized > 0)
+        return explain_unauthorized(endpoint, text, size);
+    return explain_cuts(endpoint, text, size);
+}
+
+static void zmq_shun(struct endpoint *endpoint, const char *who)
+{
+    dialer_shun(&endpoint->dialer, who, clock_now_us());
+}
+
+static void zmq_silence(struct endpoint *endpoint, char *text, size_t size)
+{
+    const struct handshakes *counts = &endpoint->monitor.counts;
+    const struct dialer *dialer = &endpoint->dialer;
+    char name[ADDRESS_MAX + PLACE_BYTES];
+    look(endpoint);
+    silence_name(dialer->address, dialer->route.at, name, sizeof name);
+    bool known = strcmp(dialer->route.who_at, dialer->route.at) == 0; /* As somebody else. */
+    if (dialer->route.connected && !known)
+        snprintf(text, size, "%s is connected, but says nothing", name);
+    else if (counts->succeeded == 0 && counts->late > 0)
+        snprintf(text, size, "%s accepts connections, but does not answer the handshake", name);
+    else
+        silence_describe(dialer->address, &dialer->route, text, size);
+}
+
+/* --- waiting and the end ------------------------------------------------------------------- */
+
+static int left_of(int timeout_ms, uint64_t since_us)
+{
+    uint64_t past_ms = (clock_now_us() - since_us) / 1000;
+    if (timeout_ms < 0)
+        return timeout_ms;
+    return past_ms < (uint64_t)timeout_ms ? timeout_ms - (int)past_ms : 0;
+}
+
+/* Whether anything but news of connections (the last items) has come, or the time is up. */
+static bool has_waited(zmq_pollitem_t *items, size_t count, size_t news, int timeout_ms)
+{
+    if (zmq_poll(items, (int)count, timeout_ms) <= 0)
+        return true;
+    for (size_t i = 0; i < count - news; i++)
+        if (items[i].revents != 0)
+            return true;
+    return false;
+}
+
+/* Whoever comes is looked at before it is heard. */
+static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
+                     const int *doorbells, size_t doorbell_count, int timeout_ms)
+{
+    (void)transport;
+    zmq_pollitem_t items[3 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
+    size_t used = 0, news = 0;
+    assert(2 * count + doorbell_count <= sizeof items / sizeof *items);
+    uint64_t now_us = clock_now_us();
+    for (size_t i = 0; i < count; i++) {
+        look_when_due(endpoints[i], now_us);
+        look_at_peers(endpoints[i], now_us);
+        items[used++] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+        int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
+        if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
+            timeout_ms = patience_ms; /* Whoever waits will look again. */
+    }
+    for (size_t i = 0; i < doorbell_count; i++)
+        items[used++] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
+    for (size_t i = 0; i < count; i++)
+        if (endpoints[i]->listening) {
+            items[used++] = (zmq_pollitem_t){endpoints[i]->monitor.socket, 0, ZMQ_POLLIN, 0};
+            news++;
+        }
+    while (!has_waited(items, used, news, left_of(timeout_ms, now_us)))
+        for (size_t i = 0; i < count; i++)
+            look_at_peers(endpoints[i], clock_now_us());
+}
+
+static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)
+{
+    limits_expect(&endpoint->limits, traffic);
+}
+
+static void zmq_distrust(struct endpoint *endpoint)
+{
+    limits_distrust(&endpoint->limits);
+}
+
+static void zmq_trust(struct endpoint *endpoint, uint64_t peer, enum standing standing)
+{
+    limits_trust(&endpoint->limits, peer, standing);
+}
+
+static uint64_t zmq_connections(struct endpoint *endpoint)
+{
+    monitor_look(&endpoint->monitor, clock_now_us());
+    return endpoint->monitor.counts.succeeded;
+}
+
+static void zmq_destroy(struct transport **transport)
+{
+    struct zmq_transport *t = (struct zmq_transport *)*transport;
+    if (t == NULL)
+        return;
+    guard_stop(&t->guard);
+    zmq_ctx_term(t->context);
+    free(t);
+    *transport = NULL;
+}
+
+static const struct transport_operations operations = {
+    .listen = zmq_listen,
+    .connect = zmq_connect_to,
+    .send = zmq_endpoint_send,
+    .receive = zmq_endpoint_receive,
+    .wait = zmq_wait,
+    .expect = zmq_expect,
+    .distrust = zmq_distrust,
+    .trust = zmq_trust,
+    .connections = zmq_connections,
+    .close = zmq_endpoint_close,
+    .destroy = zmq_destroy,
+    .refusal = zmq_refusal,
+    .shun = zmq_shun,
+    .silence = zmq_silence,
+};
+
+/* libzmq allocates every payload it receives. By default glibc gives such memory back as soon as it
+ * is freed, and the next payload pays for having it mapped and zeroed again: a quarter of an
+ * exchange's time. Kept, it costs no more than the most that was ever under way at once: in one
+ * arena, because gradients, which libzmq's thread allocates, and answers take turns in the same
+ * memory. Otherwise each kind keeps what it ever took, nearly twice as much, and it takes long to
+ * get there. */
+static void keep_freed_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TOP_PAD, SPARE_BYTES);
+}
+
+static enum status check_library(bool curve, struct error *error)
+{
+    int major, minor, patch;
+    zmq_version(&major, &minor, &patch);
+    if (major * 10000 + minor * 100 + patch < 40303) /* Z16: older ones have known holes. */
+        return error_set(error, STATUS_INVALID, "libzmq %d.%d.%d is too old; 4.3.3 is needed",
+                         major, minor, patch);
+    if (curve && !zmq_has("curve"))
+        return error_set(error, STATUS_INVALID,
+                         "this libzmq was built without CURVE, which keys need");
+    return STATUS_OK;
+}
+
+enum status transport_zmq_create(struct transport **transport, struct error *error)
+{
+    enum status status = check_library(false, error);
+    if (status != STATUS_OK)
+        return status;
+    keep_freed_memory();
+    status = headroom_check(LIBRARY_THREADS, LIBRARY_BYTES, error);
+    if (status != STATUS_OK)
+        return status;
+    struct zmq_transport *t = calloc(1, sizeof *t);
+    if (t == NULL || (t->context = zmq_ctx_new()) == NULL) {
+        free(t);
+        return error_set(error, STATUS_MEMORY, "no memory for a ZeroMQ context");
+    }
+    /* A socket, and the two of its monitor. */
+    zmq_ctx_set(t->context, ZMQ_MAX_SOCKETS, 3 * (JOB_SERVERS_MAX + 16));
+    zmq_close(zmq_socket(t->context, ZMQ_PAIR)); /* The first starts the threads: now. */
+    t->base.operations = &operations;
+    *transport = &t->base;
+    return STATUS_OK;
+}
+
+static bool is_pair(const struct certificate *certificate)
+{
+    uint8_t public_key[KEY_BYTES];
+    return transport_public_key(certificate->secret_key, public_key) == STATUS_OK &&
+           key_equal(public_key, certificate->public_key);
+}
+
+enum status transport_curve_create(struct transport **transport, const struct keys *keys,
+                                   bool listens, struct error *error)
+{
+    enum status status = check_library(true, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!is_pair(&keys->own))
+        return error_set(error, STATUS_INVALID,
+                         "the public-key of this process's certificate does not belong to its "
+                         "secret-key");
+    status = transport_zmq_create(transport, error);
+    if (status != STATUS_OK)
+        return status;
+    struct zmq_transport *t = (struct zmq_transport *)*transport;
+    t->keys = keys;
+    if (listens) /* Before there is any socket that it guards. */
+        status = guard_start(&t->guard, t->context, keys, error);
+    if (status != STATUS_OK)
+        zmq_destroy(transport);
+    return status;
+}
+
+/* --- key pairs ----------------------------------------------------------------------------- */
+
+enum status transport_keypair(uint8_t public_key[KEY_BYTES], uint8_t secret_key[KEY_BYTES])
+{
+    char public_text[KEY_TEXT], secret_text[KEY_TEXT];
+    bool made = zmq_curve_keypair(public_text, secret_text) == 0 &&
+                key_parse(public_text, public_key) && key_parse(secret_text, secret_key);
+    explicit_bzero(secret_text, sizeof secret_text);
+    return made ? STATUS_OK : STATUS_IO;
+}
+
+enum status transport_public_key(const uint8_t secret_key[KEY_BYTES], uint8_t public_key[KEY_BYTES])
+{
+    char public_text[KEY_TEXT], secret_text[KEY_TEXT];
+    key_format(secret_key, secret_text);
+    bool found =
+        zmq_curve_public(public_text, secret_text) == 0 && key_parse(public_text, public_key);
+    explicit_bzero(secret_text, sizeof secret_text);
+    return found ? STATUS_OK : STATUS_IO;
+}

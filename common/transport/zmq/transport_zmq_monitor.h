@@ -1,0 +1,63 @@
+/* transport_zmq_monitor.h - what became of the handshakes of one ZeroMQ socket; internal to
+ * transport_zmq*.c.
+ *
+ * libzmq tells it through a socket monitor. Nothing is lost between looks, and nothing there is
+ * counted twice.
+ *
+ * Threads: the socket's. Ownership: the monitor's own socket. */
+
+#ifndef COMMON_TRANSPORT_ZMQ_MONITOR_H
+#define COMMON_TRANSPORT_ZMQ_MONITOR_H
+
+#include <stdint.h>
+
+#include "common/base/status.h"
+
+struct handshakes {
+    uint64_t succeeded;
+    uint64_t unauthorized; /* The key is not on the server's list. */
+    uint64_t mismatched;   /* One side has keys and the other has none. */
+    uint64_t garbled;      /* Not this protocol, or not meant for the server's key. */
+    uint64_t unguarded;    /* Server: nobody answered whose key it is. */
+    uint64_t cut;          /* The other side hung up. */
+    uint64_t cut_in_a_row; /* Since the last one that succeeded. */
+    uint64_t late;         /* Took too long. */
+    uint64_t foreign;      /* Server: what it said was no ZMTP 3. */
+};
+
+/* libzmq is silent about what is no ZMTP 3 at all. Such connections are those that were accepted
+ * MONITOR_PATIENCE_US ago and of which nothing else was said since; so they are counted late. */
+#define MONITOR_HANDSHAKE_MS 5000 /* How long a handshake may take. */
+/* The same where it begins: less, so that a server that does not answer is not taken for one that
+ * hangs up. */
+#define MONITOR_OWN_MS      4000
+#define MONITOR_PATIENCE_US (1000u * (MONITOR_HANDSHAKE_MS + 500u))
+
+#define MONITOR_URL_BYTES 96
+#define MONITOR_FRESH     1024
+
+struct monitor {
+    void *socket; /* NULL: closed. */
+    struct handshakes counts;
+    uint64_t accepted, accepted_before; /* Connections; as of `turned_us`. */
+    uint64_t turned_us;
+    /* Of a connecting socket: attempts that came to nothing at the URL that it connects to, and
+     * those that somebody accepted. Whoever looks at them clears them. */
+    char followed[MONITOR_URL_BYTES];
+    uint64_t failed, reached;
+    int fresh[MONITOR_FRESH]; /* Descriptors of those accepted last, for whoever takes them away. */
+    uint32_t fresh_count;
+};
+
+/* number: of this monitor, no other's in its context. Before the socket is bound or connected. */
+enum status monitor_open(struct monitor *monitor, void *context, void *watched, unsigned number);
+/* Before the watched socket is closed. */
+void monitor_close(struct monitor *monitor, void *watched);
+
+/* From now on failed and reached are about url, and what was refused elsewhere does not count. */
+void monitor_follow(struct monitor *monitor, const char *url);
+
+/* Count what has happened. */
+void monitor_look(struct monitor *monitor, uint64_t now_us);
+
+#endif

@@ -1,0 +1,42 @@
+/* mailbox.h - how packets move between the threads of one process.
+ *
+ * Any number of writers, one reader. The reader sleeps on a file descriptor it can hand to
+ * transport wait, or in mailbox_wait. Order is kept from each writer to the reader.
+ *
+ * Threads: post from any; take, wait and free from the reader only. A lock is held for the copy of
+ *   one packet and never while anything is computed.
+ * Ownership: a posted packet's payload reference moves to whoever takes it. */
+
+#ifndef COMMON_MAILBOX_H
+#define COMMON_MAILBOX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/base/status.h"
+#include "common/wire/outbox.h"
+
+struct mailbox {
+    pthread_mutex_t lock;
+    struct outgoing *ring; /* [capacity] */
+    size_t capacity, first, count;
+    int event; /* eventfd; readable while something may be there. */
+};
+
+enum status mailbox_init(struct mailbox *mailbox);
+void mailbox_free(struct mailbox *mailbox);
+
+/* STATUS_MEMORY drops the payload. */
+enum status mailbox_post(struct mailbox *mailbox, const struct outgoing *item);
+
+/* Wake the reader without a packet. */
+void mailbox_ring(struct mailbox *mailbox);
+
+/* False when empty. */
+bool mailbox_take(struct mailbox *mailbox, struct outgoing *item);
+
+/* Sleep until something may be there or timeout_ms passes. */
+void mailbox_wait(struct mailbox *mailbox, int timeout_ms);
+
+#endif

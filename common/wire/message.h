@@ -1,0 +1,420 @@
+/* message.h - every message of the protocol as a plain struct, and its header frame.
+ *
+ * message.c is the only user of protobuf-c. Decoding takes at most HEADER_BYTES_MAX bytes,
+ * allocates from a fixed arena on the stack and checks every enum, length and count; what it
+ * returns is safe to look at, and what a number means (is there such a chunk?) is checked by
+ * whoever knows the plan. proto/PROTOCOL.md says who sends what and when.
+ *
+ * To add a message: a message in syncopate.proto, a kind and a struct here, a row in message.c, its
+ * fields in deploy/simulator/message_line.c, a specimen in tests/lib/specimens.c, and its handler
+ * in the core that receives it.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_MESSAGE_H
+#define COMMON_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/frame.h"
+#include "common/base/hash.h"
+#include "common/base/key.h"
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/job/tree.h"
+#include "common/store/checkpoint.h"
+#include "common/store/run_directory.h"
+
+#define PROTOCOL_VERSION_MIN 2
+#define PROTOCOL_VERSION_MAX 2
+#define HEADER_BYTES_MAX     4096
+#define MESSAGE_TEXT_MAX     400
+#define JOB_PAGE_BYTES       1024
+#define JOB_BYTES_MAX        (8u << 20)
+#define WINDOW_BYTES         (16u << 20) /* Gradients under way from one worker to one server. */
+
+enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
+
+enum verdict {
+    VERDICT_NONE,
+    VERDICT_APPLIED,
+    VERDICT_STALE,
+    VERDICT_DUPLICATE,
+    VERDICT_REJECTED,
+    VERDICT_RUN_OVER,
+    VERDICT_COUNT
+};
+
+enum refusal {
+    REFUSAL_NONE,
+    REFUSAL_VERSION,
+    REFUSAL_JOB,
+    REFUSAL_MEMBER,
+    REFUSAL_RUN,
+    REFUSAL_PROBE,
+    REFUSAL_MALFORMED,
+    REFUSAL_REJOIN,
+    REFUSAL_KEY,
+    REFUSAL_COUNT
+};
+
+enum message_kind {
+    MESSAGE_NONE,
+    MESSAGE_JOIN,
+    MESSAGE_WANT_JOB,
+    MESSAGE_JOB_PAGE,
+    MESSAGE_WELCOME,
+    MESSAGE_WAITING,
+    MESSAGE_REFUSED,
+    MESSAGE_READY,
+    MESSAGE_START,
+    MESSAGE_PING,
+    MESSAGE_PONG,
+    MESSAGE_EXCHANGE,
+    MESSAGE_RESULT,
+    MESSAGE_MOVED_ON,
+    MESSAGE_LEASE,
+    MESSAGE_WORK,
+    MESSAGE_REPORT,
+    MESSAGE_EVALUATION,
+    MESSAGE_DONE,
+    MESSAGE_RECEIPT,
+    MESSAGE_LEAVE,
+    MESSAGE_STOP,
+    MESSAGE_CUT,
+    MESSAGE_CUT_TAKEN,
+    MESSAGE_CHUNK_STATE,
+    MESSAGE_PART_WRITTEN,
+    MESSAGE_FINISHED,
+    MESSAGE_BYE,
+    MESSAGE_STATUS,
+    MESSAGE_STATUS_ANSWER,
+    MESSAGE_WIRE_COUNT, /* Kinds from here on stay inside a process. */
+
+    MESSAGE_OPEN_RUN,    /* Coordinator to keeper: claim the run directory, find a checkpoint. */
+    MESSAGE_GO_BACK,     /* Coordinator to keeper: a new generation; find a checkpoint again. */
+    MESSAGE_RUN_OPENED,  /* Keeper's answer to both. */
+    MESSAGE_LOAD,        /* Router to keeper and owners: get this server's chunks. */
+    MESSAGE_LOADED,      /* Owner to router: my chunks are there. Keeper: what it could do. */
+    MESSAGE_TAKEN,       /* Owner to router: an exchange has been looked at; no answer yet. */
+    MESSAGE_SEND_CHUNKS, /* Coordinator to keeper: another server needs its chunks. */
+    MESSAGE_OWNER_CUT,   /* Owner to router: my chunks are cut, or cannot be. */
+    MESSAGE_STOP_AT,     /* Router of server 0 to coordinator: the last version there will be. */
+    MESSAGE_MANIFEST,    /* Coordinator to keeper: all parts are durable. */
+    MESSAGE_MANIFEST_WRITTEN,
+    MESSAGE_EVENT,   /* Coordinator to keeper: one line for events.jsonl. */
+    MESSAGE_SUMMARY, /* Coordinator to keeper: rewrite run.json; export the model at the end. Of a
+                        run that goes on only the faults count, and nothing is answered. */
+    MESSAGE_SUMMARY_WRITTEN,
+    MESSAGE_KIND_COUNT
+};
+
+struct message_join {
+    uint32_t version_min, version_max;
+    uint8_t job_digest[DIGEST_BYTES]; /* Zeros from a server. */
+    uint8_t probe_digest[DIGEST_BYTES];
+    char host[64];
+    char arithmetic[64];
+};
+
+struct message_job_page {
+    uint32_t offset, total; /* Bytes. */
+    uint32_t bytes;
+    uint8_t page[JOB_PAGE_BYTES];
+};
+
+struct message_welcome {
+    bool restore;
+    uint64_t restore_step;
+    char out[MESSAGE_TEXT_MAX];
+    uint64_t ticket, proof;
+    uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/router/proof.h. */
+};
+
+struct message_ready {
+    bool shared, needs_chunks;
+    uint64_t reached; /* Async: one more than the highest batch that any of its chunks has had. */
+};
+
+struct message_start {
+    uint64_t step;
+    uint32_t assignment, members, position;
+    uint64_t stop_step;
+    uint64_t scored; /* Epochs whose test score is complete. */
+};
+
+struct message_ping {
+    uint64_t step;
+    uint32_t assignment; /* Workers: the one it follows. */
+    bool computing;
+};
+
+struct message_report {
+    uint64_t step;
+    struct node node;
+    int64_t loss; /* 2^-24 nats. */
+    uint64_t correct, examples;
+    uint64_t compute_us, exchange_us, wait_us;
+    bool has_staleness;
+    uint64_t staleness;
+    bool bad; /* The gradient was not finite. */
+};
+
+struct message_exchange {
+    uint32_t chunk;
+    uint64_t step;
+    uint64_t base_version;
+    bool gradient;
+    struct node node;
+    uint32_t examples;
+    bool want;
+    uint64_t want_version;
+    bool newest;     /* Want whichever version it is at. */
+    bool retry;      /* The gradient was sent before, and is not with this. */
+    bool receipt;    /* Say at once that the gradient is held. */
+    bool skip;       /* Async: the batch's gradient was not finite; count it without one. */
+    bool has_report; /* For server 0's first chunk alone. */
+    struct message_report report;
+};
+
+struct message_receipt {
+    uint32_t chunk;
+    uint64_t step;
+    struct node node;
+    bool missing; /* The gradient is not here: send it. */
+};
+
+struct message_result {
+    uint32_t chunk;
+    enum verdict verdict;
+    uint64_t version;
+    uint64_t staleness;
+    uint32_t held_us;
+    uint64_t stop_step;
+    bool parameters;
+};
+
+struct message_evaluation {
+    uint64_t epoch, step;
+    int64_t loss;
+    uint64_t correct, examples, took_us;
+    uint32_t assignment; /* By which the test set was shared. */
+};
+
+struct message_done {
+    uint64_t step;
+    uint64_t exchange_us, wait_us;
+    bool has_staleness;
+    uint64_t staleness;
+};
+
+struct message_chunk_state {
+    uint64_t step;
+    uint64_t first, count;
+    uint32_t array;
+    uint32_t server;
+};
+
+struct message_part_written {
+    uint64_t step;
+    bool written;
+    struct checkpoint_part part;
+    char text[MESSAGE_TEXT_MAX];
+    uint32_t server;
+};
+
+struct message_cut_taken {
+    uint64_t step;
+    bool taken;
+    struct verdict_counts verdicts; /* Of this server, so far. */
+};
+
+/* What server 0 says of its job, to whoever asks. */
+enum job_state {
+    JOB_WAITING, /* For somebody to declare one. */
+    JOB_OPENING,
+    JOB_GATHERING,
+    JOB_RECOVERING,
+    JOB_RUNNING,
+    JOB_CLOSING,
+    JOB_FINISHING,
+    JOB_OVER,
+    JOB_STATE_COUNT
+};
+
+struct message_status {
+    bool watch; /* Once more when the job has ended. */
+};
+
+struct message_status_answer {
+    enum job_state state;
+    double seconds;     /* In this state. */
+    uint32_t exit_code; /* From JOB_FINISHING on. */
+    char out[MESSAGE_TEXT_MAX];
+    char text[MESSAGE_TEXT_MAX]; /* Who is waited for; from JOB_FINISHING on why it ended. */
+
+    bool has_job; /* Else zeros follow. */
+    enum mode mode;
+    uint64_t step, steps, steps_per_epoch; /* step: updates made. */
+    uint32_t workers, worker_count, servers, server_count;
+    uint64_t train_epoch, train_examples; /* From 1; 0: nothing has been trained. */
+    double train_loss, train_accuracy;    /* Means over these examples. */
+    uint64_t test_step;                   /* 0: no score yet. */
+    double test_loss, test_accuracy;
+    double training_seconds, images_per_second; /* The latter over the former. */
+    double staleness_mean;
+    uint64_t staleness_max;
+    bool has_checkpoint;
+    uint64_t checkpoint_step;
+    uint64_t generation, workers_lost, servers_lost, checkpoints_skipped, checkpoints_failed;
+};
+
+/* Inside a process. */
+struct message_run_opened {
+    enum status status;
+    char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
+    bool restore;
+    uint64_t restore_step;
+    uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
+    uint64_t generation; /* ... both as recorded in the run directory. */
+    /* Said whether or not another run can be opened: */
+    uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
+    uint32_t exit_code;    /* ... with this. */
+    bool ended;            /* It is the declaring worker's: there is only to say so. */
+};
+
+struct plan;
+struct message_load {
+    const struct plan *plan; /* Read-only, for as long as the server lives. */
+    bool restore;
+    bool keep; /* Async: a new generation begins, with the chunks as they are. */
+    uint64_t step;
+    char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
+};
+
+struct message_loaded {
+    bool shared;       /* From the keeper: it sees server 0's run directory. */
+    bool needs_chunks; /* From the keeper: the checkpoint is with server 0. */
+    uint64_t reached;  /* From an owner: see message_ready. */
+    enum status status;
+    char text[MESSAGE_TEXT_MAX];
+};
+
+struct message_event {
+    char name[32];
+    char members[MESSAGE_TEXT_MAX]; /* JSON text, see run_directory_event. */
+};
+
+struct message {
+    enum message_kind kind;
+    enum role role; /* Of the sender. */
+    uint32_t index;
+    uint64_t incarnation, run_id, generation, request;
+    uint64_t ticket; /* Which admission of the sender this is from ... */
+    uint64_t proof;  /* ... and that it is the sender's, see ps/router/proof.h. */
+    union {
+        struct message_join join;
+        struct message_job_page job_page;
+        struct message_welcome welcome;
+        struct {
+            char text[MESSAGE_TEXT_MAX];
+        } waiting; /* Also pong. */
+        struct {
+            enum refusal reason;
+            uint32_t version; /* That the receiver speaks, to write this in; 0: as everything. */
+            char text[MESSAGE_TEXT_MAX];
+        } refused;
+        struct message_ready ready;
+        struct message_start start;
+        struct message_ping ping;
+        struct message_exchange exchange;
+        struct message_result result;
+        struct message_receipt receipt;
+        struct {
+            uint32_t chunk;
+            uint64_t version;
+        } moved_on;
+        struct {
+            bool finished;
+            uint64_t batch;
+        } lease;
+        struct {
+            bool enough, none;
+            uint64_t batch;
+        } work;
+        struct message_report report;
+        struct message_evaluation evaluation;
+        struct message_done done;
+        struct {
+            uint32_t exit_code;
+            char reason[MESSAGE_TEXT_MAX];
+            bool left; /* Finished alone: for the receiver, which has left; not for the job. */
+        } stop;        /* Also finished. */
+        struct {
+            uint64_t step;
+            bool final;
+        } cut;
+        struct message_cut_taken cut_taken;
+        struct message_chunk_state chunk_state;
+        struct message_part_written part_written;
+        struct message_status status;
+        struct message_status_answer status_answer;
+        struct message_run_opened run_opened;
+        struct message_load load;
+        struct message_loaded loaded;
+        struct {
+            uint64_t step;
+        } stop_at;
+        struct {
+            uint32_t server;
+        } send_chunks;
+        struct {
+            uint64_t known_run_id; /* That the declaring worker was in, 0 for none. */
+        } open_run;
+        struct message_event event;
+    };
+};
+
+/* A message under way: where it comes from or goes to, and its payload. */
+struct packet {
+    uint64_t peer; /* A transport's name for the other end. */
+    bool member;   /* Of the job, and to be told of it: the other end, as far as is known. */
+    uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
+    struct message message;
+    struct frame *payload; /* One reference, the packet's; NULL for none. */
+    uint64_t place;        /* Of the payload in the server's shard, bytes; for the transport. */
+    uint64_t weight;       /* Inside a server: bytes that an exchange takes until its owner's first
+                            * word about it, which carries the same number. */
+};
+
+/* Whether it is from that server; and who it is from instead: "ps/1, not ps/0". */
+bool message_is_from_server(const struct message *message, uint32_t index);
+void message_describe_sender(const struct message *message, uint32_t meant, char who[32]);
+
+const char *message_kind_name(enum message_kind kind);
+const char *role_name(enum role role);
+const char *verdict_name(enum verdict verdict);
+const char *job_state_name(enum job_state state); /* "waiting for a job", "running" */
+
+/* Write the header frame into buffer[HEADER_BYTES_MAX]; returns its bytes. The message is our own,
+ * so that it fits is an assertion. */
+size_t message_encode(const struct message *message, uint8_t *buffer);
+
+/* STATUS_INVALID with a line saying what is wrong. Bytes may come from anyone. */
+enum status message_decode(const void *bytes, size_t count, struct message *message,
+                           struct error *error);
+
+/* Whether this kind may come with a payload frame. */
+bool message_may_have_payload(enum message_kind kind);
+
+/* The declaration as bytes (malloc'd, the caller's) and back. Decoding checks with job_check. */
+enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count);
+enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, struct error *error);
+
+/* What JOIN says of the declaration. The data set's name is left out, because each host may have
+ * its own; the digest of the data is in. */
+enum status job_digest(const struct job *job, uint8_t digest[DIGEST_BYTES]);
+
+#endif

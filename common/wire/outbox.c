@@ -1,0 +1,79 @@
+#include "common/wire/outbox.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/process/log.h"
+
+void outbox_free(struct outbox *outbox)
+{
+    struct outgoing left;
+    while (outbox_take(outbox, &left))
+        frame_release(left.packet.payload);
+    free(outbox->items);
+    memset(outbox, 0, sizeof *outbox);
+}
+
+static void grow(struct outbox *outbox)
+{
+    size_t capacity = outbox->capacity == 0 ? 64 : 2 * outbox->capacity;
+    struct outgoing *items = malloc(capacity * sizeof *items);
+    if (items == NULL) {
+        log_error("out of memory for %zu packets", capacity);
+        exit(EXIT_TRAINING_FAILED);
+    }
+    for (size_t i = 0; i < outbox->count; i++)
+        items[i] = outbox->items[(outbox->first + i) % outbox->capacity];
+    free(outbox->items);
+    outbox->items = items;
+    outbox->capacity = capacity;
+    outbox->first = 0;
+}
+
+struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_t index,
+                             enum message_kind kind)
+{
+    if (outbox->count == outbox->capacity)
+        grow(outbox);
+    struct outgoing *slot = &outbox->items[(outbox->first + outbox->count++) % outbox->capacity];
+    slot->to = to;
+    slot->index = index;
+    memset(&slot->packet, 0, sizeof slot->packet);
+    slot->packet.message.kind = kind;
+    return &slot->packet;
+}
+
+struct packet *outbox_add(struct outbox *outbox, enum destination to, enum message_kind kind)
+{
+    return outbox_add_to(outbox, to, 0, kind);
+}
+
+void outbox_log(struct outbox *outbox, const char *format, ...)
+{
+    struct packet *packet = outbox_add(outbox, TO_LOG, MESSAGE_WAITING);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(packet->message.waiting.text, MESSAGE_TEXT_MAX, format, arguments);
+    va_end(arguments);
+}
+
+void outbox_warn(struct outbox *outbox, const char *format, ...)
+{
+    struct packet *packet = outbox_add_to(outbox, TO_LOG, 1, MESSAGE_WAITING);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(packet->message.waiting.text, MESSAGE_TEXT_MAX, format, arguments);
+    va_end(arguments);
+}
+
+bool outbox_take(struct outbox *outbox, struct outgoing *outgoing)
+{
+    if (outbox->count == 0)
+        return false;
+    *outgoing = outbox->items[outbox->first];
+    outbox->first = (outbox->first + 1) % outbox->capacity;
+    outbox->count--;
+    return true;
+}

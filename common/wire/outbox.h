@@ -1,0 +1,59 @@
+/* outbox.h - what a core wants sent: packets with destinations, in order.
+ *
+ * Cores never send. They append here, and whoever drives them (a thread, or the simulator)
+ * delivers.
+ *
+ * Threads: one owner.
+ * Ownership: an appended packet's payload reference moves to the outbox, and on to whoever takes
+ * it. */
+
+#ifndef COMMON_OUTBOX_H
+#define COMMON_OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/wire/message.h"
+
+enum destination {
+    TO_PEER,        /* A server's listening endpoint: packet.peer. */
+    TO_SERVER,      /* A client's connection to server number `index`. */
+    TO_COORDINATOR, /* Server 0's coordinator, here or over the wire. */
+    TO_ROUTER,      /* This server's router. */
+    TO_OWNER,       /* Owner number `index` of this server. */
+    TO_KEEPER,      /* This server's keeper. */
+    TO_TRAINER,     /* This worker's compute thread. */
+    TO_LOG,         /* message.waiting.text is a line for people; index 1: a warning. */
+};
+
+struct outgoing {
+    enum destination to;
+    uint32_t index;
+    struct packet packet;
+};
+
+struct outbox {
+    struct outgoing *items; /* [capacity] ring. */
+    size_t capacity, first, count;
+};
+
+void outbox_free(struct outbox *outbox);
+
+/* Append a message of this kind with everything else zero and return it to be filled in; valid
+ * until the next call. Running out of memory for a few packets ends the process: there is nothing
+ * left to answer with. */
+struct packet *outbox_add(struct outbox *outbox, enum destination to, enum message_kind kind);
+
+/* The same to owner or server number `index`. */
+struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_t index,
+                             enum message_kind kind);
+
+/* A line for people: what happened, or what they should look after. */
+void outbox_log(struct outbox *outbox, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void outbox_warn(struct outbox *outbox, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+bool outbox_take(struct outbox *outbox, struct outgoing *outgoing);
+
+#endif

@@ -1,0 +1,99 @@
+#include "deploy/command/command.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "common/keys/keys.h"
+#include "common/options/options_table.h"
+#include "common/process/log.h"
+#include "common/transport/transport.h"
+#include "common/wire/message.h"
+
+bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
+                   int *exit_code)
+{
+    if (!options_begin(options, user, argc, argv, exit_code))
+        return false;
+    enum log_format format;
+    log_format_parse(options->log_format, &format);
+    /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
+    log_init(option_user_program(user), LOG_WARNING, format);
+    return true;
+}
+
+void command_say(const char *program, enum log_level level, const char *text)
+{
+    char line[LOG_LINE_MAX];
+    bool plain = log_format_now() == LOG_FORMAT_TEXT;
+    fflush(stdout); /* What was said before stays before. */
+    log_remark(level, text, line);
+    fprintf(stderr, "%s%s%s\n", plain ? program : "", plain ? ": " : "", line);
+}
+
+int command_fail(const char *program, int code, const struct error *error)
+{
+    command_say(program, LOG_ERROR, error->text);
+    return code;
+}
+
+static enum status check_pair(const char *directory, uint32_t role, uint32_t index,
+                              struct error *error)
+{
+    struct keys keys;
+    uint8_t public_key[KEY_BYTES];
+    char name[CERTIFICATE_NAME_MAX];
+    enum status status = keys_open(&keys, directory, NULL, role, index, error);
+    keys_name(role, index, name);
+    if (status == STATUS_OK &&
+        (transport_public_key(keys.own.secret_key, public_key) != STATUS_OK ||
+         !key_equal(public_key, keys.own.public_key)))
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%.300s/%s.key_secret: is damaged: its public-key does not belong to its "
+                      "secret-key",
+                      directory, name);
+    keys_close(&keys);
+    return status;
+}
+
+int command_check_keys(const char *directory, uint32_t workers, struct error *error)
+{
+    enum status status = keys_check(directory, workers, error);
+    if (status == STATUS_OK)
+        status = check_pair(directory, ROLE_PS, 0, error);
+    for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
+        status = check_pair(directory, ROLE_WORKER, i, error);
+    return keys_exit_code(status);
+}
+
+int command_exit_code(enum status status)
+{
+    switch (status) {
+    case STATUS_OK:
+        return EXIT_DONE;
+    case STATUS_MISMATCH:
+        return EXIT_MISMATCH;
+    case STATUS_TIMEOUT: /* Later it may be otherwise. */
+        return EXIT_CLUSTER_LOST;
+    case STATUS_INVALID: /* A file that is damaged. */
+    case STATUS_NOT_FOUND:
+    case STATUS_EXISTS:
+    case STATUS_IO:
+    case STATUS_REFUSED: /* A file that others may use. */
+    case STATUS_UNREACHABLE:
+        return EXIT_CANNOT_OPEN;
+    default:
+        return EXIT_TRAINING_FAILED;
+    }
+}
+
+char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX])
+{
+    size_t used = (size_t)snprintf(text, COMMAND_SHAPE_MAX, "[");
+    for (uint32_t i = 0; i < variable->rank && i < VARIABLE_RANK_MAX; i++)
+        used += (size_t)snprintf(text + used, COMMAND_SHAPE_MAX - used, "%s%" PRIu64,
+                                 i > 0 ? "," : "", variable->shape[i]);
+    snprintf(text + used, COMMAND_SHAPE_MAX - used, "]");
+    return text;
+}

@@ -1,0 +1,353 @@
+/* syncopate compare: the same work in several modes and with several numbers of workers, one run
+ * after another, and at the end a table and a report.
+ *
+ * Seeds are the outer loop, so that whatever changes on the machine in the course of the day meets
+ * every mode alike, and a comparison that is ended early has whole rounds.
+ */
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "common/file/disk.h"
+#include "common/file/folder.h"
+#include "common/options/options.h"
+#include "common/progress/progress.h"
+#include "deploy/command/command.h"
+#include "deploy/launcher/launch.h"
+#include "deploy/report/comparison.h"
+#include "deploy/report/report.h"
+#include "deploy/report/table.h"
+#include "worker/workload.h"
+
+#define PROGRAM       "syncopate compare"
+#define COMMAND_BYTES 4096
+
+_Static_assert(MODE_COUNT *OPTIONS_COUNTS_MAX <= COMPARISON_GROUPS_MAX, "there is room for all");
+
+extern char **environ;
+
+struct plan {
+    struct options options;
+    enum mode modes[MODE_COUNT];
+    uint32_t mode_count;
+    uint32_t workers[OPTIONS_COUNTS_MAX];
+    uint32_t workers_count;
+    size_t run_count; /* In all. */
+    char out[DISK_PATH_MAX];
+    bool out_made; /* By us: to be taken away again when nothing comes into it. */
+    struct progress_style style;
+};
+
+/* One of the runs. */
+struct run {
+    struct options options;
+    char name[64]; /* "sync-w2-s1" */
+    char out[DISK_PATH_MAX];
+};
+
+/* --- what was asked for ---------------------------------------------------------------------- */
+
+/* Run number index, from 0. */
+static void make_run(struct run *run, const struct plan *plan, size_t index)
+{
+    size_t round = (size_t)plan->mode_count * plan->workers_count;
+    assert(round > 0);
+    run->options = plan->options;
+    struct options *options = &run->options;
+    options->seed += index / round;
+    options->mode = plan->modes[index % round / plan->workers_count];
+    options->workers = plan->workers[index % plan->workers_count];
+    if (options->mode != MODE_ASYNC)
+        options->use_locking = false; /* A variant of async; sync has nothing to lock. */
+    snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64, mode_name(options->mode),
+             options->workers, options->seed);
+    snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
+             plan->out, run->name);
+    options->out = run->out;
+}
+
+/* What is wrong with any of the runs is said before the first one starts; the seed does not matter.
+ * An exit code. */
+static int check_runs(const struct plan *plan, struct error *error)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < (size_t)plan->mode_count * plan->workers_count && code == EXIT_DONE;
+         i++) {
+        struct run run;
+        struct workload workload;
+        make_run(&run, plan, i);
+        code = workload_look(&workload, &run.options, error);
+        workload_free(&workload);
+    }
+    return code;
+}
+
+static uint32_t workers_most(const struct plan *plan)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < plan->workers_count; i++)
+        most = plan->workers[i] > most ? plan->workers[i] : most;
+    return most;
+}
+
+static int check_keys(const struct plan *plan, struct error *error)
+{
+    const char *keys = plan->options.keys;
+    return keys != NULL ? command_check_keys(keys, workers_most(plan), error) : EXIT_DONE;
+}
+
+static enum status read_plan(struct plan *plan, struct error *error)
+{
+    enum status status =
+        options_modes(plan->options.modes, plan->modes, MODE_COUNT, &plan->mode_count, error);
+    if (status == STATUS_OK)
+        status = options_counts(plan->options.worker_counts, plan->workers, OPTIONS_COUNTS_MAX,
+                                &plan->workers_count, error);
+    if (status == STATUS_OK)
+        status = options_slow_check(plan->options.slow, workers_most(plan), error);
+    if (status != STATUS_OK)
+        return status;
+    size_t round = (size_t)plan->mode_count * plan->workers_count;
+    assert(round > 0); /* A list has one item at least. */
+    if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
+        return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
+                         plan->options.seeds, COMPARISON_RUNS_MAX);
+    }
+    if (plan->options.ps == 0) {
+        return error_set(error, STATUS_INVALID,
+                         "--ps=0: there is nothing to compare without servers");
+    }
+    plan->run_count = round * plan->options.seeds;
+    plan->style = progress_style_of(stdout, plan->options.quiet, plan->options.verbose,
+                                    plan->options.log_every);
+    return STATUS_OK;
+}
+
+/* --- the folder ------------------------------------------------------------------------------ */
+
+static void note_entry(void *argument, const char *name)
+{
+    (void)name;
+    *(bool *)argument = true;
+}
+
+/* The folder is made here, at once, so that one that cannot be written is known before hours of
+ * training. */
+static enum status make_out(struct plan *plan, struct error *error)
+{
+    if (plan->options.out) {
+        if (strlen(plan->options.out) + sizeof(((struct run *)NULL)->name) + 32 > DISK_PATH_MAX)
+            return error_set(error, STATUS_INVALID, "--out: the path is too long");
+        snprintf(plan->out, sizeof(plan->out), "%s", plan->options.out);
+    } else {
+        char date[32];
+        time_t now = time(NULL);
+        struct tm local;
+        localtime_r(&now, &local);
+        strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
+        snprintf(plan->out, sizeof(plan->out), "runs/compare-%s", date);
+    }
+    bool taken = false;
+    enum status status = folder_check(plan->out, error);
+    if (status != STATUS_OK)
+        return status;
+    status = disk_posix.list_directory(disk_posix.context, plan->out, note_entry, &taken, error);
+    if (taken) {
+        return error_set(error, STATUS_EXISTS,
+                         "%s: something is there already and is not overwritten", plan->out);
+    }
+    plan->out_made = status == STATUS_NOT_FOUND;
+    if (status == STATUS_OK || status == STATUS_NOT_FOUND)
+        status = disk_posix.make_directory(disk_posix.context, plan->out, error);
+    return status;
+}
+
+/* --- the runs -------------------------------------------------------------------------------- */
+
+static void watch_tick(void *context, const char *out)
+{
+    (void)out;
+    progress_tick(context, clock_now_seconds());
+}
+
+static void watch_say(void *context, const char *line)
+{
+    progress_say(context, line);
+}
+
+static void print_strong(const struct plan *plan, const char *text)
+{
+    printf(plan->style.colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
+}
+
+static void print_heading(const struct plan *plan, const struct run *run, size_t index)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
+             plan->run_count, mode_name(run->options.mode),
+             wording_counted(run->options.workers, "worker", "workers").text,
+             wording_counted(run->options.ps, "server", "servers").text, run->options.seed);
+    print_strong(plan, text);
+    fflush(stdout);
+}
+
+static void print_result(const struct record *record)
+{
+    printf("  done in %s", wording_duration(record->seconds).text);
+    if (isfinite(record->train_loss))
+        printf(", loss %.4f", record->train_loss);
+    if (isfinite(record->test_accuracy))
+        printf(", test accuracy %.2f %%", record->test_accuracy * 100);
+    printf("\n");
+    fflush(stdout);
+}
+
+static int launch(const struct plan *plan, const struct run *run, struct error *error)
+{
+    struct progress progress;
+    progress_open(&progress, stdout, plan->style, run->out, clock_now_seconds());
+    struct launch_watch watch = {&progress, watch_tick, watch_say};
+    int code = launch_job(&run->options, run->out, &watch, NULL, error);
+    progress_close(&progress);
+    return code;
+}
+
+/* An exit code; error says which run failed, and why. */
+static int make_one(const struct plan *plan, size_t index, struct comparison *comparison,
+                    struct error *error)
+{
+    struct run run;
+    struct error why = {0};
+    make_run(&run, plan, index);
+    if (!plan->options.quiet)
+        print_heading(plan, &run, index);
+    int code = launch(plan, &run, &why);
+    if (code != EXIT_DONE)
+        rmdir(run.out); /* Goes through only when it is empty. */
+    else
+        code = command_exit_code(comparison_add(comparison, run.out, &why));
+    if (code != EXIT_DONE) {
+        error_set(error, why.status, "%s: %.400s", run.name, why.text);
+        return code;
+    }
+    if (!plan->options.quiet)
+        print_result(comparison->records[comparison->record_count - 1]);
+    return code;
+}
+
+/* Until all are done, or one of them is not. */
+static int make_all(const struct plan *plan, struct comparison *comparison, struct error *error)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < plan->run_count && code == EXIT_DONE; i++)
+        code = make_one(plan, i, comparison, error);
+    return code;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* The command as it can be typed again; what the environment decided is part of it. */
+static void describe_command(char *text, size_t bytes, int argc, char **argv)
+{
+    static char name[] = "syncopate", compare[] = "compare";
+    char *words[256];
+    int count = 0;
+    for (char **variable = environ; *variable && count < 64; variable++)
+        if (strncmp(*variable, "SYNCOPATE_", 10) == 0)
+            words[count++] = *variable;
+    words[count++] = name;
+    words[count++] = compare;
+    for (int i = 1; i < argc && count < 256; i++)
+        words[count++] = argv[i];
+    report_command(text, bytes, count, words);
+}
+
+static enum status write_report(const struct plan *plan, const struct comparison *comparison,
+                                const char *remark, int argc, char **argv, struct error *error)
+{
+    char command[COMMAND_BYTES];
+    char machine[512];
+    char date[64];
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &local);
+    describe_command(command, sizeof(command), argc, argv);
+    report_machine(machine, sizeof(machine));
+    struct report_facts facts = {.command = command,
+                                 .machine = machine,
+                                 .date = date,
+                                 .slow = plan->options.slow,
+                                 .remark = remark};
+    return report_write(&disk_posix, plan->out, comparison, &facts, error);
+}
+
+static void print_end(const struct plan *plan, const struct comparison *comparison)
+{
+    struct bits_verdict bits;
+    comparison_bits(comparison, &bits);
+    printf("\n");
+    table_write_text(stdout, comparison);
+    if (bits.seeds > 0) {
+        printf("\n");
+        print_strong(plan, bits.text);
+    }
+    printf("\nreport: %s/report.html\n", plan->out);
+    fflush(stdout);
+}
+
+static int compare(const struct plan *plan, int argc, char **argv)
+{
+    struct comparison comparison;
+    struct error error = {0}, no_report = {0};
+    char remark[640] = "";
+    comparison_init(&comparison);
+    if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
+        printf("note: %s\n", plan->options.remarks);
+    int code = make_all(plan, &comparison, &error);
+    if (code != EXIT_DONE) {
+        snprintf(remark, sizeof(remark), "Ended early, %zu of %zu runs are here: %s",
+                 comparison.record_count, plan->run_count, error.text);
+    }
+    enum status status = STATUS_OK;
+    if (comparison.record_count > 0) {
+        status = write_report(plan, &comparison, remark, argc, argv, &no_report);
+        print_end(plan, &comparison);
+    }
+    comparison_free(&comparison);
+    if (status != STATUS_OK)
+        command_fail(PROGRAM, 0, &no_report);
+    if (code != EXIT_DONE)
+        return command_fail(PROGRAM, code, &error);
+    return command_exit_code(status);
+}
+
+int command_compare(int argc, char **argv)
+{
+    struct plan plan = {0};
+    struct error error = {0};
+    int code;
+    if (!command_begin(&plan.options, OPTION_COMPARE, argc, argv, &code))
+        return code;
+    if (read_plan(&plan, &error) != STATUS_OK)
+        return command_fail(PROGRAM, EXIT_USAGE, &error);
+    code = check_runs(&plan, &error);
+    if (code == EXIT_DONE)
+        code = check_keys(&plan, &error);
+    if (code != EXIT_DONE)
+        return command_fail(PROGRAM, code, &error);
+    enum status status = make_out(&plan, &error);
+    if (status != STATUS_OK)
+        return command_fail(PROGRAM, command_exit_code(status), &error);
+    code = compare(&plan, argc, argv);
+    if (plan.out_made)
+        rmdir(plan.out); /* Goes through only when nothing came into it. */
+    return code;
+}

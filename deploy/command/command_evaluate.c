@@ -1,0 +1,270 @@
+/* syncopate evaluate PATH: what a trained model scores on the test set.
+ *
+ * A run and a checkpoint say what they were trained on, and are scored on that; --data and --seed
+ * may say otherwise, and then a line says so, because accuracies on different data tell nothing of
+ * each other. A model file alone says nothing. */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/file/json_writer.h"
+#include "common/options/options.h"
+#include "common/store/checkpoint.h"
+#include "deploy/command/command.h"
+#include "worker/data/dataset.h"
+#include "worker/model/model.h"
+
+#define PROGRAM        "syncopate evaluate"
+#define EVALUATE_BATCH 64 /* Examples computed at once; changes speed, not the result. */
+
+/* The file's variables must be those that its layer list makes on these images. */
+static enum status check_variables(const struct model_file *file, const struct model *model,
+                                   const char *path, struct error *error)
+{
+    uint32_t count;
+    const struct variable *expected = model_variables(model, &count);
+    if (count != file->variable_count)
+        return error_set(error, STATUS_MISMATCH, "%s: has %u variables, its layer list makes %u",
+                         path, file->variable_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct variable *found = &file->variables[i];
+        char theirs[COMMAND_SHAPE_MAX], ours[COMMAND_SHAPE_MAX];
+        command_shape(found, theirs);
+        command_shape(&expected[i], ours);
+        if (strcmp(found->name, expected[i].name) != 0 || strcmp(theirs, ours) != 0)
+            return error_set(error, STATUS_MISMATCH,
+                             "%s: has %s %s where its layer list makes %s %s for these images",
+                             path, found->name, theirs, expected[i].name, ours);
+    }
+    return STATUS_OK;
+}
+
+static enum status score_file(const struct model_file *file, const struct dataset *dataset,
+                              const char *path, struct score *score, struct error *error)
+{
+    struct model_input input = {dataset->height, dataset->width, dataset->channels,
+                                dataset->classes};
+    struct model *model = NULL;
+    enum status status = model_create(&model, file->model, input, EVALUATE_BATCH, error);
+    if (status != STATUS_OK)
+        return status;
+    status = check_variables(file, model, path, error);
+    if (status == STATUS_OK)
+        model_evaluate(model, file->parameters, dataset->test.images, dataset->test.labels,
+                       dataset->test.count, score);
+    model_destroy(&model);
+    return status;
+}
+
+/* --- the data -------------------------------------------------------------------------------- */
+
+#define DATA_TEXT_MAX 320
+
+/* "synthetic:500 of seed 3" */
+static void describe_data(char text[DATA_TEXT_MAX], const char *name, uint64_t seed)
+{
+    if (dataset_is_synthetic(name))
+        snprintf(text, DATA_TEXT_MAX, "%s of seed %" PRIu64, name, seed);
+    else
+        snprintf(text, DATA_TEXT_MAX, "%s", name);
+}
+
+/* What it is scored on. */
+struct choice {
+    const char *data; /* Borrowed. */
+    uint64_t seed;
+};
+
+static struct choice choose_data(const struct options *options, const struct model_file *file)
+{
+    struct choice choice = {options->data, options->seed};
+    if (file->declared && !options_given(options, OPTION_EVALUATE, "data"))
+        choice.data = file->job.data;
+    if (file->declared && !options_given(options, OPTION_EVALUATE, "seed"))
+        choice.seed = file->job.seed;
+    return choice;
+}
+
+static enum status open_data(struct dataset *dataset, const struct choice *choice,
+                             const struct model_file *file, struct error *error)
+{
+    struct error why;
+    enum status status = dataset_open(dataset, choice->data, choice->seed, &why);
+    if (status == STATUS_OK)
+        return status;
+    if (choice->data == file->job.data)
+        return error_set(error, status,
+                         "%.350s; that is what it was trained on, and --data says where it is here",
+                         why.text);
+    return error_set(error, status, "%s", why.text);
+}
+
+/* By digest, because the same data may have another name here, and others the same. */
+static bool is_trained_on(const struct model_file *file, const struct dataset *dataset)
+{
+    return file->declared && memcmp(dataset->digest, file->job.data_digest, DIGEST_BYTES) == 0;
+}
+
+static void warn_of_other_data(const struct choice *choice, const struct dataset *dataset,
+                               const struct model_file *file)
+{
+    char ours[DATA_TEXT_MAX], theirs[DATA_TEXT_MAX];
+    const struct job *job = &file->job;
+    if (!file->declared || is_trained_on(file, dataset))
+        return;
+    describe_data(ours, choice->data, choice->seed);
+    describe_data(theirs, job->data, job->seed);
+    if (strcmp(ours, theirs) == 0)
+        fprintf(stderr,
+                PROGRAM ": warning: %s is not what it was when the model was trained on it\n",
+                ours);
+    else
+        fprintf(stderr, PROGRAM ": warning: scored on %s, but trained on %s\n", ours, theirs);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static void print_source(const struct model_file *file)
+{
+    printf("file           %s\n", file->path);
+    if (file->declared)
+        printf("trained        %s of %s\n", wording_count(file->step).text,
+               wording_counted(file->job.steps, "update", "updates").text);
+    printf("model          %s\n", file->model);
+}
+
+static void print_data(const struct options *options, const struct choice *choice,
+                       const struct dataset *dataset, const struct model_file *file)
+{
+    char text[DATA_TEXT_MAX];
+    const char *remark = "";
+    if (is_trained_on(file, dataset))
+        remark = ", as trained on";
+    else if (!file->declared && !options_given(options, OPTION_EVALUATE, "data"))
+        remark = ", for want of a --data";
+    describe_data(text, choice->data, choice->seed);
+    printf("data           %s, %s%s\n", text,
+           wording_counted(dataset->test.count, "test example", "test examples").text, remark);
+}
+
+/* Means over the test examples; the loss is no number when any example's is not finite. */
+static double mean_loss(const struct score *score)
+{
+    return score->not_finite > 0 || score->examples == 0
+               ? (double)NAN
+               : (double)score->loss * SCORE_LOSS_UNIT / (double)score->examples;
+}
+
+static double accuracy(const struct score *score)
+{
+    return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
+}
+
+static void print_score(const struct score *score)
+{
+    printf("test loss      %.6f\n", mean_loss(score));
+    printf("test accuracy  %.2f %%\n", 100 * accuracy(score));
+    if (score->not_finite > 0)
+        printf("not finite     %s\n",
+               wording_counted(score->not_finite, "example", "examples").text);
+}
+
+static enum status print_json(const struct choice *choice, const struct model_file *file,
+                              const struct dataset *dataset, const struct score *score,
+                              struct error *error)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    json_writer_text(&writer, "path", file->path);
+    json_writer_text(&writer, "model", file->model);
+    if (file->declared)
+        json_writer_u64(&writer, "step", file->step);
+    else
+        json_writer_null(&writer, "step");
+    json_writer_text(&writer, "data", choice->data);
+    json_writer_u64(&writer, "seed", choice->seed);
+    json_writer_bool(&writer, "as_trained", is_trained_on(file, dataset));
+    json_writer_u64(&writer, "test_examples", score->examples);
+    json_writer_real(&writer, "test_loss", mean_loss(score));
+    json_writer_real(&writer, "test_accuracy", accuracy(score));
+    json_writer_u64(&writer, "not_finite", score->not_finite);
+    json_writer_end(&writer);
+    enum status status =
+        writer.failed ? error_set(error, STATUS_MEMORY, "out of memory") : STATUS_OK;
+    if (status == STATUS_OK)
+        printf("%s\n", writer.text);
+    json_writer_free(&writer);
+    return status;
+}
+
+static void print_all(const struct options *options, const struct choice *choice,
+                      const struct dataset *dataset, const struct model_file *file,
+                      const struct score *score)
+{
+    if (!options->quiet) {
+        print_source(file);
+        print_data(options, choice, dataset, file);
+    }
+    print_score(score);
+}
+
+/* A safetensors file of somebody else's making has variables, but does not say what to do with
+ * them. */
+static enum status check_model(const struct model_file *file, const char *path, struct error *error)
+{
+    enum status status = model_file_check_whole(file, path, error);
+    if (status == STATUS_OK && file->model[0] == '\0')
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%s: has no layer list (\"model\" in its metadata): it was not written by "
+                      "syncopate, which needs to know the layers",
+                      path);
+    return status;
+}
+
+static enum status evaluate(const struct options *options, struct error *error)
+{
+    struct model_file file = {0};
+    struct dataset dataset = {0};
+    struct score score = {0};
+    enum status status = model_file_open(&file, &disk_posix, options->path, error);
+    if (status != STATUS_OK)
+        return status;
+    struct choice choice = choose_data(options, &file);
+    status = check_model(&file, options->path, error);
+    if (status == STATUS_OK)
+        status = open_data(&dataset, &choice, &file, error);
+    if (status == STATUS_OK) {
+        warn_of_other_data(&choice, &dataset, &file);
+        status = score_file(&file, &dataset, options->path, &score, error);
+    }
+    if (status == STATUS_OK && options->json)
+        status = print_json(&choice, &file, &dataset, &score, error);
+    else if (status == STATUS_OK)
+        print_all(options, &choice, &dataset, &file, &score);
+    dataset_close(&dataset);
+    model_file_close(&file);
+    return status;
+}
+
+int command_evaluate(int argc, char **argv)
+{
+    struct options options;
+    struct error error = {0};
+    int code;
+    if (!command_begin(&options, OPTION_EVALUATE, argc, argv, &code))
+        return code;
+    kernels_init();
+    kernels_limit(options_instructions(&options));
+    if (dataset_check_name(options.data, &error) != STATUS_OK)
+        return command_fail(PROGRAM, EXIT_USAGE, &error);
+    enum status status = evaluate(&options, &error);
+    if (status != STATUS_OK)
+        return command_fail(PROGRAM, command_exit_code(status), &error);
+    return EXIT_DONE;
+}

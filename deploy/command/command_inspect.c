@@ -1,0 +1,337 @@
+/* syncopate inspect PATH: what is in a checkpoint, a model file or a run directory, and what a
+ * running job at host:port is doing. Looks only; changes nothing. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/address/address.h"
+#include "common/base/wording.h"
+#include "common/keys/keys.h"
+#include "common/options/options.h"
+#include "common/process/terminal.h"
+#include "common/progress/record.h"
+#include "common/progress/summary.h"
+#include "common/store/checkpoint.h"
+#include "common/wire/message.h"
+#include "deploy/command/command.h"
+#include "deploy/command/inspect_address.h"
+#include "deploy/command/inspect_facts.h"
+#include "deploy/command/inspect_json.h"
+#include "deploy/command/watch_run.h"
+
+#define PROGRAM        "syncopate inspect"
+#define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
+#define LINE_SECONDS   10.0 /* ... and elsewhere. */
+
+/* --- variables ------------------------------------------------------------------------------- */
+
+static enum status print_variables(const struct variable *variables, uint32_t count,
+                                   const float *values, struct error *error)
+{
+    uint64_t *offsets = calloc((size_t)count + 1, sizeof *offsets), parameters = 0;
+    if (offsets == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    variables_layout(variables, count, offsets);
+    printf("  %-20s %-16s %12s %12s %12s %12s\n", "variable", "shape", "values", "norm", "min",
+           "max");
+    for (uint32_t i = 0; i < count; i++) {
+        char shape[COMMAND_SHAPE_MAX];
+        uint64_t elements = variable_elements(&variables[i]);
+        struct statistics statistics = statistics_of(values + offsets[i], elements);
+        parameters += elements;
+        printf("  %-20s %-16s %12s %12.6g %12.6g %12.6g\n", variables[i].name,
+               command_shape(&variables[i], shape), wording_count(elements).text, statistics.norm,
+               statistics.min, statistics.max);
+        if (statistics.not_finite > 0)
+            printf("  %-20s %s not finite\n", "",
+                   wording_counted(statistics.not_finite, "value is", "values are").text);
+    }
+    char sha256[65];
+    parameters_sha256(variables, count, values, sha256);
+    printf("  %s, sha256 %s\n", wording_counted(parameters, "parameter", "parameters").text,
+           sha256);
+    free(offsets);
+    return STATUS_OK;
+}
+
+/* --- a checkpoint ---------------------------------------------------------------------------- */
+
+static void print_job(const struct job *job)
+{
+    printf("  job          %s%s, seed %" PRIu64 ", %s an update in leaves of %u\n",
+           mode_name(job->mode), job->use_locking ? " with locking" : "", job->seed,
+           wording_counted(job->batch, "example", "examples").text, job->micro_batch);
+    printf("  model        %s\n", job->model);
+    printf("  data         %s\n", job->data);
+    printf("  optimizer    %s, learning rate %g, schedule %s\n", job->optimizer.name,
+           job->schedule.learning_rate, schedule_kind_name(job->schedule.kind));
+}
+
+static void print_parts(const char *path, const struct manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        const struct checkpoint_part *part = &manifest->parts[i];
+        const char *fault = inspect_part_fault(path, part);
+        printf("  part         %s  %s  %s\n", part->name, wording_bytes(part->bytes).text,
+               fault != NULL ? fault : "whole");
+    }
+}
+
+static void print_slots(const struct checkpoint_reader *reader)
+{
+    const struct optimizer *optimizer = optimizer_find(reader->manifest.job.optimizer.name);
+    for (uint32_t i = 1; optimizer != NULL && i < reader->array_count; i++) {
+        struct statistics statistics = statistics_of(reader->arrays[i], reader->elements);
+        printf("  %-37s %12s %12.6g %12.6g %12.6g\n", optimizer->slot_names[i - 1], "slot",
+               statistics.norm, statistics.min, statistics.max);
+    }
+}
+
+static enum status inspect_values(const char *path, struct error *error)
+{
+    struct checkpoint_reader reader = {0};
+    enum status status = checkpoint_open(&reader, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct job *job = &reader.manifest.job;
+    status = print_variables(job->variables, job->variable_count, reader.arrays[0], error);
+    print_slots(&reader);
+    checkpoint_close(&reader);
+    return status;
+}
+
+static enum status inspect_checkpoint(const char *path, struct error *error)
+{
+    char file[DISK_PATH_MAX + 32];
+    struct manifest manifest = {0};
+    snprintf(file, sizeof file, "%s/manifest.json", path);
+    enum status status = manifest_read(&manifest, &disk_posix, file, error);
+    if (status != STATUS_OK)
+        return status;
+    printf("checkpoint %s\n", path);
+    printf("  step         %s of %s, run %016" PRIx64 "\n", wording_count(manifest.step).text,
+           wording_count(manifest.job.steps).text, manifest.run_id);
+    print_job(&manifest.job);
+    print_parts(path, &manifest);
+    manifest_free(&manifest);
+    return inspect_values(path, error);
+}
+
+/* --- a model file ---------------------------------------------------------------------------- */
+
+static enum status inspect_model(const char *path, struct error *error)
+{
+    struct model_file file = {0};
+    enum status status = model_file_open(&file, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    printf("model %s\n", path);
+    printf("  model        %s\n", file.model);
+    status = print_variables(file.variables, file.variable_count, file.parameters, error);
+    model_file_close(&file);
+    return status;
+}
+
+/* --- a run directory ------------------------------------------------------------------------- */
+
+static void print_latest(const struct record *record)
+{
+    if (record->point_count > 0) {
+        const struct record_point *point = &record->points[record->point_count - 1];
+        printf("  latest         epoch %.2f, step %s", point->epoch,
+               wording_count(point->step > 0 ? (uint64_t)point->step : 0).text);
+        printf(", loss %.4f, accuracy %.1f %% of the epoch so far", point->epoch_loss,
+               100 * point->epoch_accuracy);
+        printf(", %s images/s\n",
+               wording_count(point->images_per_second > 0 ? (uint64_t)point->images_per_second : 0)
+                   .text);
+    }
+    for (size_t i = 0; i < record->evaluation_count; i++)
+        printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
+               record->evaluations[i].epoch, record->evaluations[i].test_loss,
+               100 * record->evaluations[i].test_accuracy);
+}
+
+static void print_checkpoints(const char *path, const struct record *record)
+{
+    uint64_t *steps;
+    size_t count = inspect_list(path, &steps);
+    bool all = strcmp(record->keep, "all") == 0;
+    printf("  checkpoints    %s", count == 0 ? "none yet" : wording_count(count).text);
+    if (record->keep[0] != '\0')
+        printf(", %s%s to be kept", all ? "" : "the newest ", record->keep);
+    printf("\n");
+    for (size_t i = 0; i < count; i++) {
+        struct checkpoint_facts facts;
+        inspect_glance(&facts, path, steps[i]);
+        if (facts.fault.text[0] != '\0')
+            printf("  checkpoint     %s: %s\n", facts.path, facts.fault.text);
+        else
+            printf("  checkpoint     %s, %s, %s\n", facts.path,
+                   wording_counted(facts.parts, "part", "parts").text,
+                   wording_bytes(facts.bytes).text);
+    }
+    free(steps);
+}
+
+static enum status inspect_run(const char *path, struct error *error)
+{
+    struct record record;
+    enum status status = record_read(&record, path, error);
+    if (status == STATUS_OK) {
+        printf("run %s\n", path);
+        printf("  model          %s\n", record.model);
+        printf("  data           %s, seed %" PRIu64 "\n", record.data, record.seed);
+        printf("  optimizer      %s, learning rate %g\n", record.optimizer, record.learning_rate);
+        summary_print(stdout, &record, 0);
+        print_latest(&record);
+        print_checkpoints(path, &record);
+    }
+    record_free(&record);
+    return status;
+}
+
+/* --- which of them --------------------------------------------------------------------------- */
+
+static bool holds(const char *directory, const char *name)
+{
+    char path[DISK_PATH_MAX + 32];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return stat(path, &there) == 0;
+}
+
+static bool is_address(const char *text)
+{
+    char host[ADDRESS_MAX];
+    uint16_t port;
+    return address_split(text, host, &port) && host[0] != '\0' && strchr(host, '/') == NULL;
+}
+
+/* Nothing here has such a name, and it is no host:port either. */
+static bool is_meant_as_address(const char *text)
+{
+    return strchr(text, ':') != NULL && strchr(text, '/') == NULL;
+}
+
+static int refuse_address(const char *text, struct error *error)
+{
+    error_set(error, STATUS_INVALID,
+              "'%.300s' is neither a path here nor host:port, with a port up to 65535", text);
+    return EXIT_USAGE;
+}
+
+enum inspected { NOTHING, MODEL, CHECKPOINT, RUN };
+
+static enum inspected what_is(const char *path, struct error *error)
+{
+    struct stat there;
+    if (stat(path, &there) != 0) {
+        error_set(error, STATUS_NOT_FOUND, "%.300s: %s%s", path, strerror(errno),
+                  strchr(path, '/') == NULL ? " (a running job is its server 0's host:port)" : "");
+        return NOTHING;
+    }
+    if (!S_ISDIR(there.st_mode))
+        return MODEL;
+    if (holds(path, "manifest.json"))
+        return CHECKPOINT;
+    if (holds(path, "run.json"))
+        return RUN;
+    error_set(error, STATUS_INVALID,
+              "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
+              "manifest.json)",
+              path);
+    return NOTHING;
+}
+
+static enum status print_text(enum inspected what, const char *path, struct error *error)
+{
+    return what == MODEL        ? inspect_model(path, error)
+           : what == CHECKPOINT ? inspect_checkpoint(path, error)
+                                : inspect_run(path, error);
+}
+
+static enum status print_json(enum inspected what, const char *path, struct error *error)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    enum status status = what == MODEL        ? inspect_json_model(&writer, path, error)
+                         : what == CHECKPOINT ? inspect_json_checkpoint(&writer, path, error)
+                                              : inspect_json_run(&writer, path, error);
+    if (status == STATUS_OK && writer.failed)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK)
+        printf("%s\n", writer.text);
+    json_writer_free(&writer);
+    return status;
+}
+
+static int inspect_path(const char *path, const struct inspect_style *style, struct error *error)
+{
+    enum inspected what = what_is(path, error);
+    if (what == NOTHING)
+        return command_exit_code(error->status);
+    if (style->watch && what != RUN) {
+        error_set(error, STATUS_INVALID,
+                  "--watch is for a run directory, or host:port of server 0; "
+                  "%s does not change",
+                  path);
+        return EXIT_USAGE;
+    }
+    if (style->watch)
+        return watch_run(path, style, error);
+    return command_exit_code(style->json ? print_json(what, path, error)
+                                         : print_text(what, path, error));
+}
+
+static int inspect_job(const struct options *options, const struct inspect_style *style,
+                       struct error *error)
+{
+    struct keys keys;
+    const char *address = address_plain(options->path);
+    if (options->keys == NULL)
+        return inspect_address(address, NULL, style, error);
+    enum status status =
+        keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
+    if (status != STATUS_OK)
+        return keys_exit_code(status);
+    int code = inspect_address(address, &keys, style, error);
+    keys_close(&keys);
+    return code;
+}
+
+/* Looks on a terminal are cheap; a line each second fills a file. */
+static struct inspect_style style_of(const struct options *options)
+{
+    bool redraw = terminal_can_redraw(stdout) && !options->json;
+    return (struct inspect_style){
+        .json = options->json,
+        .watch = options->watch,
+        .redraw = redraw,
+        .every = isnan(options->log_every) ? (redraw ? REDRAW_SECONDS : LINE_SECONDS)
+                                           : options->log_every,
+    };
+}
+
+int command_inspect(int argc, char **argv)
+{
+    struct options options;
+    struct error error = {0};
+    struct stat there;
+    int code;
+    if (!command_begin(&options, OPTION_INSPECT, argc, argv, &code))
+        return code;
+    struct inspect_style style = style_of(&options);
+    bool here = stat(options.path, &there) == 0;
+    if (!here && is_address(options.path))
+        code = inspect_job(&options, &style, &error);
+    else if (!here && is_meant_as_address(options.path))
+        code = refuse_address(options.path, &error);
+    else
+        code = inspect_path(options.path, &style, &error);
+    return code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : code;
+}

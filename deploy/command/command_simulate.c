@@ -1,0 +1,58 @@
+/* syncopate simulate --seed S --histories N: whole clusters in virtual time, one history a seed,
+ * whether each of them kept the promises, and a hash of all that happened. */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/base/clock.h"
+#include "common/options/options.h"
+#include "deploy/command/command.h"
+#include "deploy/simulator/history.h"
+#include "deploy/simulator/history_totals.h"
+
+#define DESCRIPTION_MAX 2000
+
+static enum status simulate(uint64_t seed, const struct options *options,
+                            struct history_totals *modes)
+{
+    struct history_plan plan;
+    struct history_result result;
+    char description[DESCRIPTION_MAX];
+    if (history_draw(&plan, seed) != STATUS_OK) {
+        history_free(&plan);
+        return STATUS_MEMORY;
+    }
+    plan.verbose = options->verbose;
+    history_describe(&plan, description, sizeof description);
+    history_run(&plan, &result);
+    history_totals_add(&modes[plan.job.mode], &result);
+    if (result.failed)
+        printf("seed %" PRIu64 " FAILED: %s\n    %s\n    syncopate simulate --seed %" PRIu64
+               " --verbose\n",
+               seed, result.failure, description, seed);
+    else if (options->histories == 1 && !options->quiet)
+        printf("seed %" PRIu64 ": %s\n", seed, description);
+    history_free(&plan);
+    return STATUS_OK;
+}
+
+int command_simulate(int argc, char **argv)
+{
+    static const char program[] = "syncopate simulate";
+    struct options options;
+    struct error error = {0};
+    int code;
+    if (!command_begin(&options, OPTION_SIMULATE, argc, argv, &code))
+        return code;
+    struct history_totals modes[MODE_COUNT] = {0};
+    double began = clock_now_seconds();
+    for (uint64_t i = 0; i < options.histories; i++)
+        if (simulate(options.seed + i, &options, modes) != STATUS_OK) {
+            error_set(&error, STATUS_MEMORY, "out of memory");
+            return command_fail(program, EXIT_TRAINING_FAILED, &error);
+        }
+    if (!options.quiet)
+        history_totals_print(modes, clock_now_seconds() - began);
+    return modes[MODE_SYNC].failed + modes[MODE_ASYNC].failed > 0 ? EXIT_TRAINING_FAILED
+                                                                  : EXIT_DONE;
+}

@@ -1,0 +1,227 @@
+#include "deploy/command/inspect_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/file/json.h"
+#include "common/progress/record.h"
+#include "common/store/checkpoint.h"
+#include "deploy/command/inspect_facts.h"
+
+#define RUN_JSON_BYTES_MAX (16u << 20)
+
+/* --- variables ------------------------------------------------------------------------------- */
+
+static void write_statistics(struct json_writer *writer, const float *values, uint64_t count)
+{
+    struct statistics statistics = statistics_of(values, count);
+    json_writer_real(writer, "norm", statistics.norm);
+    json_writer_real(writer, "min", statistics.min); /* Infinite, so null, when there is none. */
+    json_writer_real(writer, "max", statistics.max);
+    json_writer_u64(writer, "not_finite", statistics.not_finite);
+}
+
+static void write_variable(struct json_writer *writer, const struct variable *variable,
+                           const float *values)
+{
+    json_writer_object(writer, NULL);
+    json_writer_text(writer, "name", variable->name);
+    json_writer_array_line(writer, "shape");
+    for (uint32_t i = 0; i < variable->rank; i++)
+        json_writer_u64(writer, NULL, variable->shape[i]);
+    json_writer_end(writer);
+    json_writer_u64(writer, "values", variable_elements(variable));
+    write_statistics(writer, values, variable_elements(variable));
+    json_writer_end(writer);
+}
+
+static enum status write_variables(struct json_writer *writer, const struct variable *variables,
+                                   uint32_t count, const float *values, struct error *error)
+{
+    char sha256[65];
+    uint64_t *offsets = calloc((size_t)count + 1, sizeof *offsets);
+    if (offsets == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    variables_layout(variables, count, offsets);
+    parameters_sha256(variables, count, values, sha256);
+    json_writer_u64(writer, "parameters", variables_elements(variables, count));
+    json_writer_text(writer, "parameters_sha256", sha256);
+    json_writer_array(writer, "variables");
+    for (uint32_t i = 0; i < count; i++)
+        write_variable(writer, &variables[i], values + offsets[i]);
+    json_writer_end(writer);
+    free(offsets);
+    return STATUS_OK;
+}
+
+enum status inspect_json_model(struct json_writer *writer, const char *path, struct error *error)
+{
+    struct model_file file = {0};
+    enum status status = model_file_open(&file, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    json_writer_object(writer, NULL);
+    json_writer_text(writer, "kind", "model");
+    json_writer_text(writer, "path", path);
+    json_writer_text(writer, "model", file.model);
+    status = write_variables(writer, file.variables, file.variable_count, file.parameters, error);
+    json_writer_end(writer);
+    model_file_close(&file);
+    return status;
+}
+
+/* --- a checkpoint ---------------------------------------------------------------------------- */
+
+static void write_job(struct json_writer *writer, const struct job *job)
+{
+    json_writer_text(writer, "mode", mode_name(job->mode));
+    json_writer_bool(writer, "use_locking", job->use_locking);
+    json_writer_u64(writer, "seed", job->seed);
+    json_writer_u64(writer, "global_batch", job->batch);
+    json_writer_u64(writer, "micro_batch", job->micro_batch);
+    json_writer_text(writer, "model", job->model);
+    json_writer_text(writer, "data", job->data);
+    json_writer_text(writer, "optimizer", job->optimizer.name);
+    json_writer_real(writer, "learning_rate", job->schedule.learning_rate);
+    json_writer_text(writer, "schedule", schedule_kind_name(job->schedule.kind));
+}
+
+static void write_parts(struct json_writer *writer, const char *path,
+                        const struct manifest *manifest)
+{
+    json_writer_array(writer, "parts");
+    for (uint32_t i = 0; i < manifest->part_count; i++) {
+        const struct checkpoint_part *part = &manifest->parts[i];
+        const char *fault = inspect_part_fault(path, part);
+        json_writer_object(writer, NULL);
+        json_writer_text(writer, "name", part->name);
+        json_writer_u64(writer, "bytes", part->bytes);
+        if (fault != NULL)
+            json_writer_text(writer, "fault", fault);
+        else
+            json_writer_null(writer, "fault");
+        json_writer_end(writer);
+    }
+    json_writer_end(writer);
+}
+
+static void write_slots(struct json_writer *writer, const struct checkpoint_reader *reader)
+{
+    const struct optimizer *optimizer = optimizer_find(reader->manifest.job.optimizer.name);
+    json_writer_array(writer, "slots");
+    for (uint32_t i = 1; optimizer != NULL && i < reader->array_count; i++) {
+        json_writer_object(writer, NULL);
+        json_writer_text(writer, "name", optimizer->slot_names[i - 1]);
+        write_statistics(writer, reader->arrays[i], reader->elements);
+        json_writer_end(writer);
+    }
+    json_writer_end(writer);
+}
+
+/* One that is damaged is an error here, too: its values are nobody's. */
+enum status inspect_json_checkpoint(struct json_writer *writer, const char *path,
+                                    struct error *error)
+{
+    struct checkpoint_reader reader = {0};
+    enum status status = checkpoint_open(&reader, &disk_posix, path, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct manifest *manifest = &reader.manifest;
+    json_writer_object(writer, NULL);
+    json_writer_text(writer, "kind", "checkpoint");
+    json_writer_text(writer, "path", path);
+    json_writer_u64(writer, "step", manifest->step);
+    json_writer_u64(writer, "steps", manifest->job.steps);
+    json_writer_id(writer, "run_id", manifest->run_id);
+    write_job(writer, &manifest->job);
+    write_parts(writer, path, manifest);
+    status = write_variables(writer, manifest->job.variables, manifest->job.variable_count,
+                             reader.arrays[0], error);
+    write_slots(writer, &reader);
+    json_writer_end(writer);
+    checkpoint_close(&reader);
+    return status;
+}
+
+/* --- a run directory ------------------------------------------------------------------------- */
+
+static void write_latest(struct json_writer *writer, const struct record *record)
+{
+    if (record->point_count == 0) {
+        json_writer_null(writer, "latest");
+        return;
+    }
+    const struct record_point *point = &record->points[record->point_count - 1];
+    json_writer_object(writer, "latest");
+    json_writer_real(writer, "epoch", point->epoch);
+    json_writer_real(writer, "step", point->step);
+    json_writer_real(writer, "epoch_loss", point->epoch_loss);
+    json_writer_real(writer, "epoch_accuracy", point->epoch_accuracy);
+    json_writer_real(writer, "images_per_second", point->images_per_second);
+    json_writer_end(writer);
+}
+
+static void write_evaluations(struct json_writer *writer, const struct record *record)
+{
+    json_writer_array(writer, "evaluations");
+    for (size_t i = 0; i < record->evaluation_count; i++) {
+        json_writer_object(writer, NULL);
+        json_writer_real(writer, "epoch", record->evaluations[i].epoch);
+        json_writer_real(writer, "step", record->evaluations[i].step);
+        json_writer_real(writer, "test_loss", record->evaluations[i].test_loss);
+        json_writer_real(writer, "test_accuracy", record->evaluations[i].test_accuracy);
+        json_writer_end(writer);
+    }
+    json_writer_end(writer);
+}
+
+static void write_checkpoints(struct json_writer *writer, const char *path)
+{
+    uint64_t *steps;
+    size_t count = inspect_list(path, &steps);
+    json_writer_array(writer, "checkpoints");
+    for (size_t i = 0; i < count; i++) {
+        struct checkpoint_facts facts;
+        inspect_glance(&facts, path, steps[i]);
+        json_writer_object(writer, NULL);
+        json_writer_u64(writer, "step", steps[i]);
+        json_writer_text(writer, "path", facts.path);
+        json_writer_u64(writer, "parts", facts.parts);
+        json_writer_u64(writer, "bytes", facts.bytes);
+        if (facts.fault.text[0] != '\0')
+            json_writer_text(writer, "fault", facts.fault.text);
+        else
+            json_writer_null(writer, "fault");
+        json_writer_end(writer);
+    }
+    json_writer_end(writer);
+    free(steps);
+}
+
+/* run.json as it is, with what the run has told since. */
+enum status inspect_json_run(struct json_writer *writer, const char *path, struct error *error)
+{
+    char file[DISK_PATH_MAX + 16];
+    struct record record;
+    struct json *root = NULL;
+    struct json_member member = {0};
+    enum status status = record_read(&record, path, error);
+    snprintf(file, sizeof file, "%s/run.json", path);
+    if (status == STATUS_OK)
+        status = json_read_file(&disk_posix, file, RUN_JSON_BYTES_MAX, &root, error);
+    if (status == STATUS_OK) {
+        json_writer_object(writer, NULL);
+        json_writer_text(writer, "kind", "run");
+        json_writer_text(writer, "path", path);
+        write_latest(writer, &record);
+        write_evaluations(writer, &record);
+        write_checkpoints(writer, path);
+        while (json_next_member(root, &member))
+            json_write(member.value, writer, member.name);
+        json_writer_end(writer);
+    }
+    json_release(&root);
+    record_free(&record);
+    return status;
+}

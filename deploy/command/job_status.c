@@ -1,0 +1,222 @@
+#include "deploy/command/job_status.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/process/log_line.h"
+
+bool job_status_has_ended(const struct message_status_answer *status)
+{
+    return status->state >= JOB_FINISHING;
+}
+
+static double epochs_of(const struct message_status_answer *status, uint64_t step)
+{
+    return status->steps_per_epoch > 0 ? (double)step / (double)status->steps_per_epoch : NAN;
+}
+
+static uint64_t whole(double value)
+{
+    return value >= 0 && value < 0x1p63 ? (uint64_t)value : 0;
+}
+
+/* --- for people ------------------------------------------------------------------------------ */
+
+static void print_progress(FILE *out, const struct message_status_answer *status)
+{
+    bool async = status->mode == MODE_ASYNC;
+    fprintf(out, "step: %s of %s (epoch %.2f of %.4g)\n", wording_count(status->step).text,
+            wording_count(status->steps).text, epochs_of(status, status->step),
+            epochs_of(status, status->steps));
+    if (status->train_epoch > 0)
+        fprintf(out, "train loss: %.4f, accuracy %.2f %% (mean over %s of epoch %" PRIu64 ")\n",
+                status->train_loss, 100 * status->train_accuracy,
+                wording_counted(status->train_examples, "example", "examples").text,
+                status->train_epoch);
+    if (status->test_step > 0)
+        fprintf(out, "test accuracy: %s%.2f %%, loss %.4f (%s step %s)\n", async ? "about " : "",
+                100 * status->test_accuracy, status->test_loss, async ? "near" : "after",
+                wording_count(status->test_step).text);
+    if (status->training_seconds > 0)
+        fprintf(out, "training: %s, %s images/s\n", wording_duration(status->training_seconds).text,
+                wording_count(whole(status->images_per_second)).text);
+    if (async && !isnan(status->staleness_mean))
+        fprintf(out, "staleness: mean %.2f, max %s\n", status->staleness_mean,
+                wording_counted(status->staleness_max, "update", "updates").text);
+    if (status->has_checkpoint)
+        fprintf(out, "checkpoint: step %s\n", wording_count(status->checkpoint_step).text);
+}
+
+/* "workers lost: 1", when there were any. */
+static void print_fault(FILE *out, const char *what, uint64_t count)
+{
+    if (count > 0)
+        fprintf(out, "%s: %s\n", what, wording_count(count).text);
+}
+
+static void print_job(FILE *out, const struct message_status_answer *status)
+{
+    fprintf(out, "mode: %s\n", mode_name(status->mode));
+    print_progress(out, status);
+    fprintf(out, "workers: %" PRIu32 " of %" PRIu32 "\n", status->workers, status->worker_count);
+    fprintf(out, "servers: %" PRIu32 " of %" PRIu32 "\n", status->servers, status->server_count);
+    print_fault(out, "times gone back to a checkpoint", status->generation);
+    print_fault(out, "workers lost", status->workers_lost);
+    print_fault(out, "servers lost", status->servers_lost);
+    print_fault(out, "checkpoints skipped", status->checkpoints_skipped);
+    print_fault(out, "checkpoints failed", status->checkpoints_failed);
+}
+
+void job_status_print(FILE *out, const struct message_status_answer *status)
+{
+    fprintf(out, "state: %s, for %s\n", job_state_name(status->state),
+            wording_waited(status->seconds).text);
+    if (status->has_job)
+        print_job(out, status);
+    if (job_status_has_ended(status))
+        fprintf(out, "exit code: %" PRIu32 "\n", status->exit_code);
+    if (status->text[0] != '\0')
+        fprintf(out, "%s%s\n", job_status_has_ended(status) ? "reason: " : "", status->text);
+    fprintf(out, "out: %s\n", status->out);
+}
+
+/* Appends; what does not fit is cut. */
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, JOB_STATUS_LINE_MAX - used, format, arguments);
+    va_end(arguments);
+}
+
+static void describe_end(const struct message_status_answer *status, char *text)
+{
+    append(text, "the job has ended");
+    if (status->exit_code != EXIT_DONE)
+        append(text, " with exit code %" PRIu32, status->exit_code);
+    if (status->text[0] != '\0')
+        append(text, ": %s", status->text);
+    if (status->has_job)
+        append(text, "; %s of %s", wording_count(status->step).text,
+               wording_counted(status->steps, "update", "updates").text);
+    append(text, "; %s", status->out);
+}
+
+void job_status_line(const struct message_status_answer *status, char text[JOB_STATUS_LINE_MAX])
+{
+    text[0] = '\0';
+    if (job_status_has_ended(status)) {
+        describe_end(status, text);
+        return;
+    }
+    append(text, "%s", job_state_name(status->state));
+    if (!status->has_job || status->state != JOB_RUNNING)
+        append(text, ", for %s", wording_waited(status->seconds).text);
+    if (!status->has_job)
+        return;
+    append(text, "  epoch %.2f of %.4g  step %s of %s", epochs_of(status, status->step),
+           epochs_of(status, status->steps), wording_count(status->step).text,
+           wording_count(status->steps).text);
+    if (status->train_epoch > 0)
+        append(text, "  loss %.3f  accuracy %.1f %%", status->train_loss,
+               100 * status->train_accuracy);
+    append(text, "  %" PRIu32 " of %s", status->workers,
+           wording_counted(status->worker_count, "worker", "workers").text);
+    if (status->text[0] != '\0')
+        append(text, "  %s", status->text);
+}
+
+/* --- for programs ---------------------------------------------------------------------------- */
+
+static void write_text(struct json_writer *writer, const char *name, bool known, const char *text)
+{
+    if (known)
+        json_writer_text(writer, name, text);
+    else
+        json_writer_null(writer, name);
+}
+
+static void write_count(struct json_writer *writer, const char *name, bool known, uint64_t count)
+{
+    if (known)
+        json_writer_u64(writer, name, count);
+    else
+        json_writer_null(writer, name);
+}
+
+static void write_real(struct json_writer *writer, const char *name, bool known, double value)
+{
+    json_writer_real(writer, name, known ? value : NAN);
+}
+
+/* To the millisecond. */
+static double rounded(double seconds)
+{
+    return round(seconds * 1e3) / 1e3;
+}
+
+static void write_state(struct json_writer *writer, const char *address,
+                        const struct message_status_answer *status)
+{
+    bool ended = job_status_has_ended(status);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    json_writer_text(writer, "kind", "job");
+    json_writer_text(writer, "address", address);
+    json_writer_text(writer, "time", log_time_text(&now).text);
+    json_writer_text(writer, "state", job_state_name(status->state));
+    json_writer_real(writer, "state_seconds", rounded(status->seconds));
+    write_text(writer, "waiting", !ended && status->text[0] != '\0', status->text);
+    write_count(writer, "exit_code", ended, status->exit_code);
+    write_text(writer, "reason", ended, status->text);
+    json_writer_text(writer, "out", status->out);
+}
+
+static void write_progress(struct json_writer *writer, const struct message_status_answer *status)
+{
+    bool job = status->has_job, trained = job && status->train_epoch > 0;
+    bool scored = job && status->test_step > 0;
+    write_count(writer, "step", job, status->step);
+    write_count(writer, "steps", job, status->steps);
+    write_real(writer, "epoch", job, epochs_of(status, status->step));
+    write_real(writer, "epochs", job, epochs_of(status, status->steps));
+    write_count(writer, "train_epoch", trained, status->train_epoch);
+    write_count(writer, "train_examples", trained, status->train_examples);
+    write_real(writer, "train_loss", trained, status->train_loss);
+    write_real(writer, "train_accuracy", trained, status->train_accuracy);
+    write_count(writer, "test_step", scored, status->test_step);
+    write_real(writer, "test_loss", scored, status->test_loss);
+    write_real(writer, "test_accuracy", scored, status->test_accuracy);
+    write_real(writer, "seconds", job, rounded(status->training_seconds));
+    write_real(writer, "images_per_second", job, status->images_per_second);
+    write_real(writer, "staleness_mean", job, status->staleness_mean);
+    write_count(writer, "staleness_max", job && !isnan(status->staleness_mean),
+                status->staleness_max);
+}
+
+void job_status_json(struct json_writer *writer, const char *address,
+                     const struct message_status_answer *status)
+{
+    bool job = status->has_job;
+    json_writer_object(writer, NULL);
+    write_state(writer, address, status);
+    write_text(writer, "mode", job, mode_name(status->mode));
+    write_progress(writer, status);
+    write_count(writer, "workers", job, status->workers);
+    write_count(writer, "workers_declared", job, status->worker_count);
+    write_count(writer, "servers", job, status->servers);
+    write_count(writer, "servers_declared", job, status->server_count);
+    write_count(writer, "checkpoint_step", job && status->has_checkpoint, status->checkpoint_step);
+    write_count(writer, "generation", job, status->generation);
+    write_count(writer, "workers_lost", job, status->workers_lost);
+    write_count(writer, "servers_lost", job, status->servers_lost);
+    write_count(writer, "checkpoints_skipped", job, status->checkpoints_skipped);
+    write_count(writer, "checkpoints_failed", job, status->checkpoints_failed);
+    json_writer_end(writer);
+}

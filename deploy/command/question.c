@@ -1,0 +1,135 @@
+#include "deploy/command/question.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/address/silence.h"
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+
+#define WAIT_MS        50
+#define REPEAT_SECONDS 0.5 /* Between questions, until there is an answer. */
+
+/* A server answers long before. */
+#define PATIENCE_SECONDS 0.3
+
+enum status question_open(struct question *q, const char *address, const struct keys *keys,
+                          bool watch, struct error *error)
+{
+    *q = (struct question){.address = address, .watch = watch, .places.status = STATUS_AGAIN};
+    enum status status = keys != NULL ? transport_curve_create(&q->transport, keys, false, error)
+                                      : transport_zmq_create(&q->transport, error);
+    if (status == STATUS_OK)
+        status = q->transport->operations->connect(q->transport, address, HEADER_BYTES_MAX,
+                                                   &q->endpoint, error);
+    if (status != STATUS_OK)
+        question_close(q);
+    return status;
+}
+
+void question_close(struct question *q)
+{
+    inquiry_drop(&q->inquiry);
+    if (q->endpoint != NULL)
+        q->transport->operations->close(&q->endpoint, 0);
+    if (q->transport != NULL)
+        q->transport->operations->destroy(&q->transport);
+}
+
+/* --- why there is no answer ------------------------------------------------------------------ */
+
+/* Whether nobody can answer: the name stands for nothing, or nobody listens wherever it leads. What
+ * takes longer to find out than an answer does is waited for. */
+static bool is_hopeless(const struct places *places)
+{
+    if (places->status == STATUS_AGAIN)
+        return false;
+    for (uint32_t i = 0; places->status == STATUS_OK && i < places->count; i++) {
+        int reason = places->at[i].reason;
+        if (reason == 0 || reason == PLACE_UNKNOWN || reason == ETIMEDOUT)
+            return false;
+    }
+    return true;
+}
+
+static void inquire(struct question *q)
+{
+    if (q->inquiry == NULL)
+        q->inquiry = inquiry_begin(q->address, true);
+    if (q->inquiry != NULL)
+        inquiry_answer(q->inquiry, 0, &q->places);
+}
+
+static enum status explain(struct question *q, double seconds, struct error *error)
+{
+    char why[400];
+    struct route route = {.places = q->places};
+    if (is_hopeless(&q->places)) {
+        silence_describe(q->address, &route, why, sizeof why);
+        return error_set(error, STATUS_TIMEOUT, "no server 0 answers: %s", why);
+    }
+    transport_explain_silence(q->transport, q->endpoint, q->address, why, sizeof why);
+    return error_set(error, STATUS_TIMEOUT, "no server 0 answers within %s: %s",
+                     wording_duration(seconds).text, why);
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static bool send_question(struct question *q)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    struct message message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER};
+    message.status.watch = q->watch;
+    size_t bytes = message_encode(&message, header);
+    return q->transport->operations->send(q->endpoint, 0, header, bytes, NULL, 0) == STATUS_OK;
+}
+
+/* The newest there is. */
+static bool take_answer(struct question *q)
+{
+    struct received received;
+    struct message message;
+    char who[32];
+    bool taken = false;
+    while (q->transport->operations->receive(q->endpoint, &received) == STATUS_OK) {
+        frame_release(received.payload);
+        if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK)
+            continue;
+        if (!message_is_from_server(&message, 0)) {
+            message_describe_sender(&message, 0, who);
+            q->transport->operations->shun(q->endpoint, who);
+        }
+        if (message.kind != MESSAGE_STATUS_ANSWER)
+            continue;
+        q->answer = message.status_answer;
+        taken = true;
+    }
+    return taken;
+}
+
+bool question_listen(struct question *q)
+{
+    q->transport->operations->wait(q->transport, &q->endpoint, 1, NULL, 0, WAIT_MS);
+    return take_answer(q);
+}
+
+/* Nothing is queued before there is a connection, so ask until somebody answers. */
+enum status question_ask(struct question *q, double seconds, struct error *error)
+{
+    double began = clock_now_seconds(), asked = -INFINITY, now;
+    inquiry_drop(&q->inquiry);
+    q->places = (struct places){.status = STATUS_AGAIN};
+    while ((now = clock_now_seconds()) < began + seconds && !is_hopeless(&q->places)) {
+        if (now - asked >= REPEAT_SECONDS && send_question(q))
+            asked = now;
+        if (question_listen(q))
+            return STATUS_OK;
+        if (q->transport->operations->refusal(q->endpoint, q->why, sizeof q->why) == STATUS_REFUSED)
+            return error_set(error, STATUS_REFUSED, "%.200s: %.250s", q->address, q->why);
+        if (now - began >= PATIENCE_SECONDS)
+            inquire(q);
+    }
+    return explain(q, seconds, error);
+}

@@ -1,0 +1,44 @@
+/* question.h - asks a running server 0 what its job is doing, and why there is no answer.
+ *
+ *     question_open(&question, "alpha:7000", keys, watch, &error);
+ *     question_ask(&question, 5.0, &error);          question.answer, or error says why not
+ *     question_listen(&question);                    watching: what it says by itself
+ *     question_close(&question);
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_QUESTION_H
+#define DEPLOY_QUESTION_H
+
+#include <stdbool.h>
+
+#include "common/address/inquiry.h"
+#include "common/transport/transport.h"
+#include "common/wire/message.h"
+
+struct keys;
+
+struct question {
+    const char *address;
+    bool watch; /* Server 0 is to say by itself when the job has ended. */
+    struct transport *transport;
+    struct endpoint *endpoint;
+    struct message_status_answer answer; /* The last. */
+    struct inquiry *inquiry;             /* Why nobody answers; NULL: not asked yet. */
+    struct places places;                /* What came of that. */
+    char why[400];                       /* It refuses us. */
+};
+
+/* address, and keys (NULL for none), are borrowed. */
+enum status question_open(struct question *question, const char *address, const struct keys *keys,
+                          bool watch, struct error *error);
+void question_close(struct question *question);
+
+/* Ask until there is an answer, for so many seconds at most, or until nobody can answer: the name
+ * stands for nothing, or nobody listens. STATUS_TIMEOUT and STATUS_REFUSED come with a line. */
+enum status question_ask(struct question *question, double seconds, struct error *error);
+
+/* Take in for a moment what server 0 says by itself. True when it said something. */
+bool question_listen(struct question *question);
+
+#endif

@@ -1,0 +1,101 @@
+#include "deploy/command/watch_run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/progress/progress.h"
+#include "common/progress/record.h"
+#include "common/progress/summary.h"
+#include "common/store/event_log.h"
+#include "deploy/command/command.h"
+#include "deploy/command/inspect_json.h"
+
+#define TICK_MS      200
+#define LOOK_SECONDS 1.0 /* Between looks whether it has ended. */
+
+/* Whether run.json says that it has ended, or nobody has the folder any more. */
+static bool has_ended(const char *path, struct record *record)
+{
+    struct record now;
+    bool unused = event_log_is_unused(path); /* Before: at the end run.json comes first. */
+    if (record_read(&now, path, NULL) != STATUS_OK)
+        return unused;
+    record_free(record);
+    *record = now;
+    return unused || strcmp(now.state, "running") != 0;
+}
+
+static enum status show_json(const char *path, struct error *error)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, true);
+    enum status status = inspect_json_run(&writer, path, error);
+    if (status == STATUS_OK && !writer.failed)
+        printf("%s\n", writer.text);
+    fflush(stdout);
+    json_writer_free(&writer);
+    return status;
+}
+
+static int watch_json(const char *path, const struct inspect_style *style, struct error *error)
+{
+    struct record record = {0};
+    enum status status = STATUS_OK;
+    bool ended = false;
+    double shown = 0;
+    while (!ended && status == STATUS_OK) {
+        ended = has_ended(path, &record);
+        if (ended || clock_now_seconds() >= shown + style->every) {
+            status = show_json(path, error);
+            shown = clock_now_seconds();
+        }
+        if (!ended)
+            usleep(TICK_MS * 1000);
+    }
+    record_free(&record);
+    return command_exit_code(status);
+}
+
+static void print_end(const struct record *record)
+{
+    bool ended = strcmp(record->state, "running") != 0;
+    summary_print(stdout, record, 0);
+    if (ended)
+        printf("the run has ended: %s%s%s\n", record->state, record->reason[0] != '\0' ? ", " : "",
+               record->reason);
+    else
+        printf("the run is not being trained: its processes have gone; the same command goes on "
+               "with it\n");
+}
+
+int watch_run(const char *path, const struct inspect_style *style, struct error *error)
+{
+    if (style->json)
+        return watch_json(path, style, error);
+    struct record record;
+    struct progress progress;
+    enum status status = record_read(&record, path, error);
+    if (status != STATUS_OK)
+        return command_exit_code(status);
+    progress_open(&progress, stdout, progress_style_of(stdout, false, false, style->every), path,
+                  clock_now_seconds());
+    progress_catch_up(&progress);
+    double looked = -LOOK_SECONDS;
+    bool ended = false;
+    while (!ended) {
+        double now = clock_now_seconds();
+        progress_tick(&progress, now);
+        if (now >= looked + LOOK_SECONDS) {
+            ended = has_ended(path, &record);
+            looked = now;
+        }
+        if (!ended)
+            usleep(TICK_MS * 1000);
+    }
+    progress_close(&progress);
+    print_end(&record);
+    record_free(&record);
+    return EXIT_DONE;
+}

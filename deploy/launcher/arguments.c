@@ -1,0 +1,174 @@
+#include "deploy/launcher/arguments.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options/options_table.h"
+
+/* Takes text over, NULL included. */
+static void arguments_push(struct arguments *arguments, char *text)
+{
+    if (text == NULL || arguments->failed) {
+        arguments->failed = true;
+        free(text);
+        return;
+    }
+    if (arguments->count + 2 > arguments->capacity) {
+        size_t capacity = 2 * arguments->capacity + 64;
+        char **items = realloc(arguments->items, capacity * sizeof *items);
+        if (items == NULL) {
+            arguments->failed = true;
+            free(text);
+            return;
+        }
+        arguments->items = items;
+        arguments->capacity = capacity;
+    }
+    arguments->items[arguments->count++] = text;
+    arguments->items[arguments->count] = NULL;
+}
+
+void arguments_init(struct arguments *arguments, const char *program)
+{
+    *arguments = (struct arguments){0};
+    arguments_push(arguments, strdup(program));
+}
+
+void arguments_free(struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        free(arguments->items[i]);
+    free(arguments->items);
+    *arguments = (struct arguments){0};
+}
+
+/* "--name=value" is one word, so a value that starts with a dash cannot be taken for an option. */
+void arguments_add(struct arguments *arguments, const char *name, const char *format, ...)
+{
+    char *value = NULL, *word = NULL;
+    va_list list;
+    va_start(list, format);
+    int length = vasprintf(&value, format, list);
+    va_end(list);
+    if (length < 0)
+        value = NULL;
+    if (value != NULL && asprintf(&word, "--%s=%s", name, value) < 0)
+        word = NULL;
+    free(value);
+    arguments_push(arguments, word);
+}
+
+/* The options that tell a process its place in the cluster, and what the launcher does itself. */
+static bool row_is_place(const struct option_row *row)
+{
+    static const char *const names[] = {"ps",         "workers",  "ps-hosts", "worker-hosts",
+                                        "job-name",   "bind",     "out",      "log-every",
+                                        "task-index", "port-file"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(row->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What a worker leaves to its servers. */
+static bool row_is_for_servers(const struct option_row *row, const struct options *options,
+                               enum option_user user)
+{
+    bool theirs = strcmp(row->name, "restore") == 0 || strcmp(row->name, "keep") == 0;
+    return user == OPTION_WORKER && options->ps > 0 && theirs;
+}
+
+/* A number that was never set has no default in the table and lies outside its bounds. */
+static bool number_is_set(const struct option_row *row, double value, bool all_ones)
+{
+    return row->fallback != NULL || (!all_ones && value >= row->min && value <= row->max);
+}
+
+/* The value of a row as text of at most `size` bytes; false when it was never set. */
+static bool row_text(const struct option_row *row, const struct options *options, char *text,
+                     size_t size)
+{
+    const void *field = (const char *)options + row->offset;
+    switch (row->kind) {
+    case OPTION_KIND_FLAG:
+        snprintf(text, size, "true");
+        return *(const bool *)field;
+    case OPTION_KIND_I32:
+        snprintf(text, size, "%" PRId32, *(const int32_t *)field);
+        return number_is_set(row, *(const int32_t *)field, false);
+    case OPTION_KIND_U32:
+        snprintf(text, size, "%" PRIu32, *(const uint32_t *)field);
+        return number_is_set(row, *(const uint32_t *)field, false);
+    case OPTION_KIND_U64:
+    case OPTION_KIND_BYTES:
+        snprintf(text, size, "%" PRIu64, *(const uint64_t *)field);
+        return number_is_set(row, (double)*(const uint64_t *)field,
+                             *(const uint64_t *)field == UINT64_MAX);
+    case OPTION_KIND_REAL: /* Seventeen digits give the same double back. */
+        snprintf(text, size, "%.17g", *(const double *)field);
+        return !isnan(*(const double *)field);
+    case OPTION_KIND_MODE:
+        snprintf(text, size, "%s", mode_name(*(const enum mode *)field));
+        return true;
+    case OPTION_KIND_TEXT:
+        snprintf(text, size, "%s", *(const char *const *)field ? *(const char *const *)field : "");
+        return *(const char *const *)field != NULL;
+    }
+    return false;
+}
+
+/* Whether "optimizer=adam|rmsprop" holds. */
+static bool condition_holds(const char *condition, const struct options *options, unsigned user)
+{
+    char value[64];
+    size_t length = strcspn(condition, "=");
+    const struct option_row *row = option_find(user, condition, length);
+    if (row == NULL || !row_text(row, options, value, sizeof value))
+        return false;
+    const char *wanted = condition + length;
+    while (*wanted != '\0') {
+        wanted++;
+        size_t bytes = strcspn(wanted, "|");
+        if (strlen(value) == bytes && memcmp(value, wanted, bytes) == 0)
+            return true;
+        wanted += bytes;
+    }
+    return false;
+}
+
+/* --steps takes the place of --epochs; that both are known is no news to a child. */
+static bool row_is_replaced(const struct option_row *row, const struct options *options)
+{
+    return options->steps > 0 && strcmp(row->name, "epochs") == 0;
+}
+
+void arguments_add_options(struct arguments *arguments, const struct options *options,
+                           enum option_user user)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        char text[4096];
+        if (!(row->users & user) || row_is_place(row) || row_is_for_servers(row, options, user) ||
+            !row_text(row, options, text, sizeof text))
+            continue;
+        if (row_is_replaced(row, options))
+            continue;
+        if (row->only_with != NULL && !condition_holds(row->only_with, options, user))
+            continue;
+        arguments_add(arguments, row->name, "%s", text);
+    }
+}
+
+bool arguments_environment_is_option(const char *entry)
+{
+    return option_environment_is(entry);
+}
+
+char *const *arguments_list(const struct arguments *arguments)
+{
+    return arguments->failed ? NULL : arguments->items;
+}

@@ -1,0 +1,44 @@
+/* arguments.h - options turned back into a command line, for the processes we start.
+ *
+ * options.c reads a command line into struct options; this is the way back, along the same table,
+ * so that a child gets the values the launcher has checked, wherever they came from (flags,
+ * environment, compare's own choices), and a new option needs nothing here. Values that were never
+ * set, or that do not matter with the others (beta1 without adam), are left out.
+ *
+ * Ownership: the list owns its strings. Threads: plain values.
+ * Errors: running out of memory is remembered, and told by arguments_list. */
+
+#ifndef DEPLOY_ARGUMENTS_H
+#define DEPLOY_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/options/options.h"
+
+struct arguments {
+    char **items; /* [count] and a NULL, owned. */
+    size_t count, capacity;
+    bool failed; /* Out of memory on the way. */
+};
+
+void arguments_init(struct arguments *arguments, const char *program);
+void arguments_free(struct arguments *arguments);
+
+/* Add "--name=value". */
+void arguments_add(struct arguments *arguments, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Add every option of `user` but those by which a process learns its place (task-index, ps-hosts,
+ * workers, out, ...): only the launcher knows these. */
+void arguments_add_options(struct arguments *arguments, const struct options *options,
+                           enum option_user user);
+
+/* Whether "NAME=value" of the environment sets an option. Children are started without such: their
+ * command line says all. */
+bool arguments_environment_is_option(const char *entry);
+
+/* The list for execve, or NULL when memory ran out. */
+char *const *arguments_list(const struct arguments *arguments);
+
+#endif

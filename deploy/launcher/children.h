@@ -1,0 +1,118 @@
+/* children.h - one child process: started, listened to, and its end put into words.
+ *
+ * Three pipes join it to its launcher:
+ *
+ *     standard input    begins with parent.h's greeting, and ends when the launcher dies
+ *     standard error    comes line by line. The last lines are kept so that a failure can be
+ *                       explained, and everything goes to a log file once there is a place for it;
+ *                       until then up to CHILD_EARLY_MAX bytes are held back
+ *     CHILD_WORD        of a child that has something to announce: one line, such as where it
+ *                       listens
+ *
+ * Its standard output is /dev/null.
+ *
+ * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
+ * and gets SIGTERM from the kernel when the launcher dies, however it dies: it may not have come to
+ * look at its standard input yet.
+ *
+ * Threads: one, the one that starts children (PR_SET_PDEATHSIG follows the starting thread).
+ * Ownership: a child owns its pipes and log until child_free. */
+
+#ifndef DEPLOY_CHILDREN_H
+#define DEPLOY_CHILDREN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/base/status.h"
+#include "common/process/log_line.h"
+
+#define CHILD_LINE_MAX  LOG_LINE_MAX /* Longer lines are cut, in what is kept and passed on. */
+#define CHILD_TAIL      6            /* Lines kept. */
+#define CHILD_EARLY_MAX 65536
+#define CHILD_WORD      3   /* The descriptor it announces on. */
+#define CHILD_WORD_MAX  256 /* Bytes of what it announces. */
+
+/* Whoever wants a child's lines as they come; without newline. What is no line of its log counts as
+ * LOG_INFO. */
+typedef void child_line_fn(void *context, const char *line, enum log_level level);
+
+struct child {
+    char name[32]; /* "ps/0", "worker/1" */
+    pid_t pid;     /* 0: never started. */
+    bool running;
+    int wait_status;       /* From waitpid, once it is not running. */
+    double started, ended; /* Monotonic seconds. */
+    bool told;             /* We sent it a signal: its end is our doing. */
+    uint32_t restarts;     /* Times it was started again. */
+    uint32_t early_ends;   /* In a row; see restart.h. */
+    double restart_at;     /* It will be started again then; INFINITY: it will not. */
+
+    int leash;  /* Write end of its standard input, or -1. */
+    int output; /* Read end of its standard error, or -1. */
+    int word;   /* Read end of what it announces, or -1. */
+    char announced[CHILD_WORD_MAX];
+    size_t announced_bytes;
+    char line[CHILD_LINE_MAX];
+    size_t line_bytes; /* Of the line under way. */
+    char tail[CHILD_TAIL][CHILD_LINE_MAX];
+    size_t tail_count;          /* Lines ever; the newest is tail[(tail_count - 1) % CHILD_TAIL]. */
+    char error[CHILD_LINE_MAX]; /* What its last line that reports an error says, or "". */
+
+    int log;       /* -1: not open. */
+    int log_error; /* errno: it could not be written, and was given up. */
+    char *early;   /* [early_bytes] held back for the log, owned. */
+    size_t early_bytes;
+};
+
+/* Never started. */
+void child_init(struct child *child);
+
+/* What to run. */
+struct child_program {
+    const char *path;
+    char *const *arguments, *const *environment;
+    bool announces; /* It is given CHILD_WORD. */
+};
+
+/* A child that has ended may be started again: then it keeps its log, or what is held back for it,
+ * and restarts counts one more. */
+enum status child_start(struct child *child, const char *name, const struct child_program *program,
+                        double now, struct error *error);
+
+/* The line that it has announced, without newline, once it is whole; else NULL. */
+const char *child_announced(struct child *child);
+
+/* Open "directory/ps-0.log" for appending (disk_open_log) and write what was held back. Failing is
+ * no reason to end a job: the log is then left out. A line for people in *remark, "" for none. */
+void child_open_log(struct child *child, const char *directory, struct error *remark);
+
+/* Take in what the pipe holds now, calling each (may be NULL) with every line. */
+void child_read(struct child *child, child_line_fn *each, void *context);
+
+/* Notice its end, if it has come; does not wait. When somebody else has collected it (the process
+ * that we are was made to ignore SIGCHLD, or its debugger did) how it ended is not known: it then
+ * counts as one that lost the cluster. */
+void child_reap(struct child *child, double now);
+
+/* Whether its log has been given up since this was last asked, and why: "the log of ps/0 ends here:
+ * No space left on device". */
+bool child_lost_log(struct child *child, char *text, size_t bytes);
+
+void child_signal(struct child *child, int signal);
+
+/* Its exit code, or -1 when a signal ended it. */
+int child_exit_code(const struct child *child);
+
+/* "worker/1 was killed by signal 9 (Killed)", and what it had said was wrong, if it had. */
+void child_describe_end(const struct child *child, char *text, size_t bytes);
+/* The same, and where it had said nothing wrong its last line: "worker/1 was killed by signal 9
+ * (Killed); its last line: ..." */
+void child_explain(const struct child *child, char *text, size_t bytes);
+
+/* Close what is open. The process must have ended, or be somebody else's worry. */
+void child_free(struct child *child);
+
+#endif

@@ -1,0 +1,48 @@
+/* launch.h - starts one job's servers and workers here as child processes and watches them.
+ *
+ * Server 0 is started first on a free port (it writes its address to a port file), then the other
+ * servers, then the workers. Every child gets PR_SET_PDEATHSIG, so nothing survives the launcher.
+ *
+ * A child that ends unexpectedly is started again after a moment, as the same task and on the same
+ * address, and one line says so (restart.h has the rule). When a child fails for good, the others
+ * are told to stop, given a deadline, then killed; the first failing child's exit code and last
+ * line explain it. But a run whose run.json says done is done, whoever died on the way out. SIGINT
+ * and SIGTERM are passed on once as a request to stop cleanly; a second one ends the job at once.
+ *
+ * With --ps 0 there is one process, a worker that trains alone.
+ *
+ * What children say goes to out/logs/ps-0.log, worker-1.log, once the job has claimed `out`.
+ *
+ * Threads: one; not re-entrant with respect to signals. */
+
+#ifndef DEPLOY_LAUNCH_H
+#define DEPLOY_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/options/options.h"
+
+/* What a caller wants to see while a job runs. */
+struct launch_watch {
+    void *context;
+    /* Called about five times a second with the run directory; may be NULL. */
+    void (*tick)(void *context, const char *out);
+    /* A line for the person: a child's warning, all its lines with --verbose, or the launcher's own
+     * remark. NULL: it goes to standard error. */
+    void (*say)(void *context, const char *line);
+};
+
+/* What else is known when it is over. */
+struct launch_result {
+    uint32_t restarts; /* Processes that were started again. */
+    bool claimed;      /* The run.json in `out` is of this job. */
+};
+
+/* Run the job that options describe in directory `out`, to its end. Returns an enum exit_code; when
+ * it is not EXIT_DONE, error holds one line. result may be NULL. */
+int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
+               struct launch_result *result, struct error *error);
+
+#endif

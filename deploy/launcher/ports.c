@@ -1,0 +1,33 @@
+#include "deploy/launcher/ports.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Without SO_REUSEADDR while it is bound, or two launchers could hold the same port. */
+static bool take_any(int file, uint16_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int reuse = 1;
+    if (bind(file, (const struct sockaddr *)&address, size) != 0 ||
+        getsockname(file, (struct sockaddr *)&address, &size) != 0 ||
+        setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) != 0)
+        return false;
+    *port = ntohs(address.sin_port);
+    return true;
+}
+
+int port_hold(uint16_t *port)
+{
+    int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (file < 0 || take_any(file, port))
+        return file;
+    int reason = errno;
+    close(file);
+    errno = reason;
+    return -1;
+}

@@ -1,0 +1,33 @@
+#include "deploy/launcher/restart.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DELAY_SECONDS     0.2
+#define DELAY_MAX_SECONDS 5.0
+#define EARLY_SECONDS     5.0 /* Whoever lived longer than this did not die of its start. */
+/* Whoever ended by itself has told server 0 why, or heard it, maybe: server 0 then ends too. */
+#define VERDICT_SECONDS 1.0
+
+bool restart_may_help(const struct child *child, bool coordinates)
+{
+    int code = child_exit_code(child);
+    return code < 0 ||
+           (!coordinates && (code == EXIT_CLUSTER_LOST || code == EXIT_TRAINING_FAILED));
+}
+
+bool restart_allowed(const struct child *child, const struct options *options, bool worker)
+{
+    if (worker && options->ps > 0 && strcmp(options->on_worker_loss, "fail") == 0)
+        return false;
+    return child->restarts < options->max_restarts;
+}
+
+double restart_delay(struct child *child)
+{
+    child->early_ends = child->ended - child->started < EARLY_SECONDS ? child->early_ends + 1 : 0;
+    double delay = ldexp(DELAY_SECONDS, child->early_ends < 10 ? (int)child->early_ends : 10);
+    if (child_exit_code(child) >= 0)
+        delay = fmax(delay, VERDICT_SECONDS);
+    return fmin(delay, DELAY_MAX_SECONDS);
+}

@@ -1,0 +1,34 @@
+/* restart.h - whether a process that has ended is started again, and when.
+ *
+ * What ends unexpectedly is started again: whatever a signal ended (a crash, an abort, kill -9, too
+ * little memory). So is, unless server 0 takes the end of the job for granted within a second,
+ * whoever ended with 195 (lost the cluster, worth a retry) or 1: a worker whose training failed
+ * says so to server 0, which ends the job; one that only ended (it was stuck) is better replaced.
+ * Any other exit code is a verdict that another start would only repeat. Server 0's own exit codes
+ * are all verdicts: it coordinates.
+ *
+ * Where the job is to end with any worker's loss (--on-worker-loss fail), workers are not started
+ * again. Nobody is, more than --max-restarts times.
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_RESTART_H
+#define DEPLOY_RESTART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/options/options.h"
+#include "deploy/launcher/children.h"
+
+/* Ended so that another start may help. coordinates: it is server 0, or trains alone. */
+bool restart_may_help(const struct child *child, bool coordinates);
+
+/* Whether the options allow it once more. worker: it is one. */
+bool restart_allowed(const struct child *child, const struct options *options, bool worker);
+
+/* Seconds from its end to its next start: short, and doubled with every start that was followed by
+ * an early end. Notes the early end in child. */
+double restart_delay(struct child *child);
+
+#endif

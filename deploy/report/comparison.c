@@ -1,0 +1,238 @@
+#include "deploy/report/comparison.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+
+void comparison_init(struct comparison *comparison)
+{
+    memset(comparison, 0, sizeof(*comparison));
+}
+
+void comparison_free(struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->record_count; i++) {
+        record_free(comparison->records[i]);
+        free(comparison->records[i]);
+    }
+    for (size_t i = 0; i < comparison->group_count; i++)
+        free(comparison->groups[i].records);
+    free(comparison->records);
+    comparison_init(comparison);
+}
+
+/* --- groups -------------------------------------------------------------------------------- */
+
+/* Sync is 0 and async 1 in every comparison, so that readers can get used to their hues; others
+ * follow in order of appearance. */
+static unsigned mode_index_of(const struct comparison *comparison, const char *mode)
+{
+    if (strcmp(mode, "sync") == 0 || strcmp(mode, "async") == 0)
+        return mode[0] == 'a';
+    unsigned next = 2;
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        if (strcmp(group->mode, mode) == 0)
+            return group->mode_index;
+        next = group->mode_index >= next ? group->mode_index + 1 : next;
+    }
+    return next;
+}
+
+/* The index of the groups with this number of workers, or the next one. */
+static unsigned workers_index_of(const struct comparison *comparison, uint32_t workers)
+{
+    unsigned next = 0;
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        if (group->workers == workers)
+            return group->workers_index;
+        next = group->workers_index >= next ? group->workers_index + 1 : next;
+    }
+    return next;
+}
+
+static struct group *group_of(struct comparison *comparison, const struct record *record)
+{
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        struct group *group = &comparison->groups[i];
+        if (group->workers == record->workers && strcmp(group->mode, record->mode) == 0)
+            return group;
+    }
+    if (comparison->group_count == COMPARISON_GROUPS_MAX)
+        return NULL;
+    unsigned mode_index = mode_index_of(comparison, record->mode);
+    unsigned workers_index = workers_index_of(comparison, record->workers);
+    struct group *group = &comparison->groups[comparison->group_count];
+    memset(group, 0, sizeof(*group));
+    snprintf(group->mode, sizeof(group->mode), "%s", record->mode);
+    group->workers = record->workers;
+    snprintf(group->label, sizeof(group->label), "%.31s, %.28s", record->mode,
+             wording_counted(record->workers, "worker", "workers").text);
+    group->index = (unsigned)comparison->group_count;
+    group->mode_index = mode_index;
+    group->workers_index = workers_index;
+    comparison->group_count++;
+    return group;
+}
+
+static enum status append(struct comparison *comparison, struct record *record, struct error *error)
+{
+    struct group *group = group_of(comparison, record);
+    if (!group || comparison->record_count == COMPARISON_RUNS_MAX)
+        return error_set(error, STATUS_INVALID, "%s: too many runs to compare", record->path);
+    struct record **records =
+        realloc(comparison->records, (comparison->record_count + 1) * sizeof(struct record *));
+    if (!records)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    comparison->records = records;
+    const struct record **members =
+        realloc(group->records, (group->record_count + 1) * sizeof(struct record *));
+    if (!members)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    group->records = members;
+    comparison->records[comparison->record_count++] = record;
+    group->records[group->record_count++] = record;
+    return STATUS_OK;
+}
+
+enum status comparison_add(struct comparison *comparison, const char *path, struct error *error)
+{
+    struct record *record = calloc(1, sizeof(*record));
+    if (!record)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = record_read(record, path, error);
+    if (status == STATUS_OK)
+        status = append(comparison, record, error);
+    if (status != STATUS_OK) {
+        record_free(record);
+        free(record);
+    }
+    return status;
+}
+
+/* --- numbers ------------------------------------------------------------------------------- */
+
+struct spread group_spread(const struct group *group, record_number_fn *number)
+{
+    struct spread spread = {.mean = NAN, .deviation = NAN, .count = 0};
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < group->record_count; i++) {
+        double value = number(group->records[i]);
+        if (isfinite(value)) {
+            sum += value;
+            spread.count++;
+        }
+    }
+    if (spread.count == 0)
+        return spread;
+    spread.mean = sum / (double)spread.count;
+    for (size_t i = 0; i < group->record_count; i++) {
+        double value = number(group->records[i]);
+        squares += isfinite(value) ? (value - spread.mean) * (value - spread.mean) : 0;
+    }
+    spread.deviation = spread.count > 1 ? sqrt(squares / (double)(spread.count - 1)) : 0;
+    return spread;
+}
+
+double record_wait_seconds(const struct record *record)
+{
+    double sum = 0;
+    for (size_t i = 0; i < record->worker_count; i++)
+        sum += record->worker[i].wait_seconds;
+    return record->worker_count ? sum / (double)record->worker_count : NAN;
+}
+
+/* --- the same bits ------------------------------------------------------------------------- */
+
+static bool comparable(const struct record *record)
+{
+    return strcmp(record->mode, "sync") == 0 && strcmp(record->state, "done") == 0 &&
+           record->parameters_sha256[0] != '\0';
+}
+
+/* Adds ", N" to the list of numbers of workers, once each. */
+static void note_workers(uint32_t *counts, size_t *count, uint32_t workers)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (counts[i] == workers)
+            return;
+    if (*count < COMPARISON_GROUPS_MAX)
+        counts[(*count)++] = workers;
+}
+
+static void list_workers(const uint32_t *counts, size_t count, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && used + 1 < bytes; i++) {
+        const char *before = i == 0 ? "" : i + 1 < count ? ", " : " and ";
+        int length = snprintf(text + used, bytes - used, "%s%u", before, counts[i]);
+        used += (size_t)length;
+    }
+}
+
+/* Looks at run number index beside the other runs of its seed. A seed counts with its first run. */
+static void compare_run(const struct comparison *comparison, size_t index,
+                        struct bits_verdict *verdict, uint32_t *counts, size_t *count)
+{
+    const struct record *a = comparison->records[index];
+    bool partner = false, first = true;
+    for (size_t i = 0; i < comparison->record_count; i++) {
+        const struct record *b = comparison->records[i];
+        if (i == index || !comparable(b) || a->seed != b->seed || a->workers == b->workers)
+            continue;
+        partner = true;
+        first &= i > index;
+        if (strcmp(a->parameters_sha256, b->parameters_sha256) != 0 && verdict->equal) {
+            verdict->equal = false;
+            snprintf(verdict->text, sizeof(verdict->text),
+                     "WARNING: sync with seed %llu differs between %u and %u workers: %.16s... and "
+                     "%.16s...",
+                     (unsigned long long)a->seed, a->workers, b->workers, a->parameters_sha256,
+                     b->parameters_sha256);
+        }
+    }
+    if (partner) {
+        note_workers(counts, count, a->workers);
+        verdict->seeds += first;
+    }
+}
+
+/* The first run that is compared with another one, if there is any. */
+static const struct record *example_run(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->record_count; i++) {
+        for (size_t j = i + 1; j < comparison->record_count; j++) {
+            const struct record *a = comparison->records[i];
+            const struct record *b = comparison->records[j];
+            if (comparable(a) && comparable(b) && a->seed == b->seed && a->workers != b->workers)
+                return a;
+        }
+    }
+    return NULL;
+}
+
+void comparison_bits(const struct comparison *comparison, struct bits_verdict *verdict)
+{
+    uint32_t counts[COMPARISON_GROUPS_MAX];
+    size_t count = 0;
+    char workers[96];
+    char seeds[64] = "";
+    memset(verdict, 0, sizeof(*verdict));
+    verdict->equal = true;
+    for (size_t i = 0; i < comparison->record_count; i++)
+        if (comparable(comparison->records[i]))
+            compare_run(comparison, i, verdict, counts, &count);
+    const struct record *shown = example_run(comparison);
+    if (!shown || !verdict->equal)
+        return;
+    list_workers(counts, count, workers, sizeof(workers));
+    if (verdict->seeds > 1)
+        snprintf(seeds, sizeof(seeds), ", for each of %zu seeds", verdict->seeds);
+    snprintf(verdict->text, sizeof(verdict->text), "sync: the same bits for %s workers%s: %.16s...",
+             workers, seeds, shown->parameters_sha256);
+}

@@ -1,0 +1,62 @@
+/* comparison.h - several finished runs, grouped: one group for each mode and number of workers,
+ * with one run for each seed.
+ *
+ * Ownership: a comparison owns its records; groups borrow them. Threads: plain values. */
+
+#ifndef DEPLOY_COMPARISON_H
+#define DEPLOY_COMPARISON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/progress/record.h"
+
+#define COMPARISON_GROUPS_MAX 64
+#define COMPARISON_RUNS_MAX   1024
+
+struct group {
+    char mode[32];
+    uint32_t workers;
+    char label[64];                     /* "sync, 2 workers" */
+    unsigned index;                     /* In order of appearance. */
+    unsigned mode_index, workers_index; /* Equal for equal ones; for hue and shade. */
+    const struct record **records;      /* [record_count], owned list of borrowed records. */
+    size_t record_count;
+};
+
+struct comparison {
+    struct record **records; /* [record_count], owned; in the order in which they were added. */
+    size_t record_count;
+    struct group groups[COMPARISON_GROUPS_MAX];
+    size_t group_count;
+};
+
+void comparison_init(struct comparison *comparison);
+void comparison_free(struct comparison *comparison);
+
+/* Read the run at path and add it to its group. */
+enum status comparison_add(struct comparison *comparison, const char *path, struct error *error);
+
+/* One number of every run of a group. */
+struct spread {
+    double mean, deviation; /* Sample standard deviation; 0 of one value. NaN when there is none. */
+    size_t count;           /* Runs that have the number. */
+};
+typedef double record_number_fn(const struct record *record);
+struct spread group_spread(const struct group *group, record_number_fn *number);
+
+/* Of a worker on average; NaN when nothing was recorded. */
+double record_wait_seconds(const struct record *record);
+
+/* What the runs prove about sync training: for each seed with sync runs of several numbers of
+ * workers, whether the parameters came out the same to the bit. */
+struct bits_verdict {
+    size_t seeds;   /* Seeds with something to compare; 0: nothing can be said. */
+    bool equal;     /* For all of them. */
+    char text[256]; /* "sync: the same bits for 1 and 2 workers: 3f2a91c0..." or the warning. */
+};
+void comparison_bits(const struct comparison *comparison, struct bits_verdict *verdict);
+
+#endif

@@ -1,0 +1,31 @@
+/* curve.h - one quantity over another for one group of runs: the mean over its seeds, and how far
+ * they spread.
+ *
+ * Each run's points are thinned to at most CURVE_POINTS_MAX by averaging neighbours; where there
+ * are several runs, they are interpolated at the first one's places, as far as all of them reach.
+ * Pairs that are not finite are left out.
+ *
+ * Ownership: curve_free. Threads: plain values. Errors: out of memory gives an empty curve. */
+
+#ifndef DEPLOY_CURVE_H
+#define DEPLOY_CURVE_H
+
+#include <stddef.h>
+
+#include "deploy/report/comparison.h"
+
+#define CURVE_POINTS_MAX 160
+
+struct curve {
+    double *x, *mean, *low, *high; /* [count], owned; x ascending, low and high over the runs. */
+    size_t count;
+    size_t runs; /* How many runs are in it. */
+};
+
+/* Where a curve's pairs come from: pair number index of a run, 0 when there are no more. */
+typedef int curve_pair_fn(const struct record *record, size_t index, double *x, double *y);
+
+void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *pair);
+void curve_free(struct curve *curve);
+
+#endif

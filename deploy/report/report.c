@@ -1,0 +1,348 @@
+#include "deploy/report/report.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/base/wording.h"
+#include "deploy/report/figures.h"
+#include "deploy/report/svg.h"
+#include "deploy/report/table.h"
+
+#define TEXT_BYTES_MAX 65536 /* Of any one text that goes into the page. */
+
+static const char page_style[] =
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.5 system-ui,-apple-system,'Segoe UI','DejaVu "
+    "Sans',Helvetica,Arial,sans-serif;"
+    "max-width:1000px;margin:2.5em auto;padding:0 1em;color:#222;background:#fff}"
+    "h1{font-size:1.7em;line-height:1.2;margin-bottom:.3em}h2{font-size:1.2em;margin-top:2em}"
+    ".lead{color:#555;margin-top:0}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85em;width:100%;"
+    "font-variant-numeric:tabular-nums}"
+    "th,td{text-align:right;padding:.35em .5em;border-bottom:1px solid #ddd;white-space:nowrap}"
+    "th{white-space:normal;vertical-align:bottom;border-bottom:2px solid #555}"
+    "th:first-child,td:first-child{text-align:left}"
+    "ul.notes{font-size:.85em;color:#555;padding-left:1.2em}"
+    ".good,.bad{font-weight:700;padding:.6em .9em;border-left:4px solid #009e73;background:#eef7f3}"
+    ".bad{border-color:#d55e00;background:#fdf1e8}"
+    "p,dl,figure{max-width:800px}figure{margin:2.2em 0}figure "
+    "svg{width:100%;height:auto;display:block}"
+    "figcaption{font-size:.92em;color:#444;margin-top:.5em}"
+    "pre{overflow-x:auto;background:#f4f4f4;padding:.8em;font-size:.85em;white-space:pre-wrap;"
+    "overflow-wrap:anywhere}"
+    "dt{font-weight:600}dd{margin:0 0 .6em 1.2em;overflow-wrap:anywhere}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181c}.lead,ul.notes{color:#"
+    "aaa}"
+    "figcaption{color:#bbb}th,td{border-color:#3a3f46}th{border-color:#999}pre{background:#22252b}"
+    ".good{background:#17302a}.bad{background:#3a2618}}"
+    "@media print{figure{break-inside:avoid}}";
+
+/* --- facts --------------------------------------------------------------------------------- */
+
+/* The value of the first line "name ...: value" of a file like /proc/cpuinfo. */
+static bool proc_value(const char *path, const char *name, char *value, size_t bytes)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof(line), file)) {
+        char *colon = strchr(line, ':');
+        if (colon && strncmp(line, name, strlen(name)) == 0) {
+            colon[strcspn(colon, "\n")] = '\0';
+            snprintf(value, bytes, "%s", colon + 1 + strspn(colon + 1, " \t"));
+            found = true;
+        }
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+void report_machine(char *text, size_t bytes)
+{
+    char processor[256];
+    char memory[64];
+    struct utsname system;
+    memset(&system, 0, sizeof(system));
+    uname(&system);
+    if (!proc_value("/proc/cpuinfo", "model name", processor, sizeof(processor)))
+        snprintf(processor, sizeof(processor), "%.64s processor", system.machine);
+    double gibibytes = 0;
+    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof(memory)))
+        gibibytes = strtod(memory, NULL) / 1024 / 1024; /* It is in KiB. */
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(text, bytes, "%s, %s, %.1f GiB of memory, %s %s", processor,
+             wording_counted(online > 0 ? (uint64_t)online : 0, "processor", "processors").text,
+             gibibytes, system.sysname, system.release);
+}
+
+/* Add text at *used; what does not fit is left out, and *used stays within bytes. */
+static void add(char *text, size_t bytes, size_t *used, const char *piece, size_t length)
+{
+    if (*used + length < bytes) {
+        memcpy(text + *used, piece, length);
+        *used += length;
+        text[*used] = '\0';
+    }
+}
+
+static void add_quoted(char *text, size_t bytes, size_t *used, const char *argument)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+%@";
+    if (argument[0] && argument[strspn(argument, plain)] == '\0') {
+        add(text, bytes, used, argument, strlen(argument));
+        return;
+    }
+    add(text, bytes, used, "'", 1);
+    for (const char *at = argument; *at; at++)
+        if (*at == '\'')
+            add(text, bytes, used, "'\\''", 4);
+        else
+            add(text, bytes, used, at, 1);
+    add(text, bytes, used, "'", 1);
+}
+
+void report_command(char *text, size_t bytes, int argc, char **argv)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < argc; i++) {
+        if (used + 2 * strlen(argv[i]) + 8 > bytes) {
+            add(text, bytes, &used, " ...", 4);
+            return;
+        }
+        if (i > 0)
+            add(text, bytes, &used, " ", 1);
+        add_quoted(text, bytes, &used, argv[i]);
+    }
+}
+
+/* --- the page ------------------------------------------------------------------------------ */
+
+static void put(FILE *page, const char *text)
+{
+    svg_escape(page, text, TEXT_BYTES_MAX);
+}
+
+static void put_fact(FILE *page, const char *name, const char *value)
+{
+    if (value && value[0]) {
+        fprintf(page, "<dt>%s</dt><dd>", name);
+        put(page, value);
+        fputs("</dd>\n", page);
+    }
+}
+
+static void put_lead(FILE *page, const struct comparison *comparison)
+{
+    fputs("<p class=\"lead\">", page);
+    if (comparison->record_count == 0) {
+        fputs("No run has finished.</p>\n", page);
+        return;
+    }
+    const struct record *record = comparison->records[0];
+    fprintf(page,
+            "%s of the same work: ", wording_counted(comparison->record_count, "run", "runs").text);
+    put(page, record->data);
+    fprintf(page, ", %s, %s an update, ", wording_counted(record->epochs, "epoch", "epochs").text,
+            wording_counted(record->global_batch, "example", "examples").text);
+    put(page, record->optimizer);
+    if (isfinite(record->learning_rate))
+        fprintf(page, " with learning rate %g", record->learning_rate);
+    fputs(".</p>\n", page);
+}
+
+static void put_remarks(FILE *page, const struct comparison *comparison,
+                        const struct report_facts *facts)
+{
+    struct bits_verdict bits;
+    comparison_bits(comparison, &bits);
+    if (facts->remark && facts->remark[0]) {
+        fputs("<p class=\"bad\">", page);
+        put(page, facts->remark);
+        fputs("</p>\n", page);
+    }
+    if (bits.seeds > 0) {
+        fprintf(page, "<p class=\"%s\">", bits.equal ? "good" : "bad");
+        put(page, bits.text);
+        fputs("</p>\n", page);
+    }
+}
+
+static void put_notes(FILE *page)
+{
+    fputs("<ul class=\"notes\">\n", page);
+    for (size_t i = 0; table_note(i); i++) {
+        fputs("<li>", page);
+        put(page, table_note(i));
+        fputs("</li>\n", page);
+    }
+    fputs("</ul>\n", page);
+}
+
+static void put_figures(FILE *page, const struct figures *figures)
+{
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        fprintf(page, "<figure id=\"%s\">\n%s<figcaption>", figures->items[i].name,
+                figures->items[i].svg);
+        put(page, figures->items[i].caption);
+        fputs("</figcaption>\n</figure>\n", page);
+    }
+}
+
+static const char measured[] =
+    "<h2>How it was measured</h2>\n"
+    "<p>The runs were made one after another on one machine, each with fresh processes, the same "
+    "data, the same initial parameters for the same seed, and the same number of updates of the "
+    "same "
+    "number of examples. The servers and the workers of a run share the machine's processors, so "
+    "more "
+    "workers than processors cannot be faster.</p>\n"
+    "<p>Loss is the mean cross-entropy of the examples trained on since the point before, taken "
+    "before their update. Test accuracy is measured after each epoch on examples never trained on; "
+    "the time that takes is not counted as training. Times of workers are measured by "
+    "the workers themselves on a clock that does not jump.</p>\n";
+
+static void put_page(FILE *page, const struct comparison *comparison, const struct figures *figures,
+                     const struct report_facts *facts)
+{
+    static const char title[] = "Syncopate: training runs compared";
+    fprintf(page,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+            "<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<h1>%s</h1>\n",
+            title, page_style, title);
+    put_lead(page, comparison);
+    put_remarks(page, comparison, facts);
+    table_write_html(page, comparison);
+    put_notes(page);
+    put_figures(page, figures);
+    fputs(measured, page);
+    fputs("<dl>\n", page);
+    put_fact(page, "Machine", facts->machine);
+    put_fact(page, "Model", comparison->record_count ? comparison->records[0]->model : NULL);
+    put_fact(page, "Workers slowed down (worker:factor)", facts->slow);
+    put_fact(page, "Date", facts->date);
+    fputs("</dl>\n", page);
+    if (facts->command && facts->command[0]) {
+        fputs("<h2>Command</h2>\n<pre>", page);
+        put(page, facts->command);
+        fputs("</pre>\n", page);
+    }
+    fputs("</body>\n</html>\n", page);
+}
+
+/* --- files --------------------------------------------------------------------------------- */
+
+static enum status write_text(const struct disk *disk, const char *out, const char *name,
+                              const char *text, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s", out, name);
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    struct disk_piece piece = {text, strlen(text)};
+    return disk->write_file(disk->context, path, &piece, 1, error);
+}
+
+/* A text written by a stream: open, print, close, and it is in *text, malloc'd. */
+struct sheet {
+    FILE *stream;
+    char *text;
+    size_t bytes;
+};
+
+static bool sheet_open(struct sheet *sheet)
+{
+    memset(sheet, 0, sizeof(*sheet));
+    sheet->stream = open_memstream(&sheet->text, &sheet->bytes);
+    return sheet->stream != NULL;
+}
+
+/* Write what is on the sheet to OUT/name. */
+static enum status sheet_close(struct sheet *sheet, const struct disk *disk, const char *out,
+                               const char *name, struct error *error)
+{
+    bool failed = ferror(sheet->stream) != 0;
+    failed |= fclose(sheet->stream) != 0;
+    enum status status = failed ? error_set(error, STATUS_MEMORY, "out of memory")
+                                : write_text(disk, out, name, sheet->text, error);
+    free(sheet->text);
+    return status;
+}
+
+static enum status write_table(const struct disk *disk, const char *out,
+                               const struct comparison *comparison, struct error *error)
+{
+    struct sheet sheet;
+    struct bits_verdict bits;
+    if (!sheet_open(&sheet))
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    comparison_bits(comparison, &bits);
+    table_write_text(sheet.stream, comparison);
+    if (bits.seeds > 0)
+        fprintf(sheet.stream, "\n%s\n", bits.text);
+    fputc('\n', sheet.stream);
+    for (size_t i = 0; table_note(i); i++)
+        fprintf(sheet.stream, "%s\n", table_note(i));
+    return sheet_close(&sheet, disk, out, "table.txt", error);
+}
+
+static enum status write_json(const struct disk *disk, const char *out,
+                              const struct comparison *comparison, const char *command,
+                              struct error *error)
+{
+    char *text = table_json(comparison, command ? command : "");
+    if (!text)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = write_text(disk, out, "compare.json", text, error);
+    free(text);
+    return status;
+}
+
+static enum status write_figures(const struct disk *disk, const char *out,
+                                 const struct figures *figures, struct error *error)
+{
+    char name[64];
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++) {
+        snprintf(name, sizeof(name), "%s.svg", figures->items[i].name);
+        status = write_text(disk, out, name, figures->items[i].svg, error);
+    }
+    return status;
+}
+
+static enum status write_page(const struct disk *disk, const char *out,
+                              const struct comparison *comparison, const struct figures *figures,
+                              const struct report_facts *facts, struct error *error)
+{
+    struct sheet sheet;
+    if (!sheet_open(&sheet))
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    put_page(sheet.stream, comparison, figures, facts);
+    return sheet_close(&sheet, disk, out, "report.html", error);
+}
+
+enum status report_write(const struct disk *disk, const char *out,
+                         const struct comparison *comparison, const struct report_facts *facts,
+                         struct error *error)
+{
+    struct figures figures;
+    enum status status = figures_make(&figures, comparison, error);
+    if (status == STATUS_OK)
+        status = write_table(disk, out, comparison, error);
+    if (status == STATUS_OK)
+        status = write_json(disk, out, comparison, facts->command, error);
+    if (status == STATUS_OK)
+        status = write_figures(disk, out, &figures, error);
+    if (status == STATUS_OK)
+        status = write_page(disk, out, comparison, &figures, facts, error);
+    figures_free(&figures);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* report.h - a comparison written down: report.html with everything in it, and the parts as files.
+ *
+ *     OUT/report.html     table, figures and explanations in one file that needs no other
+ *     OUT/table.txt       the table as text
+ *     OUT/compare.json    the table for programs (see table.h)
+ *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg, time.svg
+ *
+ * Threads: plain values. Errors: as disk.h. */
+
+#ifndef DEPLOY_REPORT_H
+#define DEPLOY_REPORT_H
+
+#include "common/base/status.h"
+#include "common/file/disk.h"
+#include "deploy/report/comparison.h"
+
+/* What the runs themselves do not tell. Texts are borrowed; NULL or "" for unknown. */
+struct report_facts {
+    const char *command; /* As it can be typed again. */
+    const char *machine; /* See report_machine. */
+    const char *date;    /* When it was made. */
+    const char *slow;    /* --slow, as it was given. */
+    const char *remark;  /* Something the reader must know, e.g. that it was ended early. */
+};
+
+/* Processor, memory and system of this machine in one line. */
+void report_machine(char *text, size_t bytes);
+
+/* A command line as it can be pasted into a shell, from argv; cut with "..." where it is longer. */
+void report_command(char *text, size_t bytes, int argc, char **argv);
+
+enum status report_write(const struct disk *disk, const char *out,
+                         const struct comparison *comparison, const struct report_facts *facts,
+                         struct error *error);
+
+#endif

@@ -1,0 +1,262 @@
+#include "deploy/report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file/json_writer.h"
+#include "deploy/report/svg.h"
+
+#define CELL_BYTES   48
+#define COLUMN_COUNT 12 /* Two of them texts. */
+
+/* --- columns ------------------------------------------------------------------------------- */
+
+static double number_updates(const struct record *record)
+{
+    return (double)record->step;
+}
+
+static double number_examples(const struct record *record)
+{
+    return (double)record->global_batch;
+}
+
+static double number_seconds(const struct record *record)
+{
+    return record->seconds;
+}
+
+static double number_images(const struct record *record)
+{
+    return record->images_per_second;
+}
+
+static double number_loss(const struct record *record)
+{
+    return record->train_loss;
+}
+
+static double number_accuracy(const struct record *record)
+{
+    return record->test_accuracy;
+}
+
+static double number_staleness_mean(const struct record *record)
+{
+    return record->staleness_mean;
+}
+
+static double number_staleness_max(const struct record *record)
+{
+    return isfinite(record->staleness_mean) ? record->staleness_max : NAN; /* Of nothing: none. */
+}
+
+struct column {
+    const char *above, *heading; /* Two lines; a mean and its maximum share the upper one. */
+    const char *name;            /* In JSON. */
+    record_number_fn *number;    /* NULL: mode, workers, seeds. */
+    int decimals;
+    double unit; /* Shown as a multiple of this. */
+};
+
+static const struct column columns[COLUMN_COUNT] = {
+    {"", "mode", "mode", NULL, 0, 1},
+    {"", "workers", "workers", NULL, 0, 1},
+    {"", "seeds", "seeds", NULL, 0, 1},
+    {"", "updates", "updates", number_updates, 0, 1},
+    {"examples", "an update", "examples_per_update", number_examples, 0, 1},
+    {"", "seconds", "seconds", number_seconds, 1, 1},
+    {"", "images/s", "images_per_second", number_images, 0, 1},
+    {"final", "loss", "train_loss", number_loss, 4, 1},
+    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01},
+    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1},
+    {"", "max", "staleness_max", number_staleness_max, 0, 1},
+    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1},
+};
+
+static const char *const notes[] = {
+    "updates: of the model, in all. Every mode does the same work, so that the numbers can be "
+    "compared.",
+    "seconds: of training; evaluation and checkpoints are left out.",
+    "final loss: mean training loss over the last epoch's examples, each as it was trained.",
+    "test accuracy: of the model as it ended; async: of what each worker held at the end of the "
+    "last "
+    "epoch, which is about that.",
+    "staleness: updates made between reading the parameters and applying the gradient made from "
+    "them.",
+    "seconds waiting: for others, of one worker on average.",
+    "+-: mean and sample standard deviation over the seeds.",
+};
+
+const char *table_note(size_t index)
+{
+    return index < sizeof(notes) / sizeof(notes[0]) ? notes[index] : NULL;
+}
+
+/* --- cells --------------------------------------------------------------------------------- */
+
+static void number_cell(char *cell, const struct group *group, const struct column *column,
+                        const char *plus_minus)
+{
+    struct spread spread = group_spread(group, column->number);
+    double mean = spread.mean / column->unit;
+    if (spread.count == 0 || fabs(mean) > 1e15) {
+        snprintf(cell, CELL_BYTES, "-");
+    } else if (spread.count > 1 && spread.deviation > 0) {
+        snprintf(cell, CELL_BYTES, "%.*f %s %.*f", column->decimals, mean, plus_minus,
+                 column->decimals, spread.deviation / column->unit);
+    } else {
+        snprintf(cell, CELL_BYTES, "%.*f", column->decimals, mean);
+    }
+}
+
+static void make_cell(char *cell, const struct group *group, size_t column, const char *plus_minus)
+{
+    if (columns[column].number) {
+        number_cell(cell, group, &columns[column], plus_minus);
+    } else if (column == 0) {
+        snprintf(cell, CELL_BYTES, "%s", group->mode);
+    } else {
+        snprintf(cell, CELL_BYTES, "%zu",
+                 column == 1 ? (size_t)group->workers : group->record_count);
+    }
+}
+
+/* The column of seeds only says something when there are several. */
+static bool column_shown(const struct comparison *comparison, size_t column)
+{
+    if (column != 2)
+        return true;
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (comparison->groups[i].record_count > 1)
+            return true;
+    return false;
+}
+
+static size_t column_width(const struct comparison *comparison, size_t column)
+{
+    char cell[CELL_BYTES];
+    size_t width = strlen(columns[column].heading);
+    if (strlen(columns[column].above) > width)
+        width = strlen(columns[column].above);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        make_cell(cell, &comparison->groups[i], column, "+-");
+        width = strlen(cell) > width ? strlen(cell) : width;
+    }
+    return width;
+}
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+/* Texts to the left, numbers to the right. */
+static void write_cell(FILE *stream, size_t column, size_t width, const char *text)
+{
+    fprintf(stream, column == 0 ? "%-*s" : "  %*s", (int)width, text);
+}
+
+void table_write_text(FILE *stream, const struct comparison *comparison)
+{
+    size_t widths[COLUMN_COUNT];
+    char cell[CELL_BYTES];
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        widths[column] = column_width(comparison, column);
+    for (size_t row = 0; row < comparison->group_count + 2; row++) {
+        for (size_t column = 0; column < COLUMN_COUNT; column++) {
+            if (!column_shown(comparison, column))
+                continue;
+            if (row < 2) {
+                snprintf(cell, sizeof(cell), "%s",
+                         row == 0 ? columns[column].above : columns[column].heading);
+            } else {
+                make_cell(cell, &comparison->groups[row - 2], column, "+-");
+            }
+            write_cell(stream, column, widths[column], cell);
+        }
+        fputc('\n', stream);
+    }
+}
+
+/* --- HTML ---------------------------------------------------------------------------------- */
+
+void table_write_html(FILE *stream, const struct comparison *comparison)
+{
+    char cell[CELL_BYTES];
+    fputs("<div class=\"wide\"><table>\n<thead><tr>", stream);
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        if (column_shown(comparison, column)) {
+            const char *above = columns[column].above;
+            fprintf(stream, "<th scope=\"col\">%s%s%s</th>", above, above[0] ? "<br/>" : "",
+                    columns[column].heading);
+        }
+    }
+    fputs("</tr></thead>\n<tbody>\n", stream);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        fputs("<tr>", stream);
+        for (size_t column = 0; column < COLUMN_COUNT; column++) {
+            if (column_shown(comparison, column)) {
+                make_cell(cell, &comparison->groups[i], column, "±");
+                fputs("<td>", stream);
+                svg_escape(stream, cell, sizeof(cell));
+                fputs("</td>", stream);
+            }
+        }
+        fputs("</tr>\n", stream);
+    }
+    fputs("</tbody>\n</table></div>\n", stream);
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+static void json_group(struct json_writer *writer, const struct group *group)
+{
+    json_writer_object(writer, NULL);
+    json_writer_text(writer, "mode", group->mode);
+    json_writer_u64(writer, "workers", group->workers);
+    json_writer_array_line(writer, "seeds");
+    for (size_t i = 0; i < group->record_count; i++)
+        json_writer_u64(writer, NULL, group->records[i]->seed);
+    json_writer_end(writer);
+    json_writer_array_line(writer, "runs");
+    for (size_t i = 0; i < group->record_count; i++) {
+        const char *slash = strrchr(group->records[i]->path, '/');
+        json_writer_text(writer, NULL, slash ? slash + 1 : group->records[i]->path);
+    }
+    json_writer_end(writer);
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        if (columns[column].number) {
+            struct spread spread = group_spread(group, columns[column].number);
+            json_writer_object_line(writer, columns[column].name);
+            json_writer_real(writer, "mean", spread.mean);
+            json_writer_real(writer, "deviation", spread.deviation);
+            json_writer_end(writer);
+        }
+    }
+    json_writer_end(writer);
+}
+
+char *table_json(const struct comparison *comparison, const char *command)
+{
+    struct json_writer writer;
+    struct bits_verdict bits;
+    comparison_bits(comparison, &bits);
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    json_writer_text(&writer, "command", command);
+    if (bits.seeds > 0)
+        json_writer_bool(&writer, "same_bits", bits.equal);
+    else
+        json_writer_null(&writer, "same_bits");
+    json_writer_text(&writer, "remark", bits.text);
+    json_writer_array(&writer, "groups");
+    for (size_t i = 0; i < comparison->group_count; i++)
+        json_group(&writer, &comparison->groups[i]);
+    json_writer_end(&writer);
+    json_writer_end(&writer);
+    json_writer_raw(&writer, "\n", 1);
+    char *text = writer.failed ? NULL : writer.text;
+    if (text)
+        writer.text = NULL; /* The caller's now. */
+    json_writer_free(&writer);
+    return text;
+}

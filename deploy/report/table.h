@@ -1,0 +1,33 @@
+/* table.h - the numbers of a comparison, a row for each group, for people and for programs.
+ *
+ * With several seeds a cell is the mean and the sample standard deviation, "90.9 +- 0.4"; numbers
+ * that were not recorded are "-".
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_TABLE_H
+#define DEPLOY_TABLE_H
+
+#include <stdio.h>
+
+#include "deploy/report/comparison.h"
+
+/* Plain text, aligned, with two lines of heading and no line after it. */
+void table_write_text(FILE *stream, const struct comparison *comparison);
+
+/* A <table>. */
+void table_write_html(FILE *stream, const struct comparison *comparison);
+
+/* What the columns mean, one "name: meaning" for each index; NULL when there are no more. */
+const char *table_note(size_t index);
+
+/* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
+ *
+ *     {"command": "...", "remark": "...", "same_bits": true | false | null,
+ *      "groups": [{"mode", "workers", "seeds": [..], "runs": ["sync-w1-s1", ..],
+ *                  "updates": {"mean", "deviation"}, "examples_per_update": {..}, "seconds": {..},
+ *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
+ *                  "staleness_max", "wait_seconds": {..}}]} */
+char *table_json(const struct comparison *comparison, const char *command);
+
+#endif

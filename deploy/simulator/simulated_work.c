@@ -1,0 +1,181 @@
+#include "deploy/simulator/simulated_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/random.h"
+#include "common/process/log.h"
+
+enum status simulated_work_init(struct simulated_work *work, const struct job *job,
+                                enum work_kind kind)
+{
+    memset(work, 0, sizeof *work);
+    work->job = job;
+    work->kind = kind;
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    if (offsets == NULL)
+        return STATUS_MEMORY;
+    work->elements = variables_layout(job->variables, job->variable_count, offsets);
+    work->used = calloc(work->elements, 1);
+    for (uint32_t i = 0; i < job->variable_count && work->used != NULL; i++)
+        memset(work->used + offsets[i], 1, variable_elements(&job->variables[i]));
+    free(offsets);
+    return work->used == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+void simulated_work_free(struct simulated_work *work)
+{
+    free(work->used);
+    memset(work, 0, sizeof *work);
+}
+
+/* --- gradients ------------------------------------------------------------------------------- */
+
+/* Stafford's variant 13 of the finalizer of splitmix64: far cheaper than Philox, and nobody needs
+ * more than numbers that look unrelated. */
+static uint64_t scramble(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static uint64_t number_of(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                          uint64_t element)
+{
+    uint64_t leaf_number = scramble(work->job->seed + 0x9e3779b97f4a7c15u * (step * 4096 + leaf));
+    return scramble(leaf_number + 0x9e3779b97f4a7c15u * element);
+}
+
+bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step)
+{
+    return work->bad_one_in > 0 && work->job->mode == MODE_ASYNC &&
+           scramble(work->job->seed * 31 + step) % work->bad_one_in == 0;
+}
+
+int simulated_work_integer(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                           uint64_t element)
+{
+    if (work->kind == WORK_UNIFORM)
+        element = 0;
+    return (int)(number_of(work, step, leaf, element) % 17) - 8;
+}
+
+static float leaf_element(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                          uint64_t element, const float *parameters, float examples)
+{
+    if (work->kind != WORK_MIXED)
+        return (float)simulated_work_integer(work, step, leaf, element);
+    uint32_t number = (uint32_t)number_of(work, step, leaf, element);
+    uint64_t other = (element * 7 + 3) % work->elements;
+    return examples * (random_unit_float(number) - 0.5f + 0.25f * parameters[other]);
+}
+
+static void leaf_gradient(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                          const float *parameters, float *out)
+{
+    struct batch_range batch = job_batch(work->job, step);
+    float examples = (float)job_node_examples(work->job, batch, leaf, 1);
+    for (uint64_t i = 0; i < work->elements; i++)
+        out[i] = work->used[i] ? leaf_element(work, step, leaf, i, parameters, examples) : 0.0f;
+}
+
+/* Written out once more, and not taken from common/job/tree.c, because it is what that is measured
+ * by: n leaves split at the largest power of two below n. */
+void simulated_work_node(const struct simulated_work *work, uint64_t step, struct node node,
+                         const float *parameters, float *out)
+{
+    if (node.leaf_count == 1) {
+        leaf_gradient(work, step, node.first_leaf, parameters, out);
+        return;
+    }
+    uint32_t split = 1;
+    while (2 * split < node.leaf_count)
+        split *= 2;
+    float *right = malloc(work->elements * sizeof *right);
+    if (right == NULL) {
+        log_error("out of memory for a gradient");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    simulated_work_node(work, step, (struct node){node.first_leaf, split}, parameters, out);
+    simulated_work_node(work, step, (struct node){node.first_leaf + split, node.leaf_count - split},
+                        parameters, right);
+    for (uint64_t i = 0; i < work->elements; i++)
+        out[i] += right[i];
+    free(right);
+}
+
+/* --- a model that one process trains --------------------------------------------------------- */
+
+enum status model_state_init(struct model_state *state, const struct job *job)
+{
+    const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
+    memset(state, 0, sizeof *state);
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    if (offsets == NULL)
+        return STATUS_MEMORY;
+    state->elements = variables_layout(job->variables, job->variable_count, offsets);
+    state->array_count = 1 + optimizer->slot_count;
+    for (uint32_t array = 0; array < state->array_count; array++) {
+        float first = array == 0 ? 0.0f : optimizer->slot_initial(&job->optimizer, array - 1);
+        state->arrays[array] = malloc(state->elements * sizeof(float));
+        if (state->arrays[array] == NULL) {
+            free(offsets);
+            return STATUS_MEMORY;
+        }
+        for (uint64_t i = 0; i < state->elements; i++)
+            state->arrays[array][i] = first;
+    }
+    for (uint32_t i = 0; i < job->variable_count; i++)
+        variable_initialize(&job->variables[i], i, job->seed, 0,
+                            variable_elements(&job->variables[i]), state->arrays[0] + offsets[i]);
+    free(offsets);
+    return STATUS_OK;
+}
+
+enum status model_state_copy(struct model_state *to, const struct model_state *from)
+{
+    memset(to, 0, sizeof *to);
+    to->array_count = from->array_count;
+    to->elements = from->elements;
+    for (uint32_t array = 0; array < from->array_count; array++) {
+        to->arrays[array] = malloc(from->elements * sizeof(float));
+        if (to->arrays[array] == NULL)
+            return STATUS_MEMORY;
+        memcpy(to->arrays[array], from->arrays[array], from->elements * sizeof(float));
+    }
+    return STATUS_OK;
+}
+
+void model_state_free(struct model_state *state)
+{
+    for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
+        free(state->arrays[array]);
+    memset(state, 0, sizeof *state);
+}
+
+void model_state_apply(struct model_state *state, const struct job *job, uint64_t version,
+                       uint32_t examples, uint64_t first, uint64_t count, const float *gradient)
+{
+    struct optimizer_update update = {
+        .settings = &job->optimizer,
+        .t = version + 1,
+        .learning_rate = schedule_learning_rate(&job->schedule, version),
+        .scale = 1.0f / (float)examples,
+        .count = count,
+        .gradient = gradient,
+        .values_in = state->arrays[0] + first,
+        .values_out = state->arrays[0] + first,
+    };
+    for (uint32_t slot = 0; slot + 1 < state->array_count; slot++)
+        update.slots[slot] = state->arrays[slot + 1] + first;
+    optimizer_find(job->optimizer.name)->apply(&update);
+}
+
+void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,
+                      uint64_t version, float *gradient)
+{
+    struct batch_range batch = job_batch(work->job, step);
+    simulated_work_node(work, step, tree_root(batch.leaves), state->arrays[0], gradient);
+    model_state_apply(state, work->job, version, batch.examples, 0, state->elements, gradient);
+}

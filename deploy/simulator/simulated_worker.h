@@ -1,0 +1,63 @@
+/* simulated_worker.h - a worker of a simulated cluster: the real session, and a trainer that
+ * computes simulated work in as much virtual time as it is told to.
+ *
+ * The trainer follows worker/trainer.c and worker/client/client.c message by message. In async mode
+ * some batches have gradients that are not finite; it skips those.
+ *
+ * Threads: one. Ownership: owns session, parameters and gradient buffers. */
+
+#ifndef DEPLOY_SIMULATED_WORKER_H
+#define DEPLOY_SIMULATED_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/tree.h"
+#include "deploy/simulator/simulated_work.h"
+#include "deploy/simulator/witness.h"
+#include "worker/client/score_duty.h"
+#include "worker/client/session.h"
+
+#define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
+
+/* Seconds. */
+struct simulated_deadlines {
+    double start, worker, recovery, progress, stop;
+};
+
+struct simulated_worker {
+    uint32_t index, process; /* As the witness counts them. */
+    const struct simulated_work *work;
+    struct witness *witness;
+    struct session *session;
+    float *parameters; /* [elements] */
+    struct frame *gradients[SIMULATED_GRADIENTS_MAX];
+    uint32_t gradient_count;
+    /* The trainer. */
+    struct message_start start;
+    uint64_t step; /* Being computed. */
+    struct node nodes[TREE_COVER_MAX];
+    uint32_t node_count, node_next;
+    struct score_duty duty;
+    bool computing;   /* A gradient will be there later, ... */
+    bool expected;    /* ... and somebody will say when. */
+    bool over;        /* FINISHED has come. */
+    uint64_t batches; /* Steps or batches computed. */
+};
+
+enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
+                                  uint64_t incarnation, const struct simulated_work *work,
+                                  const struct partition *partition, struct witness *witness,
+                                  const struct simulated_deadlines *deadlines, uint64_t now_us);
+void simulated_worker_free(struct simulated_worker *worker);
+
+/* The trainer takes a message from its session. What it has to say goes to to_session; afterwards
+ * worker->computing tells whether simulated_worker_compute is to be called later. */
+void simulated_worker_take(struct simulated_worker *worker, struct packet *packet,
+                           struct outbox *to_session);
+
+/* One node's gradient is done. */
+void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
+                              struct outbox *to_session);
+
+#endif

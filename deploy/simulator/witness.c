@@ -1,0 +1,1020 @@
+#include "deploy/simulator/witness.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/simulator/simulated_network.h"
+
+void witness_fail(struct witness *witness, const char *format, ...)
+{
+    if (witness->failed)
+        return;
+    witness->failed = true;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(witness->failure, sizeof witness->failure, format, arguments);
+    va_end(arguments);
+}
+
+void witness_counts_add(struct witness_counts *to, const struct witness_counts *from)
+{
+    to->gradients += from->gradients;
+    to->applied += from->applied;
+    to->stale += from->stale;
+    to->duplicate += from->duplicate;
+    to->rejected += from->rejected;
+    to->updates += from->updates;
+    to->staleness_sum += from->staleness_sum;
+    if (from->staleness_max > to->staleness_max)
+        to->staleness_max = from->staleness_max;
+    to->pulls += from->pulls;
+    to->skewed_pulls += from->skewed_pulls;
+    to->refused += from->refused;
+    to->moved_on += from->moved_on;
+    to->cuts += from->cuts;
+    to->loads += from->loads;
+    to->retries += from->retries;
+    to->receipts += from->receipts;
+    to->newest += from->newest;
+}
+
+/* --- values that ever were ------------------------------------------------------------------- */
+
+static uint64_t name_values(uint32_t chunk, uint64_t version, uint64_t check)
+{
+    const uint64_t numbers[] = {chunk, version, check};
+    return simulated_checksum(numbers, sizeof numbers) | 1; /* 0 is an empty place. */
+}
+
+static size_t place_of(const struct witness *w, uint64_t name)
+{
+    size_t at = name & (w->known_capacity - 1);
+    while (w->known[at] != 0 && w->known[at] != name)
+        at = (at + 1) & (w->known_capacity - 1);
+    return at;
+}
+
+static void grow_known(struct witness *w)
+{
+    uint64_t *old = w->known;
+    size_t old_capacity = w->known_capacity;
+    w->known_capacity = old_capacity == 0 ? 1024 : 2 * old_capacity;
+    w->known = calloc(w->known_capacity, sizeof *w->known);
+    if (w->known == NULL) {
+        w->known = old;
+        w->known_capacity = old_capacity;
+        witness_fail(w, "out of memory for a witness");
+        return;
+    }
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i] != 0)
+            w->known[place_of(w, old[i])] = old[i];
+    free(old);
+}
+
+static void learn(struct witness *w, uint32_t chunk, uint64_t version, uint64_t check)
+{
+    if (2 * w->known_count >= w->known_capacity)
+        grow_known(w);
+    uint64_t name = name_values(chunk, version, check);
+    size_t at = place_of(w, name);
+    w->known_count += w->known[at] == 0;
+    w->known[at] = name;
+}
+
+static bool ever_was(const struct witness *w, uint32_t chunk, uint64_t version, uint64_t check)
+{
+    return w->known[place_of(w, name_values(chunk, version, check))] != 0;
+}
+
+static uint64_t check_values(const struct witness *w, uint32_t chunk, const float *values)
+{
+    return simulated_checksum(values, w->partition->chunks[chunk].count * sizeof(float));
+}
+
+static uint64_t check_space(const struct witness *w, uint32_t chunk, const float *space)
+{
+    return check_values(w, chunk, space + w->partition->chunks[chunk].first);
+}
+
+static void learn_all(struct witness *w, uint64_t version, const struct model_state *state)
+{
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        learn(w, i, version, check_space(w, i, state->arrays[0]));
+}
+
+/* --- cuts ------------------------------------------------------------------------------------ */
+
+static enum status add_cut(struct witness *w, uint32_t chunk, uint64_t step,
+                           const struct model_state *state)
+{
+    if (w->cut_count == w->cut_capacity) {
+        size_t capacity = 2 * w->cut_capacity + 16;
+        struct witness_cut *cuts = realloc(w->cuts, capacity * sizeof *cuts);
+        if (cuts == NULL)
+            return STATUS_MEMORY;
+        w->cuts = cuts;
+        w->cut_capacity = capacity;
+    }
+    const struct chunk_range *range = &w->partition->chunks[chunk];
+    struct witness_cut *cut = &w->cuts[w->cut_count];
+    *cut = (struct witness_cut){.chunk = chunk, .step = step};
+    w->cut_count++;
+    for (uint32_t array = 0; array < state->array_count; array++) {
+        cut->arrays[array] = malloc(range->count * sizeof(float));
+        if (cut->arrays[array] == NULL)
+            return STATUS_MEMORY;
+        memcpy(cut->arrays[array], state->arrays[array] + range->first,
+               range->count * sizeof(float));
+    }
+    return STATUS_OK;
+}
+
+/* A chunk of this state is as it was at some cut at `step`. */
+static bool was_cut(const struct witness *w, uint32_t chunk, uint64_t step,
+                    const struct model_state *state)
+{
+    const struct chunk_range *range = &w->partition->chunks[chunk];
+    for (size_t i = 0; i < w->cut_count; i++) {
+        const struct witness_cut *cut = &w->cuts[i];
+        bool same = cut->chunk == chunk && cut->step == step;
+        for (uint32_t array = 0; array < state->array_count && same; array++)
+            same = memcmp(cut->arrays[array], state->arrays[array] + range->first,
+                          range->count * sizeof(float)) == 0;
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+enum status witness_know(struct witness *witness, uint64_t step, const struct model_state *model)
+{
+    struct witness *w = witness;
+    learn_all(w, step, model);
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (add_cut(w, i, step, model) != STATUS_OK)
+            return STATUS_MEMORY;
+    return STATUS_OK;
+}
+
+bool witness_knows(const struct witness *witness, uint64_t step, const struct model_state *model)
+{
+    for (uint32_t i = 0; i < witness->partition->chunk_count; i++)
+        if (!was_cut(witness, i, step, model))
+            return false;
+    return true;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+/* Every version of the serial training: to be known, and as a cut. */
+static enum status train_serially(struct witness *w)
+{
+    struct model_state state;
+    float *gradient = malloc(w->work->elements * sizeof *gradient);
+    enum status status = model_state_init(&state, w->job);
+    if (gradient == NULL)
+        status = STATUS_MEMORY;
+    for (uint64_t step = 0; step <= w->job->steps && status == STATUS_OK; step++) {
+        status = witness_know(w, step, &state);
+        if (step < w->job->steps)
+            model_state_step(&state, w->work, step, step, gradient);
+    }
+    free(gradient);
+    model_state_free(&state);
+    return status;
+}
+
+enum status witness_init(struct witness *witness, const struct simulated_work *work,
+                         const struct partition *partition, uint32_t owners_a_server)
+{
+    struct witness *w = witness;
+    memset(w, 0, sizeof *w);
+    w->job = work->job;
+    w->work = work;
+    w->partition = partition;
+    w->owners_a_server = owners_a_server;
+    w->leases = calloc((size_t)2 * job_leaves_max(w->job), sizeof *w->leases);
+    grow_known(w);
+    if (w->leases == NULL || w->known == NULL || model_state_init(&w->initial, w->job) != STATUS_OK)
+        return STATUS_MEMORY;
+    learn_all(w, 0, &w->initial);
+    return w->job->mode == MODE_SYNC ? train_serially(w) : STATUS_OK;
+}
+
+static void free_server(struct witness *w, struct witness_server *server)
+{
+    for (uint32_t i = 0; server->chunks != NULL && i < w->partition->chunk_count; i++) {
+        free(server->chunks[i].leaves);
+        free(server->chunks[i].batches);
+        free(server->chunks[i].parked);
+    }
+    free(server->chunks);
+    free(server->owners);
+    model_state_free(&server->state);
+    free(server);
+}
+
+static void free_worker(struct witness_worker *worker)
+{
+    free(worker->held);
+    free(worker->given);
+    free(worker);
+}
+
+void witness_free(struct witness *witness)
+{
+    struct witness *w = witness;
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        if (w->processes[i].server != NULL)
+            free_server(w, w->processes[i].server);
+        if (w->processes[i].worker != NULL)
+            free_worker(w->processes[i].worker);
+    }
+    for (size_t i = 0; i < w->cut_count; i++)
+        for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
+            free(w->cuts[i].arrays[array]);
+    free(w->processes);
+    free(w->known);
+    free(w->cuts);
+    free(w->leases);
+    model_state_free(&w->initial);
+    memset(w, 0, sizeof *w);
+}
+
+static struct witness_process *add_process(struct witness *w)
+{
+    struct witness_process *processes =
+        realloc(w->processes, (w->process_count + 1) * sizeof *processes);
+    if (processes == NULL)
+        return NULL;
+    w->processes = processes;
+    processes[w->process_count] = (struct witness_process){NULL, NULL};
+    return &processes[w->process_count++];
+}
+
+static enum status init_chunk(struct witness *w, struct witness_chunk *chunk)
+{
+    chunk->leaves = calloc(job_leaves_max(w->job), 1);
+    chunk->batches = calloc(w->job->steps, 1);
+    chunk->parked = calloc(WITNESS_WORKERS_MAX, sizeof *chunk->parked);
+    return chunk->leaves == NULL || chunk->batches == NULL || chunk->parked == NULL ? STATUS_MEMORY
+                                                                                    : STATUS_OK;
+}
+
+enum status witness_add_server(struct witness *witness, uint32_t index)
+{
+    struct witness *w = witness;
+    struct witness_process *process = add_process(w);
+    struct witness_server *server = process != NULL ? calloc(1, sizeof *server) : NULL;
+    if (server == NULL)
+        return STATUS_MEMORY;
+    process->server = server;
+    server->index = index;
+    server->alive = true;
+    server->owners = calloc(w->owners_a_server, sizeof *server->owners);
+    server->chunks = calloc(w->partition->chunk_count, sizeof *server->chunks);
+    if (server->owners == NULL || server->chunks == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (w->partition->chunks[i].server == index &&
+            init_chunk(w, &server->chunks[i]) != STATUS_OK)
+            return STATUS_MEMORY;
+    return w->job->mode == MODE_ASYNC ? model_state_copy(&server->state, &w->initial) : STATUS_OK;
+}
+
+enum status witness_add_worker(struct witness *witness, uint32_t index)
+{
+    struct witness *w = witness;
+    struct witness_process *process = add_process(w);
+    struct witness_worker *worker = process != NULL ? calloc(1, sizeof *worker) : NULL;
+    if (worker == NULL)
+        return STATUS_MEMORY;
+    process->worker = worker;
+    worker->index = index;
+    worker->held = calloc(w->partition->chunk_count, sizeof *worker->held);
+    worker->given = calloc(w->job->steps, sizeof *worker->given);
+    return worker->held == NULL || worker->given == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+void witness_ends(struct witness *witness, uint32_t process)
+{
+    if (witness->processes[process].server != NULL)
+        witness->processes[process].server->alive = false;
+}
+
+/* Of several processes for one place the one of the latest generation is it. */
+static void note_reached(struct witness *w, struct witness_server *server, uint64_t generation)
+{
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        struct witness_server *other = w->processes[i].server;
+        if (other == NULL || other == server || other->index != server->index || !other->current)
+            continue;
+        if (other->reached_generation > generation)
+            return;
+        other->current = false;
+    }
+    server->current = true;
+    server->reached_generation = generation;
+}
+
+/* --- loading --------------------------------------------------------------------------------- */
+
+static uint32_t owner_of(const struct witness *w, uint32_t chunk)
+{
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < chunk; i++)
+        before += w->partition->chunks[i].server == w->partition->chunks[chunk].server;
+    return before % w->owners_a_server;
+}
+
+static void open_chunk(struct witness *w, struct witness_server *server, uint32_t index,
+                       uint64_t version)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    chunk->loaded = true;
+    chunk->version = version;
+    chunk->leaves_in = 0;
+    memset(chunk->leaves, 0, job_leaves_max(w->job));
+    memset(chunk->batches, 0, w->job->steps);
+    memset(chunk->batches, 1, version);
+    memset(chunk->parked, 0, WITNESS_WORKERS_MAX * sizeof *chunk->parked);
+    if (w->job->mode == MODE_ASYNC)
+        chunk->check = check_space(w, index, server->state.arrays[0]);
+}
+
+static void forget_chunk(struct witness *w, struct witness_server *server, uint32_t index,
+                         bool restore)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    const struct chunk_range *range = &w->partition->chunks[index];
+    chunk->loaded = false;
+    chunk->arrays = 0;
+    if (restore)
+        return;
+    for (uint32_t i = 0; w->job->mode == MODE_ASYNC && i < w->initial.array_count; i++)
+        memcpy(server->state.arrays[i] + range->first, w->initial.arrays[i] + range->first,
+               range->count * sizeof(float));
+    open_chunk(w, server, index, 0);
+}
+
+/* Whether a chunk lacks a batch that the checkpoint has. */
+static bool is_behind(const struct witness *w, const struct witness_server *server, uint32_t owner,
+                      uint64_t step)
+{
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
+        if (w->partition->chunks[i].server != server->index || owner_of(w, i) != owner)
+            continue;
+        for (uint64_t batch = 0; batch < step; batch++)
+            if (!server->chunks[i].batches[batch])
+                return true;
+    }
+    return false;
+}
+
+static void take_load(struct witness *w, struct witness_server *server, uint32_t owner,
+                      const struct message *message)
+{
+    struct witness_owner *it = &server->owners[owner];
+    if (message->generation < it->generation)
+        witness_fail(w, "an owner of ps/%u goes back to generation %" PRIu64, server->index,
+                     message->generation);
+    it->generation = message->generation;
+    memset(it->known, 0, sizeof it->known); /* Server 0 may count tickets anew. */
+    it->cut_taken = 0;
+    it->verdicts = (struct verdict_counts){0};
+    if (message->load.keep && !is_behind(w, server, owner, message->load.step))
+        return; /* Else it will be told to load after all. */
+    it->load_step = message->load.step;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (w->partition->chunks[i].server == server->index && owner_of(w, i) == owner)
+            forget_chunk(w, server, i, message->load.restore);
+}
+
+static uint32_t chunk_at(const struct witness *w, uint64_t first)
+{
+    uint32_t chunk = 0;
+    while (chunk < w->partition->chunk_count && w->partition->chunks[chunk].first != first)
+        chunk++;
+    return chunk;
+}
+
+static void take_state(struct witness *w, struct witness_server *server, uint32_t owner,
+                       const struct packet *packet)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    uint32_t index = chunk_at(w, state->first);
+    if (index == w->partition->chunk_count || w->partition->chunks[index].server != server->index)
+        return;
+    struct witness_chunk *chunk = &server->chunks[index];
+    if (chunk->loaded || state->step != server->owners[owner].load_step ||
+        chunk->arrays >> state->array & 1)
+        return;
+    chunk->arrays |= 1u << state->array;
+    if (w->job->mode == MODE_ASYNC)
+        memcpy(server->state.arrays[state->array] + state->first, packet->payload->data,
+               packet->payload->bytes);
+    if (state->array == 0 &&
+        !ever_was(w, index, state->step, check_values(w, index, packet->payload->data)))
+        witness_fail(w, "chunk %u is loaded with values that it did not have at version %" PRIu64,
+                     index, state->step);
+    if (chunk->arrays + 1 != 1u << w->initial.array_count)
+        return;
+    if (w->job->mode == MODE_ASYNC && !was_cut(w, index, state->step, &server->state))
+        witness_fail(w, "chunk %u is loaded as it never was cut at %" PRIu64, index, state->step);
+    w->counts.loads++;
+    open_chunk(w, server, index, state->step);
+}
+
+/* --- exchanges into an owner ----------------------------------------------------------------- */
+
+/* A chunk has got a version more than it had. Only chunks of its generation can be compared. */
+static void advance(struct witness *w, struct witness_server *server, uint32_t chunk)
+{
+    uint64_t generation = server->owners[owner_of(w, chunk)].generation;
+    uint64_t version = ++server->chunks[chunk].version;
+    w->counts.updates++;
+    w->expected.committed = true;
+    if (w->job->mode != MODE_SYNC)
+        return;
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        const struct witness_server *other = w->processes[i].server;
+        if (other == NULL || !other->alive || !other->current)
+            continue;
+        for (uint32_t j = 0; j < w->partition->chunk_count; j++) {
+            if (w->partition->chunks[j].server != other->index || !other->chunks[j].loaded ||
+                other->owners[owner_of(w, j)].generation != generation)
+                continue;
+            if (other->chunks[j].version + 1 < version)
+                witness_fail(w,
+                             "chunk %u is at version %" PRIu64 " and chunk %u at %" PRIu64
+                             " in one generation",
+                             chunk, version, j, other->chunks[j].version);
+        }
+    }
+}
+
+static uint32_t fresh_leaves(const struct witness_chunk *chunk, struct node node)
+{
+    uint32_t fresh = 0;
+    for (uint32_t i = 0; i < node.leaf_count; i++)
+        fresh += chunk->leaves[node.first_leaf + i] == 0;
+    return fresh;
+}
+
+/* What becomes of a node in sync mode: counted leaf by leaf, which is enough, because nodes of one
+ * tree either hold one another or have no leaf in common. */
+static enum verdict take_node(struct witness *w, struct witness_server *server, uint32_t index,
+                              const struct message_exchange *exchange)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    struct node node = exchange->node;
+    if (exchange->step != chunk->version)
+        return exchange->step < chunk->version ? VERDICT_STALE : VERDICT_REJECTED;
+    uint32_t fresh = fresh_leaves(chunk, node);
+    if (fresh == 0)
+        return VERDICT_DUPLICATE;
+    memset(chunk->leaves + node.first_leaf, 1, node.leaf_count);
+    chunk->leaves_in += fresh;
+    if (chunk->leaves_in == job_batch(w->job, chunk->version).leaves) {
+        chunk->leaves_in = 0;
+        memset(chunk->leaves, 0, job_leaves_max(w->job));
+        advance(w, server, index);
+    }
+    return VERDICT_APPLIED;
+}
+
+static enum verdict take_batch(struct witness *w, struct witness_server *server, uint32_t index,
+                               const struct packet *packet, uint32_t sender)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const struct chunk_range *range = &w->partition->chunks[index];
+    if (chunk->batches[exchange->step])
+        return VERDICT_DUPLICATE;
+    chunk->batches[exchange->step] = 1;
+    if (!exchange->skip) {
+        /* What was lost with a server is forgotten with its generation. */
+        if (exchange->base_version > chunk->version)
+            witness_fail(w,
+                         "a gradient of worker/%u was made from version %" PRIu64
+                         " of chunk %u, which has %" PRIu64,
+                         packet->message.index, exchange->base_version, index, chunk->version);
+        w->expected.staleness = chunk->version - exchange->base_version;
+        model_state_apply(&server->state, w->job, chunk->version, exchange->examples, range->first,
+                          range->count, packet->payload->data);
+    }
+    advance(w, server, index);
+    chunk->check = check_space(w, index, server->state.arrays[0]);
+    learn(w, index, chunk->version, chunk->check);
+    if (sender < w->process_count && w->processes[sender].worker != NULL) {
+        struct witness_held *held = &w->processes[sender].worker->held[index];
+        held->own = chunk->version;
+        held->own_batch = exchange->step;
+        held->own_generation = packet->message.generation;
+    }
+    return exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED;
+}
+
+static void count_gradient(struct witness *w, struct witness_server *server, uint32_t owner,
+                           const struct witness_expected *expected, bool skip)
+{
+    struct verdict_counts *counts = &server->owners[owner].verdicts;
+    struct verdict_counts one = {.applied = expected->verdict == VERDICT_APPLIED,
+                                 .stale = expected->verdict == VERDICT_STALE,
+                                 .duplicate = expected->verdict == VERDICT_DUPLICATE,
+                                 .rejected = expected->verdict == VERDICT_REJECTED};
+    verdict_counts_add(counts, &one);
+    w->counts.gradients++;
+    w->counts.applied += one.applied;
+    w->counts.stale += one.stale;
+    w->counts.duplicate += one.duplicate;
+    w->counts.rejected += one.rejected;
+    if (one.rejected && !skip)
+        witness_fail(w, "a gradient for chunk %u has to be rejected", expected->chunk);
+    if (!one.applied)
+        return;
+    w->counts.staleness_sum += expected->staleness;
+    if (expected->staleness > w->counts.staleness_max)
+        w->counts.staleness_max = expected->staleness;
+}
+
+/* F1: whoever was heard as a worker is not heard any more once a successor was. */
+static void check_sender(struct witness *w, struct witness_owner *owner,
+                         const struct message *message, uint32_t sender)
+{
+    uint32_t index = message->index;
+    if (index >= WITNESS_WORKERS_MAX || sender >= w->process_count)
+        return;
+    if (w->processes[sender].worker == NULL || w->processes[sender].worker->index != index)
+        witness_fail(w, "process %u is heard as worker/%u, which it is not", sender, index);
+    if (message->ticket < owner->known[index].ticket ||
+        (message->ticket == owner->known[index].ticket && owner->known[index].process != sender &&
+         message->ticket != 0))
+        witness_fail(w, "process %u is heard as worker/%u, whose place was taken", sender, index);
+    owner->known[index].ticket = message->ticket;
+    owner->known[index].process = sender;
+}
+
+/* A request that brings no gradient to count: what the owner knows of one sent before. */
+static void expect_retry(struct witness *w, const struct witness_chunk *chunk,
+                         const struct message_exchange *exchange)
+{
+    struct witness_expected *expected = &w->expected;
+    w->counts.retries++;
+    bool held = w->job->mode == MODE_ASYNC ? chunk->batches[exchange->step] != 0
+                                           : fresh_leaves(chunk, exchange->node) == 0;
+    if (w->job->mode == MODE_ASYNC) {
+        expected->missing = expected->receipt = !held;
+        expected->verdict = VERDICT_DUPLICATE;
+    } else if (exchange->step == chunk->version) {
+        expected->missing = !held;
+        expected->receipt = !held || !exchange->want || exchange->want_version > chunk->version;
+        expected->verdict = VERDICT_DUPLICATE;
+    } else if (exchange->step > chunk->version) {
+        expected->may_be_silent = true;
+    } else {
+        expected->verdict = VERDICT_STALE;
+    }
+}
+
+/* Whether it will wait, in the place of what waited before. */
+static bool park(struct witness_chunk *chunk, const struct packet *packet,
+                 const struct witness_expected *expected)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    uint32_t index = packet->message.index;
+    if (!exchange->want || index >= WITNESS_WORKERS_MAX || expected->missing ||
+        expected->may_be_silent)
+        return false;
+    bool waits = !expected->newest && exchange->want_version > chunk->version;
+    chunk->parked[index] = (struct witness_parked){.waiting = waits,
+                                                   .peer = packet->peer,
+                                                   .request = packet->message.request,
+                                                   .want_version = exchange->want_version};
+    return waits;
+}
+
+static void take_exchange(struct witness *w, struct witness_server *server, uint32_t owner,
+                          const struct packet *packet, uint32_t sender)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    struct witness_expected *expected = &w->expected;
+    struct witness_chunk *chunk = &server->chunks[exchange->chunk];
+    expected->gradient = exchange->gradient && !exchange->retry;
+    expected->retry = exchange->retry;
+    expected->chunk = exchange->chunk;
+    expected->peer = packet->peer;
+    expected->request = packet->message.request;
+    expected->want = exchange->want;
+    expected->newest = exchange->newest;
+    expected->want_version = exchange->want_version;
+    w->counts.newest += exchange->newest;
+    check_sender(w, &server->owners[owner], &packet->message, sender);
+    if (packet->message.generation != server->owners[owner].generation)
+        witness_fail(w, "an exchange of generation %" PRIu64 " gets to an owner of %" PRIu64,
+                     packet->message.generation, server->owners[owner].generation);
+    if (!server->current || server->reached_generation != packet->message.generation)
+        note_reached(w, server, packet->message.generation);
+    if (!chunk->loaded) {
+        witness_fail(w, "chunk %u of ps/%u is asked for before it is there", exchange->chunk,
+                     server->index);
+        return;
+    }
+    if (exchange->retry && (exchange->gradient || exchange->skip)) {
+        expect_retry(w, chunk, exchange);
+    } else if (exchange->gradient || exchange->skip) {
+        expected->gradient = true;
+        expected->verdict = w->job->mode == MODE_SYNC
+                                ? take_node(w, server, exchange->chunk, exchange)
+                                : take_batch(w, server, exchange->chunk, packet, sender);
+        count_gradient(w, server, owner, expected, exchange->skip);
+    }
+    if (w->job->mode == MODE_SYNC && park(chunk, packet, expected) &&
+        (exchange->receipt || exchange->retry))
+        expected->receipt = true;
+}
+
+void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t owner,
+                         const struct packet *packet, uint32_t sender)
+{
+    struct witness *w = witness;
+    struct witness_server *server = w->processes[process].server;
+    w->expected = (struct witness_expected){.server = server,
+                                            .exchange = packet->message.kind == MESSAGE_EXCHANGE};
+    if (w->failed)
+        return;
+    if (packet->message.kind == MESSAGE_EXCHANGE)
+        take_exchange(w, server, owner, packet, sender);
+    else if (packet->message.kind == MESSAGE_LOAD)
+        take_load(w, server, owner, &packet->message);
+    else if (packet->message.kind == MESSAGE_CHUNK_STATE)
+        take_state(w, server, owner, packet);
+}
+
+/* --- out of an owner ------------------------------------------------------------------------- */
+
+static void check_answer(struct witness *w, const struct message_result *result)
+{
+    struct witness_expected *expected = &w->expected;
+    expected->answered = true;
+    if (result->verdict != expected->verdict)
+        witness_fail(w, "a gradient for chunk %u has the verdict %s and not %s", result->chunk,
+                     verdict_name(result->verdict), verdict_name(expected->verdict));
+    if (w->job->mode == MODE_ASYNC && expected->gradient &&
+        result->staleness != expected->staleness)
+        witness_fail(w, "chunk %u reports staleness %" PRIu64 " where it is %" PRIu64,
+                     result->chunk, result->staleness, expected->staleness);
+    if (expected->want && !expected->newest && w->job->mode == MODE_SYNC &&
+        result->version != expected->want_version)
+        witness_fail(w, "chunk %u is given as version %" PRIu64 " where %" PRIu64 " was wanted",
+                     result->chunk, result->version, expected->want_version);
+}
+
+/* The answer to a request that waited. */
+static void check_release(struct witness *w, struct witness_chunk *chunk,
+                          const struct packet *packet)
+{
+    for (uint32_t i = 0; i < WITNESS_WORKERS_MAX; i++) {
+        struct witness_parked *parked = &chunk->parked[i];
+        if (parked->waiting && parked->peer == packet->peer &&
+            parked->request == packet->message.request) {
+            parked->waiting = false;
+            return;
+        }
+    }
+    witness_fail(w, "chunk %u answers somebody who does not wait", packet->message.result.chunk);
+}
+
+static bool is_own(const struct witness_expected *expected, const struct packet *packet,
+                   uint32_t chunk)
+{
+    return expected->exchange && expected->peer == packet->peer &&
+           expected->request == packet->message.request && chunk == expected->chunk;
+}
+
+static void check_result(struct witness *w, const struct packet *packet)
+{
+    const struct message_result *result = &packet->message.result;
+    const struct witness_expected *expected = &w->expected;
+    struct witness_chunk *chunk = &expected->server->chunks[result->chunk];
+    bool own = is_own(expected, packet, result->chunk);
+    if (own)
+        check_answer(w, result);
+    else
+        check_release(w, chunk, packet);
+    /* In sync mode the version before stays readable for a while. */
+    bool current = result->version == chunk->version ||
+                   (w->job->mode == MODE_SYNC && own && result->version + 1 == chunk->version);
+    if (!current)
+        witness_fail(
+            w, "chunk %u says it is at version %" PRIu64 ", but it has had %" PRIu64 " updates",
+            result->chunk, result->version, chunk->version);
+    if (!result->parameters)
+        return;
+    uint64_t check = check_values(w, result->chunk, packet->payload->data);
+    if (!ever_was(w, result->chunk, result->version, check) ||
+        (w->job->mode == MODE_ASYNC && check != chunk->check))
+        witness_fail(w, "chunk %u gives out values that are not its version %" PRIu64,
+                     result->chunk, result->version);
+}
+
+static void check_cut(struct witness *w, struct witness_server *server,
+                      const struct message *message)
+{
+    struct witness_owner *owner = &server->owners[message->index];
+    const struct verdict_counts *seen = &owner->verdicts;
+    const struct verdict_counts *said = &message->cut_taken.verdicts;
+    if (message->cut_taken.taken)
+        owner->cut_taken = message->cut_taken.step + 1;
+    else if (message->cut_taken.step < owner->cut_taken)
+        witness_fail(w, "owner %u of ps/%u takes back its cut at step %" PRIu64, message->index,
+                     server->index, message->cut_taken.step);
+    w->counts.cuts++;
+    if (seen->applied != said->applied || seen->stale != said->stale ||
+        seen->duplicate != said->duplicate || seen->rejected != said->rejected)
+        witness_fail(w,
+                     "owner %u of ps/%u counts %" PRIu64 " applied, %" PRIu64 " stale, %" PRIu64
+                     " duplicate, %" PRIu64 " rejected where %" PRIu64 ", %" PRIu64 ", %" PRIu64
+                     ", %" PRIu64 " are right",
+                     message->index, server->index, said->applied, said->stale, said->duplicate,
+                     said->rejected, seen->applied, seen->stale, seen->duplicate, seen->rejected);
+}
+
+/* An array of a chunk on its way to a checkpoint. */
+static void check_state(struct witness *w, struct witness_server *server,
+                        const struct packet *packet)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    uint32_t index = chunk_at(w, state->first);
+    if (index == w->partition->chunk_count || state->array >= w->initial.array_count) {
+        witness_fail(w, "what is cut is no chunk");
+        return;
+    }
+    const struct witness_chunk *chunk = &server->chunks[index];
+    if (state->array == 0 &&
+        (chunk->version != state->step ||
+         !ever_was(w, index, state->step, check_values(w, index, packet->payload->data))))
+        witness_fail(w, "chunk %u is cut with values that are not its version %" PRIu64, index,
+                     state->step);
+    if (w->job->mode != MODE_ASYNC)
+        return;
+    if (memcmp(packet->payload->data, server->state.arrays[state->array] + state->first,
+               packet->payload->bytes) != 0)
+        witness_fail(w, "array %u of chunk %u is cut with other bits than it has", state->array,
+                     index);
+    for (uint64_t batch = 0; batch < state->step; batch++)
+        if (!chunk->batches[batch])
+            witness_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
+                         state->step, batch);
+    if (state->array == 0 && !was_cut(w, index, state->step, &server->state) &&
+        add_cut(w, index, state->step, &server->state) != STATUS_OK)
+        witness_fail(w, "out of memory for a witness");
+}
+
+static void check_moved_on(struct witness *w, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    struct witness_expected *expected = &w->expected;
+    const struct witness_chunk *chunk = &expected->server->chunks[message->moved_on.chunk];
+    uint64_t loaded = expected->server->owners[owner_of(w, message->moved_on.chunk)].load_step;
+    w->counts.moved_on++;
+    expected->answered = true;
+    /* The version before stays until a gradient made from this one proves that all chunks have it.
+     */
+    if (expected->want_version + 1 == chunk->version && chunk->leaves_in == 0 &&
+        chunk->version > loaded)
+        witness_fail(w, "chunk %u has given up version %" PRIu64 " too early",
+                     message->moved_on.chunk, expected->want_version);
+    if (message->moved_on.version != chunk->version ||
+        expected->want_version >= message->moved_on.version)
+        witness_fail(w, "chunk %u has not moved on from version %" PRIu64, message->moved_on.chunk,
+                     expected->want_version);
+}
+
+static void check_receipt(struct witness *w, const struct packet *packet)
+{
+    const struct message_receipt *receipt = &packet->message.receipt;
+    struct witness_expected *expected = &w->expected;
+    w->counts.receipts++;
+    if (!is_own(expected, packet, receipt->chunk))
+        witness_fail(w, "chunk %u confirms what was not sent", receipt->chunk);
+    else if (receipt->missing != expected->missing)
+        witness_fail(w, "chunk %u says that a gradient is %s, and it is not", receipt->chunk,
+                     receipt->missing ? "missing" : "held");
+    expected->receipt = false;
+    if (expected->missing || !expected->want)
+        expected->answered = true;
+}
+
+void witness_owner_gave(struct witness *witness, uint32_t process, const struct outgoing *item)
+{
+    struct witness_server *server = witness->processes[process].server;
+    if (witness->failed)
+        return;
+    switch (item->packet.message.kind) {
+    case MESSAGE_RESULT:
+        check_result(witness, &item->packet);
+        break;
+    case MESSAGE_MOVED_ON:
+        check_moved_on(witness, &item->packet);
+        break;
+    case MESSAGE_RECEIPT:
+        check_receipt(witness, &item->packet);
+        break;
+    case MESSAGE_OWNER_CUT:
+        check_cut(witness, server, &item->packet.message);
+        break;
+    case MESSAGE_CHUNK_STATE:
+        check_state(witness, server, &item->packet);
+        break;
+    case MESSAGE_STOP:
+        witness_fail(witness, "an owner gives up: %s", item->packet.message.stop.reason);
+        break;
+    default:
+        break;
+    }
+}
+
+void witness_owner_done(struct witness *witness)
+{
+    const struct witness_expected *expected = &witness->expected;
+    if (!expected->exchange || witness->failed)
+        return;
+    const struct witness_chunk *chunk = &expected->server->chunks[expected->chunk];
+    for (uint32_t i = 0; witness->job->mode == MODE_SYNC && i < WITNESS_WORKERS_MAX; i++)
+        if (chunk->parked[i].waiting && chunk->parked[i].want_version <= chunk->version)
+            witness_fail(witness,
+                         "worker/%u waits for version %" PRIu64
+                         " of chunk %u, which is there, and is not answered",
+                         i, chunk->parked[i].want_version, expected->chunk);
+    if (expected->receipt)
+        witness_fail(witness, "a gradient for chunk %u is not confirmed", expected->chunk);
+    if (expected->answered || expected->may_be_silent)
+        return;
+    bool may_wait = witness->job->mode == MODE_SYNC && !expected->newest && expected->want &&
+                    expected->want_version > chunk->version;
+    if (!may_wait)
+        witness_fail(witness, "a request for chunk %u is not answered", expected->chunk);
+}
+
+/* --- workers --------------------------------------------------------------------------------- */
+
+/* All elements of a chunk that belong to variables are the same. */
+static bool is_uniform(const struct witness *w, const struct chunk_range *range,
+                       const float *parameters)
+{
+    const float *first = NULL;
+    for (uint64_t i = range->first; i < range->first + range->count; i++) {
+        if (!w->work->used[i])
+            continue;
+        if (first != NULL && *first != parameters[i])
+            return false;
+        first = &parameters[i];
+    }
+    return true;
+}
+
+void witness_start(struct witness *witness, uint32_t process, const struct message *message)
+{
+    struct witness_worker *worker = witness->processes[process].worker;
+    if (message->generation < worker->generation)
+        witness_fail(witness, "worker/%u is started in generation %" PRIu64 " after %" PRIu64,
+                     worker->index, message->generation, worker->generation);
+    worker->generation = message->generation;
+    worker->leases++;
+}
+
+static void check_given(struct witness *w, struct witness_worker *worker, uint64_t step)
+{
+    if (step + 1 > w->most_started)
+        w->most_started = step + 1;
+    if (w->job->mode == MODE_SYNC)
+        return;
+    if (worker->given[step] == worker->leases && worker->leases > 0)
+        witness_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
+    worker->given[step] = worker->leases;
+}
+
+void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool enough,
+                  const float *parameters)
+{
+    struct witness *w = witness;
+    struct witness_worker *worker = w->processes[process].worker;
+    w->counts.pulls++;
+    if (!enough)
+        check_given(w, worker, step);
+    for (uint32_t i = 0; i < w->partition->chunk_count && !w->failed; i++) {
+        const struct chunk_range *range = &w->partition->chunks[i];
+        uint64_t check = check_space(w, i, parameters);
+        worker->held[i].check = check;
+        if (w->work->kind == WORK_UNIFORM && !is_uniform(w, range, parameters))
+            witness_fail(w, "worker/%u is given a torn chunk %u", worker->index, i);
+        if (w->job->mode == MODE_SYNC && !ever_was(w, i, step, check))
+            witness_fail(
+                w, "worker/%u is given a chunk %u for step %" PRIu64 " that is not of that version",
+                worker->index, i, step);
+    }
+}
+
+void witness_computed(struct witness *witness, uint32_t process, const float *parameters)
+{
+    const struct witness_worker *worker = witness->processes[process].worker;
+    for (uint32_t i = 0; i < witness->partition->chunk_count; i++)
+        if (worker->held[i].check != check_space(witness, i, parameters))
+            witness_fail(witness, "the parameters of worker/%u changed while it computed",
+                         worker->index);
+}
+
+void witness_leases(struct witness *witness, uint32_t process, uint32_t assignment, uint64_t step,
+                    struct node node)
+{
+    struct witness *w = witness;
+    const struct witness_worker *worker = w->processes[process].worker;
+    if (w->job->mode != MODE_SYNC)
+        return;
+    for (uint32_t i = 0; i < node.leaf_count; i++) {
+        struct witness_lease *lease =
+            &w->leases[(step & 1) * job_leaves_max(w->job) + node.first_leaf + i];
+        struct witness_lease now = {worker->generation, step, assignment, process + 1};
+        if (lease->worker != 0 && lease->worker != now.worker && lease->step == step &&
+            lease->generation == now.generation && lease->assignment == assignment)
+            witness_fail(
+                w, "processes %u and %u both own leaf %u of step %" PRIu64 " in assignment %u",
+                lease->worker - 1, process, node.first_leaf + i, step, assignment);
+        *lease = now;
+    }
+}
+
+/* What the session says it holds is what the trainer was given, and no older than it may be. */
+static void check_base(struct witness *w, struct witness_worker *worker,
+                       const struct message *message)
+{
+    uint32_t chunk = message->exchange.chunk;
+    uint64_t base = message->exchange.base_version;
+    struct witness_held *held = &worker->held[chunk];
+    if (!message->exchange.skip && !ever_was(w, chunk, base, held->check))
+        witness_fail(w,
+                     "worker/%u computed from something else than version %" PRIu64 " of chunk %u",
+                     worker->index, base, chunk);
+    if (held->generation != message->generation)
+        held->version = 0;
+    held->generation = message->generation;
+    if (base < held->version)
+        witness_fail(w, "worker/%u went back from version %" PRIu64 " of chunk %u to %" PRIu64,
+                     worker->index, held->version, chunk, base);
+    held->version = base;
+    if (w->in_order && w->job->mode == MODE_ASYNC && held->own_generation == message->generation &&
+        message->exchange.step != held->own_batch && base < held->own)
+        witness_fail(w, "worker/%u does not see its own gradient in chunk %u", worker->index,
+                     chunk);
+}
+
+void witness_session_asks(struct witness *witness, uint32_t process, const struct packet *packet)
+{
+    struct witness *w = witness;
+    const struct message *message = &packet->message;
+    const struct message_exchange *exchange = &message->exchange;
+    struct witness_worker *worker = w->processes[process].worker;
+    if (message->kind != MESSAGE_EXCHANGE || !exchange->gradient || exchange->retry || w->failed ||
+        exchange->chunk >= w->partition->chunk_count)
+        return;
+    check_base(w, worker, message);
+    if (w->job->mode != MODE_ASYNC || exchange->chunk + 1 < w->partition->chunk_count)
+        return;
+    bool skewed = false;
+    for (uint32_t i = 1; i < w->partition->chunk_count; i++)
+        skewed = skewed || worker->held[i].version != worker->held[0].version;
+    w->counts.skewed_pulls += skewed;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void finish_chunk(struct witness *w, const struct witness_chunk *chunk, uint32_t index,
+                         uint64_t step)
+{
+    if (chunk->version != step)
+        witness_fail(w, "chunk %u ends at version %" PRIu64 " and the job at step %" PRIu64, index,
+                     chunk->version, step);
+    if (chunk->leaves_in > 0)
+        witness_fail(w, "chunk %u ends within a step", index);
+    for (uint64_t batch = 0; w->job->mode == MODE_ASYNC && batch < step; batch++)
+        if (!chunk->batches[batch])
+            witness_fail(w, "batch %" PRIu64 " is not in chunk %u", batch, index);
+}
+
+void witness_finish(struct witness *witness, uint64_t step)
+{
+    struct witness *w = witness;
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        const struct witness_server *server = w->processes[i].server;
+        if (server == NULL || !server->alive || !server->current)
+            continue;
+        for (uint32_t j = 0; j < w->partition->chunk_count; j++)
+            if (w->partition->chunks[j].server == server->index && server->chunks[j].loaded)
+                finish_chunk(w, &server->chunks[j], j, step);
+    }
+}

@@ -1,0 +1,205 @@
+/* witness.h - watches a simulated cluster and says when it breaks a promise.
+ *
+ * It sees every message that goes into an owner core and comes out of one, every set of parameters
+ * a trainer is given and every request a session makes, and holds them against a model of its own:
+ * in sync mode the serial training of the same job, in async mode the same gradients applied in the
+ * order in which the owners took them. From the gradient it knows beforehand which verdict and
+ * which version must come out. Processes come, die and load what they had at a cut: the model of
+ * their chunks goes back with them, and only to a cut that the witness has seen. What it checks, by
+ * the names of facts/transport-and-semantics.md 4:
+ *
+ *   A1 S6    a (chunk, batch) or (chunk, step, leaf) counts once; what comes again is a duplicate
+ *   A3 A4    what a worker holds of a chunk only gets newer within a generation, and has its own
+ *            gradients in it
+ *   A5       staleness is versions at apply minus versions at compute
+ *   A8 S7    parameters are bit for bit some version of each chunk; in sync mode all of one
+ *   S3 S4    one update a step, when all leaves are in and not before; stale gradients change
+ *            nothing; chunks of one generation are at most one version apart
+ *   S5       applied + stale + duplicate + rejected is what came
+ *   S8       who waits for a version is answered in the moment it is there
+ *   S12      apply, version + 1, release: values leave only as the version they are
+ *   F1       a worker that has been replaced is not heard any more
+ *   F2       one owner a leaf and assignment
+ *
+ * Threads: one. The first broken promise is kept, and everything after it ignored. */
+
+#ifndef DEPLOY_WITNESS_H
+#define DEPLOY_WITNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/partition.h"
+#include "common/wire/outbox.h"
+#include "deploy/simulator/simulated_work.h"
+
+#define WITNESS_WORKERS_MAX 64 /* Indexes. */
+
+struct witness_counts {
+    uint64_t gradients, applied, stale, duplicate, rejected; /* Of chunks. */
+    uint64_t updates;                                        /* Of chunks. */
+    uint64_t staleness_sum, staleness_max;
+    uint64_t pulls, skewed_pulls; /* Sets of parameters, and those of different versions. */
+    uint64_t refused, moved_on;
+    uint64_t cuts;
+    uint64_t loads; /* Of chunks, from a checkpoint. */
+    uint64_t retries, receipts, newest;
+};
+
+void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);
+
+/* A request that waits at the barrier. */
+struct witness_parked {
+    bool waiting;
+    uint64_t peer, request, want_version;
+};
+
+struct witness_chunk {
+    bool loaded;
+    uint32_t arrays; /* Bits of those that have been loaded. */
+    uint64_t version;
+    uint64_t check;   /* Checksum of its values, async. */
+    uint8_t *leaves;  /* Sync: [leaves of a step] 1: counted in the open step. */
+    uint8_t *batches; /* Async: [steps] 1: applied. */
+    uint32_t leaves_in;
+    struct witness_parked *parked; /* Sync: [WITNESS_WORKERS_MAX] */
+};
+
+/* One owner of a server process. */
+struct witness_owner {
+    uint64_t generation, load_step; /* Of its latest LOAD. */
+    struct verdict_counts verdicts;
+    uint64_t cut_taken; /* Step after that of its latest cut taken, in this generation. */
+    struct {
+        uint64_t ticket;
+        uint32_t process;
+    } known[WITNESS_WORKERS_MAX]; /* Who was heard as which worker, in this generation. */
+};
+
+/* One process that is a server. */
+struct witness_server {
+    uint32_t index;
+    bool alive;
+    bool current;                 /* It is the one that workers speak to, ... */
+    uint64_t reached_generation;  /* ... in this generation. */
+    struct model_state state;     /* Async: its chunks as they stand. */
+    struct witness_chunk *chunks; /* [chunk_count] */
+    struct witness_owner *owners; /* [owners_a_server] */
+};
+
+/* What a worker process holds of a chunk. */
+struct witness_held {
+    uint64_t check;          /* Checksum of what the trainer computes from. */
+    uint64_t version;        /* As the session says. */
+    uint64_t own;            /* Version that its own latest gradient made, ... */
+    uint64_t own_batch;      /* ... which may be sent once more. */
+    uint64_t generation;     /* In which that was said ... */
+    uint64_t own_generation; /* ... and that made. */
+};
+
+struct witness_worker {
+    uint32_t index;
+    uint64_t generation;       /* As its session says. */
+    uint64_t step;             /* Of its work. */
+    struct witness_held *held; /* [chunk_count] */
+    uint64_t *given;           /* Async: [steps] in which life of its leases it was given. */
+    uint64_t leases;           /* Lives: a START begins another. */
+};
+
+/* One process: a server or a worker, the other is NULL. */
+struct witness_process {
+    struct witness_server *server;
+    struct witness_worker *worker;
+};
+
+/* A chunk as of a cut, or of the checkpoint that the simulation begins with. */
+struct witness_cut {
+    uint32_t chunk;
+    uint64_t step;
+    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements of the chunk] */
+};
+
+/* What must come out of an owner for what went in. */
+struct witness_expected {
+    struct witness_server *server;
+    bool exchange, gradient, committed, retry;
+    uint32_t chunk;
+    uint64_t peer, request;
+    enum verdict verdict;
+    uint64_t staleness, want_version;
+    bool want, newest, answered, missing;
+    bool receipt;       /* One is owed at once. */
+    bool may_be_silent; /* Waits at the barrier, or is dropped. */
+};
+
+/* Who computes a leaf: [leaves of a step] of two steps that follow each other. */
+struct witness_lease {
+    uint64_t generation, step;
+    uint32_t assignment, worker;
+};
+
+struct witness {
+    const struct job *job;
+    const struct partition *partition;
+    const struct simulated_work *work;
+    uint32_t owners_a_server;
+    bool in_order; /* Wires keep messages in order. */
+    struct model_state initial;
+    struct witness_process *processes; /* [process_count] by number. */
+    uint32_t process_count;
+    uint64_t *known; /* [known_capacity] hashes of (chunk, version, values) that ever were. */
+    size_t known_count, known_capacity;
+    struct witness_cut *cuts; /* [cut_count] */
+    size_t cut_count, cut_capacity;
+    struct witness_lease *leases; /* Sync: [2][leaves of a step] */
+    uint64_t most_started;        /* One more than the highest batch or step given to a trainer. */
+    struct witness_expected expected;
+    struct witness_counts counts;
+    bool failed;
+    char failure[512];
+};
+
+enum status witness_init(struct witness *witness, const struct simulated_work *work,
+                         const struct partition *partition, uint32_t owners_a_server);
+void witness_free(struct witness *witness);
+
+/* A checkpoint that is there: the model as of `step`. */
+enum status witness_know(struct witness *witness, uint64_t step, const struct model_state *model);
+
+/* Processes have numbers from 0, in the order they are added. */
+enum status witness_add_server(struct witness *witness, uint32_t index);
+enum status witness_add_worker(struct witness *witness, uint32_t index);
+void witness_ends(struct witness *witness, uint32_t process);
+
+/* Note a broken promise. */
+void witness_fail(struct witness *witness, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Before an owner is given a packet, and with everything it puts out for it. `sender` is the
+ * process that an EXCHANGE really comes from. */
+void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t owner,
+                         const struct packet *packet, uint32_t sender);
+void witness_owner_gave(struct witness *witness, uint32_t process, const struct outgoing *item);
+void witness_owner_done(struct witness *witness);
+
+/* A trainer is started, is given parameters, has computed from them. */
+void witness_start(struct witness *witness, uint32_t process, const struct message *message);
+void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool enough,
+                  const float *parameters);
+void witness_computed(struct witness *witness, uint32_t process, const float *parameters);
+/* Which leaves it computes of a step. */
+void witness_leases(struct witness *witness, uint32_t process, uint32_t assignment, uint64_t step,
+                    struct node node);
+
+/* A session sends something to a server. */
+void witness_session_asks(struct witness *witness, uint32_t process, const struct packet *packet);
+
+/* At the end: every chunk that a server holds to which workers spoke has had exactly the updates up
+ * to `step`. */
+void witness_finish(struct witness *witness, uint64_t step);
+
+/* Whether a whole model as of `step` is one that there was: in sync mode the serial one, in async
+ * mode chunk by chunk one that was cut. */
+bool witness_knows(const struct witness *witness, uint64_t step, const struct model_state *model);
+
+#endif

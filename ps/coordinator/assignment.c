@@ -1,0 +1,36 @@
+#include "ps/coordinator/assignment.h"
+
+void assignment_deal(struct assignment *assignment, struct membership *membership, uint64_t now_us)
+{
+    assignment->number++;
+    assignment->members = 0;
+    for (uint32_t i = 0; i < membership->worker_count; i++) {
+        struct member *worker = &membership->workers[i];
+        worker->done = worker->owes = false;
+        worker->moved_us = now_us;
+        if (worker->present || worker->missed)
+            worker->position = assignment->members++;
+    }
+}
+
+void assignment_send(const struct assignment *assignment, struct member *worker,
+                     const struct letterhead *head, const struct message_start *from,
+                     struct outbox *outbox)
+{
+    struct message_start *start =
+        &letter_to_peer(head, worker->peer, MESSAGE_START, outbox)->message.start;
+    *start = *from;
+    start->assignment = assignment->number;
+    start->members = assignment->members;
+    start->position = worker->position;
+    if (worker->first_assignment == 0)
+        worker->first_assignment = assignment->number;
+}
+
+/* DONE does not say by which assignment it is meant, so one that was on its way when the worker was
+ * told of another is told apart by this: it has been told of one only, or follows this one. */
+bool assignment_is_followed(const struct assignment *assignment, const struct member *worker)
+{
+    return worker->first_assignment == assignment->number ||
+           worker->assignment >= assignment->number;
+}

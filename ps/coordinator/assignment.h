@@ -1,0 +1,36 @@
+/* assignment.h - which worker owns which share of the work.
+ *
+ * The workers that are here, and those that the job waits for, stand in a row in the order of their
+ * indexes; leaves and the test set are dealt along it. Whoever joins or leaves changes the row, and
+ * so the assignment's number; START tells every worker its place. What a worker pushes by an older
+ * assignment is as good as what it pushes by the newest: nodes are the same whoever sums them.
+ *
+ * Threads: the coordinator's. Time arrives as an argument. */
+
+#ifndef PS_ASSIGNMENT_H
+#define PS_ASSIGNMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/tree.h"
+#include "ps/coordinator/letterhead.h"
+#include "ps/coordinator/membership.h"
+
+struct assignment {
+    uint32_t number; /* 0 before the first. */
+    uint32_t members;
+};
+
+/* A new number; whoever was done may have work again. */
+void assignment_deal(struct assignment *assignment, struct membership *membership, uint64_t now_us);
+
+/* START for one worker. `from`: step, stop_step and scored. */
+void assignment_send(const struct assignment *assignment, struct member *worker,
+                     const struct letterhead *head, const struct message_start *from,
+                     struct outbox *outbox);
+
+/* Whether the worker's DONE can be for this assignment and no older one. */
+bool assignment_is_followed(const struct assignment *assignment, const struct member *worker);
+
+#endif

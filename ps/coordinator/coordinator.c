@@ -1,0 +1,741 @@
+#include "ps/coordinator/coordinator.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/wording.h"
+#include "ps/coordinator/coordinator_state.h"
+#include "ps/coordinator/pace.h"
+
+#define FINISHED_REPEAT_US 500000u
+#define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
+#define LINGER_SECONDS     2.0      /* Those who are no members yet ask again within this time. */
+#define GIVE_UP_SECONDS    0.6 /* The same when the start timed out: nobody is to wait longer. */
+#define IMPOSTORS_A_LINE   1000
+#define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
+#define DESERTED_SECONDS   2.0      /* For what left workers had sent to come. */
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+enum status coordinator_create(struct coordinator **coordinator,
+                               const struct coordinator_options *options, uint64_t now_us)
+{
+    struct coordinator *c = calloc(1, sizeof *c);
+    *coordinator = c;
+    if (c == NULL)
+        return STATUS_MEMORY;
+    c->options = *options;
+    c->job = &c->declaration.job;
+    c->driven_us = c->began_us = c->entered_us = c->waited_us = now_us;
+    c->last_cut = c->last_due = NO_STEP;
+    c->summary.test_accuracy = c->summary.test_loss = (double)NAN;
+    return STATUS_OK;
+}
+
+void coordinator_destroy(struct coordinator **coordinator)
+{
+    struct coordinator *c = *coordinator;
+    if (c == NULL)
+        return;
+    ledger_free(&c->ledger);
+    leases_free(&c->leases);
+    membership_free(&c->membership);
+    declaration_free(&c->declaration);
+    free(c);
+    *coordinator = NULL;
+}
+
+void coordinator_abandon(struct coordinator *coordinator, double seconds)
+{
+    struct coordinator *c = coordinator;
+    c->abandoned = true;
+    c->options.recovery_timeout = 0;
+    c->options.stop_timeout = fmin(c->options.stop_timeout, seconds);
+}
+
+bool coordinator_holds_run(const struct coordinator *coordinator)
+{
+    const struct coordinator *c = coordinator;
+    return c->state >= GATHERING && c->state < CLOSING && !c->stopping && !c->abandoned;
+}
+
+bool coordinator_is_over(const struct coordinator *coordinator)
+{
+    return coordinator->state == OVER;
+}
+
+void coordinator_enter(struct coordinator *c, enum state state, uint64_t now_us)
+{
+    c->state = state;
+    c->entered_us = now_us;
+}
+
+/* This core's own time, which stands still while nobody drives it: if our process is stopped for
+ * minutes, nobody has been silent that long as far as we know. */
+static uint64_t own_time(struct coordinator *c, uint64_t now_us)
+{
+    uint64_t since_us = now_us > c->driven_us ? now_us - c->driven_us : 0;
+    if (since_us > WATCHED_US)
+        c->unwatched_us += since_us;
+    c->driven_us += since_us;
+    return c->driven_us - c->unwatched_us;
+}
+
+/* --- from members -------------------------------------------------------------------------- */
+
+/* Whether somebody who is no member may be about to ask how it ended: a worker that was lost and is
+ * being started again, or one that came too late. */
+static bool is_asked_for(const struct coordinator *c)
+{
+    bool seen_before = coordinator_goes_on(c);
+    for (uint32_t i = 0; i < c->membership.declared_count; i++) {
+        const struct member *worker = &c->membership.workers[i];
+        bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
+        if (!worker->present && !worker->bye && !left && (worker->ever || seen_before))
+            return true;
+    }
+    return c->turned_away;
+}
+
+static bool has_strangers(const struct member *members, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!members[i].ever && !members[i].bye)
+            return true;
+    return false;
+}
+
+/* Server 0 was killed, and its successor stopped before all who were in the run had found it again:
+ * they look for it, and cannot know. */
+static bool is_looked_for(const struct coordinator *c)
+{
+    return c->stopping && c->training_us == 0 && c->head.run_id != 0 && coordinator_goes_on(c) &&
+           (has_strangers(c->membership.servers + 1, c->membership.server_count - 1) ||
+            has_strangers(c->membership.workers, c->membership.declared_count));
+}
+
+/* How long whoever asks late is to hear how it ended, and not that nobody is here. */
+static double linger_seconds(const struct coordinator *c)
+{
+    if (c->abandoned)
+        return 0;
+    if (is_looked_for(c))
+        return c->options.stop_timeout;
+    if (!is_asked_for(c))
+        return 0;
+    return c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_SECONDS : LINGER_SECONDS;
+}
+
+static void end_when_left(struct coordinator *c, uint64_t now_us)
+{
+    if (c->state == FINISHING && membership_has_left(&c->membership) &&
+        seconds_since(c->entered_us, now_us) >= linger_seconds(c))
+        coordinator_enter(c, OVER, now_us);
+}
+
+static void handle_bye(struct coordinator *c, struct member *member, uint64_t now_us)
+{
+    member->bye = true;
+    end_when_left(c, now_us);
+}
+
+/* Whether a worker must be told how work is dealt. */
+static bool is_behind(const struct coordinator *c, const struct message *message)
+{
+    return (c->state == RUNNING || (c->state == CLOSING && !c->closed)) && !c->deal_due &&
+           (message->generation < c->head.generation ||
+            message->ping.assignment < c->assignment.number);
+}
+
+/* A sign of life, from a member of this generation or an older one; and a chance to bring it up. */
+static void handle_heartbeat(struct coordinator *c, struct member *member,
+                             const struct packet *packet, uint64_t now_us, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    bool current = message->generation == c->head.generation;
+    if (message->role == ROLE_WORKER) {
+        pace_heard(member, &message->ping, current, now_us);
+        if (is_behind(c, message))
+            coordinator_send_start(c, member, outbox);
+    } else if (message->role == ROLE_PS && !current) {
+        coordinator_welcome_again(c, member, outbox);
+    }
+    char text[MESSAGE_TEXT_MAX];
+    coordinator_describe_waiting(c, text, now_us);
+    snprintf(letter_answer(&c->head, packet, MESSAGE_PONG, outbox)->message.waiting.text,
+             MESSAGE_TEXT_MAX, "%s", text);
+    if (message->kind == MESSAGE_READY && current)
+        coordinator_handle_ready(c, member, packet, now_us, outbox);
+}
+
+/* A chunk of a server that does not see our disk. */
+static void handle_chunk_state(struct coordinator *c, struct packet *packet, struct outbox *outbox)
+{
+    if (!c->cut.under_way || packet->message.chunk_state.step != c->cut.step)
+        return;
+    *outbox_add(outbox, TO_KEEPER, MESSAGE_CHUNK_STATE) = *packet;
+    packet->payload = NULL;
+}
+
+/* Only the router here knows what has been given out. */
+static void handle_stop_at(struct coordinator *c, const struct packet *packet)
+{
+    uint64_t step = packet->message.stop_at.step;
+    if (packet->peer != PEER_LOCAL)
+        return;
+    c->stop_named = true;
+    if (step < c->stop_step)
+        c->stop_step = step;
+}
+
+static void handle_server(struct coordinator *c, struct member *server, struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    switch (packet->message.kind) {
+    case MESSAGE_CUT_TAKEN:
+        coordinator_handle_cut_taken(c, server, packet, now_us, outbox);
+        break;
+    case MESSAGE_PART_WRITTEN:
+        coordinator_handle_part_written(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE:
+        handle_chunk_state(c, packet, outbox);
+        break;
+    case MESSAGE_STOP_AT:
+        handle_stop_at(c, packet);
+        break;
+    default: /* What only workers say. */
+        break;
+    }
+}
+
+static void handle_worker(struct coordinator *c, struct member *worker, struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    switch (packet->message.kind) {
+    case MESSAGE_LEASE:
+        coordinator_handle_lease(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_EVALUATION:
+        coordinator_handle_evaluation(c, packet, now_us, outbox);
+        break;
+    case MESSAGE_DONE:
+        coordinator_handle_done(c, worker, packet, now_us, outbox);
+        break;
+    case MESSAGE_LEAVE:
+        coordinator_handle_leave(c, packet, now_us, outbox);
+        break;
+    default: /* What only servers say. */
+        break;
+    }
+}
+
+static bool is_from_members(enum message_kind kind)
+{
+    switch (kind) {
+    case MESSAGE_PING:
+    case MESSAGE_READY:
+    case MESSAGE_STOP:
+    case MESSAGE_BYE:
+    case MESSAGE_CUT_TAKEN:
+    case MESSAGE_PART_WRITTEN:
+    case MESSAGE_CHUNK_STATE:
+    case MESSAGE_STOP_AT:
+    case MESSAGE_LEASE:
+    case MESSAGE_EVALUATION:
+    case MESSAGE_DONE:
+    case MESSAGE_LEAVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void handle_member(struct coordinator *c, struct member *member, struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    coordinator_hear(c, member, packet, now_us, outbox);
+    member->has_job = true; /* Who speaks as a member has been welcomed, and had it before that. */
+    if (!is_from_members(message->kind))
+        letter_refused(&c->head, packet, REFUSAL_MALFORMED, outbox, "%s is not for a server",
+                       message_kind_name(message->kind));
+    else if (message->kind == MESSAGE_STOP) /* These three are about the process alone. */
+        coordinator_handle_stop(c, packet, now_us, outbox);
+    else if (message->kind == MESSAGE_BYE)
+        handle_bye(c, member, now_us);
+    else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER)
+        coordinator_handle_leave(c, packet, now_us, outbox);
+    else if (message->generation > c->head.generation)
+        c->summary.faults.fenced++;
+    else if (message->kind == MESSAGE_PING ||
+             (message->kind == MESSAGE_READY && message->role == ROLE_PS))
+        handle_heartbeat(c, member, packet, now_us, outbox);
+    else if (message->generation < c->head.generation)
+        c->summary.faults.fenced++;
+    else if (message->role == ROLE_PS)
+        handle_server(c, member, packet, now_us, outbox);
+    else
+        handle_worker(c, member, packet, now_us, outbox);
+}
+
+/* --- from those who are none --------------------------------------------------------------- */
+
+bool coordinator_is_of_another_run(const struct coordinator *c, const struct message *message)
+{
+    bool some_run_is_known = c->head.run_id != 0 || message->run_id == c->ended_run_id;
+    return some_run_is_known && message->run_id != 0 && message->run_id != c->head.run_id;
+}
+
+/* If server 0 was killed when the run had ended, but not everybody had heard of it, its successor
+ * may serve another run by now, or find that it cannot: they hear all the same. */
+void coordinator_answer_other_run(const struct coordinator *c, const struct packet *packet,
+                                  struct outbox *outbox)
+{
+    if (packet->message.kind == MESSAGE_BYE)
+        return;
+    if (packet->message.run_id != c->ended_run_id) {
+        letter_refused(&c->head, packet, REFUSAL_RUN, outbox,
+                       "not a process of the run served here");
+        return;
+    }
+    struct message *finished = &letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox)->message;
+    finished->stop.exit_code = c->ended_code;
+    snprintf(finished->stop.reason, MESSAGE_TEXT_MAX, "the run had ended");
+}
+
+void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
+                                 struct outbox *outbox)
+{
+    if (membership_departure(&c->membership, &packet->message) == DEPARTURE_LEFT)
+        coordinator_tell_left(c, packet, outbox);
+    else
+        letter_refused(&c->head, packet, REFUSAL_MEMBER, outbox, "dropped as stuck");
+}
+
+/* Whoever speaks like a member and is none (any more). */
+static void handle_outsider(struct coordinator *c, const struct packet *packet,
+                            struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    const struct member *place = membership_place(&c->membership, message);
+    bool same_process = place != NULL && place->incarnation == message->incarnation;
+    if (message->kind == MESSAGE_BYE || packet->peer == PEER_LOCAL) {
+        return;
+    } else if (coordinator_is_of_another_run(c, message)) {
+        coordinator_answer_other_run(c, packet, outbox);
+    } else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER) {
+        coordinator_tell_left(c, packet, outbox);
+    } else if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
+        coordinator_answer_departed(c, packet, outbox);
+    } else if (same_process && place->present && message->kind != MESSAGE_PING &&
+               message->kind != MESSAGE_READY) {
+        /* Of an earlier admission: it knows, or its next sign of life will have it told. */
+        c->summary.faults.fenced++;
+    } else {
+        c->summary.faults.fenced += same_process;
+        letter_refused(&c->head, packet, REFUSAL_REJOIN, outbox, "not a member (any more)");
+    }
+}
+
+/* Before it is welcomed a server knows no run; whoever knows another one has no say in this. */
+static bool is_server_that_waits(const struct coordinator *c, const struct packet *packet)
+{
+    return c->state <= GATHERING && packet->message.role == ROLE_PS &&
+           (packet->message.run_id == 0 || packet->peer == PEER_LOCAL);
+}
+
+/* It was no member, so the job ended before anybody was. Whoever waits to be one has asked before,
+ * and will ask again and hear why. */
+static void own_router_left(struct coordinator *c, uint64_t now_us)
+{
+    c->own_router_left = true;
+    if (c->membership.servers == NULL && c->declaration.uploader == 0 && !c->known)
+        coordinator_enter(c, OVER, now_us); /* Nobody else ever came. */
+}
+
+/* --- those who look ------------------------------------------------------------------------- */
+
+static void describe_scores(const struct coordinator *c, struct message_status_answer *answer)
+{
+    struct ledger_epoch epoch = ledger_epoch_now(&c->ledger);
+    answer->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
+    answer->train_examples = epoch.tally.examples;
+    answer->train_loss = tally_loss(&epoch.tally);
+    answer->train_accuracy = tally_accuracy(&epoch.tally);
+    answer->test_step = c->summary.test_step;
+    answer->test_loss = c->summary.test_loss;
+    answer->test_accuracy = c->summary.test_accuracy;
+}
+
+static void describe_work(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us)
+{
+    struct staleness all = {0};
+    uint64_t examples = 0;
+    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
+        staleness_merge(&all, &c->membership.workers[i].summary.staleness);
+        examples += c->membership.workers[i].summary.examples;
+    }
+    double seconds =
+        c->summary.seconds > 0 ? c->summary.seconds : coordinator_training_seconds(c, now_us);
+    answer->training_seconds = seconds;
+    answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
+    answer->staleness_mean = all.count > 0 ? (double)all.sum / (double)all.count : (double)NAN;
+    answer->staleness_max = all.max;
+}
+
+static void describe_job(const struct coordinator *c, struct message_status_answer *answer)
+{
+    const struct run_faults *faults = &c->summary.faults;
+    answer->has_job = true;
+    answer->mode = c->job->mode;
+    answer->step = ledger_made(&c->ledger);
+    answer->steps = c->job->steps;
+    answer->steps_per_epoch = job_steps_per_epoch(c->job);
+    answer->workers = membership_workers(&c->membership);
+    answer->worker_count = c->job->worker_count;
+    answer->servers = membership_servers(&c->membership);
+    answer->server_count = c->job->server_count;
+    answer->has_checkpoint = c->last_cut != NO_STEP;
+    answer->checkpoint_step = answer->has_checkpoint ? c->last_cut : 0;
+    answer->generation = c->head.generation;
+    answer->workers_lost = faults->workers_lost;
+    answer->servers_lost = faults->servers_lost;
+    answer->checkpoints_skipped = faults->checkpoints_skipped;
+    answer->checkpoints_failed = faults->checkpoints_failed;
+}
+
+void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us)
+{
+    _Static_assert((int)OVER == (int)JOB_OVER && (int)RUNNING == (int)JOB_RUNNING, "same order");
+    answer->state = (enum job_state)c->state;
+    answer->seconds = seconds_since(c->entered_us, now_us);
+    snprintf(answer->out, sizeof answer->out, "%s", c->options.out);
+    if (c->state >= FINISHING) {
+        answer->exit_code = (uint32_t)c->exit_code;
+        snprintf(answer->text, sizeof answer->text, "%s", c->reason);
+    } else {
+        coordinator_describe_waiting(c, answer->text, now_us);
+    }
+    if (c->membership.servers == NULL) /* Nobody has declared a job: there are no facts about it. */
+        return;
+    describe_job(c, answer);
+    describe_scores(c, answer);
+    describe_work(c, answer, now_us);
+}
+
+static void handle_status(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    bool known = false;
+    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++)
+        known = known || c->watchers[i] == packet->peer;
+    if (packet->message.status.watch && !known)
+        c->watchers[c->watcher_count++ % WATCHERS_MAX] = packet->peer;
+    struct packet *answer = letter_answer(&c->head, packet, MESSAGE_STATUS_ANSWER, outbox);
+    coordinator_describe(c, &answer->message.status_answer, now_us);
+}
+
+/* --- dispatch ------------------------------------------------------------------------------ */
+
+/* The sender knows that the job has ended, and goes. It need not be a member (any more, or yet). */
+static void handle_last_word(struct coordinator *c, const struct packet *packet,
+                             struct member *member, uint64_t now_us)
+{
+    struct member *place = membership_place(&c->membership, &packet->message);
+    if (member != NULL && membership_has_key(member, packet))
+        handle_bye(c, member, now_us);
+    else if (packet->peer == PEER_LOCAL && c->state == FINISHING)
+        own_router_left(c, now_us);
+    else if (member == NULL && place != NULL && !place->present)
+        handle_bye(c, place, now_us);
+}
+
+static void handle_ended(struct coordinator *c, const struct packet *packet, struct member *member,
+                         uint64_t now_us, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    bool bye = message->kind == MESSAGE_BYE;
+    /* A worker that was never welcomed does not wait for an answer. */
+    bool last_word = bye || (message->kind == MESSAGE_STOP && message->run_id == 0);
+    if (message->kind == MESSAGE_REPORT)
+        return; /* Its peer is not whose it is. */
+    if (coordinator_is_of_another_run(c, message)) {
+        coordinator_answer_other_run(c, packet, outbox);
+        return;
+    }
+    if (!bye)
+        coordinator_answer_finished(c, packet, outbox);
+    if (last_word)
+        handle_last_word(c, packet, member, now_us);
+}
+
+/* The member that the message is from, or NULL. What is about the process alone is as good from one
+ * that has not heard of its admission yet. */
+static struct member *find_sender(const struct coordinator *c, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    bool alone = message->kind == MESSAGE_STOP || message->kind == MESSAGE_LEAVE ||
+                 message->kind == MESSAGE_BYE;
+    struct member *place = membership_place(&c->membership, message);
+    if (c->head.run_id == 0 || coordinator_is_of_another_run(c, message) ||
+        (place != NULL && place->peer == PEER_LOCAL && packet->peer != PEER_LOCAL))
+        return NULL;
+    if (alone && place != NULL && place->present && place->incarnation == message->incarnation)
+        return place;
+    return message->run_id == 0 ? NULL : membership_find(&c->membership, message);
+}
+
+/* It may repeat itself as often as it likes, but not in our log. */
+static void refuse_impostor(struct coordinator *c, const struct packet *packet,
+                            struct outbox *outbox)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s/%u", role_name(packet->message.role), packet->message.index);
+    letter_refused(&c->head, packet, REFUSAL_KEY, outbox, "%s has another key", name);
+    if (c->impostors++ % IMPOSTORS_A_LINE == 0)
+        outbox_log(outbox, "refused an impostor count=%" PRIu64 ": %s has another key",
+                   c->impostors, name);
+}
+
+static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    enum message_kind kind = packet->message.kind;
+    struct member *member = find_sender(c, packet);
+    packet->member = member != NULL && membership_has_key(member, packet);
+    c->known = c->known || (packet->message.run_id != 0 && packet->peer != PEER_LOCAL);
+    if (kind == MESSAGE_STATUS)
+        handle_status(c, packet, now_us, outbox);
+    else if (c->state >= FINISHING)
+        handle_ended(c, packet, member, now_us, outbox);
+    else if (kind == MESSAGE_JOIN)
+        packet->member = coordinator_handle_join(c, packet, now_us, outbox);
+    else if (kind == MESSAGE_JOB_PAGE)
+        coordinator_handle_job_page(c, packet, now_us, outbox);
+    else if (kind == MESSAGE_REPORT)
+        coordinator_handle_report(c, packet, now_us, outbox);
+    else if (member != NULL && !membership_has_key(member, packet))
+        refuse_impostor(c, packet, outbox);
+    else if (member != NULL)
+        handle_member(c, member, packet, now_us, outbox);
+    else if (kind == MESSAGE_STOP && is_server_that_waits(c, packet))
+        coordinator_handle_stop(c, packet, now_us, outbox);
+    else
+        handle_outsider(c, packet, outbox);
+}
+
+void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    handle(coordinator, packet, own_time(coordinator, now_us), outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- from the keeper ----------------------------------------------------------------------- */
+
+static void handle_summary_written(struct coordinator *c, const struct message_run_opened *written,
+                                   uint64_t now_us, struct outbox *outbox)
+{
+    if (c->state != CLOSING || !c->closed)
+        return;
+    if (written->status != STATUS_OK)
+        coordinator_finish(c, EXIT_CANNOT_OPEN, written->text, now_us, outbox);
+    else
+        coordinator_finish(c, c->stopping ? c->exit_code : EXIT_DONE, c->stopping ? "stopped" : "",
+                           now_us, outbox);
+}
+
+/* Out of a checkpoint, for another server. */
+static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct outbox *outbox)
+{
+    uint32_t server = packet->message.chunk_state.server;
+    if (server >= c->membership.server_count || !c->membership.servers[server].present)
+        return;
+    struct packet *out =
+        letter_to_peer(&c->head, c->membership.servers[server].peer, MESSAGE_CHUNK_STATE, outbox);
+    out->message.chunk_state = packet->message.chunk_state;
+    out->payload = packet->payload;
+    packet->payload = NULL;
+}
+
+static void handle_keeper(struct coordinator *c, struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    if (message->kind == MESSAGE_RUN_OPENED)
+        coordinator_handle_run_opened(c, &message->run_opened, now_us, outbox);
+    else if (message->kind == MESSAGE_SUMMARY_WRITTEN)
+        handle_summary_written(c, &message->run_opened, now_us, outbox);
+    else if (message->generation != c->head.generation)
+        ; /* It was under way when the generation was raised. */
+    else if (message->kind == MESSAGE_PART_WRITTEN)
+        coordinator_handle_part_written(c, packet, now_us, outbox);
+    else if (message->kind == MESSAGE_CHUNK_STATE)
+        pass_on_chunk(c, packet, outbox);
+    else if (message->kind == MESSAGE_MANIFEST_WRITTEN)
+        coordinator_handle_manifest_written(c, &message->run_opened, now_us, outbox);
+}
+
+void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *packet,
+                               uint64_t now_us, struct outbox *outbox)
+{
+    handle_keeper(coordinator, packet, own_time(coordinator, now_us), outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- time ---------------------------------------------------------------------------------- */
+
+/* Until training starts there is one deadline, whatever it is that is waited for. */
+static bool start_timed_out(const struct coordinator *c, uint64_t now_us)
+{
+    return seconds_since(c->began_us, now_us) > c->options.start_timeout;
+}
+
+static void tick_waiting(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    double waited = seconds_since(c->entered_us, now_us);
+    if (start_timed_out(c, now_us)) {
+        coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
+                         "start timed out after %s: no worker has declared a job",
+                         wording_duration(c->options.start_timeout).text);
+    } else if (now_us - c->waited_us >= WAITING_LINE_US) {
+        c->waited_us = now_us;
+        outbox_log(outbox, "waiting %s for a worker to declare a job", wording_waited(waited).text);
+    }
+}
+
+static void tick_gathering(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char missing[MESSAGE_TEXT_MAX / 2];
+    if (start_timed_out(c, now_us)) {
+        membership_list_missing(&c->membership, true, missing, sizeof missing);
+        coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
+                         "start timed out after %s waiting for %s",
+                         wording_duration(c->options.start_timeout).text, missing);
+        return;
+    }
+    coordinator_repeat_welcomes(c, now_us, outbox);
+    coordinator_start_when_gathered(c, now_us, outbox);
+}
+
+/* Loading takes as long as at the start, if need be; who is lost has a deadline of his own. */
+static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char missing[MESSAGE_TEXT_MAX / 2];
+    double waited = seconds_since(c->entered_us, now_us);
+    if (waited > c->options.recovery_timeout && waited > c->options.start_timeout) {
+        membership_list_missing(&c->membership, false, missing, sizeof missing);
+        coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
+                         "going back to the last checkpoint took longer than %s: %s",
+                         wording_duration(waited).text,
+                         c->raising != 0 ? "the run directory does not answer" : missing);
+        return;
+    }
+    coordinator_repeat_welcomes(c, now_us, outbox);
+    coordinator_start_when_gathered(c, now_us, outbox);
+}
+
+/* What there is to go on from when a stop makes no checkpoint. */
+static const char *what_stands(const struct coordinator *c, char text[64])
+{
+    snprintf(text, 64, "there is no checkpoint");
+    if (c->last_cut != NO_STEP)
+        snprintf(text, 64, "the checkpoint at step %" PRIu64 " stands", c->last_cut);
+    return text;
+}
+
+/* A clean stop takes too long. */
+static void check_stopping(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char text[64];
+    if (!c->stopping || (c->state != RECOVERING && c->state != RUNNING) ||
+        seconds_since(c->stop_us, now_us) <= c->options.stop_timeout)
+        return;
+    coordinator_fail(c, c->exit_code, now_us, outbox, "stopping took longer than %s; %s",
+                     wording_duration(c->options.stop_timeout).text, what_stands(c, text));
+}
+
+void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char text[64];
+    coordinator_fail(c, c->exit_code, now_us, outbox,
+                     "stopped when all workers had left, in the middle of a step; %s",
+                     what_stands(c, text));
+}
+
+/* While a server is away its own deadline counts. */
+static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (!c->closed && !membership_is_served(&c->membership))
+        c->entered_us = now_us;
+    double waited = seconds_since(c->entered_us, now_us);
+    if (c->deserted && waited > DESERTED_SECONDS && !c->closed && !cut_is_taken(&c->membership))
+        coordinator_end_deserted(c, now_us, outbox);
+    else if (waited > c->options.stop_timeout)
+        coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
+                         "the last checkpoint was not written within %s",
+                         wording_duration(c->options.stop_timeout).text);
+}
+
+static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    double most = c->own_router_left ? LINGER_SECONDS : c->options.worker_timeout;
+    if (c->exit_code == EXIT_START_TIMEOUT)
+        most = fmin(most, GIVE_UP_SECONDS);
+    if (seconds_since(c->entered_us, now_us) > fmax(most, linger_seconds(c)))
+        coordinator_enter(c, OVER, now_us);
+    else if (now_us - c->told_us >= FINISHED_REPEAT_US)
+        coordinator_tell_everybody(c, now_us, outbox);
+    if (c->membership.tickets > 0)
+        end_when_left(c, now_us);
+}
+
+static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    coordinator_watch_members(c, now_us, outbox);
+    coordinator_watch_awaited(c, now_us, outbox);
+    coordinator_watch_cut(c, now_us, outbox);
+    check_stopping(c, now_us, outbox);
+    switch (c->state) {
+    case WAITING:
+        tick_waiting(c, now_us, outbox);
+        break;
+    case OPENING:
+        if (start_timed_out(c, now_us))
+            coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
+                             "the run directory %s does not open", c->options.out);
+        break;
+    case GATHERING:
+        tick_gathering(c, now_us, outbox);
+        break;
+    case RECOVERING:
+        tick_recovering(c, now_us, outbox);
+        break;
+    case RUNNING:
+        coordinator_deal_when_due(c, now_us, outbox);
+        coordinator_finish_when_done(c, now_us, outbox);
+        break;
+    case CLOSING:
+        tick_closing(c, now_us, outbox);
+        break;
+    case FINISHING:
+        tick_finishing(c, now_us, outbox);
+        break;
+    case OVER:
+        break;
+    }
+    coordinator_say_who_is_missing(c, now_us, outbox);
+    coordinator_note_faults(c, now_us, outbox);
+}
+
+void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox)
+{
+    tick(coordinator, own_time(coordinator, now_us), outbox);
+}

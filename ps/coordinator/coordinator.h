@@ -1,0 +1,80 @@
+/* coordinator.h - the core that only server 0 has: who belongs to the job, when it starts, where
+ * checkpoints are cut, what happens when somebody is lost, when it ends, and what it did.
+ *
+ *   WAITING     nobody has declared a job
+ *   OPENING     the keeper claims the run directory and looks for a checkpoint
+ *   GATHERING   until every server is ready and every worker has joined
+ *   RUNNING     workers train  <-------------------------.
+ *   CLOSING     all workers are done: last cut, summary   | until every server is ready again
+ *        '-- a server has come back without its chunks -- RECOVERING
+ *   FINISHING   everybody is told, and says BYE or runs into a deadline
+ *   OVER
+ *
+ * A lost worker's work is dealt to the others (or as --on-worker-loss says). A server that was lost
+ * comes back as it was, or as another process without its chunks; then the generation is raised and
+ * everybody goes back to the last checkpoint. Nothing else is ever repaired: doing it again changes
+ * nothing. What cannot be done again within a deadline ends the job for everybody, with one reason
+ * and one exit code. Every state has a deadline.
+ *
+ * Time in which this core was not driven (its process was stopped) does not exist for it: only
+ * silence that was watched counts.
+ *
+ * What it sends is stamped with run and generation (letterhead.h), which are the sender's own to
+ * say: its router may not have heard of a new generation yet.
+ *
+ * Threads: server 0's router thread. Time and random numbers come in. */
+
+#ifndef PS_COORDINATOR_H
+#define PS_COORDINATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+#include "ps/coordinator/membership.h"
+
+/* What becomes of a job that has lost a worker. */
+enum worker_loss {
+    LOSS_CONTINUE, /* The others do its work. */
+    LOSS_WAIT,     /* Until it is back. */
+    LOSS_FAIL,     /* It ends. */
+};
+
+struct coordinator_options {
+    uint64_t run_id; /* Random and not 0; the run's, unless the run directory has a run already. */
+    uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
+    char out[MESSAGE_TEXT_MAX];
+    /* Seconds. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    enum worker_loss on_worker_loss;
+    uint32_t max_bad_gradients; /* Async: more end the job. */
+    bool allow_mixed;
+};
+
+struct coordinator;
+
+enum status coordinator_create(struct coordinator **coordinator,
+                               const struct coordinator_options *options, uint64_t now_us);
+void coordinator_destroy(struct coordinator **coordinator);
+
+/* From any process of the job (packet->peer), or the keeper. Takes over the payload. A REPORT comes
+ * from the router of this server, which has checked that its EXCHANGE is in order, and has the
+ * worker for its sender. */
+void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox);
+void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *packet,
+                               uint64_t now_us, struct outbox *outbox);
+
+/* Several times a second. */
+void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox);
+
+/* Whoever started this process is gone, and starts nobody again who is lost: such are not waited
+ * for, and a stop takes `seconds` at most. */
+void coordinator_abandon(struct coordinator *coordinator, double seconds);
+
+/* The run directory is this process's, and it is not about to leave it. */
+bool coordinator_holds_run(const struct coordinator *coordinator);
+
+bool coordinator_is_over(const struct coordinator *coordinator);
+
+#endif

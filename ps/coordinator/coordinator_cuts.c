@@ -1,0 +1,151 @@
+#include <inttypes.h>
+
+#include "ps/coordinator/coordinator_state.h"
+
+#define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
+
+void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    cut_begin(&c->cut, &c->membership, &c->head, step, final, now_us, outbox);
+    if (is_async(c))
+        cut_reached(&c->cut, now_us); /* Every batch before it is done. */
+    else
+        ledger_mark(&c->ledger, step, c->last_cut);
+}
+
+/* The first step from which on the next cut may be named now. */
+static uint64_t first_free_step(const struct coordinator *c)
+{
+    return is_async(c) ? leases_reached(&c->leases) : c->ledger.step + CUT_MARGIN;
+}
+
+void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
+                              struct outbox *outbox)
+{
+    uint64_t every = c->job->checkpoint_every;
+    if (every == 0 || c->stopping || c->state != RUNNING)
+        return;
+    uint64_t due = (c->last_due == NO_STEP ? c->first_step : c->last_due) / every * every + every;
+    while (due < reached && due < c->job->steps) {
+        due += every;
+        c->summary.faults.checkpoints_skipped++;
+    }
+    if (due >= c->job->steps)
+        return; /* The last one is cut when training has ended. */
+    if (is_async(c))
+        c->leases.gate = due;
+    else
+        coordinator_begin_cut(c, due, false, now_us, outbox);
+}
+
+/* Async: training goes on. */
+static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->drain_us += now_us - c->cut.named_us;
+    c->leases.gate = c->job->steps;
+    for (uint32_t i = 0; i < c->membership.worker_count; i++)
+        coordinator_top_up(c, i, 0, outbox);
+}
+
+void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
+                             struct outbox *outbox)
+{
+    if (complaint_add(&c->complaint, why))
+        outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
+    c->cut.under_way = false;
+    if (failed)
+        c->summary.faults.checkpoints_failed++;
+    else
+        c->summary.faults.checkpoints_skipped++;
+    letter_event(&c->head, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+    if (c->cut.final && c->deserted && !failed) {
+        coordinator_end_deserted(c, now_us, outbox);
+        return;
+    }
+    if (c->cut.final) {
+        coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
+                         "the last checkpoint was not written: %s", why);
+        return;
+    }
+    c->last_due = c->cut.step;
+    if (is_async(c) && c->leases.gate == c->cut.step)
+        open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
+    coordinator_schedule_cut(c, first_free_step(c), now_us, outbox);
+}
+
+void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
+                                  const struct packet *packet, uint64_t now_us,
+                                  struct outbox *outbox)
+{
+    const struct message_cut_taken *taken = &packet->message.cut_taken;
+    server->verdicts = taken->verdicts;
+    if (!c->cut.under_way || taken->step != c->cut.step || server->cut_taken)
+        return;
+    if (!taken->taken) {
+        coordinator_abandon_cut(c, false, "training had passed that step", now_us, outbox);
+        return;
+    }
+    server->cut_taken = true;
+    cut_reached(&c->cut, now_us);
+    if (cut_is_taken(&c->membership) && is_async(c) && !c->cut.final)
+        open_gate(c, now_us, outbox);
+}
+
+void coordinator_handle_part_written(struct coordinator *c, const struct packet *packet,
+                                     uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_part_written *written = &packet->message.part_written;
+    if (!c->cut.under_way || c->cut.collected || written->step != c->cut.step ||
+        written->server >= c->membership.server_count)
+        return;
+    if (!written->written) {
+        coordinator_abandon_cut(c, true, written->text, now_us, outbox);
+        return;
+    }
+    cut_reached(&c->cut, now_us);
+    c->membership.servers[written->server].part = written->part;
+    c->membership.servers[written->server].part_written = true;
+    if (cut_collect(&c->cut, &c->membership, &c->head, outbox) == STATUS_MEMORY)
+        coordinator_abandon_cut(c, true, "out of memory", now_us, outbox);
+}
+
+void coordinator_handle_manifest_written(struct coordinator *c,
+                                         const struct message_run_opened *written, uint64_t now_us,
+                                         struct outbox *outbox)
+{
+    if (!c->cut.under_way || written->restore_step != c->cut.step)
+        return;
+    if (written->status != STATUS_OK) {
+        coordinator_abandon_cut(c, true, written->text, now_us, outbox);
+        return;
+    }
+    c->cut.under_way = false;
+    c->last_cut = c->last_due = c->cut.step;
+    uint64_t failed = complaint_end(&c->complaint);
+    if (failed > 0)
+        outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
+    letter_event(&c->head, outbox, "checkpoint",
+                 "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, c->cut.step,
+                 seconds_since(c->cut.reached_us, now_us), cut_bytes(&c->membership));
+    if (c->cut.final) {
+        coordinator_close_run(c, now_us, outbox);
+        return;
+    }
+    if (is_async(c) && c->leases.gate == c->cut.step)
+        open_gate(c, now_us, outbox); /* What was written was taken, though we were not told yet. */
+    coordinator_schedule_cut(c, first_free_step(c), now_us, outbox);
+}
+
+void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (!c->cut.under_way || (c->state != RUNNING && c->state != CLOSING))
+        return;
+    if (!is_async(c) && c->ledger.step >= c->cut.step)
+        cut_reached(&c->cut, now_us);
+    if (!c->cut.final && c->cut.reached_us != 0 &&
+        seconds_since(c->cut.reached_us, now_us) > c->options.stop_timeout)
+        coordinator_abandon_cut(c, true, "it took too long", now_us, outbox);
+    else
+        cut_repeat(&c->cut, &c->membership, &c->head, now_us, outbox);
+}

@@ -1,0 +1,173 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ps/coordinator/coordinator_state.h"
+
+#define NOTE_US 1000000u /* Between writing down what went wrong. */
+
+double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us)
+{
+    if (c->training_us == 0)
+        return 0;
+    double all = seconds_since(c->training_us, now_us);
+    return all - (double)(c->evaluation_us + c->drain_us) * 1e-6;
+}
+
+/* --- the summary --------------------------------------------------------------------------- */
+
+static void sum_up_members(struct coordinator *c)
+{
+    struct run_summary *summary = &c->summary;
+    uint64_t examples = 0;
+    summary->verdicts = (struct verdict_counts){0};
+    for (uint32_t i = 0; i < c->membership.server_count; i++) {
+        verdict_counts_add(&summary->verdicts, &c->membership.servers[i].earlier);
+        verdict_counts_add(&summary->verdicts, &c->membership.servers[i].verdicts);
+    }
+    memset(&summary->staleness, 0, sizeof summary->staleness);
+    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
+        staleness_merge(&summary->staleness, &c->membership.workers[i].summary.staleness);
+        examples += c->membership.workers[i].summary.examples;
+    }
+    summary->worker_count = c->membership.worker_count;
+    summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
+}
+
+static void write_summary(struct coordinator *c, enum run_state state, int exit_code,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    struct run_summary *summary = &c->summary;
+    struct ledger_epoch epoch = ledger_epoch_now(&c->ledger);
+    summary->state = state;
+    summary->exit_code = (uint32_t)exit_code;
+    snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
+    summary->evaluation_seconds = (double)c->evaluation_us * 1e-6;
+    summary->checkpoint_seconds = (double)c->drain_us * 1e-6;
+    if (state == RUN_FAILED)
+        summary->step = ledger_made(&c->ledger);
+    summary->session_step = c->ledger.first;
+    summary->train_loss = tally_loss(&epoch.tally);
+    summary->train_accuracy = tally_accuracy(&epoch.tally);
+    summary->train_examples = epoch.tally.examples;
+    summary->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
+    if (summary->seconds == 0) /* Training has not ended by itself. */
+        summary->seconds = coordinator_training_seconds(c, now_us);
+    summary->faults.generation = c->head.generation;
+    sum_up_members(c);
+
+    size_t worker_bytes = summary->worker_count * sizeof(struct worker_summary);
+    struct frame *frame = frame_create(sizeof *summary + worker_bytes);
+    if (frame == NULL)
+        return;
+    memcpy(frame->data, summary, sizeof *summary);
+    struct worker_summary *workers =
+        (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
+    for (uint32_t i = 0; i < summary->worker_count; i++)
+        workers[i] = c->membership.workers[i].summary;
+    letter_to_keeper(&c->head, MESSAGE_SUMMARY, outbox)->payload = frame;
+}
+
+void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    struct run_summary so_far = {.state = RUN_RUNNING, .faults = c->summary.faults};
+    so_far.faults.generation = c->head.generation;
+    struct run_faults news = so_far.faults;
+    news.fenced = 0; /* Too many, for too little. */
+    if (c->state < GATHERING || c->state > CLOSING || c->closed || now_us - c->noted_us < NOTE_US ||
+        memcmp(&news, &c->noted, sizeof news) == 0)
+        return;
+    c->noted = news;
+    c->noted_us = now_us;
+    struct frame *frame = frame_create(sizeof so_far);
+    if (frame == NULL)
+        return;
+    memcpy(frame->data, &so_far, sizeof so_far);
+    letter_to_keeper(&c->head, MESSAGE_SUMMARY, outbox)->payload = frame;
+}
+
+void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->closed = true;
+    c->summary.step = c->last_cut;
+    write_summary(c, c->last_cut == c->job->steps ? RUN_DONE : RUN_STOPPED,
+                  c->stopping ? c->exit_code : EXIT_DONE, now_us, outbox);
+}
+
+/* --- telling ------------------------------------------------------------------------------- */
+
+static void say_finished(const struct coordinator *c, struct packet *packet)
+{
+    packet->message.stop.exit_code = (uint32_t)c->exit_code;
+    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", c->reason);
+}
+
+void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
+                                 struct outbox *outbox)
+{
+    struct packet *out = letter_to_peer(&c->head, packet->peer, MESSAGE_FINISHED, outbox);
+    out->member = packet->member;
+    say_finished(c, out);
+}
+
+static void tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
+{
+    say_finished(c, letter_to_peer(&c->head, peer, MESSAGE_FINISHED, outbox));
+}
+
+void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->told_us = now_us;
+    for (uint32_t i = 0; i < c->membership.worker_count; i++)
+        if (c->membership.workers[i].present && !c->membership.workers[i].bye)
+            tell_finished(c, c->membership.workers[i].peer, outbox);
+    for (uint32_t i = 0; i < c->membership.server_count; i++)
+        if (c->membership.servers[i].present && !c->membership.servers[i].bye)
+            tell_finished(c, c->membership.servers[i].peer, outbox);
+    if (c->membership.servers == NULL) /* No job yet: only our own router. */
+        tell_finished(c, PEER_LOCAL, outbox);
+}
+
+/* Once: whoever only looks is owed no more. */
+static void tell_watchers(const struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++) {
+        struct packet *packet =
+            letter_to_peer(&c->head, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
+        packet->member = false;
+        coordinator_describe(c, &packet->message.status_answer, now_us);
+    }
+}
+
+void coordinator_finish(struct coordinator *c, int exit_code, const char *reason, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    if (c->state >= FINISHING)
+        return;
+    c->exit_code = exit_code;
+    snprintf(c->reason, sizeof c->reason, "%s", reason);
+    bool clean =
+        exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
+    outbox_log(outbox, "job %s exit=%d%s%s", clean ? "finished" : "ends", exit_code,
+               reason[0] != '\0' ? " reason: " : "", reason);
+    coordinator_enter(c, FINISHING, now_us);
+    coordinator_tell_everybody(c, now_us, outbox);
+    tell_watchers(c, now_us, outbox);
+}
+
+void coordinator_fail(struct coordinator *c, int exit_code, uint64_t now_us, struct outbox *outbox,
+                      const char *format, ...)
+{
+    char text[MESSAGE_TEXT_MAX];
+    if (c->state >= FINISHING)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(c->reason, sizeof c->reason, "%s", text);
+    if (c->state >= GATHERING)
+        write_summary(c, RUN_FAILED, exit_code, now_us, outbox);
+    coordinator_finish(c, exit_code, text, now_us, outbox);
+}

@@ -1,0 +1,485 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "ps/coordinator/coordinator_state.h"
+
+#define WELCOME_REPEAT_US 1000000u
+#define REFUSALS_NAMED    100  /* One line each, ... */
+#define REFUSALS_A_LINE   1000 /* ... and then one for so many. */
+
+/* --- joining ------------------------------------------------------------------------------- */
+
+static void welcome(const struct coordinator *c, const struct member *member, enum role role,
+                    struct outbox *outbox)
+{
+    struct message *message =
+        &letter_to_peer(&c->head, member->peer, MESSAGE_WELCOME, outbox)->message;
+    message->welcome.ticket = member->ticket;
+    message->welcome.proof = member->proof;
+    if (role == ROLE_PS)
+        memcpy(message->welcome.secret, c->options.secret, HASH_BYTES);
+    message->welcome.restore = c->restore;
+    message->welcome.restore_step = c->first_step;
+    snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
+}
+
+/* The holder of the place has fallen silent, and the sender is there. False when that ended the
+ * job. */
+static bool replace_holder(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    char line[MESSAGE_TEXT_MAX];
+    const struct message *message = &packet->message;
+    const struct member *holder = membership_place(&c->membership, message);
+    snprintf(line, sizeof line,
+             "lost %s/%u (on %s): nothing heard for %s, and another process is there (on %s)",
+             role_name(message->role), message->index, holder->host,
+             wording_duration(seconds_since(holder->heard_us, now_us)).text, message->join.host);
+    if (message->role == ROLE_WORKER)
+        coordinator_lose_worker(c, message->index, DEPARTURE_NONE, "replaced", line, now_us,
+                                outbox);
+    else if (!holder->lost)
+        coordinator_lose_server(c, message->index, "replaced", line, now_us, outbox);
+    return c->state < FINISHING;
+}
+
+/* A server in the place of another starts a new generation even before training has started: the
+ * other may be alive, and ready to serve the one before. */
+static void take_in(struct coordinator *c, const struct packet *packet, bool replaces,
+                    uint64_t now_us, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    bool worker = message->role == ROLE_WORKER;
+    if (membership_take(&c->membership, packet, now_us) == NULL ||
+        leases_grow(&c->leases, c->membership.worker_count) != STATUS_OK) {
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
+                         "out of memory for another worker");
+        return;
+    }
+    outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
+               message->join.host, message->join.arithmetic);
+    letter_event(&c->head, outbox, "joined", "\"role\": \"%s\", \"index\": %u",
+                 role_name(message->role), message->index);
+    if (worker) {
+        c->has_survivors = c->has_survivors || message->run_id == c->head.run_id;
+        c->deal_due = true;
+        c->lonely_us = 0;
+    } else if (replaces && c->raising == 0) {
+        coordinator_raise_generation(c, now_us, outbox);
+    }
+}
+
+/* Whoever is refused may ask as often as it likes, but not in our log. */
+static void log_refused(struct coordinator *c, const struct packet *packet, const char *text,
+                        struct outbox *outbox)
+{
+    const char *role = role_name(packet->message.role);
+    uint64_t count = ++c->refused;
+    if (count <= REFUSALS_NAMED)
+        outbox_log(outbox, "refused %s/%u: %s", role, packet->message.index, text);
+    else if (count % REFUSALS_A_LINE == 0)
+        outbox_log(outbox, "refused %s/%u: %s (count=%" PRIu64 ")", role, packet->message.index,
+                   text, count);
+}
+
+/* Whether the sender is a member now; if not, it has been answered. */
+static bool admit(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                  struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    enum refusal refusal;
+    bool replaces = false;
+    /* Sync promises equal bits; async does not. */
+    bool exact = c->job->mode == MODE_SYNC && !c->options.allow_mixed;
+    switch (membership_judge(&c->membership, packet, exact, now_us, &refusal, text)) {
+    case ADMISSION_REPEAT:
+        coordinator_hear(c, membership_place(&c->membership, &packet->message), packet, now_us,
+                         outbox);
+        return true;
+    case ADMISSION_WAIT:
+        letter_waiting(&c->head, packet, text, outbox);
+        return false;
+    case ADMISSION_REFUSE:
+        letter_refused(&c->head, packet, refusal, outbox, "%s", text);
+        log_refused(c, packet, text, outbox);
+        return false;
+    case ADMISSION_REPLACE:
+        if (!replace_holder(c, packet, now_us, outbox)) {
+            coordinator_answer_finished(c, packet, outbox);
+            return false;
+        }
+        replaces = true;
+        break;
+    case ADMISSION_FREE:
+        break;
+    }
+    take_in(c, packet, replaces, now_us, outbox);
+    return c->state < FINISHING;
+}
+
+/* Somebody of this job, or who would be. Whether it is a member now. */
+static bool join_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                     struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    const struct member *place = membership_place(&c->membership, message);
+    bool is_member = place != NULL && place->present && place->incarnation == message->incarnation;
+    if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
+        coordinator_answer_departed(c, packet, outbox);
+        return false;
+    }
+    if (c->state == CLOSING && !is_member && (message->role == ROLE_WORKER || c->closed)) {
+        c->turned_away = true;
+        letter_waiting(&c->head, packet, "training is over; the job is being closed", outbox);
+        return false;
+    }
+    if (!admit(c, packet, now_us, outbox))
+        return false;
+    if (c->raising != 0) { /* Its WELCOME comes with the new generation. */
+        letter_waiting(&c->head, packet, "the job goes back to its last checkpoint", outbox);
+        return true;
+    }
+    if (message->role == ROLE_PS)
+        declaration_send(&c->declaration, &c->head, packet->peer, outbox);
+    welcome(c, membership_place(&c->membership, message), message->role, outbox);
+    coordinator_start_when_gathered(c, now_us, outbox);
+    return true;
+}
+
+/* In words that the sender understands: of a version that it speaks. */
+static void refuse_version(const struct coordinator *c, const struct packet *packet,
+                           struct outbox *outbox)
+{
+    const struct message_join *join = &packet->message.join;
+    struct packet *out = letter_answer(&c->head, packet, MESSAGE_REFUSED, outbox);
+    out->message.refused.reason = REFUSAL_VERSION;
+    out->message.refused.version =
+        join->version_max < PROTOCOL_VERSION_MIN ? join->version_max : join->version_min;
+    snprintf(out->message.refused.text, MESSAGE_TEXT_MAX,
+             "ps/0 speaks protocol versions %u to %u, %s/%u %u to %u: start the same version of "
+             "Syncopate everywhere",
+             PROTOCOL_VERSION_MIN, PROTOCOL_VERSION_MAX, role_name(packet->message.role),
+             packet->message.index, join->version_min, join->version_max);
+}
+
+bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                             struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    bool worker = message->role == ROLE_WORKER;
+    if (message->join.version_max < PROTOCOL_VERSION_MIN ||
+        message->join.version_min > PROTOCOL_VERSION_MAX)
+        refuse_version(c, packet, outbox);
+    else if (coordinator_is_of_another_run(c, message))
+        coordinator_answer_other_run(c, packet, outbox);
+    else if (c->state == WAITING && worker)
+        declaration_ask(&c->declaration, &c->head, packet, now_us, outbox);
+    else if (c->state == WAITING)
+        letter_waiting(&c->head, packet, "no worker has declared a job yet", outbox);
+    else if (worker && memcmp(message->join.job_digest, c->declaration.digest, DIGEST_BYTES) != 0)
+        declaration_ask(&c->declaration, &c->head, packet, now_us,
+                        outbox); /* To name what differs. */
+    else if (c->state == OPENING)
+        letter_waiting(&c->head, packet, "the run directory is being opened", outbox);
+    else
+        return join_job(c, packet, now_us, outbox);
+    return false;
+}
+
+/* --- the declaration ----------------------------------------------------------------------- */
+
+static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
+                       struct outbox *outbox)
+{
+    enum status status = declaration_accept(&c->declaration, job);
+    if (status == STATUS_OK)
+        status = membership_init(&c->membership, job->server_count, job->worker_count,
+                                 c->options.secret);
+    struct frame *copy = frame_create(c->declaration.size);
+    if (copy == NULL || status != STATUS_OK) {
+        frame_release(copy);
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
+        return;
+    }
+    memcpy(copy->data, c->declaration.bytes, c->declaration.size);
+    struct packet *packet = letter_to_keeper(&c->head, MESSAGE_OPEN_RUN, outbox);
+    packet->message.run_id = c->options.run_id;
+    packet->message.open_run.known_run_id = c->declaration.known_run_id;
+    packet->payload = copy;
+    outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
+               mode_name(job->mode), job->worker_count, job->server_count, job->steps,
+               c->options.out);
+    coordinator_enter(c, OPENING, now_us);
+}
+
+/* The declaration is all here: the job's, or one to be told from it. */
+void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
+                                 uint64_t now_us, struct outbox *outbox)
+{
+    char who[64];
+    struct job job;
+    struct error error;
+    enum status status = declaration_add(&c->declaration, packet, now_us, &job, &error);
+    if (status == STATUS_AGAIN)
+        return;
+    snprintf(who, sizeof who, "worker/%u", packet->message.index);
+    if (status != STATUS_OK) {
+        letter_refused(&c->head, packet,
+                       status == STATUS_MISMATCH ? REFUSAL_JOB : REFUSAL_MALFORMED, outbox, "%s",
+                       error.text);
+    } else if (c->state != WAITING) {
+        if (job_compare(c->job, "the running job", &job, who, JOB_SCOPE_ALL, &error) == STATUS_OK)
+            snprintf(error.text, sizeof error.text, "the declaration is encoded differently");
+        letter_refused(&c->head, packet, REFUSAL_JOB, outbox, "%s", error.text);
+        job_free(&job);
+    } else if (job.server_count == 0) {
+        letter_refused(&c->head, packet, REFUSAL_JOB, outbox, "the job names no servers");
+        job_free(&job);
+    } else {
+        accept_job(c, &job, now_us, outbox);
+        return;
+    }
+    declaration_forget_upload(&c->declaration);
+}
+
+/* --- the run is open ----------------------------------------------------------------------- */
+
+/* Where this generation starts from. */
+static void adopt_start(struct coordinator *c, const struct message_run_opened *opened)
+{
+    c->head.generation = opened->generation;
+    c->restore = opened->restore;
+    c->first_step = opened->restore ? opened->restore_step : 0;
+    c->last_cut = c->last_due = opened->restore ? c->first_step : NO_STEP;
+}
+
+bool coordinator_goes_on(const struct coordinator *c)
+{
+    return c->head.run_id != c->options.run_id;
+}
+
+/* Epochs whose score need not be had again. If server 0 was killed, the score of one that ended
+ * just where it goes on may have been lost with it. */
+static uint64_t scored_before(const struct coordinator *c)
+{
+    bool lost = coordinator_goes_on(c) && c->first_step > 0;
+    return (c->first_step - lost) / job_steps_per_epoch(c->job);
+}
+
+static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (c->restore)
+        outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
+    c->stop_step = c->job->steps;
+    ledger_init(&c->ledger, c->job, c->first_step);
+    scoreboard_init(&c->scoreboard, c->job->test_examples, scored_before(c));
+    if (leases_init(&c->leases, c->job->worker_count, c->first_step, c->job->steps) != STATUS_OK)
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
+    else
+        coordinator_enter(c, GATHERING, now_us);
+}
+
+static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t again = c->ledger.step > c->first_step ? c->ledger.step - c->first_step : 0;
+    if (is_async(c)) {
+        again = leases_go_back(&c->leases, c->first_step);
+        c->leases.gate = c->job->steps;
+    } else {
+        ledger_go_back(&c->ledger, c->first_step);
+        scoreboard_go_back(&c->scoreboard, c->first_step / job_steps_per_epoch(c->job));
+    }
+    c->summary.faults.recomputed += again;
+    outbox_log(outbox,
+               "generation %" PRIu64 ": going back to step %" PRIu64 "; %" PRIu64
+               " updates will be made again",
+               c->head.generation, c->first_step, again);
+    letter_event(&c->head, outbox, "generation", "\"generation\": %" PRIu64 ", \"step\": %" PRIu64,
+                 c->head.generation, c->first_step);
+    c->welcomed_us = now_us;
+    for (uint32_t i = 0; i < c->membership.server_count; i++)
+        coordinator_welcome_again(c, &c->membership.servers[i], outbox);
+}
+
+void coordinator_handle_run_opened(struct coordinator *c, const struct message_run_opened *opened,
+                                   uint64_t now_us, struct outbox *outbox)
+{
+    bool first = c->state == OPENING;
+    if (!first && c->raising == 0)
+        return;
+    if (first) {
+        c->ended_run_id = opened->ended_run_id;
+        c->ended_code = opened->exit_code;
+    }
+    if (opened->status != STATUS_OK) {
+        coordinator_fail(c, opened->status == STATUS_MISMATCH ? EXIT_MISMATCH : EXIT_CANNOT_OPEN,
+                         now_us, outbox, "%s", opened->text);
+        return;
+    }
+    if (!first && opened->generation < c->raising)
+        return;
+    if (first)
+        c->head.run_id = opened->run_id;
+    c->raising = 0;
+    adopt_start(c, opened);
+    if (opened->ended)
+        coordinator_finish(c, (int)opened->exit_code, "the run had ended", now_us, outbox);
+    else if (c->first_step > c->job->steps)
+        coordinator_fail(c, EXIT_MISMATCH, now_us, outbox,
+                         "the checkpoint is at step %" PRIu64 ", beyond the %" PRIu64
+                         " steps of this job",
+                         c->first_step, c->job->steps);
+    else if (first)
+        open_first(c, now_us, outbox);
+    else
+        go_back(c, now_us, outbox);
+}
+
+/* --- servers ------------------------------------------------------------------------------- */
+
+void coordinator_welcome_again(struct coordinator *c, struct member *server, struct outbox *outbox)
+{
+    if (!server->present || c->raising != 0)
+        return;
+    if (!server->has_job)
+        declaration_send(&c->declaration, &c->head, server->peer, outbox);
+    welcome(c, server, ROLE_PS, outbox);
+}
+
+void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (now_us - c->welcomed_us < WELCOME_REPEAT_US)
+        return;
+    c->welcomed_us = now_us;
+    for (uint32_t i = 0; i < c->membership.server_count; i++)
+        if (!c->membership.servers[i].ready)
+            coordinator_welcome_again(c, &c->membership.servers[i], outbox);
+}
+
+void coordinator_handle_ready(struct coordinator *c, struct member *server,
+                              const struct packet *packet, uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_ready *ready = &packet->message.ready;
+    if ((c->state != GATHERING && c->state != RECOVERING) || c->raising != 0)
+        return; /* While a new generation is being recorded they are ready for the old one. */
+    if (ready->needs_chunks) {
+        if (!server->ready)
+            letter_to_keeper(&c->head, MESSAGE_SEND_CHUNKS, outbox)->message.send_chunks.server =
+                packet->message.index;
+        return;
+    }
+    server->ready = true;
+    server->reached = ready->reached;
+    coordinator_start_when_gathered(c, now_us, outbox);
+}
+
+void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (c->cut.under_way) {
+        c->cut.under_way = false;
+        c->summary.faults.checkpoints_failed++;
+        letter_event(&c->head, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+        outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
+                    c->cut.step);
+    }
+    for (uint32_t i = 0; i < c->membership.server_count; i++)
+        c->membership.servers[i].ready = false;
+    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
+        struct member *worker = &c->membership.workers[i];
+        worker->done = worker->owes = worker->asks = false;
+        worker->first_assignment = worker->assignment = 0;
+    }
+    c->summary.seconds = 0; /* If training had ended it goes on. */
+    c->raising = c->head.generation + 1;
+    letter_to_keeper(&c->head, MESSAGE_GO_BACK, outbox)->message.generation = c->raising;
+    if (c->state != GATHERING)
+        coordinator_enter(c, RECOVERING, now_us);
+}
+
+/* --- starting ------------------------------------------------------------------------------ */
+
+/* The first start wants all workers that were declared. A run that goes on after server 0 was
+ * killed does not wait for those who have been lost with it. */
+static bool is_gathered(const struct coordinator *c, uint64_t now_us)
+{
+    if (c->raising != 0 || !membership_is_served(&c->membership))
+        return false;
+    if (c->state == RECOVERING || membership_is_complete(&c->membership))
+        return true;
+    return coordinator_goes_on(c) && c->has_survivors &&
+           c->options.on_worker_loss == LOSS_CONTINUE &&
+           seconds_since(c->entered_us, now_us) > c->options.worker_timeout &&
+           membership_workers(&c->membership) > 0;
+}
+
+/* Batches that servers had before server 0 was killed: it knows no better how many they were. */
+static void raise_floor(struct coordinator *c, bool first)
+{
+    for (uint32_t i = 0; i < c->membership.server_count; i++)
+        leases_raise_floor(&c->leases, c->membership.servers[i].reached);
+    if (first && c->leases.floor > c->first_step)
+        c->summary.faults.recomputed += c->leases.floor - c->first_step;
+}
+
+static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->training_us = c->window_us = now_us;
+    letter_event(&c->head, outbox, "start",
+                 "\"mode\": \"%s\", \"workers\": %u, \"servers\": %u, \"step\": %" PRIu64
+                 ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
+                 ", \"update_examples\": %u, \"examples\": %" PRIu64,
+                 mode_name(c->job->mode), c->job->worker_count, c->job->server_count, c->first_step,
+                 c->job->steps, job_steps_per_epoch(c->job), c->job->batch, c->job->examples);
+    outbox_log(outbox, "training starts step=%" PRIu64 " of=%" PRIu64, c->first_step,
+               c->job->steps);
+}
+
+void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox)
+{
+    struct message_start from = {
+        .step = is_async(c) ? c->leases.done.low : c->ledger.step,
+        .stop_step = c->stop_step,
+        .scored = c->scoreboard.scored,
+    };
+    assignment_send(&c->assignment, worker, &c->head, &from, outbox);
+}
+
+void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (!c->deal_due || c->state != RUNNING)
+        return;
+    c->deal_due = false;
+    assignment_deal(&c->assignment, &c->membership, now_us);
+    letter_event(&c->head, outbox, "assignment", "\"number\": %u, \"members\": %u",
+                 c->assignment.number, c->assignment.members);
+    if (c->assignment.number > 1)
+        outbox_log(outbox, "assignment %u: %s", c->assignment.number,
+                   wording_counted(c->assignment.members, "worker", "workers").text);
+    for (uint32_t i = 0; i < c->membership.worker_count; i++)
+        if (c->membership.workers[i].present)
+            coordinator_send_start(c, &c->membership.workers[i], outbox);
+    for (uint32_t i = 0; c->leases.returned_count > 0 && i < c->membership.worker_count; i++)
+        coordinator_top_up(c, i, 0, outbox);
+}
+
+void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if ((c->state != GATHERING && c->state != RECOVERING) || !is_gathered(c, now_us))
+        return;
+    bool first = c->state == GATHERING;
+    coordinator_enter(c, RUNNING, now_us);
+    letter_to_keeper(&c->head, MESSAGE_SEND_CHUNKS, outbox)->message.send_chunks.server =
+        UINT32_MAX;
+    if (first)
+        say_started(c, now_us, outbox);
+    if (is_async(c))
+        raise_floor(c, first);
+    /* Nobody has begun yet. */
+    coordinator_schedule_cut(c, is_async(c) ? leases_reached(&c->leases) : c->first_step + 1,
+                             now_us, outbox);
+    c->deal_due = true;
+    coordinator_stop_training(c, outbox);
+    coordinator_deal_when_due(c, now_us, outbox);
+}

@@ -1,0 +1,272 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/job/tree.h"
+#include "ps/coordinator/coordinator_state.h"
+#include "ps/coordinator/pace.h"
+
+#define WAITING_LINE_US 5000000u /* Between lines that say who is waited for. */
+#define HELD_US         2000000u /* Whoever is the last to leave stays so long. */
+
+/* --- losing -------------------------------------------------------------------------------- */
+
+static void say_lost(const struct coordinator *c, enum role role, uint32_t index, const char *why,
+                     const char *line, struct outbox *outbox)
+{
+    outbox_warn(outbox, "%s", line);
+    letter_event(&c->head, outbox, "lost", "\"role\": \"%s\", \"index\": %u, \"why\": \"%s\"",
+                 role_name(role), index, why);
+}
+
+/* Its batches and leaves are for others. */
+static void deal_without(struct coordinator *c, uint32_t index)
+{
+    leases_return(&c->leases, index);
+    c->deal_due = true;
+}
+
+void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departure departure,
+                             const char *why, const char *line, uint64_t now_us,
+                             struct outbox *outbox)
+{
+    struct member *worker = &c->membership.workers[index];
+    say_lost(c, ROLE_WORKER, index, why, line, outbox);
+    c->summary.faults.workers_lost++;
+    membership_free_place(worker, departure);
+    worker->gone_us = now_us;
+    if (c->state == CLOSING)
+        return; /* All its work is done. */
+    if (c->options.on_worker_loss == LOSS_FAIL)
+        coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "%s", line);
+    else if (c->options.on_worker_loss == LOSS_WAIT && c->state != GATHERING)
+        worker->missed = true;
+    else
+        deal_without(c, index);
+}
+
+void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *why,
+                             const char *line, uint64_t now_us, struct outbox *outbox)
+{
+    struct member *server = &c->membership.servers[index];
+    say_lost(c, ROLE_PS, index, why, line, outbox);
+    c->summary.faults.servers_lost++;
+    server->lost = true;
+    server->gone_us = now_us;
+}
+
+void coordinator_hear(struct coordinator *c, struct member *member, const struct packet *packet,
+                      uint64_t now_us, struct outbox *outbox)
+{
+    membership_hear(member, now_us);
+    member->peer = packet->peer;
+    if (!member->lost)
+        return;
+    member->lost = false;
+    outbox_log(outbox, "%s/%u is back, and nothing of it was lost", role_name(packet->message.role),
+               packet->message.index);
+    letter_event(&c->head, outbox, "back", "\"role\": \"%s\", \"index\": %u",
+                 role_name(packet->message.role), packet->message.index);
+}
+
+/* --- leaving ------------------------------------------------------------------------------- */
+
+void coordinator_tell_left(const struct coordinator *c, const struct packet *packet,
+                           struct outbox *outbox)
+{
+    struct packet *out = letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox);
+    out->message.stop.left = true;
+    snprintf(out->message.stop.reason, MESSAGE_TEXT_MAX, "left the job");
+}
+
+/* Whether it is to wait with that, and say so again. Where whole jobs are evicted all are told in
+ * any order, workers and servers: so the last worker stays a little, in case a stop comes as well,
+ * and all do that are here when it has, to make it a clean one. They hear how it ends. */
+static bool is_held(const struct coordinator *c, struct member *worker, uint64_t now_us)
+{
+    if (c->stopping)
+        return c->state == RECOVERING || c->state == RUNNING;
+    if (worker->leaving_us == 0)
+        worker->leaving_us = now_us;
+    return c->state == RUNNING && !c->abandoned && membership_workers(&c->membership) == 1 &&
+           now_us - worker->leaving_us < HELD_US;
+}
+
+/* As asked: no loss, and no policy. */
+void coordinator_handle_leave(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                              struct outbox *outbox)
+{
+    uint32_t index = packet->message.index;
+    struct member *worker = &c->membership.workers[index];
+    if (is_held(c, worker, now_us))
+        return;
+    outbox_log(outbox, "worker/%u leaves", index);
+    letter_event(&c->head, outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
+    membership_free_place(worker, DEPARTURE_LEFT);
+    worker->gone_us = now_us;
+    if (c->state != CLOSING)
+        deal_without(c, index);
+    coordinator_tell_left(c, packet, outbox);
+}
+
+/* --- the silent ---------------------------------------------------------------------------- */
+
+static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char line[MESSAGE_TEXT_MAX];
+    enum role role;
+    uint32_t index;
+    const struct member *silent;
+    while (c->state < FINISHING &&
+           (silent = membership_silent(&c->membership, c->options.worker_timeout, now_us, &role,
+                                       &index)) != NULL) {
+        snprintf(line, sizeof line, "lost %s/%u (on %s): nothing heard for %s", role_name(role),
+                 index, silent->host,
+                 wording_duration(seconds_since(silent->heard_us, now_us)).text);
+        if (role == ROLE_WORKER)
+            coordinator_lose_worker(c, index, DEPARTURE_NONE, "silent", line, now_us, outbox);
+        else
+            coordinator_lose_server(c, index, "silent", line, now_us, outbox);
+    }
+}
+
+/* --- the slow and the stuck ---------------------------------------------------------------- */
+
+/* Whether it has something to do, and nobody else is in its way. At the end all owe a DONE. */
+static bool owes(const struct coordinator *c, uint32_t index)
+{
+    const struct member *worker = &c->membership.workers[index];
+    if (!worker->present || worker->first_assignment == 0)
+        return false;
+    if (is_async(c))
+        return !leases_idle(&c->leases, index) || (leases_exhausted(&c->leases) && !worker->done);
+    if (c->ledger.step >= c->stop_step)
+        return !worker->done;
+    struct node run =
+        tree_run(job_batch(c->job, c->ledger.step).leaves, c->assignment.members, worker->position);
+    return ledger_lacks(&c->ledger, run);
+}
+
+static void watch_pace(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char line[MESSAGE_TEXT_MAX];
+    enum role role;
+    uint32_t away;
+    if (c->state != RUNNING || c->deal_due)
+        return;
+    bool hindered = membership_awaited(&c->membership, &role, &away) != NULL && role == ROLE_PS;
+    for (uint32_t i = 0; i < c->membership.worker_count && c->state == RUNNING; i++) {
+        struct member *worker = &c->membership.workers[i];
+        if (!pace_is_stuck(worker, i, !hindered && owes(c, i), is_async(c) ? "update" : "step",
+                           c->ledger.step, c->options.progress_timeout, now_us, outbox))
+            continue;
+        snprintf(line, sizeof line,
+                 "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64 " for %s", i,
+                 worker->host, c->ledger.step,
+                 wording_duration(seconds_since(worker->moved_us, now_us)).text);
+        coordinator_lose_worker(c, i, DEPARTURE_STUCK, "stuck", line, now_us, outbox);
+    }
+}
+
+void coordinator_watch_members(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (c->state < GATHERING || c->state > CLOSING)
+        return;
+    watch_silence(c, now_us, outbox);
+    watch_pace(c, now_us, outbox);
+}
+
+/* --- those who are waited for -------------------------------------------------------------- */
+
+static void watch_loneliness(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (c->state != RUNNING || membership_workers(&c->membership) > 0) {
+        c->lonely_us = 0;
+        return;
+    }
+    if (c->lonely_us == 0) {
+        c->lonely_us = now_us;
+        if (membership_is_deserted(&c->membership) && !c->stopping)
+            outbox_warn(outbox, "no worker is left; waiting %s for one to join",
+                        wording_duration(c->options.recovery_timeout).text);
+    } else if (seconds_since(c->lonely_us, now_us) > c->options.recovery_timeout)
+        coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
+                         "no worker is left, and none came within %s",
+                         wording_duration(c->options.recovery_timeout).text);
+}
+
+void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    enum role role;
+    uint32_t index;
+    if (c->state < RECOVERING || c->state > CLOSING || c->closed)
+        return;
+    watch_loneliness(c, now_us, outbox);
+    const struct member *awaited = membership_awaited(&c->membership, &role, &index);
+    if (awaited == NULL || seconds_since(awaited->gone_us, now_us) <= c->options.recovery_timeout)
+        return;
+    char away[48] = "nobody starts it again";
+    if (!c->abandoned)
+        snprintf(away, sizeof away, "not back within %s",
+                 wording_duration(c->options.recovery_timeout).text);
+    coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "lost %s/%u (on %s): %s",
+                     role_name(role), index, awaited->host, away);
+}
+
+void coordinator_describe_waiting(const struct coordinator *c, char *text, uint64_t now_us)
+{
+    char missing[MESSAGE_TEXT_MAX / 2] = "";
+    double waited = seconds_since(c->entered_us, now_us);
+    text[0] = '\0';
+    if (c->raising != 0) {
+        snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for the last checkpoint to be found",
+                 wording_waited(waited).text);
+        return;
+    }
+    if (c->state < GATHERING || c->state > CLOSING)
+        return;
+    membership_list_missing(&c->membership, c->state == GATHERING, missing, sizeof missing);
+    if (missing[0] == '\0' && c->lonely_us != 0)
+        snprintf(missing, sizeof missing, "any worker");
+    if (missing[0] == '\0')
+        return;
+    enum role role;
+    uint32_t index;
+    const struct member *awaited = membership_awaited(&c->membership, &role, &index);
+    if (c->state == RUNNING || c->state == CLOSING)
+        waited = seconds_since(awaited != NULL ? awaited->gone_us : c->lonely_us, now_us);
+    snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for %s", wording_waited(waited).text, missing);
+}
+
+/* Those who are here wait too, and say so. */
+static void tell_members(const struct coordinator *c, const char *text, struct outbox *outbox)
+{
+    const struct membership *all = &c->membership;
+    for (uint32_t i = 0; i < all->server_count + all->worker_count; i++) {
+        const struct member *member =
+            i < all->server_count ? &all->servers[i] : &all->workers[i - all->server_count];
+        if (member->present && member->peer != PEER_LOCAL)
+            snprintf(letter_to_peer(&c->head, member->peer, MESSAGE_WAITING, outbox)
+                         ->message.waiting.text,
+                     MESSAGE_TEXT_MAX, "%s", text);
+    }
+}
+
+void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    if (c->state < GATHERING || c->state > CLOSING)
+        return;
+    coordinator_describe_waiting(c, text, now_us);
+    if (text[0] == '\0') {
+        c->waited_us = now_us;
+        return;
+    }
+    if (now_us - c->waited_us < WAITING_LINE_US)
+        return;
+    c->waited_us = now_us;
+    outbox_log(outbox, "%s", text);
+    tell_members(c, text, outbox);
+    letter_event(&c->head, outbox, "waiting", "\"text\": \"%s\"", text);
+}

@@ -1,0 +1,221 @@
+/* coordinator_state.h - the coordinator from inside, for the files it is made of:
+ *
+ *   coordinator.c            life, who may say what, time
+ *   coordinator_gathering.c  joining, opening the run, starting, going back
+ *   coordinator_losses.c     who is lost, what is done about it, who leaves
+ *   coordinator_training.c   leases, scores, stopping, being done
+ *   coordinator_cuts.c       checkpoints
+ *   coordinator_end.c        the summary, and everybody is told
+ *
+ * Threads: the coordinator's. */
+
+#ifndef PS_COORDINATOR_STATE_H
+#define PS_COORDINATOR_STATE_H
+
+#include "common/process/complaint.h"
+#include "ps/coordinator/assignment.h"
+#include "ps/coordinator/coordinator.h"
+#include "ps/coordinator/cut.h"
+#include "ps/coordinator/declaration.h"
+#include "ps/coordinator/leases.h"
+#include "ps/coordinator/ledger.h"
+#include "ps/coordinator/letterhead.h"
+#include "ps/coordinator/membership.h"
+#include "ps/coordinator/scoreboard.h"
+
+#define NO_STEP UINT64_MAX
+
+#define WATCHERS_MAX 16
+
+/* In the order in which enum job_state tells of them. */
+enum state { WAITING, OPENING, GATHERING, RECOVERING, RUNNING, CLOSING, FINISHING, OVER };
+
+struct coordinator {
+    struct coordinator_options options;
+    enum state state;
+    uint64_t began_us;                /* This process, about. */
+    uint64_t entered_us;              /* The state. */
+    uint64_t driven_us, unwatched_us; /* When it was last driven; how long it was not. */
+    struct letterhead head;           /* Zeros until the run is open. */
+    struct declaration declaration;
+    const struct job *job; /* The declaration's; zeros before there is one. */
+
+    struct membership membership;
+    struct assignment assignment;
+    bool deal_due;      /* Somebody came or went: at the next tick the work is dealt anew. */
+    bool has_survivors; /* A worker has come that was in this run before. */
+    uint64_t lonely_us; /* Since when no worker is here; 0: there is one. */
+
+    /* Where this generation starts. */
+    bool restore;
+    uint64_t first_step;
+    uint64_t raising;     /* The generation that the keeper is to record; 0: none. */
+    uint64_t welcomed_us; /* When servers were last told of it. */
+
+    uint64_t stop_step;
+    bool abandoned;  /* Nobody who is lost comes back. */
+    bool stopping;   /* A clean stop was asked for ... */
+    bool stop_named; /* ... and sync: the last version is known. */
+    uint64_t stop_us;
+    bool deserted; /* It stops after all workers have left. */
+
+    struct ledger ledger;
+    struct leases leases; /* Async. */
+    struct scoreboard scoreboard;
+
+    struct cut cut;
+    uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
+    uint64_t last_due; /* The same, counting those that were given up. */
+    bool closed;       /* The last checkpoint is whole, and the summary is being written. */
+
+    struct complaint complaint; /* Of checkpoints that cannot be written. */
+
+    struct run_summary summary;
+    struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
+    uint64_t noted_us;       /* ... since then. */
+    uint64_t training_us;    /* When training first started. */
+    uint64_t window_us, evaluation_us, drain_us;
+    uint64_t waited_us, told_us;
+    uint64_t refused;                /* JOINs. */
+    uint64_t watchers[WATCHERS_MAX]; /* Peers to be told of the end: the last who asked, ... */
+    uint64_t watcher_count;          /* ... by number % WATCHERS_MAX. */
+    uint64_t impostors;              /* Messages in a member's name that came with another key. */
+    bool turned_away;                /* Somebody was told to wait for the end. */
+    bool own_router_left;            /* Although it had never become a member. */
+    bool known;                      /* Somebody has spoken who was in a run before. */
+    uint64_t ended_run_id; /* Of the run that the run directory held before, if it has ... */
+    uint32_t ended_code;   /* ... ended, and how; 0: none. */
+    int exit_code;
+    char reason[MESSAGE_TEXT_MAX];
+};
+
+static inline double seconds_since(uint64_t then_us, uint64_t now_us)
+{
+    return (double)(now_us - then_us) * 1e-6;
+}
+
+static inline bool is_async(const struct coordinator *c)
+{
+    return c->job->mode == MODE_ASYNC;
+}
+
+/* A stop found no worker, and chunks that are not all at one version. */
+void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+void coordinator_enter(struct coordinator *c, enum state state, uint64_t now_us);
+
+/* Whether the sender belongs to another run than the one served here; and what it is told. */
+bool coordinator_is_of_another_run(const struct coordinator *c, const struct message *message);
+void coordinator_answer_other_run(const struct coordinator *c, const struct packet *packet,
+                                  struct outbox *outbox);
+/* To a process that was a member and is not to be one again. */
+void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
+                                 struct outbox *outbox);
+
+/* --- gathering ----------------------------------------------------------------------------- */
+
+/* Whether the sender has its place, now or since before. */
+bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                             struct outbox *outbox);
+void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
+                                 uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_run_opened(struct coordinator *c, const struct message_run_opened *opened,
+                                   uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_ready(struct coordinator *c, struct member *server,
+                              const struct packet *packet, uint64_t now_us, struct outbox *outbox);
+/* Whether server 0 was killed in this run before, which then kept its id. */
+bool coordinator_goes_on(const struct coordinator *c);
+/* The generation, to a server that is of an older one. */
+void coordinator_welcome_again(struct coordinator *c, struct member *server, struct outbox *outbox);
+void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* Deal the work anew if somebody came or went, and tell all workers. */
+void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox);
+/* A server's chunks are gone: everybody goes back to a checkpoint. */
+void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+/* --- losses -------------------------------------------------------------------------------- */
+
+/* A worker is gone; `why` in a word for events.jsonl, `line` for people. */
+void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departure departure,
+                             const char *why, const char *line, uint64_t now_us,
+                             struct outbox *outbox);
+void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *why,
+                             const char *line, uint64_t now_us, struct outbox *outbox);
+/* A sign of life. */
+void coordinator_hear(struct coordinator *c, struct member *member, const struct packet *packet,
+                      uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_leave(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                              struct outbox *outbox);
+void coordinator_tell_left(const struct coordinator *c, const struct packet *packet,
+                           struct outbox *outbox);
+/* Find the silent, the slow and the stuck. */
+void coordinator_watch_members(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* End the job if somebody is not back in time. */
+void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* What the job waits for, for people: "" when it does not wait. text[MESSAGE_TEXT_MAX]. */
+void coordinator_describe_waiting(const struct coordinator *c, char *text, uint64_t now_us);
+void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+/* --- training ------------------------------------------------------------------------------ */
+
+void coordinator_handle_lease(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                              struct outbox *outbox);
+/* Give a worker what batches there are. `request`: of the LEASE that this answers, 0 for none.
+ * Whether anything was sent. */
+bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
+                        struct outbox *outbox);
+void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                               struct outbox *outbox);
+void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
+                                   uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_done(struct coordinator *c, struct member *worker,
+                             const struct packet *packet, uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                             struct outbox *outbox);
+/* When training is over: the last checkpoint. */
+void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* Name the last step, if a stop was asked for. */
+void coordinator_stop_training(struct coordinator *c, struct outbox *outbox);
+
+/* --- cuts ---------------------------------------------------------------------------------- */
+
+/* Name the next cut, at a step that nobody can have reached yet; `reached`: the first such. */
+void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
+                              struct outbox *outbox);
+void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
+                           struct outbox *outbox);
+/* Give up the cut under way: `failed`, or because training had passed it. */
+void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
+                             struct outbox *outbox);
+void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
+                                  const struct packet *packet, uint64_t now_us,
+                                  struct outbox *outbox);
+void coordinator_handle_part_written(struct coordinator *c, const struct packet *packet,
+                                     uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_manifest_written(struct coordinator *c,
+                                         const struct message_run_opened *written, uint64_t now_us,
+                                         struct outbox *outbox);
+void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+/* What the job is doing, for whoever asks. */
+void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us);
+double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us);
+/* Have what went wrong written down, so that a successor goes on counting. */
+void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* The last checkpoint is whole. */
+void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* To whoever asks, and is a member or not. */
+void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
+                                 struct outbox *outbox);
+void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_finish(struct coordinator *c, int exit_code, const char *reason, uint64_t now_us,
+                        struct outbox *outbox);
+void coordinator_fail(struct coordinator *c, int exit_code, uint64_t now_us, struct outbox *outbox,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

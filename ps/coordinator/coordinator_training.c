@@ -1,0 +1,329 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/base/wording.h"
+#include "common/file/json_writer.h"
+#include "ps/coordinator/coordinator_state.h"
+#include "ps/coordinator/pace.h"
+
+#define WINDOWS_AN_EPOCH 40 /* Progress events. */
+
+/* --- async: leases ------------------------------------------------------------------------- */
+
+static void send_work(const struct coordinator *c, uint32_t index, uint64_t request, uint64_t batch,
+                      struct outbox *outbox)
+{
+    struct packet *packet =
+        letter_to_peer(&c->head, c->membership.workers[index].peer, MESSAGE_WORK, outbox);
+    packet->message.request = request;
+    packet->message.work.batch = batch;
+}
+
+bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
+                        struct outbox *outbox)
+{
+    uint64_t batch;
+    bool sent = false;
+    struct member *worker = &c->membership.workers[index];
+    if (!worker->present || worker->first_assignment == 0)
+        return false;
+    /* Nobody is given work that has not asked for some: it might never do it, and hold up all. */
+    for (; worker->asks && leases_take(&c->leases, index, &batch); sent = true)
+        send_work(c, index, request, batch, outbox);
+    worker->done = worker->done && !sent;
+    /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
+    if (!leases_exhausted(&c->leases) || !leases_idle(&c->leases, index))
+        return sent;
+    struct packet *packet = letter_to_peer(&c->head, worker->peer, MESSAGE_WORK, outbox);
+    packet->message.request = request;
+    packet->message.work.enough = true;
+    packet->message.work.batch = c->leases.limit;
+    return true;
+}
+
+/* What it holds already, once more: it may never have come. */
+static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t request,
+                        struct outbox *outbox)
+{
+    bool sent = false;
+    uint64_t batches[LEASES_A_WORKER];
+    unsigned count = leases_held(&c->leases, index, batches);
+    for (unsigned i = 0; i < count; i++, sent = true)
+        send_work(c, index, request, batches[i], outbox);
+    return sent;
+}
+
+static void cut_at_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    const struct leases *leases = &c->leases;
+    bool at_gate = leases->next == leases->gate && leases->gate < c->job->steps;
+    if (at_gate && leases_drained(leases) && !c->cut.under_way && !c->stopping)
+        coordinator_begin_cut(c, leases->gate, false, now_us, outbox);
+}
+
+/* Always answered, so that a worker whose question or answer was lost asks again. */
+void coordinator_handle_lease(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                              struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    bool sent = false;
+    if (c->state == RUNNING && is_async(c)) {
+        c->membership.workers[message->index].asks = true;
+        if (message->lease.finished) {
+            leases_finish(&c->leases, message->index, message->lease.batch);
+            pace_moved(&c->membership.workers[message->index], now_us);
+            cut_at_gate(c, now_us, outbox);
+        } else {
+            sent = repeat_work(c, message->index, message->request, outbox);
+        }
+        sent = coordinator_top_up(c, message->index, message->request, outbox) || sent;
+    }
+    if (!sent)
+        letter_answer(&c->head, packet, MESSAGE_WORK, outbox)->message.work.none = true;
+}
+
+/* --- scores -------------------------------------------------------------------------------- */
+
+static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t epoch_steps = job_steps_per_epoch(c->job);
+    uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
+    /* What is left at the end counts when it is enough to mean something. */
+    if (c->ledger.first + c->ledger.updates == c->stop_step)
+        wanted /= 2;
+    if (c->ledger.window.updates == 0 || c->ledger.window.updates < wanted)
+        return;
+    struct tally window = ledger_take_window(&c->ledger);
+    struct tally epoch = ledger_epoch_now(&c->ledger).tally;
+    uint64_t made = ledger_made(&c->ledger);
+    struct staleness all = {0};
+    for (uint32_t i = 0; i < c->membership.worker_count; i++)
+        staleness_merge(&all, &c->membership.workers[i].summary.staleness);
+    double seconds = seconds_since(c->window_us, now_us);
+    c->window_us = now_us;
+    letter_event(
+        &c->head, outbox, "progress",
+        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, \"accuracy\": %s, "
+        "\"epoch_loss\": %s, \"epoch_accuracy\": %s, \"images_per_second\": %.1f, "
+        "\"staleness_mean\": %.4f, \"staleness_max\": %" PRIu64,
+        made, (double)made / (double)epoch_steps, json_real_text(tally_loss(&window), 6).text,
+        json_real_text(tally_accuracy(&window), 6).text, json_real_text(tally_loss(&epoch), 6).text,
+        json_real_text(tally_accuracy(&epoch), 6).text,
+        seconds > 0 ? (double)window.examples / seconds : 0.0,
+        all.count > 0 ? (double)all.sum / (double)all.count : 0.0, all.max);
+}
+
+/* Of epochs that are complete. */
+static void tell_epochs(struct coordinator *c, struct outbox *outbox)
+{
+    struct ledger_epoch epoch;
+    while (ledger_take_epoch(&c->ledger, &epoch)) {
+        struct epoch_range range = job_epoch(c->job, epoch.number);
+        letter_event(
+            &c->head, outbox, "epoch",
+            "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+            ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
+            epoch.number + 1, range.end, json_real_text(tally_loss(&epoch.tally), JSON_EXACT).text,
+            json_real_text(tally_accuracy(&epoch.tally), JSON_EXACT).text, epoch.tally.examples,
+            range.examples);
+    }
+}
+
+static void add_report(struct worker_summary *summary, const struct message_report *report)
+{
+    summary->updates++;
+    summary->examples += report->bad ? 0 : report->examples;
+    summary->compute_seconds += (double)report->compute_us * 1e-6;
+    summary->exchange_seconds += (double)report->exchange_us * 1e-6;
+    summary->wait_seconds += (double)report->wait_us * 1e-6;
+    if (report->has_staleness)
+        staleness_add(&summary->staleness, report->staleness);
+}
+
+static void count_bad(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                      struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    c->summary.faults.bad_gradients++;
+    outbox_warn(outbox, "gradient is not finite: batch %" PRIu64 ", from worker/%u; left out",
+                message->report.step, message->index);
+    if (c->summary.faults.bad_gradients > c->options.max_bad_gradients)
+        coordinator_fail(
+            c, EXIT_TRAINING_FAILED, now_us, outbox,
+            "%s not finite, the last of batch %" PRIu64 " from worker/%u; at most %u may be",
+            wording_counted(c->summary.faults.bad_gradients, "gradient was", "gradients were").text,
+            message->report.step, message->index, c->options.max_bad_gradients);
+}
+
+/* What a gradient scored that the router has let through, so it counts even if its sender has been
+ * given up meanwhile: nobody else may ever compute it again. */
+void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                               struct outbox *outbox)
+{
+    const struct message_report *report = &packet->message.report;
+    struct member *worker = membership_place(&c->membership, &packet->message);
+    if ((c->state != RUNNING && c->state != CLOSING) || packet->message.role != ROLE_WORKER ||
+        worker == NULL || packet->message.run_id != c->head.run_id)
+        return;
+    if (packet->message.generation != c->head.generation) {
+        c->summary.faults.fenced++;
+        return;
+    }
+    if (membership_find(&c->membership, &packet->message) != NULL) {
+        membership_hear(worker, now_us);
+        pace_moved(worker, now_us);
+    }
+    if (!ledger_report(&c->ledger, report))
+        return;
+    add_report(&worker->summary, report);
+    if (report->bad && is_async(c))
+        count_bad(c, packet, now_us, outbox);
+    progress(c, now_us, outbox);
+    tell_epochs(c, outbox);
+}
+
+void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
+                                   uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_evaluation *share = &packet->message.evaluation;
+    letter_answer(&c->head, packet, MESSAGE_PONG, outbox);
+    if ((c->state != RUNNING && c->state != CLOSING) || share->epoch > job_epochs(c->job))
+        return;
+    const struct scoring *scoring = scoreboard_add(&c->scoreboard, packet->message.index, share);
+    if (scoring == NULL)
+        return;
+    struct member *worker = &c->membership.workers[packet->message.index];
+    worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
+    pace_moved(worker, now_us);
+    if (!scoring->complete)
+        return;
+
+    /* Sync: all stood still until the slowest was through. Async: each only for its own share. */
+    uint64_t stood =
+        is_async(c) ? scoring->took_sum_us / scoring->share_count : scoring->took_max_us;
+    c->evaluation_us += stood;
+    c->summary.test_loss = tally_loss(&scoring->tally);
+    c->summary.test_accuracy = tally_accuracy(&scoring->tally);
+    c->summary.test_step = job_epoch(c->job, scoring->epoch - 1).end;
+    letter_event(&c->head, outbox, "evaluation",
+                 "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+                 ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
+                 scoring->epoch, c->summary.test_step,
+                 json_real_text(c->summary.test_loss, JSON_EXACT).text,
+                 json_real_text(c->summary.test_accuracy, JSON_EXACT).text, (double)stood * 1e-6);
+}
+
+/* --- the end of training ------------------------------------------------------------------- */
+
+/* Whether every worker has said so, by the assignment that is in force, and nobody is waited for
+ * who has work. Async: and no batch is left, wherever it was. */
+static bool is_done(const struct coordinator *c)
+{
+    bool any = false;
+    if (c->deal_due)
+        return false;
+    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
+        const struct member *worker = &c->membership.workers[i];
+        if (worker->missed || (worker->present && !worker->done))
+            return false;
+        any = any || worker->present;
+    }
+    return any && (!is_async(c) || (leases_exhausted(&c->leases) && leases_drained(&c->leases)));
+}
+
+/* All workers have left, and nobody is to make another step: what has been made is kept. A server
+ * that is past it, because of one who left in the middle, will say so. */
+static bool is_deserted(const struct coordinator *c)
+{
+    return c->stopping && membership_is_deserted(&c->membership);
+}
+
+void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (c->state != RUNNING)
+        return;
+    c->deserted = is_deserted(c);
+    if (!c->deserted && !is_done(c))
+        return;
+    uint64_t step = is_async(c) ? c->leases.done.low : c->deserted ? c->ledger.step : c->stop_step;
+    c->summary.seconds = coordinator_training_seconds(c, now_us);
+    coordinator_enter(c, CLOSING, now_us);
+    if (step == c->last_cut && !c->cut.under_way)
+        coordinator_close_run(c, now_us,
+                              outbox); /* Resumed where it had ended: nothing new to keep. */
+    else
+        coordinator_begin_cut(c, step, true, now_us, outbox);
+}
+
+void coordinator_handle_done(struct coordinator *c, struct member *worker,
+                             const struct packet *packet, uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_done *done = &packet->message.done;
+    if (c->state != RUNNING || worker->done || c->deal_due ||
+        !assignment_is_followed(&c->assignment, worker))
+        return;
+    if (!is_async(c) && done->step < c->stop_step)
+        return; /* Of before it was told that there is more to do. */
+    if (is_async(c) && repeat_work(c, packet->message.index, 0, outbox))
+        return; /* The same: it was given somebody else's batches since, and one was lost. */
+    if (is_async(c) && !leases_idle(&c->leases, packet->message.index))
+        return; /* The same. */
+    worker->done = true;
+    pace_moved(worker, now_us);
+    worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
+    worker->summary.wait_seconds += (double)done->wait_us * 1e-6;
+    if (done->has_staleness)
+        staleness_add(&worker->summary.staleness, done->staleness);
+    coordinator_finish_when_done(c, now_us, outbox);
+}
+
+void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
+{
+    if (!c->stopping)
+        return;
+    if (is_async(c)) {
+        leases_stop(&c->leases);
+        c->stop_step = c->leases.limit;
+        for (uint32_t i = 0; i < c->membership.worker_count; i++)
+            coordinator_top_up(c, i, 0, outbox);
+    } else if (!c->stop_named) {
+        letter_to_peer(&c->head, PEER_LOCAL, MESSAGE_STOP, outbox);
+    }
+}
+
+static void stop_before_start(struct coordinator *c, int code, uint64_t now_us,
+                              struct outbox *outbox)
+{
+    char text[100] = "stopped before training started";
+    if (c->state == GATHERING && c->restore)
+        snprintf(text, sizeof text,
+                 "stopped before training went on; the checkpoint at step %" PRIu64 " stands",
+                 c->first_step);
+    coordinator_finish(c, code, text, now_us, outbox);
+}
+
+/* Somebody was asked to stop (a signal), or failed. */
+void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                             struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    int code = (int)message->stop.exit_code;
+    if (code != EXIT_INTERRUPTED && code != EXIT_TERMINATED) {
+        coordinator_fail(c, code, now_us, outbox, "%s/%u: %s", role_name(message->role),
+                         message->index, message->stop.reason);
+        return;
+    }
+    if (c->stopping || c->state >= CLOSING)
+        return;
+    c->stopping = true;
+    c->stop_us = now_us;
+    c->exit_code = code;
+    if (c->state < RECOVERING) {
+        stop_before_start(c, code, now_us, outbox);
+        return;
+    }
+    outbox_log(outbox, "stopping: %s", message->stop.reason);
+    letter_event(&c->head, outbox, "stop", "\"exit_code\": %d", code);
+    if (c->state == RUNNING) /* Else as soon as it does. */
+        coordinator_stop_training(c, outbox);
+}

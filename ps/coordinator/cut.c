@@ -1,0 +1,77 @@
+#include "ps/coordinator/cut.h"
+
+#define REPEAT_US 1000000u
+
+static void tell(const struct cut *cut, const struct member *server, const struct letterhead *head,
+                 struct outbox *outbox)
+{
+    struct packet *packet = letter_to_peer(head, server->peer, MESSAGE_CUT, outbox);
+    packet->message.cut.step = cut->step;
+    packet->message.cut.final = cut->final;
+}
+
+void cut_begin(struct cut *cut, struct membership *membership, const struct letterhead *head,
+               uint64_t step, bool final, uint64_t now_us, struct outbox *outbox)
+{
+    *cut = (struct cut){
+        .under_way = true, .final = final, .step = step, .named_us = now_us, .told_us = now_us};
+    for (uint32_t i = 0; i < membership->server_count; i++) {
+        membership->servers[i].cut_taken = membership->servers[i].part_written = false;
+        tell(cut, &membership->servers[i], head, outbox);
+    }
+}
+
+void cut_reached(struct cut *cut, uint64_t now_us)
+{
+    if (cut->reached_us == 0)
+        cut->reached_us = now_us;
+}
+
+void cut_repeat(struct cut *cut, const struct membership *membership, const struct letterhead *head,
+                uint64_t now_us, struct outbox *outbox)
+{
+    if (!cut->under_way || now_us - cut->told_us < REPEAT_US)
+        return;
+    cut->told_us = now_us;
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        if (!membership->servers[i].cut_taken || !membership->servers[i].part_written)
+            tell(cut, &membership->servers[i], head, outbox);
+}
+
+bool cut_is_taken(const struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        if (!membership->servers[i].cut_taken)
+            return false;
+    return true;
+}
+
+enum status cut_collect(struct cut *cut, const struct membership *membership,
+                        const struct letterhead *head, struct outbox *outbox)
+{
+    if (cut->collected)
+        return STATUS_AGAIN;
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        if (!membership->servers[i].part_written)
+            return STATUS_AGAIN;
+    struct frame *parts = frame_create(membership->server_count * sizeof(struct checkpoint_part));
+    if (parts == NULL)
+        return STATUS_MEMORY;
+    struct checkpoint_part *to = parts->data;
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        to[i] = membership->servers[i].part;
+    struct packet *packet = letter_to_keeper(head, MESSAGE_MANIFEST, outbox);
+    packet->message.cut.step = cut->step;
+    packet->message.cut.final = cut->final;
+    packet->payload = parts;
+    cut->collected = true;
+    return STATUS_OK;
+}
+
+uint64_t cut_bytes(const struct membership *membership)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        bytes += membership->servers[i].part.bytes;
+    return bytes;
+}

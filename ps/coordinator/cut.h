@@ -1,0 +1,49 @@
+/* cut.h - the checkpoint under way: which servers have taken it and which have written their part.
+ *
+ *     named -----> taken by all -----> written by all -----> manifest
+ *      sync: before that step is       parts are durable;
+ *      reached; async: at a gate       only what has a manifest is a checkpoint
+ *
+ * A server that has not answered is told again; one that has answered says so again.
+ *
+ * Threads: the coordinator's. Time arrives as an argument. */
+
+#ifndef PS_CUT_H
+#define PS_CUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ps/coordinator/letterhead.h"
+#include "ps/coordinator/membership.h"
+
+struct cut {
+    bool under_way, final;
+    bool collected; /* All parts are durable, and the keeper writes the manifest. */
+    uint64_t step;
+    uint64_t named_us, told_us;
+    uint64_t reached_us; /* When it began to be written; 0: training has not come there yet. */
+};
+
+void cut_begin(struct cut *cut, struct membership *membership, const struct letterhead *head,
+               uint64_t step, bool final, uint64_t now_us, struct outbox *outbox);
+
+/* Training has come to the cut's step. */
+void cut_reached(struct cut *cut, uint64_t now_us);
+
+/* Tell those again who have not answered for a while. */
+void cut_repeat(struct cut *cut, const struct membership *membership, const struct letterhead *head,
+                uint64_t now_us, struct outbox *outbox);
+
+/* Whether all servers have taken it. */
+bool cut_is_taken(const struct membership *membership);
+
+/* When all parts are durable: the manifest to the keeper, once. STATUS_AGAIN while they are not, or
+ * when it was sent; STATUS_MEMORY. */
+enum status cut_collect(struct cut *cut, const struct membership *membership,
+                        const struct letterhead *head, struct outbox *outbox);
+
+/* Bytes of all parts. */
+uint64_t cut_bytes(const struct membership *membership);
+
+#endif

@@ -1,0 +1,74 @@
+#include "ps/coordinator/declaration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UPLOAD_US 5000000u /* A declaration that stops coming is forgotten. */
+/* Of one that is only to be compared; others differ in more than is worth a look. */
+#define MORE_BYTES (64u << 10)
+
+void declaration_forget_upload(struct declaration *declaration)
+{
+    pages_free(&declaration->upload);
+    declaration->uploader = 0;
+}
+
+void declaration_free(struct declaration *declaration)
+{
+    declaration_forget_upload(declaration);
+    job_free(&declaration->job);
+    free(declaration->bytes);
+    memset(declaration, 0, sizeof *declaration);
+}
+
+void declaration_ask(struct declaration *declaration, const struct letterhead *head,
+                     const struct packet *join, uint64_t now_us, struct outbox *outbox)
+{
+    if (declaration->uploader != 0 && declaration->uploader != join->peer &&
+        now_us - declaration->uploaded_us < UPLOAD_US) {
+        letter_waiting(head, join, "another worker is declaring the job", outbox);
+        return;
+    }
+    if (declaration->uploader != join->peer)
+        declaration_forget_upload(declaration);
+    declaration->uploader = join->peer;
+    declaration->uploaded_us = now_us;
+    declaration->known_run_id = join->message.run_id;
+    letter_answer(head, join, MESSAGE_WANT_JOB, outbox);
+}
+
+enum status declaration_add(struct declaration *declaration, const struct packet *page,
+                            uint64_t now_us, struct job *job, struct error *error)
+{
+    struct pages *upload = &declaration->upload;
+    uint32_t total = page->message.job_page.total;
+    if (declaration->uploader != page->peer)
+        return STATUS_AGAIN; /* Not asked for, or not any more. */
+    if (declaration->size > 0 && total > 2 * declaration->size + MORE_BYTES)
+        return error_set(error, STATUS_MISMATCH,
+                         "another model: its declaration has %u bytes, the running job's %u", total,
+                         declaration->size);
+    declaration->uploaded_us = now_us;
+    if (pages_add(upload, &page->message.job_page) != STATUS_OK)
+        return STATUS_AGAIN;
+    return job_decode(upload->bytes, upload->total, job, error) == STATUS_OK ? STATUS_OK
+                                                                             : STATUS_INVALID;
+}
+
+enum status declaration_accept(struct declaration *declaration, struct job *job)
+{
+    declaration->job = *job;
+    declaration->bytes = declaration->upload.bytes;
+    declaration->size = declaration->upload.total;
+    declaration->upload.bytes = NULL;
+    declaration_forget_upload(declaration);
+    return job_digest(&declaration->job, declaration->digest);
+}
+
+void declaration_send(const struct declaration *declaration, const struct letterhead *head,
+                      uint64_t peer, struct outbox *outbox)
+{
+    struct message_job_page page;
+    for (uint32_t i = 0; pages_cut(declaration->bytes, declaration->size, i, &page); i++)
+        letter_to_peer(head, peer, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
+}

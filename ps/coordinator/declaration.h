@@ -1,0 +1,49 @@
+/* declaration.h - the job as its first worker declares it, page by page.
+ *
+ * One process at a time may upload; one that stops in the middle is forgotten after a while. Once
+ * there is a job, an upload is another worker's, to be compared with it.
+ *
+ * Threads: the coordinator's. Time arrives as an argument. */
+
+#ifndef PS_DECLARATION_H
+#define PS_DECLARATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/wire/pages.h"
+#include "ps/coordinator/letterhead.h"
+
+struct declaration {
+    struct job job; /* Once size > 0. Owned. */
+    uint8_t *bytes; /* [size], owned: the job as it came. */
+    uint32_t size;
+    uint8_t digest[DIGEST_BYTES];
+
+    struct pages upload;   /* On its way in ... */
+    uint64_t uploader;     /* ... from this peer, 0 for none ... */
+    uint64_t uploaded_us;  /* ... whose last page came then ... */
+    uint64_t known_run_id; /* ... and who was in this run before, 0 for none. */
+};
+
+void declaration_free(struct declaration *declaration);
+
+/* Ask the sender of a JOIN for its declaration, or have it wait for its turn. */
+void declaration_ask(struct declaration *declaration, const struct letterhead *head,
+                     const struct packet *join, uint64_t now_us, struct outbox *outbox);
+
+/* A page: STATUS_AGAIN when there is more to come or it was not asked for, STATUS_OK with the
+ * uploaded job in *job (the caller's) when it is whole, STATUS_INVALID when it is none,
+ * STATUS_MISMATCH when it is so much longer than the job that there is no need to see it. */
+enum status declaration_add(struct declaration *declaration, const struct packet *page,
+                            uint64_t now_us, struct job *job, struct error *error);
+
+/* What was uploaded last becomes the job: takes over *job. Else declaration_forget_upload. */
+enum status declaration_accept(struct declaration *declaration, struct job *job);
+void declaration_forget_upload(struct declaration *declaration);
+
+/* The whole job to a server. */
+void declaration_send(const struct declaration *declaration, const struct letterhead *head,
+                      uint64_t peer, struct outbox *outbox);
+
+#endif

@@ -1,0 +1,185 @@
+#include "ps/coordinator/leases.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FREE_PLACE UINT64_MAX
+
+enum status leases_init(struct leases *leases, uint32_t worker_count, uint64_t first,
+                        uint64_t limit)
+{
+    memset(leases, 0, sizeof *leases);
+    leases->next = leases->floor = first;
+    leases->gate = leases->limit = limit;
+    batch_set_init(&leases->done, first);
+    return leases_grow(leases, worker_count);
+}
+
+void leases_free(struct leases *leases)
+{
+    free(leases->held);
+    free(leases->returned);
+    memset(leases, 0, sizeof *leases);
+}
+
+enum status leases_grow(struct leases *leases, uint32_t worker_count)
+{
+    if (worker_count <= leases->worker_count)
+        return STATUS_OK;
+    uint32_t capacity = worker_count * LEASES_A_WORKER;
+    uint64_t *returned = realloc(leases->returned, capacity * sizeof *returned);
+    if (returned == NULL)
+        return STATUS_MEMORY;
+    leases->returned = returned;
+    leases->returned_capacity = capacity;
+    void *held = realloc(leases->held, worker_count * sizeof *leases->held);
+    if (held == NULL)
+        return STATUS_MEMORY;
+    leases->held = held;
+    memset(leases->held + leases->worker_count, 0xff,
+           (worker_count - leases->worker_count) * sizeof *leases->held);
+    leases->worker_count = worker_count;
+    return STATUS_OK;
+}
+
+/* --- giving out ---------------------------------------------------------------------------- */
+
+/* The earliest batch that somebody gave back. */
+static uint64_t take_returned(struct leases *leases)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < leases->returned_count; i++)
+        if (leases->returned[i] < leases->returned[first])
+            first = i;
+    uint64_t batch = leases->returned[first];
+    leases->returned[first] = leases->returned[--leases->returned_count];
+    return batch;
+}
+
+static bool may_give(const struct leases *leases)
+{
+    if (leases->returned_count > 0)
+        return true;
+    /* The window of every chunk's batch set must be able to hold what is under way. */
+    return leases->next < leases->gate && leases->next < leases->limit &&
+           leases->next - leases->done.low < BATCH_SET_WINDOW;
+}
+
+bool leases_take(struct leases *leases, uint32_t worker, uint64_t *batch)
+{
+    if (!may_give(leases))
+        return false;
+    for (unsigned i = 0; i < LEASES_A_WORKER; i++) {
+        if (leases->held[worker][i] != FREE_PLACE)
+            continue;
+        *batch = leases->returned_count > 0 ? take_returned(leases) : leases->next++;
+        leases->held[worker][i] = *batch;
+        return true;
+    }
+    return false;
+}
+
+void leases_finish(struct leases *leases, uint32_t worker, uint64_t batch)
+{
+    for (unsigned i = 0; i < LEASES_A_WORKER; i++) {
+        if (leases->held[worker][i] != batch || batch == FREE_PLACE)
+            continue;
+        leases->held[worker][i] = FREE_PLACE;
+        if (batch_set_can_add(&leases->done, batch))
+            batch_set_add(&leases->done, batch);
+    }
+}
+
+unsigned leases_held(const struct leases *leases, uint32_t worker,
+                     uint64_t batches[LEASES_A_WORKER])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < LEASES_A_WORKER; i++) {
+        uint64_t batch = leases->held[worker][i];
+        unsigned place = count;
+        if (batch == FREE_PLACE)
+            continue;
+        for (; place > 0 && batches[place - 1] > batch; place--)
+            batches[place] = batches[place - 1];
+        batches[place] = batch;
+        count++;
+    }
+    return count;
+}
+
+void leases_return(struct leases *leases, uint32_t worker)
+{
+    for (unsigned i = 0; i < LEASES_A_WORKER; i++) {
+        if (leases->held[worker][i] == FREE_PLACE)
+            continue;
+        /* A new batch is given out only when none is left here, so those held and those here are
+         * never more than all places. */
+        assert(leases->returned_count < leases->returned_capacity);
+        leases->returned[leases->returned_count++] = leases->held[worker][i];
+        leases->held[worker][i] = FREE_PLACE;
+    }
+}
+
+/* --- going back ---------------------------------------------------------------------------- */
+
+static uint64_t count_done(const struct leases *leases, uint64_t first)
+{
+    uint64_t count = 0;
+    for (uint64_t batch = first; batch < leases->next; batch++)
+        count += batch_set_has(&leases->done, batch);
+    return count;
+}
+
+uint64_t leases_go_back(struct leases *leases, uint64_t first)
+{
+    uint64_t recomputed = count_done(leases, first);
+    leases_raise_floor(leases, leases->next);
+    leases->next = first;
+    leases->returned_count = 0;
+    batch_set_init(&leases->done, first);
+    memset(leases->held, 0xff, leases->worker_count * sizeof *leases->held);
+    return recomputed;
+}
+
+void leases_raise_floor(struct leases *leases, uint64_t floor)
+{
+    if (floor > leases->limit)
+        floor = leases->limit;
+    if (floor > leases->floor)
+        leases->floor = floor;
+    if (leases->gate < leases->floor)
+        leases->gate = leases->floor;
+}
+
+uint64_t leases_reached(const struct leases *leases)
+{
+    return leases->next > leases->floor ? leases->next : leases->floor;
+}
+
+/* --- looking ------------------------------------------------------------------------------- */
+
+bool leases_drained(const struct leases *leases)
+{
+    return leases->done.low == leases_reached(leases);
+}
+
+void leases_stop(struct leases *leases)
+{
+    uint64_t reached = leases_reached(leases);
+    if (reached < leases->limit)
+        leases->limit = reached;
+}
+
+bool leases_idle(const struct leases *leases, uint32_t worker)
+{
+    for (unsigned i = 0; i < LEASES_A_WORKER; i++)
+        if (leases->held[worker][i] != FREE_PLACE)
+            return false;
+    return true;
+}
+
+bool leases_exhausted(const struct leases *leases)
+{
+    return leases->next >= leases->limit && leases->returned_count == 0;
+}

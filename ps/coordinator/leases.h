@@ -1,0 +1,81 @@
+/* leases.h - async: which worker computes which batch.
+ *
+ * Batches are given out in order, a few at a time to each worker, so a slow one takes fewer. What a
+ * worker that is gone had on lease is given to others first. At a gate no later batch is given out
+ * until every earlier one has been applied everywhere: there the model is a cut, and a checkpoint
+ * can be taken that any number of servers can read.
+ *
+ *     leased: [done ......... done | open open done open | next ... gate ) not yet
+ *
+ * When a server has gone back to a checkpoint every batch from there on is given out again. Some
+ * chunks have had some of them, up to the floor; there is no cut below it, because no chunk that
+ * has had a batch can be as it was before.
+ *
+ * Threads: the coordinator's. */
+
+#ifndef PS_LEASES_H
+#define PS_LEASES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "ps/shard/batch_set.h"
+
+/* One being computed and one to go on with, so that no worker waits for a round trip. */
+#define LEASES_A_WORKER 2
+
+struct leases {
+    uint32_t worker_count;
+    uint64_t next;  /* First batch never given out since the last going back. */
+    uint64_t floor; /* No batch from here on was ever given out. */
+    uint64_t gate;  /* Batches from here on wait. */
+    uint64_t limit; /* There are no batches from here on. */
+    struct batch_set done;
+    uint64_t (*held)[LEASES_A_WORKER]; /* [worker_count]; UINT64_MAX for a free place. Owned. */
+    uint64_t *returned;                /* [returned_count] to be given out again. Owned. */
+    uint32_t returned_count, returned_capacity;
+};
+
+enum status leases_init(struct leases *leases, uint32_t worker_count, uint64_t first,
+                        uint64_t limit);
+void leases_free(struct leases *leases);
+
+/* Make room for at least so many workers. */
+enum status leases_grow(struct leases *leases, uint32_t worker_count);
+
+/* Give the worker one more batch, if it has a free place and there is one before the gate. */
+bool leases_take(struct leases *leases, uint32_t worker, uint64_t *batch);
+
+/* Every chunk has answered for this batch of the worker's. Repeats change nothing. */
+void leases_finish(struct leases *leases, uint32_t worker, uint64_t batch);
+
+/* The batches that a worker has, earliest first; how many. */
+unsigned leases_held(const struct leases *leases, uint32_t worker,
+                     uint64_t batches[LEASES_A_WORKER]);
+
+/* The worker is gone: others will be given what it had. */
+void leases_return(struct leases *leases, uint32_t worker);
+
+/* Give everything from `first` on out again. Returns how many of those batches had been done. */
+uint64_t leases_go_back(struct leases *leases, uint64_t first);
+
+/* Batches below `floor` may have been given out, in a session that this one knows nothing of. */
+void leases_raise_floor(struct leases *leases, uint64_t floor);
+
+/* The first batch that certainly no chunk has had. */
+uint64_t leases_reached(const struct leases *leases);
+
+/* Whether every batch given out is done, and none below the floor is left to give. */
+bool leases_drained(const struct leases *leases);
+
+/* No more than what has been given out: that is where the job ends. */
+void leases_stop(struct leases *leases);
+
+/* Whether the worker has no batch that is not done. */
+bool leases_idle(const struct leases *leases, uint32_t worker);
+
+/* Whether there is no batch to give out any more, unless a worker is lost. */
+bool leases_exhausted(const struct leases *leases);
+
+#endif

@@ -1,0 +1,357 @@
+#include "ps/coordinator/membership.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ps/router/proof.h"
+
+#define MISSING_ROOM   48       /* More than one entry of the list takes. */
+#define SUITOR_GONE_US 1000000u /* A suitor asks much more often. */
+
+enum status membership_init(struct membership *membership, uint32_t server_count,
+                            uint32_t worker_count, const uint8_t secret[HASH_BYTES])
+{
+    memset(membership, 0, sizeof *membership);
+    memcpy(membership->secret, secret, HASH_BYTES);
+    membership->server_count = server_count;
+    membership->worker_count = membership->declared_count = worker_count;
+    membership->servers = calloc(server_count, sizeof *membership->servers);
+    membership->workers = calloc(worker_count, sizeof *membership->workers);
+    if (membership->servers != NULL && membership->workers != NULL)
+        return STATUS_OK;
+    membership_free(membership);
+    return STATUS_MEMORY;
+}
+
+void membership_free(struct membership *membership)
+{
+    free(membership->servers);
+    free(membership->workers);
+    memset(membership, 0, sizeof *membership);
+}
+
+/* The places of one role. */
+static struct member *places(const struct membership *membership, enum role role, uint32_t *count)
+{
+    *count = 0;
+    if (role == ROLE_PS)
+        *count = membership->server_count;
+    else if (role == ROLE_WORKER)
+        *count = membership->worker_count;
+    return role == ROLE_PS ? membership->servers : membership->workers;
+}
+
+struct member *membership_place(const struct membership *membership, const struct message *message)
+{
+    uint32_t count;
+    struct member *members = places(membership, message->role, &count);
+    return message->index < count ? &members[message->index] : NULL;
+}
+
+struct member *membership_find(const struct membership *membership, const struct message *message)
+{
+    struct member *member = membership_place(membership, message);
+    return member != NULL && member->present && member->incarnation == message->incarnation &&
+                   member->ticket == message->ticket && (member->proof ^ message->proof) == 0
+               ? member
+               : NULL;
+}
+
+bool membership_has_key(const struct member *member, const struct packet *packet)
+{
+    return key_equal(member->key, packet->key);
+}
+
+enum departure membership_departure(const struct membership *membership,
+                                    const struct message *message)
+{
+    const struct member *place = membership_place(membership, message);
+    return place != NULL && place->departed == message->incarnation ? place->departure
+                                                                    : DEPARTURE_NONE;
+}
+
+void membership_hear(struct member *member, uint64_t now_us)
+{
+    member->heard_us = now_us;
+    if (member->suitor == 0 || (member->signs > 0 && now_us - member->sign_us < SIGNS_APART_US))
+        return;
+    member->signs++;
+    member->sign_us = now_us;
+}
+
+/* --- joining ------------------------------------------------------------------------------- */
+
+/* A member of the role whose arithmetic this one's differs from, or NULL. */
+static const struct member *other_arithmetic(const struct member *members, uint32_t count,
+                                             uint32_t index, const struct message_join *join)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (members[i].present && i != index)
+            return memcmp(members[i].probe_digest, join->probe_digest, DIGEST_BYTES) == 0
+                       ? NULL
+                       : &members[i];
+    return NULL;
+}
+
+/* The most places there may be of this role: workers may be more than were declared. */
+static uint32_t places_max(const struct membership *membership, enum role role)
+{
+    if (role == ROLE_WORKER)
+        return JOB_WORKERS_MAX;
+    return role == ROLE_PS ? membership->server_count : 0;
+}
+
+/* Another process has the place. One suitor at a time is tried; others wait for their turn. */
+static enum admission judge_suitor(struct member *holder, const struct message *join,
+                                   uint64_t now_us, char *text)
+{
+    const char *role = role_name(join->role);
+    if (now_us - holder->heard_us >= SUSPECT_US && holder->peer != PEER_LOCAL)
+        return ADMISSION_REPLACE;
+    snprintf(text, MESSAGE_TEXT_MAX,
+             "%s/%u is held by another process (on %s); waiting to see whether it is alive", role,
+             join->index, holder->host);
+    if (holder->suitor != join->incarnation) {
+        if (holder->suitor != 0 && now_us - holder->suitor_last_us < SUITOR_GONE_US)
+            return ADMISSION_WAIT;
+        holder->suitor = join->incarnation;
+        holder->suitor_first_us = now_us;
+        holder->signs = 0;
+    }
+    holder->suitor_last_us = now_us;
+    bool answered =
+        holder->signs >= SIGNS_OF_LIFE && holder->sign_us > holder->suitor_first_us + ANSWERED_US;
+    if (!answered && holder->peer != PEER_LOCAL)
+        return ADMISSION_WAIT;
+    holder->suitor = 0;
+    snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s), which is alive",
+             role, join->index, holder->host);
+    return ADMISSION_REFUSE;
+}
+
+enum admission membership_judge(struct membership *membership, const struct packet *join,
+                                bool exact, uint64_t now_us, enum refusal *refusal, char *text)
+{
+    const struct message *message = &join->message;
+    const char *role = role_name(message->role);
+    uint32_t count, most = places_max(membership, message->role);
+    const struct member *members = places(membership, message->role, &count);
+    struct member *place = membership_place(membership, message);
+    assert(count == 0 || members != NULL);
+    *refusal = REFUSAL_MEMBER;
+    if (message->index >= most) {
+        snprintf(text, MESSAGE_TEXT_MAX, "the job has %u %s tasks; there is no %s/%u", most, role,
+                 role, message->index);
+        return ADMISSION_REFUSE;
+    }
+    if (message->role == ROLE_PS && message->index == 0 && join->peer != PEER_LOCAL) {
+        snprintf(text, MESSAGE_TEXT_MAX, "ps/0 is the process that you ask");
+        return ADMISSION_REFUSE;
+    }
+    if (place != NULL && place->present && !place->lost && !membership_has_key(place, join)) {
+        *refusal = REFUSAL_KEY;
+        snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by a process with another key (on %s)",
+                 role, message->index, place->host);
+        return ADMISSION_REFUSE;
+    }
+    if (place != NULL && place->present && place->incarnation == message->incarnation &&
+        membership_has_key(place, join))
+        return ADMISSION_REPEAT;
+    const struct member *other =
+        exact ? other_arithmetic(members, count, message->index, &message->join) : NULL;
+    if (other != NULL) {
+        *refusal = REFUSAL_PROBE;
+        snprintf(text, MESSAGE_TEXT_MAX,
+                 "arithmetic on %s (%s) does not give the same bits as on %s (%s): give all the "
+                 "same --instructions, or servers --allow-mixed",
+                 message->join.host, message->join.arithmetic, other->host, other->arithmetic);
+        return ADMISSION_REFUSE;
+    }
+    if (place == NULL || !place->present)
+        return ADMISSION_FREE;
+    return judge_suitor(place, message, now_us, text);
+}
+
+static bool grow(struct membership *membership, uint32_t count)
+{
+    struct member *workers = realloc(membership->workers, count * sizeof *workers);
+    if (workers == NULL)
+        return false;
+    memset(workers + membership->worker_count, 0,
+           (count - membership->worker_count) * sizeof *workers);
+    membership->workers = workers;
+    membership->worker_count = count;
+    return true;
+}
+
+struct member *membership_take(struct membership *membership, const struct packet *join,
+                               uint64_t now_us)
+{
+    const struct message *message = &join->message;
+    if (message->role == ROLE_WORKER && message->index >= membership->worker_count &&
+        !grow(membership, message->index + 1))
+        return NULL;
+    struct member *member = membership_place(membership, message);
+    const struct member before = *member;
+    uint64_t ticket = ++membership->tickets;
+    *member = (struct member){
+        .present = true,
+        .ever = true,
+        .incarnation = message->incarnation,
+        .ticket = ticket,
+        .proof = proof_make(membership->secret, message, ticket),
+        .peer = join->peer,
+        .heard_us = now_us,
+        .moved_us = now_us,
+        .departed = before.departed,
+        .departure = before.departure,
+        .earlier = before.earlier,
+        .summary = before.summary,
+    };
+    verdict_counts_add(&member->earlier, &before.verdicts);
+    snprintf(member->host, sizeof member->host, "%s", message->join.host);
+    memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
+    memcpy(member->arithmetic, message->join.arithmetic, sizeof member->arithmetic);
+    memcpy(member->key, join->key, KEY_BYTES);
+    return member;
+}
+
+void membership_free_place(struct member *member, enum departure departure)
+{
+    member->present = member->done = member->missed = member->owes = false;
+    member->suitor = 0;
+    if (departure == DEPARTURE_NONE)
+        return;
+    member->departed = member->incarnation;
+    member->departure = departure;
+}
+
+/* --- looking at all ------------------------------------------------------------------------ */
+
+uint32_t membership_servers(const struct membership *membership)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        count += membership->servers[i].ready && !membership->servers[i].lost;
+    return count;
+}
+
+bool membership_is_served(const struct membership *membership)
+{
+    return membership_servers(membership) == membership->server_count;
+}
+
+uint32_t membership_workers(const struct membership *membership)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < membership->worker_count; i++)
+        count += membership->workers[i].present;
+    return count;
+}
+
+bool membership_is_complete(const struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->declared_count; i++)
+        if (!membership->workers[i].present)
+            return false;
+    return true;
+}
+
+static bool have_left(const struct member *members, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (members[i].present && !members[i].lost && !members[i].bye)
+            return false;
+    return true;
+}
+
+bool membership_has_left(const struct membership *membership)
+{
+    return have_left(membership->servers, membership->server_count) &&
+           have_left(membership->workers, membership->worker_count);
+}
+
+bool membership_is_deserted(const struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->worker_count; i++) {
+        const struct member *worker = &membership->workers[i];
+        bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
+        if (worker->present || worker->missed || (worker->ever && !left))
+            return false;
+    }
+    return true;
+}
+
+const struct member *membership_awaited(const struct membership *membership, enum role *role,
+                                        uint32_t *index)
+{
+    *role = ROLE_PS;
+    for (*index = 0; *index < membership->server_count; (*index)++)
+        if (membership->servers[*index].lost)
+            return &membership->servers[*index];
+    *role = ROLE_WORKER;
+    for (*index = 0; *index < membership->worker_count; (*index)++)
+        if (membership->workers[*index].missed)
+            return &membership->workers[*index];
+    return NULL;
+}
+
+/* NULL for a member that is not missing. */
+static const char *why_missing(const struct member *member, bool server, bool wanted)
+{
+    if (server ? member->lost : member->missed)
+        return "lost";
+    if (server && !member->ready)
+        return member->present ? "loading" : "never seen";
+    if (server || member->present || !wanted)
+        return NULL;
+    return member->ever ? "lost" : "never seen";
+}
+
+void membership_list_missing(const struct membership *membership, bool start, char *text,
+                             size_t size)
+{
+    size_t used = 0;
+    uint32_t servers = membership->server_count;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < servers + membership->worker_count && used + MISSING_ROOM < size;
+         i++) {
+        bool server = i < servers;
+        uint32_t index = server ? i : i - servers;
+        const char *why =
+            why_missing(server ? &membership->servers[index] : &membership->workers[index], server,
+                        start && index < membership->declared_count);
+        if (why != NULL)
+            used += (size_t)snprintf(text + used, size - used, "%s%s/%u (%s)", used ? ", " : "",
+                                     server ? "ps" : "worker", index, why);
+    }
+    if (used + MISSING_ROOM >= size)
+        snprintf(text + used, size - used, ", ...");
+}
+
+static struct member *find_silent(struct member *members, uint32_t count, double seconds,
+                                  uint64_t now_us, uint32_t *index)
+{
+    for (*index = 0; *index < count; (*index)++) {
+        struct member *member = &members[*index];
+        double silent = (double)(now_us - member->heard_us) * 1e-6;
+        if (member->present && !member->bye && !member->lost && member->peer != PEER_LOCAL &&
+            silent > seconds)
+            return member;
+    }
+    return NULL;
+}
+
+struct member *membership_silent(struct membership *membership, double seconds, uint64_t now_us,
+                                 enum role *role, uint32_t *index)
+{
+    *role = ROLE_WORKER;
+    struct member *member =
+        find_silent(membership->workers, membership->worker_count, seconds, now_us, index);
+    if (member != NULL)
+        return member;
+    *role = ROLE_PS;
+    return find_silent(membership->servers, membership->server_count, seconds, now_us, index);
+}

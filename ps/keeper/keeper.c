@@ -1,0 +1,798 @@
+#include "ps/keeper/keeper.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/process/complaint.h"
+#include "common/store/generation.h"
+#include "common/store/manifest.h"
+#include "common/store/model_file.h"
+#include "ps/shard/plan.h"
+
+#define EXIT_CODE_MAX 255
+
+/* One server's chunks of one cut, while they come in. */
+struct part {
+    uint64_t step;
+    struct checkpoint_chunk *chunks; /* [plan's chunks of the server] in order of arrival. */
+    struct frame **frames;           /* [chunks * arrays] what chunks points into. */
+    uint32_t chunk_count, arrays_received;
+};
+
+struct keeper {
+    struct keeper_options options;
+    const struct plan *plan;
+    uint64_t generation; /* What comes from an older one is dropped. */
+    bool shared;         /* This server writes its own parts. */
+    struct part *parts;  /* [part_count], one for each server. */
+    uint32_t part_count;
+    struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
+    bool reader_open;
+
+    /* Server 0. */
+    struct run_directory directory;
+    bool directory_open;
+    struct generation claim;     /* As we have left it in the run directory. */
+    struct job job;              /* The declaration. */
+    bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
+    struct checkpoint_shelf shelf;
+    uint64_t cut_step; /* The newest cut of which something was written ... */
+    bool cut_failed;   /* ... and is of no use unless its manifest comes. */
+    struct complaint keeping, journal;
+};
+
+enum status keeper_create(struct keeper **keeper, const struct keeper_options *options)
+{
+    *keeper = calloc(1, sizeof **keeper);
+    if (*keeper == NULL)
+        return STATUS_MEMORY;
+    (*keeper)->options = *options;
+    return STATUS_OK;
+}
+
+/* The step stays, so that what comes late for an older one can be told. */
+static void part_clear(struct part *part)
+{
+    for (uint32_t i = 0; i < part->arrays_received; i++)
+        frame_release(part->frames[i]);
+    free(part->chunks);
+    free(part->frames);
+    *part = (struct part){.step = part->step};
+}
+
+static void reader_close(struct keeper *keeper)
+{
+    if (keeper->reader_open)
+        checkpoint_close(&keeper->reader);
+    keeper->reader_open = false;
+}
+
+void keeper_destroy(struct keeper **keeper)
+{
+    struct keeper *k = *keeper;
+    if (k == NULL)
+        return;
+    for (uint32_t i = 0; i < k->part_count; i++)
+        part_clear(&k->parts[i]);
+    free(k->parts);
+    reader_close(k);
+    if (k->directory_open)
+        run_directory_close(&k->directory);
+    job_free(&k->job);
+    free(k);
+    *keeper = NULL;
+}
+
+/* A message of the generation it belongs to. */
+static struct packet *say(struct keeper *keeper, enum destination to, enum message_kind kind,
+                          struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, to, kind);
+    packet->message.generation = keeper->generation;
+    return packet;
+}
+
+/* --- generations --------------------------------------------------------------------------- */
+
+/* Whether the run is still ours: nobody has raised its generation since we did. */
+static enum status check_claim(const struct keeper *keeper, struct error *error)
+{
+    struct generation found;
+    enum status status = generation_read(&found, keeper->options.disk, keeper->options.out, error);
+    if (status == STATUS_OK && !generation_equal(&found, &keeper->claim))
+        return error_set(error, STATUS_EXISTS, "another server 0 has taken over this run");
+    return status;
+}
+
+static enum status claim(struct keeper *keeper, const struct generation *next, struct error *error)
+{
+    enum status status = generation_write(next, keeper->options.disk, keeper->options.out, error);
+    if (status == STATUS_OK)
+        keeper->claim = *next;
+    return status;
+}
+
+/* Cuts of earlier generations are over. */
+static void begin_generation(struct keeper *keeper, uint64_t number)
+{
+    keeper->generation = number;
+    for (uint32_t i = 0; i < keeper->part_count; i++) {
+        part_clear(&keeper->parts[i]);
+        keeper->parts[i].step = 0;
+    }
+}
+
+/* --- opening ------------------------------------------------------------------------------- */
+
+static void report_damage(void *argument, const char *line)
+{
+    outbox_warn(argument, "checkpoint damaged, looking for an older one: %s", line);
+}
+
+/* Find what to go on from; STATUS_OK also when that is nothing. */
+static enum status find_checkpoint(struct keeper *keeper, bool *passed_over, struct outbox *outbox,
+                                   struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    reader_close(keeper);
+    enum status status =
+        checkpoint_resume(&keeper->reader, options->disk, options->out, options->restore,
+                          passed_over, report_damage, outbox, error);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    keeper->reader_open = true;
+    return job_compare(&keeper->reader.manifest.job, "the checkpoint", &keeper->job, "this job",
+                       JOB_SCOPE_RESUME, error);
+}
+
+/* What the run directory says of the run that it holds. */
+struct record {
+    bool found;
+    struct generation written; /* When found, and also ... */
+    bool ended;
+    uint32_t exit_code;
+};
+
+/* Of a run of which only its state is known. */
+static uint32_t exit_code_of(enum run_state state)
+{
+    return state == RUN_DONE      ? EXIT_DONE
+           : state == RUN_STOPPED ? EXIT_INTERRUPTED
+                                  : EXIT_CLUSTER_LOST;
+}
+
+static enum status read_record(struct record *record, const struct keeper *keeper,
+                               struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    enum run_state state;
+    memset(record, 0, sizeof *record);
+    enum status status = generation_read(&record->written, options->disk, options->out, error);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    record->found = true;
+    record->ended = record->written.ended;
+    record->exit_code = record->written.exit_code;
+    /* Killed between the last two things that a run writes. */
+    if (!record->ended && options->journal &&
+        run_directory_has_ended(options->out, record->written.run_id, &state)) {
+        record->ended = true;
+        record->exit_code = exit_code_of(state);
+    }
+    return STATUS_OK;
+}
+
+/* Whether what there is may be gone on from, as far as --restore and checkpoints decide. */
+static enum status check_opening(const struct keeper *keeper, enum run_opening opening, bool killed,
+                                 struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    bool finished = opening == RUN_EXTENDS;
+    if (opening != RUN_BEGINS && !killed && strcmp(options->restore, "never") == 0)
+        return error_set(error, STATUS_EXISTS, "%.300s holds %s run and --restore never was given",
+                         options->out, finished ? "a finished" : "an unfinished");
+    if (finished && !keeper->reader_open)
+        return error_set(error, STATUS_EXISTS,
+                         "%.300s holds a finished run without a checkpoint to train it further "
+                         "from; choose another --out",
+                         options->out);
+    return STATUS_OK;
+}
+
+/* Look at everything, change nothing: a run that cannot begin leaves the place as it was. */
+static enum status look(struct keeper *keeper, const struct record *record, struct outbox *outbox,
+                        struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    enum run_opening opening = RUN_BEGINS;
+    bool killed = record->found && !record->ended;
+    bool passed_over = false;
+    enum status status = options->journal
+                             ? run_directory_check(options->out, &keeper->job, &opening, error)
+                             : STATUS_OK;
+    if (status == STATUS_OK)
+        status = find_checkpoint(keeper, &passed_over, outbox, error);
+    if (status == STATUS_OK)
+        status = check_opening(keeper, opening, killed, error);
+    if (status == STATUS_OK && passed_over)
+        outbox_warn(outbox,
+                    "%s has begun already and goes on from its own checkpoint at step %" PRIu64
+                    ", not from %s",
+                    options->out, keeper->reader.manifest.step, options->restore);
+    return status;
+}
+
+/* The run directory is ours from here on. The record is read again when it is locked: another
+ * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
+ * no harm: ours is older, and as good to go on from.) */
+static enum status take_place(struct keeper *keeper, const struct record *record,
+                              const struct generation *next, struct outbox *outbox,
+                              struct error *error)
+{
+    const struct keeper_options *options = &keeper->options;
+    struct record again;
+    enum run_opening opening;
+    enum status status;
+    if (options->journal) {
+        status = run_directory_open(&keeper->directory, options->out, &keeper->job, next->run_id,
+                                    options->keep, &opening, error);
+        keeper->directory_open = status == STATUS_OK;
+        keeper->shelf.keep = keeper->directory.keep;
+        if (keeper->directory_open && keeper->directory.events.remark.text[0] != '\0')
+            outbox_warn(outbox, "%s", keeper->directory.events.remark.text);
+    } else {
+        status = options->disk->make_directory(options->disk->context, options->out, error);
+    }
+    if (status == STATUS_OK)
+        status = read_record(&again, keeper, error);
+    if (status == STATUS_OK &&
+        (again.found != record->found ||
+         (again.found && !generation_equal(&again.written, &record->written))))
+        status = error_set(error, STATUS_EXISTS, "another server 0 was faster to take over %.300s",
+                           options->out);
+    return status == STATUS_OK ? claim(keeper, next, error) : status;
+}
+
+static enum status open_run(struct keeper *keeper, const struct packet *packet,
+                            struct message_run_opened *answer, struct outbox *outbox,
+                            struct error *error)
+{
+    struct record record;
+    uint64_t known_run_id = packet->message.open_run.known_run_id;
+    enum status status =
+        job_decode(packet->payload->data, (uint32_t)packet->payload->bytes, &keeper->job, error);
+    if (status == STATUS_OK)
+        status = read_record(&record, keeper, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct generation *last = &record.written;
+    if (record.ended) {
+        answer->ended_run_id = last->run_id;
+        answer->exit_code = record.exit_code;
+        answer->ended = known_run_id != 0 && known_run_id == last->run_id;
+    }
+    if (answer->ended) {
+        answer->run_id = last->run_id;
+        answer->generation = last->number;
+        return STATUS_OK;
+    }
+    bool killed = record.found && !record.ended;
+    const struct generation next = {
+        .run_id = killed ? last->run_id : packet->message.run_id,
+        .number = record.found ? last->number + 1 : 0,
+    };
+    status = look(keeper, &record, outbox, error);
+    if (status == STATUS_OK)
+        status = take_place(keeper, &record, &next, outbox, error);
+    return status;
+}
+
+/* Parts of cuts that nobody finishes any more. They take room that the next cut may need. */
+static void sweep(struct keeper *keeper, uint64_t before, struct outbox *outbox)
+{
+    struct error error;
+    if (checkpoint_sweep(keeper->options.disk, keeper->options.out, before, &error) != STATUS_OK &&
+        complaint_add(&keeper->keeping, error.text))
+        outbox_warn(outbox, "left-overs of checkpoints stay: %s", error.text);
+}
+
+/* Of the run as claimed, or why it is not. */
+static void answer_opened(struct keeper *keeper, struct message_run_opened opened,
+                          enum status status, const struct error *error, struct outbox *outbox)
+{
+    opened.status = status;
+    if (status != STATUS_OK) {
+        snprintf(opened.text, sizeof opened.text, "%s", error->text);
+        reader_close(keeper);
+    } else if (!opened.ended) {
+        opened.run_id = keeper->claim.run_id;
+        opened.generation = keeper->claim.number;
+        opened.restore = keeper->reader_open;
+        opened.restore_step = keeper->reader_open ? keeper->reader.manifest.step : 0;
+    }
+    struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_RUN_OPENED);
+    answer->message.generation = opened.generation;
+    answer->message.run_opened = opened;
+}
+
+/* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
+ * leave more and more of them. What it is about to load is the newest whole one, and stays. */
+static void prune_left_overs(struct keeper *keeper, struct outbox *outbox)
+{
+    const struct keeper_options *options = &keeper->options;
+    uint64_t newest;
+    struct error error;
+    if (checkpoint_list(options->disk, options->out, &newest, 1) <=
+        checkpoint_shelf_keep(&keeper->shelf))
+        return; /* Nor must any be read to find out which are whole. */
+    if (checkpoint_prune(options->disk, options->out, &keeper->shelf, &error) != STATUS_OK &&
+        complaint_add(&keeper->keeping, error.text))
+        outbox_warn(outbox, "old checkpoints stay: %s", error.text);
+}
+
+static void handle_open_run(struct keeper *keeper, const struct packet *packet,
+                            struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    struct message_run_opened opened = {0};
+    enum status status = open_run(keeper, packet, &opened, outbox, &error);
+    if (status == STATUS_OK && !opened.ended) {
+        sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+        prune_left_overs(keeper, outbox);
+    }
+    answer_opened(keeper, opened, status, &error, outbox);
+}
+
+/* The job goes back to a checkpoint, under a new number. */
+static enum status go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox,
+                           struct error *error)
+{
+    const struct generation next = {.run_id = keeper->claim.run_id, .number = number};
+    assert(number > keeper->claim.number);
+    enum status status = check_claim(keeper, error);
+    if (status == STATUS_OK)
+        status = claim(keeper, &next, error);
+    if (status != STATUS_OK)
+        return status;
+    begin_generation(keeper, number);
+    memset(keeper->asked, 0, sizeof keeper->asked);
+    sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+    keeper->cut_failed = false;
+    bool passed_over;
+    return find_checkpoint(keeper, &passed_over, outbox, error);
+}
+
+static void handle_go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    enum status status = go_back(keeper, number, outbox, &error);
+    answer_opened(keeper, (struct message_run_opened){0}, status, &error, outbox);
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, enum destination to,
+                       struct outbox *outbox)
+{
+    const struct chunk_range *range = &keeper->plan->partition.chunks[chunk];
+    struct frame *frame = frame_create(range->count * sizeof(float));
+    if (frame == NULL) {
+        outbox_log(outbox, "out of memory while loading a checkpoint");
+        return; /* The start deadline ends the job. */
+    }
+    memcpy(frame->data, keeper->reader.arrays[array] + range->first, frame->bytes);
+    struct packet *packet = say(keeper, to, MESSAGE_CHUNK_STATE, outbox);
+    packet->payload = frame;
+    packet->message.chunk_state = (struct message_chunk_state){
+        .step = keeper->reader.manifest.step,
+        .first = range->first,
+        .count = range->count,
+        .array = array,
+        .server = range->server,
+    };
+}
+
+static void send_chunks(struct keeper *keeper, uint32_t server, enum destination to,
+                        struct outbox *outbox)
+{
+    assert(keeper->plan != NULL && keeper->reader_open);
+    const struct partition *partition = &keeper->plan->partition;
+    for (uint32_t i = 0; i < partition->chunk_count; i++)
+        for (uint32_t array = 0;
+             partition->chunks[i].server == server && array < keeper->reader.array_count; array++)
+            send_array(keeper, i, array, to, outbox);
+}
+
+/* Whether this server sees server 0's run directory: what is written here as `out` is of this very
+ * generation of the run. */
+static bool sees(const struct keeper *keeper, const char *out, uint64_t run_id)
+{
+    struct generation found;
+    return generation_read(&found, keeper->options.disk, out, NULL) == STATUS_OK &&
+           found.run_id == run_id && found.number == keeper->generation && !found.ended;
+}
+
+static enum status make_parts(struct keeper *keeper, uint32_t count, struct error *error)
+{
+    if (keeper->part_count == count)
+        return STATUS_OK;
+    assert(keeper->parts == NULL); /* A job's servers stay as they are. */
+    keeper->parts = calloc(count, sizeof *keeper->parts);
+    if (keeper->parts == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for checkpoints");
+    keeper->part_count = count;
+    return STATUS_OK;
+}
+
+static enum status load(struct keeper *keeper, const struct packet *packet, struct error *error)
+{
+    const struct message_load *load = &packet->message.load;
+    bool first = keeper->options.server == 0;
+    begin_generation(keeper, packet->message.generation);
+    keeper->plan = load->plan;
+    enum status status = make_parts(keeper, load->plan->job.server_count, error);
+    if (status != STATUS_OK)
+        return status;
+    keeper->shared = first || sees(keeper, load->out, packet->message.run_id);
+    if (!first)
+        snprintf(keeper->options.out, sizeof keeper->options.out, "%s", load->out);
+    if (first && load->restore && !keeper->reader_open)
+        return error_set(error, STATUS_NOT_FOUND, "the checkpoint to load is not open any more");
+    return STATUS_OK;
+}
+
+static void handle_load(struct keeper *keeper, const struct packet *packet, struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    bool first = keeper->options.server == 0;
+    if (packet->message.generation < keeper->generation)
+        return;
+    enum status status = load(keeper, packet, &error);
+    struct message *answer = &say(keeper, TO_ROUTER, MESSAGE_LOADED, outbox)->message;
+    answer->index = UINT32_MAX; /* Not an owner. */
+    answer->loaded.status = status;
+    answer->loaded.shared = keeper->shared;
+    answer->loaded.needs_chunks = packet->message.load.restore && !first;
+    snprintf(answer->loaded.text, MESSAGE_TEXT_MAX, "%s", error.text);
+    if (status != STATUS_OK)
+        return;
+    if (packet->message.load.restore && first)
+        send_chunks(keeper, 0, TO_ROUTER, outbox);
+    for (uint32_t i = 0; i < keeper->part_count; i++)
+        if (keeper->asked[i] && keeper->reader_open)
+            send_chunks(keeper, i, TO_COORDINATOR, outbox);
+    memset(keeper->asked, 0, sizeof keeper->asked);
+}
+
+/* Another server may have its plan before this one has its own: then it waits for ours. */
+static void handle_send_chunks(struct keeper *keeper, uint32_t server, struct outbox *outbox)
+{
+    if (server == UINT32_MAX) /* Everybody has theirs. */
+        reader_close(keeper);
+    else if (keeper->plan == NULL && server < JOB_SERVERS_MAX)
+        keeper->asked[server] = true;
+    else if (keeper->reader_open)
+        send_chunks(keeper, server, TO_COORDINATOR, outbox);
+}
+
+/* --- cutting ------------------------------------------------------------------------------- */
+
+static uint32_t chunks_of(const struct plan *plan, uint32_t server)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
+        count += plan->partition.chunks[i].server == server;
+    return count;
+}
+
+static struct checkpoint_chunk *part_chunk(struct part *part,
+                                           const struct message_chunk_state *state)
+{
+    uint32_t i = 0;
+    while (i < part->chunk_count && part->chunks[i].first != state->first)
+        i++;
+    if (i == part->chunk_count)
+        part->chunks[part->chunk_count++] =
+            (struct checkpoint_chunk){.first = state->first, .count = state->count};
+    return &part->chunks[i];
+}
+
+static bool part_begin(struct part *part, uint64_t step, uint32_t chunks, uint32_t arrays)
+{
+    part_clear(part);
+    part->step = step;
+    part->chunks = calloc(chunks, sizeof *part->chunks);
+    part->frames = calloc((size_t)chunks * arrays, sizeof *part->frames);
+    return part->chunks != NULL && part->frames != NULL;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct checkpoint_chunk *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* In order of place, not of arrival: a part may be written twice (the last cut can be where another
+ * is under way), and must then have the bytes that were announced. */
+static void write_part(struct keeper *keeper, uint32_t server, struct outbox *outbox)
+{
+    struct part *part = &keeper->parts[server];
+    if (keeper->options.server == 0 && keeper->cut_failed && keeper->cut_step < part->step)
+        sweep(keeper, part->step, outbox);
+    keeper->cut_step = part->step;
+    keeper->cut_failed = true; /* Until the manifest is written. */
+    qsort(part->chunks, part->chunk_count, sizeof *part->chunks, by_first);
+    struct error error = {STATUS_OK, ""};
+    struct packet *packet = say(keeper, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
+    struct message_part_written *written = &packet->message.part_written;
+    written->step = part->step;
+    written->server = server;
+    enum status status = checkpoint_write_part(
+        keeper->options.disk, keeper->options.out, part->step, keeper->generation, server,
+        keeper->part_count, keeper->plan->optimizer, part->chunks, part->chunk_count,
+        &written->part, &error);
+    written->written = status == STATUS_OK;
+    snprintf(written->text, sizeof written->text, "%s", error.text);
+    part_clear(part);
+}
+
+/* Whether state names exactly one chunk of its server, and the payload is that array. */
+static bool state_fits(const struct keeper *keeper, const struct packet *packet)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    if (keeper->plan == NULL || packet->payload == NULL ||
+        packet->payload->bytes != state->count * sizeof(float) ||
+        state->server >= keeper->part_count || state->array > keeper->plan->optimizer->slot_count)
+        return false;
+    for (uint32_t i = 0; i < keeper->plan->partition.chunk_count; i++) {
+        const struct chunk_range *range = &keeper->plan->partition.chunks[i];
+        if (range->first == state->first)
+            return range->count == state->count && range->server == state->server;
+    }
+    return false;
+}
+
+static void handle_chunk_state(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    if (!state_fits(keeper, packet) || packet->message.generation < keeper->generation)
+        return;
+    if (packet->message.generation > keeper->generation) /* Taken over without loading: async. */
+        begin_generation(keeper, packet->message.generation);
+    if (!keeper->shared) { /* Server 0 keeps it for us. */
+        *outbox_add(outbox, TO_COORDINATOR, MESSAGE_CHUNK_STATE) = *packet;
+        packet->payload = NULL;
+        return;
+    }
+    struct part *part = &keeper->parts[state->server];
+    if (state->step < part->step)
+        return; /* Of a cut that is over: it must not push out the one under way. */
+    uint32_t chunks = chunks_of(keeper->plan, state->server);
+    uint32_t arrays = 1 + keeper->plan->optimizer->slot_count;
+    if ((part->chunks == NULL || part->step != state->step) &&
+        !part_begin(part, state->step, chunks, arrays)) {
+        part_clear(part);
+        outbox_log(outbox, "out of memory for a checkpoint");
+        return;
+    }
+    struct checkpoint_chunk *chunk = part_chunk(part, state);
+    if (chunk->arrays[state->array] != NULL)
+        return; /* Repeated. */
+    chunk->arrays[state->array] = packet->payload->data;
+    part->frames[part->arrays_received++] = packet->payload;
+    packet->payload = NULL;
+    if (part->arrays_received == chunks * arrays)
+        write_part(keeper, state->server, outbox);
+}
+
+static enum status write_manifest(struct keeper *keeper, const struct packet *packet,
+                                  struct error *error)
+{
+    struct manifest manifest = {
+        .job = keeper->job,
+        .run_id = keeper->claim.run_id,
+        .step = packet->message.cut.step,
+        .part_count = keeper->part_count,
+        .parts = packet->payload->data,
+    };
+    enum status status = check_claim(keeper, error);
+    if (status == STATUS_OK)
+        status =
+            checkpoint_write_manifest(keeper->options.disk, keeper->options.out, &manifest, error);
+    return status;
+}
+
+/* Make room, now that there is one more checkpoint. */
+static void prune(struct keeper *keeper, uint64_t step, struct outbox *outbox)
+{
+    struct error error;
+    checkpoint_shelf_add(&keeper->shelf, step);
+    if (checkpoint_prune(keeper->options.disk, keeper->options.out, &keeper->shelf, &error) !=
+        STATUS_OK) {
+        if (complaint_add(&keeper->keeping, error.text))
+            outbox_warn(outbox, "old checkpoints stay: %s", error.text);
+        return;
+    }
+    sweep(keeper, step, outbox);
+}
+
+static void handle_manifest(struct keeper *keeper, const struct packet *packet,
+                            struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    uint64_t step = packet->message.cut.step;
+    if (keeper->plan == NULL || packet->message.generation < keeper->generation)
+        return;
+    enum status status = write_manifest(keeper, packet, &error);
+    if (status == STATUS_OK) {
+        keeper->cut_failed = keeper->cut_failed && keeper->cut_step > step;
+        prune(keeper, step, outbox);
+    }
+    struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN, outbox);
+    answer->message.run_opened.status = status;
+    answer->message.run_opened.restore_step = step;
+    snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
+}
+
+/* --- the run directory --------------------------------------------------------------------- */
+
+/* One line. A journal that cannot be written is a pity, not a reason to stop. */
+static void handle_event(struct keeper *keeper, const struct message_event *event,
+                         struct outbox *outbox)
+{
+    struct run_directory *directory = &keeper->directory;
+    uint64_t lost;
+    if (!keeper->directory_open)
+        return;
+    run_directory_event(directory, event->name, "%s", event->members);
+    if (directory->events.missing > 0) {
+        if (complaint_add(&keeper->journal, directory->events.error.text))
+            outbox_warn(outbox, "events are lost: %s", directory->events.error.text);
+    } else if ((lost = complaint_end(&keeper->journal)) > 0) {
+        outbox_log(outbox, "events are written again; %" PRIu64 " were lost", lost);
+    }
+}
+
+/* The checkpoint at this step: our own, or the one that the run began with and never left. */
+static enum status open_last(struct keeper *keeper, uint64_t step, struct checkpoint_reader *reader,
+                             struct outbox *outbox, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    const struct keeper_options *options = &keeper->options;
+    checkpoint_path(path, options->out, step);
+    enum status status = checkpoint_open(reader, options->disk, path, error);
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    bool passed_over;
+    status = checkpoint_resume(reader, options->disk, options->out, options->restore, &passed_over,
+                               report_damage, outbox, error);
+    if (status != STATUS_OK || reader->manifest.step == step)
+        return status;
+    checkpoint_close(reader);
+    return error_set(error, STATUS_NOT_FOUND, "%.300s is missing", path);
+}
+
+/* The model out of the checkpoint just written: reading it back also proves that it can be. */
+static enum status export_model(struct keeper *keeper, struct run_summary *summary,
+                                struct outbox *outbox, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    enum status status = open_last(keeper, summary->step, &reader, outbox, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct job *job = &keeper->job;
+    snprintf(path, sizeof path, "%s/model.safetensors", keeper->options.out);
+    status = model_file_write(keeper->options.disk, path, job->model, job->variables,
+                              job->variable_count, reader.arrays[0], summary->model_sha256, error);
+    if (status == STATUS_OK)
+        parameters_sha256(job->variables, job->variable_count, reader.arrays[0],
+                          summary->parameters_sha256);
+    checkpoint_close(&reader);
+    return status;
+}
+
+/* Whoever comes from this run later is told how it ended. When this cannot be written, or is not
+ * any more, run.json has said so already: see read_record. */
+static void close_generation(struct keeper *keeper, const struct run_summary *summary)
+{
+    struct generation ended = keeper->claim;
+    ended.ended = true;
+    ended.exit_code = summary->exit_code;
+    if (ended.exit_code > EXIT_CODE_MAX || (ended.exit_code == 0 && summary->state != RUN_DONE))
+        ended.exit_code = exit_code_of(summary->state);
+    claim(keeper, &ended, NULL);
+}
+
+static enum status write_summary(struct keeper *keeper, struct run_summary *summary,
+                                 struct outbox *outbox, struct error *error)
+{
+    enum status status = check_claim(keeper, error);
+    if (status != STATUS_OK)
+        return status;
+    if (summary->state == RUN_DONE || summary->state == RUN_STOPPED) {
+        status = export_model(keeper, summary, outbox, error);
+        if (status != STATUS_OK) {
+            summary->state = RUN_FAILED;
+            summary->exit_code = EXIT_CANNOT_OPEN;
+            snprintf(summary->reason, sizeof summary->reason, "%s", error->text);
+        }
+    }
+    struct error writing;
+    enum status wrote = STATUS_OK;
+    if (keeper->directory_open)
+        wrote = run_directory_summary(&keeper->directory, &keeper->job, keeper->claim.run_id,
+                                      summary, &writing);
+    if (wrote == STATUS_OK)
+        close_generation(keeper, summary);
+    if (wrote == STATUS_OK || status != STATUS_OK)
+        return status;
+    *error = writing;
+    return wrote;
+}
+
+/* Of a run that goes on: so that they outlive this process. What cannot be noted now may be when
+ * there is more of it. */
+static void note_faults(struct keeper *keeper, const struct run_faults *faults)
+{
+    if (keeper->directory_open && check_claim(keeper, NULL) == STATUS_OK)
+        run_directory_note(&keeper->directory, &keeper->job, keeper->claim.run_id, faults, NULL);
+}
+
+/* The payload is a struct run_summary and its workers behind it. */
+static void handle_summary(struct keeper *keeper, const struct packet *packet,
+                           struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    struct run_summary summary;
+    memcpy(&summary, packet->payload->data, sizeof summary);
+    summary.workers =
+        (const struct worker_summary *)(const void *)((const char *)packet->payload->data +
+                                                      sizeof summary);
+    if (summary.state == RUN_RUNNING) {
+        note_faults(keeper, &summary.faults);
+        return;
+    }
+    enum status status = write_summary(keeper, &summary, outbox, &error);
+    struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN, outbox);
+    answer->message.run_opened.status = status;
+    snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
+}
+
+void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    switch (message->kind) {
+    case MESSAGE_OPEN_RUN:
+        handle_open_run(keeper, packet, outbox);
+        break;
+    case MESSAGE_GO_BACK:
+        handle_go_back(keeper, message->generation, outbox);
+        break;
+    case MESSAGE_LOAD:
+        handle_load(keeper, packet, outbox);
+        break;
+    case MESSAGE_SEND_CHUNKS:
+        handle_send_chunks(keeper, message->send_chunks.server, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE:
+        handle_chunk_state(keeper, packet, outbox);
+        break;
+    case MESSAGE_MANIFEST:
+        handle_manifest(keeper, packet, outbox);
+        break;
+    case MESSAGE_EVENT:
+        handle_event(keeper, &message->event, outbox);
+        break;
+    case MESSAGE_SUMMARY:
+        handle_summary(keeper, packet, outbox);
+        break;
+    default:
+        break;
+    }
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}

@@ -1,0 +1,57 @@
+/* keeper.h - the core that looks after what must survive: checkpoints and, on server 0, the run
+ * directory with its generation, journal, summary and the exported model.
+ *
+ * Takes   OPEN_RUN, GO_BACK, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (server 0
+ *         only); LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers
+ *         that do not see its run directory.
+ * Gives   RUN_OPENED, PART_WRITTEN, MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED
+ *         and, out of a checkpoint, CHUNK_STATE to the router.
+ *
+ * One cut is written at a time; the coordinator names the next one when it has heard of the last.
+ *
+ * Generations. OPEN_RUN and GO_BACK raise the number in OUT/generation, durably, before they are
+ * answered. A run whose server 0 was killed is still open there: its successor goes on under the
+ * same run id. One that has ended leaves its exit code; whoever comes from it is told (`ended`),
+ * and anybody else begins another session with a run id of its own. What belongs to an older
+ * generation than the last LOAD or GO_BACK is dropped; what the keeper says carries
+ * message.generation. Before server 0 writes a manifest, a summary or another generation it reads
+ * the file again, and refuses when it is not as it has left it: then there is another server 0.
+ *
+ * Disks fail. A part or manifest that cannot be written is an answer with a reason, what was whole
+ * stays whole, and the next cut starts afresh with what the failed one left removed. A journal
+ * that cannot be written costs its lines. Only the run's beginning, a new generation and the last
+ * model must succeed.
+ *
+ * `--restore`: a run goes on from its own newest whole checkpoint; where there is none, "auto" and
+ * "never" begin at step 0 and a directory is where it begins. "never" refuses an unfinished run,
+ * unless the run is still open: then it is this very run, whose server 0 was killed.
+ *
+ * The disk comes in as a table. Threads: the keeper's own, so that a slow disk holds up nobody. */
+
+#ifndef PS_KEEPER_H
+#define PS_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/file/disk.h"
+#include "common/wire/outbox.h"
+
+struct keeper_options {
+    uint32_t server;
+    const struct disk *disk;
+    char out[MESSAGE_TEXT_MAX];  /* Server 0: the run directory. */
+    char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
+    uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run was begun with. */
+    bool journal;  /* Write run.json and events.jsonl (the simulator has no use for them). */
+};
+
+struct keeper;
+
+enum status keeper_create(struct keeper **keeper, const struct keeper_options *options);
+void keeper_destroy(struct keeper **keeper);
+
+/* Takes over the packet's payload. */
+void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *outbox);
+
+#endif

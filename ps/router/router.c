@@ -1,0 +1,969 @@
+#include "ps/router/router.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/wire/pages.h"
+#include "ps/router/sessions.h"
+
+#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
+#define JOIN_INTERVAL_US 64000u /* ... up to this. Server 0 asks itself at every tick. */
+#define PATIENCE_MS      100
+#define PING_INTERVAL_US 500000u
+#define CHUNKS_US        1000000u /* Chunks of a checkpoint that do not come are asked for again. */
+#define CUT_AGAIN_US     5000000u /* A final cut that is not written is begun anew; doubled. */
+#define COUNTS_LINE_US   10000000u /* Between lines about what was not taken. */
+#define WATCHED_US       1000000u /* Longer between two ticks: this process was stopped meanwhile. */
+#define UNHEARD_US       1000000u /* A server 0 that waits for a job answers much sooner. */
+#define REQUESTS_MIN     1024u    /* Messages that any worker may have under way. */
+#define START_GRACE      0.5      /* Seconds for server 0, whose reasons are better, to be first. */
+
+/* The latest CUT. */
+struct cut {
+    bool named, final;
+    uint64_t step;
+    uint32_t owners; /* That have answered ... */
+    bool taken;      /* ... and all of them that they could. */
+    bool said;       /* CUT_TAKEN has been, with `verdicts`. */
+    struct verdict_counts verdicts;
+    bool part_said; /* The keeper has spoken: `part`. */
+    struct message_part_written part;
+    uint64_t begun_us, patience_us;
+};
+
+struct router {
+    struct router_options options;
+    enum router_state state;
+    struct plan *plan;
+    uint64_t run_id, generation, ticket, proof;
+    struct pages pages; /* The declaration, while it comes in. */
+    struct sessions sessions;
+    uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
+
+    struct message_welcome welcome;        /* Of this generation, as is the rest here. */
+    uint32_t loads;                        /* LOADs said to each owner and the keeper ... */
+    uint32_t owners_loaded, keeper_loaded; /* ... and answered by them. */
+    bool shared, needs_chunks;
+    bool whole;         /* The owners have all chunks, maybe of the generation before. */
+    uint64_t reached;   /* Async: when the generation began. */
+    uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
+    struct cut cut;
+    struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
+    uint64_t rejected;                     /* Gradients that did not fit the plan. */
+    uint64_t released;                     /* Highest version given out. */
+    uint64_t stop_step;                    /* Last version there will be. */
+
+    struct router_counts counts, counts_told;
+    uint64_t counts_us;
+    uint64_t waiting_us, heard_us, joined_us, pinged_us, ticked_us;
+    bool abandoned;     /* Nobody who is lost comes back. */
+    int stop_code;      /* It was asked to stop; 0: no. */
+    bool joining_again; /* Server 0 does not know us any more. */
+    bool silence_told;
+    uint64_t join_interval_us;      /* 0: JOIN has not been sent, or this is server 0. */
+    char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
+    int exit_code;
+    char exit_reason[MESSAGE_TEXT_MAX];
+};
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+enum status router_create(struct router **router, const struct router_options *options,
+                          uint64_t now_us)
+{
+    struct router *r = calloc(1, sizeof *r);
+    *router = r;
+    if (r == NULL)
+        return STATUS_MEMORY;
+    r->options = *options;
+    r->stop_step = UINT64_MAX;
+    r->waiting_us = r->heard_us = r->counts_us = r->ticked_us = now_us;
+    r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
+    if (r->owner_verdicts == NULL) {
+        router_destroy(router);
+        return STATUS_MEMORY;
+    }
+    return STATUS_OK;
+}
+
+void router_destroy(struct router **router)
+{
+    struct router *r = *router;
+    if (r == NULL)
+        return;
+    plan_destroy(&r->plan);
+    pages_free(&r->pages);
+    sessions_free(&r->sessions);
+    free(r->owner_of);
+    free(r->owner_verdicts);
+    free(r);
+    *router = NULL;
+}
+
+const struct plan *router_plan(const struct router *router)
+{
+    return router->plan;
+}
+
+enum router_state router_state(const struct router *router)
+{
+    return router->state;
+}
+
+uint64_t router_generation(const struct router *router)
+{
+    return router->generation;
+}
+
+struct router_counts router_counts(const struct router *router)
+{
+    return router->counts;
+}
+
+static bool asks_to_join(const struct router *router)
+{
+    return router->state == ROUTER_JOINING ||
+           (router->joining_again && router->state != ROUTER_OVER);
+}
+
+const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us)
+{
+    *seconds = (double)(now_us - router->waiting_us) * 1e-6;
+    return asks_to_join(router) ? router->waiting : NULL;
+}
+
+int router_exit_code(const struct router *router)
+{
+    return router->exit_code;
+}
+
+const char *router_exit_reason(const struct router *router)
+{
+    return router->exit_reason;
+}
+
+void router_stamp(const struct router *router, struct message *message)
+{
+    message->role = ROLE_PS;
+    message->index = router->options.server;
+    message->incarnation = router->options.incarnation;
+    message->run_id = router->run_id;
+    message->generation = router->generation;
+    message->ticket = router->ticket;
+    message->proof = router->proof;
+}
+
+static void finish(struct router *router, int exit_code, const char *reason)
+{
+    if (router->state == ROUTER_OVER)
+        return;
+    router->state = ROUTER_OVER;
+    router->exit_code = exit_code;
+    snprintf(router->exit_reason, sizeof router->exit_reason, "%s", reason);
+}
+
+/* Whoever carries it to the coordinator stamps the rest, and drops it when it has become old. */
+static struct message *tell_coordinator(const struct router *router, enum message_kind kind,
+                                        struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, kind);
+    packet->message.generation = router->generation;
+    return &packet->message;
+}
+
+static struct message *tell_owner(const struct router *router, uint32_t owner,
+                                  enum message_kind kind, struct outbox *outbox)
+{
+    struct packet *packet = outbox_add_to(outbox, TO_OWNER, owner, kind);
+    packet->message.generation = router->generation;
+    return &packet->message;
+}
+
+void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox)
+{
+    struct message *message = tell_coordinator(router, MESSAGE_STOP, outbox);
+    message->stop.exit_code = (uint32_t)exit_code;
+    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    finish(router, exit_code, reason);
+}
+
+void router_stop(struct router *router, int exit_code)
+{
+    router->stop_code = exit_code;
+}
+
+void router_abandon(struct router *router)
+{
+    router->abandoned = true;
+    router->options.recovery_timeout = 0;
+}
+
+/* --- from workers -------------------------------------------------------------------------- */
+
+static void refuse(const struct packet *packet, enum refusal reason, const char *text,
+                   uint64_t *count, struct outbox *outbox)
+{
+    struct packet *answer = outbox_add(outbox, TO_PEER, MESSAGE_REFUSED);
+    answer->peer = packet->peer;
+    answer->member = packet->member;
+    answer->message.request = packet->message.request;
+    answer->message.refused.reason = reason;
+    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%s", text);
+    ++*count;
+}
+
+/* Whether the process that says to be a worker is. */
+static bool check_worker(struct router *router, const struct packet *packet, struct outbox *outbox)
+{
+    struct router_counts *counts = &router->counts;
+    switch (sessions_judge(&router->sessions, packet)) {
+    case SENDER_WORKER:
+        return true;
+    case SENDER_BELATED:
+        counts->fenced++;
+        break;
+    case SENDER_REPLACED:
+        refuse(packet, REFUSAL_MEMBER, "another process is this worker now", &counts->fenced,
+               outbox);
+        break;
+    case SENDER_NOBODY:
+        refuse(packet, REFUSAL_MEMBER, "not admitted as this worker", &counts->refused, outbox);
+        break;
+    }
+    return false;
+}
+
+/* Whether the sender is the worker it says, of this run and generation. */
+static bool check_sender(struct router *router, const struct packet *packet, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    struct router_counts *counts = &router->counts;
+    bool serving = router->state == ROUTER_SERVING;
+    if (serving && message->run_id != router->run_id)
+        refuse(packet, REFUSAL_RUN, "this server is serving another run", &counts->refused, outbox);
+    else if (!serving || message->generation > router->generation)
+        counts->dropped++; /* We shall be told, and it repeats. */
+    else if (message->generation < router->generation)
+        counts->fenced++;
+    else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
+        refuse(packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused, outbox);
+    else
+        return check_worker(router, packet, outbox);
+    return false;
+}
+
+/* What a gradient, here or said to have been sent, has to name. NULL when it fits the plan. */
+static const char *node_fault(const struct router *router, const struct message_exchange *exchange)
+{
+    const struct job *job = &router->plan->job;
+    if (exchange->step >= job->steps)
+        return "a gradient for a step after the last";
+    struct batch_range batch = job_batch(job, exchange->step);
+    if (job->mode == MODE_SYNC && exchange->skip)
+        return "a step to be skipped, where every leaf counts";
+    if (job->mode == MODE_ASYNC && exchange->skip)
+        return NULL;
+    if (!tree_has(batch.leaves, exchange->node))
+        return "not a node of the step's tree";
+    if (job->mode == MODE_ASYNC && exchange->node.leaf_count != batch.leaves)
+        return "a part of a batch, where batches come whole";
+    if (exchange->retry)
+        return NULL;
+    if (exchange->examples !=
+        job_node_examples(job, batch, exchange->node.first_leaf, exchange->node.leaf_count))
+        return "a wrong number of examples";
+    if (job->mode == MODE_SYNC && exchange->base_version != exchange->step)
+        return "a gradient of one step made from another version";
+    return NULL;
+}
+
+/* NULL when the exchange fits the plan, else what is wrong with it. */
+static const char *exchange_fault(const struct router *router, const struct packet *packet)
+{
+    const struct partition *partition = &router->plan->partition;
+    const struct message_exchange *exchange = &packet->message.exchange;
+    if (exchange->chunk >= partition->chunk_count ||
+        partition->chunks[exchange->chunk].server != router->options.server)
+        return "not a chunk of this server";
+    uint64_t bytes = partition->chunks[exchange->chunk].count * sizeof(float);
+    bool with_payload = exchange->gradient && !exchange->retry && !exchange->skip;
+    if (!with_payload && packet->payload != NULL)
+        return "a payload without a gradient";
+    if (with_payload && (packet->payload == NULL || packet->payload->bytes != bytes))
+        return "a gradient of the wrong size";
+    return exchange->gradient || exchange->skip ? node_fault(router, exchange) : NULL;
+}
+
+/* Whether it is to have a verdict. */
+static bool counts_as_gradient(const struct message_exchange *exchange)
+{
+    return (exchange->gradient || exchange->skip) && !exchange->retry;
+}
+
+/* Chunk 0 is server 0's, and so is the coordinator, who knows the scores' sender from here. */
+static void pass_report(const struct router *router, const struct packet *packet,
+                        struct outbox *outbox)
+{
+    if (!packet->message.exchange.has_report || router->options.server != 0)
+        return;
+    struct packet *out = outbox_add(outbox, TO_COORDINATOR, MESSAGE_REPORT);
+    out->peer = packet->peer;
+    out->message.role = packet->message.role;
+    out->message.index = packet->message.index;
+    out->message.incarnation = packet->message.incarnation;
+    out->message.run_id = packet->message.run_id;
+    out->message.generation = packet->message.generation;
+    out->message.ticket = packet->message.ticket;
+    out->message.report = packet->message.exchange.report;
+}
+
+/* The worker has more under way than it may: what it sends again later is as good. */
+static void drop_beyond_window(struct router *router, const struct packet *packet,
+                               struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    router->counts.dropped++;
+    if (packet->payload == NULL)
+        return;
+    struct packet *answer = outbox_add(outbox, TO_PEER, MESSAGE_RECEIPT);
+    answer->peer = packet->peer;
+    answer->member = true;
+    answer->message.request = packet->message.request;
+    answer->message.receipt = (struct message_receipt){
+        .chunk = exchange->chunk, .step = exchange->step, .node = exchange->node, .missing = true};
+}
+
+static void handle_exchange(struct router *router, struct packet *packet, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    packet->member = check_sender(router, packet, outbox);
+    if (!packet->member)
+        return;
+    const char *fault = exchange_fault(router, packet);
+    if (fault != NULL) {
+        router->rejected += counts_as_gradient(exchange);
+        router->counts.received += counts_as_gradient(exchange);
+        refuse(packet, REFUSAL_MALFORMED, fault, &router->counts.refused, outbox);
+        return;
+    }
+    pass_report(router, packet, outbox);
+    packet->weight =
+        sizeof(struct outgoing) + (packet->payload != NULL ? packet->payload->bytes : 0);
+    if (!sessions_let_in(&router->sessions, packet->message.index, packet->weight)) {
+        drop_beyond_window(router, packet, outbox);
+        return;
+    }
+    router->counts.received += counts_as_gradient(exchange);
+    uint32_t owner = router->owner_of[exchange->chunk];
+    struct packet *out = outbox_add_to(outbox, TO_OWNER, owner, MESSAGE_EXCHANGE);
+    *out = *packet;
+    packet->payload = NULL;
+}
+
+void router_handle_peer(struct router *router, struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    (void)now_us;
+    if (router->state == ROUTER_OVER)
+        ; /* A late repetition: the sender is told that the job has finished, or knows it. */
+    else if (packet->message.kind == MESSAGE_EXCHANGE)
+        handle_exchange(router, packet, outbox);
+    else
+        refuse(packet, REFUSAL_MALFORMED, "this server does not take that message",
+               &router->counts.refused, outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- from the coordinator ------------------------------------------------------------------ */
+
+/* What a worker may have with the owners at a time: its window of gradients, but at least two
+ * chunks, and the messages they come in, with as many again that come without. */
+static uint64_t window_bytes(const struct plan *plan)
+{
+    uint64_t gradients = 2 * plan->partition.chunk_elements * sizeof(float);
+    uint64_t messages = REQUESTS_MIN + 2 * (uint64_t)plan->chunk_count * plan->pushes_max;
+    return (gradients > WINDOW_BYTES ? gradients : WINDOW_BYTES) +
+           messages * sizeof(struct outgoing);
+}
+
+/* What a worker may be sent and not have read: the values of a step, those of the next one, and
+ * what it has asked for twice. */
+static uint64_t answer_bytes(const struct plan *plan)
+{
+    return 3 * partition_server_bytes(&plan->partition, plan->server) +
+           2 * plan->partition.chunk_elements * sizeof(float);
+}
+
+static enum status make_plan(struct router *router, uint64_t run_id, struct error *error)
+{
+    struct job job;
+    if (router->pages.bytes == NULL || router->pages.received != router->pages.total)
+        return error_set(error, STATUS_AGAIN, "the declaration is not all here");
+    enum status status = job_decode(router->pages.bytes, router->pages.total, &job, error);
+    if (status != STATUS_OK)
+        return status;
+    status = plan_create(&router->plan, &job, router->options.server, run_id, error);
+    job_free(&job);
+    if (status != STATUS_OK)
+        return status;
+    const struct partition *partition = &router->plan->partition;
+    status =
+        sessions_init(&router->sessions, window_bytes(router->plan), answer_bytes(router->plan));
+    router->owner_of = calloc(partition->chunk_count, 1);
+    if (status != STATUS_OK || router->owner_of == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for the plan");
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < partition->chunk_count; i++)
+        if (partition->chunks[i].server == router->options.server)
+            router->owner_of[i] = (uint8_t)(place++ % router->options.owner_count);
+    return STATUS_OK;
+}
+
+static void log_plan(const struct router *router, struct outbox *outbox)
+{
+    const struct partition *partition = &router->plan->partition;
+    outbox_log(outbox,
+               "plan chunks=%u of=%u bytes=%llu of=%llu servers=%u imbalance=%.3f owners=%u "
+               "mode=%s optimizer=%s",
+               router->plan->chunk_count, partition->chunk_count,
+               (unsigned long long)partition_server_bytes(partition, router->options.server),
+               (unsigned long long)(partition->elements * sizeof(float)), partition->server_count,
+               partition_imbalance(partition), router->options.owner_count,
+               mode_name(router->plan->job.mode), router->plan->job.optimizer.name);
+}
+
+/* Async: keep the chunks that are here. */
+static void order_load(struct router *router, bool keep, struct outbox *outbox)
+{
+    const struct message_welcome *welcome = &router->welcome;
+    router->loads++;
+    router->whole = keep;
+    if (!keep) /* Every worker starts from there: it is as good as given out. */
+        router->released = welcome->restore ? welcome->restore_step : 0;
+    struct message_load order = {.plan = router->plan,
+                                 .restore = welcome->restore && !keep,
+                                 .keep = keep,
+                                 .step = welcome->restore ? welcome->restore_step : 0};
+    snprintf(order.out, sizeof order.out, "%s", welcome->out);
+    for (uint32_t i = 0; i < router->options.owner_count; i++)
+        tell_owner(router, i, MESSAGE_LOAD, outbox)->load = order;
+    struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_LOAD);
+    packet->message.run_id = router->run_id;
+    packet->message.generation = router->generation;
+    packet->message.load = order;
+    outbox_log(outbox, "generation=%llu %s step=%llu", (unsigned long long)router->generation,
+               keep ? "keeps its chunks, others are at" : "starts from",
+               (unsigned long long)order.step);
+}
+
+/* Leave the generation before, and bring the owners to the values of the new one. */
+static void load(struct router *router, const struct message_welcome *welcome,
+                 struct outbox *outbox)
+{
+    router->state = ROUTER_LOADING;
+    router->welcome = *welcome;
+    router->loads = router->owners_loaded = router->keeper_loaded = 0;
+    router->needs_chunks = false;
+    router->reached = 0;
+    router->cut = (struct cut){0};
+    router->rejected = router->counts.received = 0;
+    memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
+    sessions_forget(&router->sessions, welcome->secret);
+    order_load(router, router->whole && router->plan->job.mode == MODE_ASYNC, outbox);
+}
+
+static void say_ready(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    struct message_ready *ready = &tell_coordinator(router, MESSAGE_READY, outbox)->ready;
+    ready->shared = router->shared;
+    ready->reached = router->reached;
+    router->pinged_us = now_us;
+}
+
+/* The first one: what the job is. */
+static bool learn_job(struct router *router, const struct message *message, struct outbox *outbox)
+{
+    struct error error;
+    enum status status = make_plan(router, message->run_id, &error);
+    if (status == STATUS_OK) {
+        router->run_id = message->run_id;
+        router->stop_step = router->plan->job.steps;
+        log_plan(router, outbox);
+    } else if (status != STATUS_AGAIN) { /* Else the next JOIN brings the pages again. */
+        router_fail(router, status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_MISMATCH,
+                    error.text, outbox);
+    }
+    return status == STATUS_OK;
+}
+
+static void handle_welcome(struct router *router, const struct message *message, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    bool first = router->state == ROUTER_JOINING;
+    if (first && !learn_job(router, message, outbox))
+        return;
+    if (message->run_id != router->run_id) {
+        finish(router, EXIT_CLUSTER_LOST, "ps/0 has begun another run");
+        return;
+    }
+    if (!first && message->generation < router->generation) {
+        router->counts.fenced++;
+        return;
+    }
+    bool again = !first && message->generation == router->generation;
+    if (!again || message->welcome.ticket > router->ticket) {
+        router->ticket = message->welcome.ticket;
+        router->proof = message->welcome.proof;
+    }
+    router->joining_again = false;
+    router->generation = message->generation;
+    if (!again)
+        load(router, &message->welcome, outbox);
+    else if (router->state == ROUTER_SERVING)
+        say_ready(router, now_us, outbox);
+}
+
+static uint32_t owner_of_first(const struct router *router, uint64_t first)
+{
+    const struct partition *partition = &router->plan->partition;
+    for (uint32_t i = 0; i < partition->chunk_count; i++)
+        if (partition->chunks[i].first == first)
+            return router->owner_of[i];
+    return 0;
+}
+
+static void forward_chunk_state(struct router *router, struct packet *packet, uint64_t now_us,
+                                struct outbox *outbox)
+{
+    if (router->state != ROUTER_LOADING)
+        return;
+    router->chunks_us = now_us;
+    uint32_t owner = owner_of_first(router, packet->message.chunk_state.first);
+    *outbox_add_to(outbox, TO_OWNER, owner, MESSAGE_CHUNK_STATE) = *packet;
+    packet->payload = NULL;
+}
+
+static void begin_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    struct cut *cut = &router->cut;
+    cut->owners = 0;
+    cut->taken = true;
+    cut->said = cut->part_said = false;
+    cut->begun_us = now_us;
+    for (uint32_t i = 0; i < router->options.owner_count; i++) {
+        struct message *message = tell_owner(router, i, MESSAGE_CUT, outbox);
+        message->cut.step = cut->step;
+        message->cut.final = cut->final;
+    }
+}
+
+static void say_cut_taken(const struct router *router, struct outbox *outbox)
+{
+    const struct cut *cut = &router->cut;
+    tell_coordinator(router, MESSAGE_CUT_TAKEN, outbox)->cut_taken = (struct message_cut_taken){
+        .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
+}
+
+/* Server 0 has not heard all that was said about this cut: say it again. The chunks of a final one
+ * may have been lost on their way to its disk, or ours has failed: then make it anew. */
+static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    struct cut *cut = &router->cut;
+    bool written = cut->part_said && cut->part.written;
+    if (cut->said)
+        say_cut_taken(router, outbox);
+    if (cut->part_said && (written || !cut->final))
+        tell_coordinator(router, MESSAGE_PART_WRITTEN, outbox)->part_written = cut->part;
+    if (!cut->final || !cut->said || written || now_us - cut->begun_us < cut->patience_us)
+        return;
+    cut->patience_us *= 2;
+    begin_cut(router, now_us, outbox);
+}
+
+static void handle_cut(struct router *router, const struct message *message, uint64_t now_us,
+                       struct outbox *outbox)
+{
+    struct cut *cut = &router->cut;
+    uint64_t step = message->cut.step;
+    bool final = message->cut.final;
+    if (router->state != ROUTER_SERVING)
+        return;
+    if (cut->named && cut->step == step && cut->final == final) {
+        repeat_cut(router, now_us, outbox);
+        return;
+    }
+    /* Steps only grow, but for the final cut's, which may be where another is under way or, after
+     * a stop, before it. What is late would begin a cut that owners have left behind, and so seem
+     * to fail. */
+    if (cut->final || (!final && cut->named && step <= cut->step))
+        return;
+    *cut = (struct cut){.named = true, .final = final, .step = step, .patience_us = CUT_AGAIN_US};
+    begin_cut(router, now_us, outbox);
+}
+
+void router_note_part(struct router *router, const struct message *message)
+{
+    const struct message_part_written *part = &message->part_written;
+    if (!router->cut.named || message->generation != router->generation ||
+        part->server != router->options.server || part->step != router->cut.step)
+        return;
+    router->cut.part_said = true;
+    router->cut.part = *part;
+}
+
+/* No version later than the next one that anybody has not been given yet: every later answer says
+ * so, and every worker needs one of this server's answers for every version. */
+static void handle_stop(struct router *router, struct outbox *outbox)
+{
+    if (router->plan == NULL)
+        return;
+    if (router->released + 1 < router->stop_step)
+        router->stop_step = router->released + 1;
+    tell_coordinator(router, MESSAGE_STOP_AT, outbox)->stop_at.step = router->stop_step;
+}
+
+/* While it joins, whoever drives this server says so, now and then; later server 0 decides when. */
+static void handle_waiting(struct router *router, const struct message *message,
+                           struct outbox *outbox)
+{
+    snprintf(router->waiting, sizeof router->waiting, "%s", message->waiting.text);
+    if (!asks_to_join(router))
+        outbox_log(outbox, "ps/0 is %s", message->waiting.text);
+}
+
+/* The exit code that a refusal is worth, or -1 when it is no end. */
+static int refusal_exit(const struct router *router, enum refusal reason)
+{
+    switch (reason) {
+    case REFUSAL_REJOIN:
+        return -1;
+    case REFUSAL_RUN:
+        return EXIT_CLUSTER_LOST;
+    case REFUSAL_MEMBER: /* Two servers with one number; or our place was taken meanwhile. */
+        return router->plan != NULL ? EXIT_CLUSTER_LOST : EXIT_MISMATCH;
+    case REFUSAL_KEY:
+        return EXIT_UNAUTHENTICATED;
+    default:
+        return EXIT_MISMATCH;
+    }
+}
+
+static void handle_refused(struct router *router, const struct message *message, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    int exit_code = refusal_exit(router, message->refused.reason);
+    if (exit_code >= 0) {
+        finish(router, exit_code, message->refused.text);
+    } else if (!asks_to_join(router)) {
+        outbox_log(outbox, "ps/0 does not know this server any more: joining again");
+        router->joining_again = true;
+        router->join_interval_us = 0;
+        router->waiting_us = now_us;
+        router->waiting[0] = '\0';
+    }
+}
+
+/* Whether a message that only makes sense within a generation is of this one. */
+static bool is_current(struct router *router, const struct message *message)
+{
+    bool bound = message->kind == MESSAGE_CHUNK_STATE || message->kind == MESSAGE_CUT ||
+                 message->kind == MESSAGE_STOP;
+    if (!bound || message->generation == router->generation)
+        return true;
+    router->counts.fenced += message->generation < router->generation;
+    router->counts.dropped += message->generation > router->generation;
+    return false;
+}
+
+static void handle_known(struct router *router, struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    switch (message->kind) {
+    case MESSAGE_JOB_PAGE:
+        if (router->plan == NULL && pages_add(&router->pages, &message->job_page) == STATUS_MEMORY)
+            router_fail(router, EXIT_TRAINING_FAILED, "no memory for the declaration", outbox);
+        break;
+    case MESSAGE_WELCOME:
+        handle_welcome(router, message, now_us, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE:
+        forward_chunk_state(router, packet, now_us, outbox);
+        break;
+    case MESSAGE_CUT:
+        handle_cut(router, message, now_us, outbox);
+        break;
+    case MESSAGE_STOP:
+        handle_stop(router, outbox);
+        break;
+    case MESSAGE_REFUSED:
+        handle_refused(router, message, now_us, outbox);
+        break;
+    case MESSAGE_FINISHED:
+        tell_coordinator(router, MESSAGE_BYE, outbox);
+        finish(router, (int)message->stop.exit_code, message->stop.reason);
+        break;
+    case MESSAGE_WAITING:
+        handle_waiting(router, message, outbox);
+        break;
+    default: /* PONG: hearing it was all. */
+        break;
+    }
+}
+
+void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
+                               struct outbox *outbox)
+{
+    if (router->silence_told)
+        outbox_log(outbox, "ps/0 is heard again");
+    router->silence_told = false;
+    router->heard_us = now_us;
+    if (router->state == ROUTER_OVER) {
+        if (packet->message.kind == MESSAGE_FINISHED) /* Our BYE may have been lost. */
+            tell_coordinator(router, MESSAGE_BYE, outbox);
+    } else if (is_current(router, &packet->message)) {
+        handle_known(router, packet, now_us, outbox);
+    }
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- from owners and the keeper ------------------------------------------------------------ */
+
+static void ready_when_loaded(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    if (router->state != ROUTER_LOADING || router->keeper_loaded < router->loads ||
+        router->owners_loaded < router->loads * router->options.owner_count)
+        return;
+    router->state = ROUTER_SERVING;
+    router->whole = true;
+    say_ready(router, now_us, outbox);
+}
+
+static void ask_for_chunks(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    router->chunks_us = now_us;
+    tell_coordinator(router, MESSAGE_READY, outbox)->ready.needs_chunks = true;
+}
+
+static void handle_loaded(struct router *router, const struct packet *packet, bool from_keeper,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_loaded *loaded = &packet->message.loaded;
+    if (router->state != ROUTER_LOADING)
+        return;
+    if (!from_keeper) {
+        router->owners_loaded++;
+        if (loaded->status == STATUS_AGAIN && router->whole)
+            order_load(router, false, outbox);
+        if (loaded->reached > router->reached)
+            router->reached = loaded->reached;
+    } else if (loaded->status != STATUS_OK) {
+        router_fail(router, EXIT_CANNOT_OPEN, loaded->text, outbox);
+        return;
+    } else {
+        router->keeper_loaded++;
+        router->shared = loaded->shared;
+        router->needs_chunks = loaded->needs_chunks;
+        if (loaded->needs_chunks)
+            ask_for_chunks(router, now_us, outbox);
+    }
+    ready_when_loaded(router, now_us, outbox);
+}
+
+static void handle_owner_cut(struct router *router, const struct message_cut_taken *answer,
+                             uint32_t owner, struct outbox *outbox)
+{
+    struct cut *cut = &router->cut;
+    if (!cut->named || answer->step != cut->step || cut->said)
+        return; /* Of a cut that was given up. */
+    router->owner_verdicts[owner] = answer->verdicts;
+    cut->taken = cut->taken && answer->taken;
+    if (++cut->owners < router->options.owner_count)
+        return;
+    cut->said = true;
+    cut->verdicts = (struct verdict_counts){.rejected = router->rejected};
+    for (uint32_t i = 0; i < router->options.owner_count; i++)
+        verdict_counts_add(&cut->verdicts, &router->owner_verdicts[i]);
+    say_cut_taken(router, outbox);
+}
+
+/* The first word about an exchange makes room in its worker's window. */
+static void settle(struct router *router, struct packet *packet)
+{
+    if (packet->weight > 0)
+        sessions_settle(&router->sessions, packet->message.index, packet->weight);
+    packet->weight = 0;
+}
+
+static void send_answer(struct router *router, struct packet *packet, struct outbox *outbox)
+{
+    struct message *message = &packet->message;
+    if (packet->payload != NULL) {
+        packet->payload = sessions_give(&router->sessions, message->index, packet->payload);
+        if (packet->payload == NULL) { /* It does not read. If it does again, it asks again. */
+            router->counts.dropped++;
+            return;
+        }
+    }
+    if (message->kind == MESSAGE_RESULT) {
+        if (message->result.parameters && message->result.version > router->released)
+            router->released = message->result.version;
+        message->result.stop_step = router->stop_step;
+    }
+    packet->member = true;
+    *outbox_add(outbox, TO_PEER, message->kind) = *packet;
+    packet->payload = NULL;
+}
+
+void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    struct message *message = &packet->message;
+    bool current = message->generation == router->generation; /* Else it has been on its way. */
+    switch (current ? message->kind : MESSAGE_NONE) {
+    case MESSAGE_RESULT:
+    case MESSAGE_MOVED_ON:
+    case MESSAGE_RECEIPT:
+        settle(router, packet);
+        send_answer(router, packet, outbox);
+        break;
+    case MESSAGE_TAKEN:
+        settle(router, packet);
+        break;
+    case MESSAGE_LOADED:
+        handle_loaded(router, packet, message->index == UINT32_MAX, now_us, outbox);
+        break;
+    case MESSAGE_CHUNK_STATE: /* From the keeper, out of a checkpoint. */
+        forward_chunk_state(router, packet, now_us, outbox);
+        break;
+    case MESSAGE_OWNER_CUT:
+        handle_owner_cut(router, &message->cut_taken, message->index, outbox);
+        break;
+    default:
+        break;
+    }
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- time ---------------------------------------------------------------------------------- */
+
+static void join(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t next_us = router->join_interval_us == 0 ? JOIN_FIRST_US : 2 * router->join_interval_us;
+    if (router->options.server != 0)
+        router->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
+    router->joined_us = now_us;
+    struct message_join *message = &tell_coordinator(router, MESSAGE_JOIN, outbox)->join;
+    message->version_min = PROTOCOL_VERSION_MIN;
+    message->version_max = PROTOCOL_VERSION_MAX;
+    memcpy(message->probe_digest, router->options.probe_digest, DIGEST_BYTES);
+    snprintf(message->host, sizeof message->host, "%s", router->options.host);
+    snprintf(message->arithmetic, sizeof message->arithmetic, "%s", router->options.arithmetic);
+}
+
+int router_patience_ms(const struct router *router)
+{
+    return asks_to_join(router) && router->join_interval_us > 0
+               ? (int)(router->join_interval_us / 1000)
+               : PATIENCE_MS;
+}
+
+/* While there is no job yet. */
+static void watch_start(struct router *router, uint64_t now_us)
+{
+    char text[MESSAGE_TEXT_MAX];
+    if ((router->abandoned || router->stop_code != 0) && now_us - router->heard_us > UNHEARD_US) {
+        finish(router, router->stop_code != 0 ? router->stop_code : EXIT_TERMINATED,
+               "stopped before there was a job");
+        return;
+    }
+    if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout + START_GRACE)
+        return;
+    snprintf(text, sizeof text, "start timed out after %s: %s",
+             wording_duration(router->options.start_timeout).text,
+             router->waiting[0] == '\0' || now_us - router->heard_us > 2000000
+                 ? "nothing heard from ps/0"
+                 : "no worker has declared a job");
+    finish(router, EXIT_START_TIMEOUT, text);
+}
+
+/* Only silence that was watched counts: what is not heard while this process is stopped proves
+ * nothing. */
+static void leave_out_unwatched(struct router *router, uint64_t now_us)
+{
+    uint64_t since_us = now_us - router->ticked_us;
+    router->ticked_us = now_us;
+    if (since_us <= WATCHED_US || router->state == ROUTER_JOINING)
+        return;
+    router->heard_us += since_us;
+    if (router->heard_us > now_us)
+        router->heard_us = now_us;
+}
+
+/* Server 0 may be started again, and then knows us. */
+static void watch_server_0(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double silent = (double)(now_us - router->heard_us) * 1e-6;
+    if (silent > router->options.recovery_timeout && silent > router->options.worker_timeout) {
+        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
+                 wording_duration(silent).text);
+        finish(router, EXIT_CLUSTER_LOST, text);
+    } else if (silent > router->options.worker_timeout && !router->silence_told) {
+        router->silence_told = true;
+        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it is %s",
+                    wording_duration(silent).text,
+                    wording_duration(router->options.recovery_timeout).text);
+    }
+}
+
+/* What says that this server is alive says how far it is. */
+static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    if (router->state == ROUTER_LOADING && router->needs_chunks &&
+        now_us - router->chunks_us >= CHUNKS_US)
+        ask_for_chunks(router, now_us, outbox);
+    if (now_us - router->pinged_us < PING_INTERVAL_US)
+        return;
+    if (router->state == ROUTER_SERVING)
+        say_ready(router, now_us, outbox);
+    else
+        tell_coordinator(router, MESSAGE_PING, outbox)->ping.step = router->released;
+    router->pinged_us = now_us;
+}
+
+static void log_counts(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    const struct router_counts *now = &router->counts, *told = &router->counts_told;
+    if (now_us - router->counts_us < COUNTS_LINE_US)
+        return;
+    router->counts_us = now_us;
+    if (now->fenced != told->fenced || now->dropped != told->dropped ||
+        now->refused != told->refused)
+        outbox_log(outbox, "messages not taken fenced=%llu dropped=%llu refused=%llu",
+                   (unsigned long long)now->fenced, (unsigned long long)now->dropped,
+                   (unsigned long long)now->refused);
+    router->counts_told = router->counts;
+}
+
+void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox)
+{
+    if (router->state == ROUTER_OVER)
+        return;
+    leave_out_unwatched(router, now_us);
+    if (asks_to_join(router) && now_us - router->joined_us >= router->join_interval_us)
+        join(router, now_us, outbox);
+    if (router->state == ROUTER_JOINING) {
+        watch_start(router, now_us);
+        return;
+    }
+    if (!router->joining_again)
+        beat(router, now_us, outbox);
+    watch_server_0(router, now_us, outbox);
+    log_counts(router, now_us, outbox);
+}

@@ -1,0 +1,112 @@
+/* router.h - the core every server has: checks what workers send, hands it to the owners, and
+ * carries this server through the job's life as the coordinator says.
+ *
+ *   workers --EXCHANGE--> router --> owner --RESULT...--> router --> worker
+ *   coordinator (server 0) <--JOIN READY CUT_TAKEN REPORT-- router
+ *                           --JOB_PAGE WELCOME CUT FINISHED------> router
+ *
+ * Every server talks to the coordinator the same way, server 0 within its own thread and the others
+ * over their connection to server 0. What a message of the wire says is checked here against the
+ * plan before an owner sees it.
+ *
+ * Generations: a WELCOME with a greater one takes the job back to a checkpoint. In sync mode every
+ * chunk is loaded again; in async mode a server that has its chunks keeps them. Everything of
+ * another generation is dropped, whether it comes from a worker, from server 0 or from within,
+ * where it may have been under way: owners and keeper say which generation theirs is of.
+ *
+ * What becomes of an EXCHANGE:
+ *
+ *   dropped    nothing is said, the worker repeats: not serving yet, or a generation we have not
+ *              been told of. Beyond the worker's window: a gradient is answered RECEIPT(missing).
+ *              (So are answers to a worker that does not read the ones before.)
+ *   fenced     of an older generation: nothing is said. From a process whose place another one has
+ *              taken: REFUSED(MEMBER).
+ *   refused    of another run, from no worker, or not fitting the plan.
+ *   received   all else. A gradient (also one that is skipped; a retry is none) that is received,
+ *              or does not fit the plan, has one verdict: applied + stale + duplicate + rejected =
+ *              received, counted from zero in each generation, and told with CUT_TAKEN. The other
+ *              three are counted since the start, and logged once in a while.
+ *
+ * Threads: the server's router thread. Time arrives as an argument. */
+
+#ifndef PS_ROUTER_H
+#define PS_ROUTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+#include "ps/shard/plan.h"
+
+struct router_options {
+    uint32_t server; /* Task index. */
+    uint64_t incarnation;
+    uint32_t owner_count; /* 1 to 255. */
+    uint8_t probe_digest[DIGEST_BYTES];
+    char arithmetic[64], host[64];
+    /* Seconds: until there is a job; until silence of server 0 is mentioned; until it is the end.
+     */
+    double start_timeout, worker_timeout, recovery_timeout;
+};
+
+enum router_state {
+    ROUTER_JOINING, /* No job yet. */
+    ROUTER_LOADING, /* Initial values or a checkpoint are on their way to the owners. */
+    ROUTER_SERVING,
+    ROUTER_OVER,
+};
+
+struct router_counts {
+    uint64_t received;                 /* Gradients, in this generation. */
+    uint64_t fenced, dropped, refused; /* Exchanges, since the start. */
+};
+
+struct router;
+
+enum status router_create(struct router **router, const struct router_options *options,
+                          uint64_t now_us);
+void router_destroy(struct router **router);
+
+/* From a peer of the wire, the coordinator, an owner or the keeper. Takes over the payload. */
+void router_handle_peer(struct router *router, struct packet *packet, uint64_t now_us,
+                        struct outbox *outbox);
+void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
+                               struct outbox *outbox);
+void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox);
+void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox);
+/* In how many milliseconds to tick again at the latest. */
+int router_patience_ms(const struct router *router);
+
+/* The keeper's PART_WRITTEN for this server is passing by: it is said again if need be. */
+void router_note_part(struct router *router, const struct message *message);
+
+/* This server cannot go on: the coordinator is told, and everybody ends with this exit code. */
+void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox);
+
+/* This server was asked to stop, and server 0, whose job it is, will hear of it; unless it has not
+ * been heard for a moment and there is no job yet: then that is the end. */
+void router_stop(struct router *router, int exit_code);
+
+/* Whoever started this server is gone, and starts nobody again who is lost: silence of server 0 of
+ * worker_timeout is the end, or, before there is a job, of a moment. */
+void router_abandon(struct router *router);
+
+/* NULL until the declaration has come; then owners can be made. */
+const struct plan *router_plan(const struct router *router);
+enum router_state router_state(const struct router *router);
+uint64_t router_generation(const struct router *router);
+struct router_counts router_counts(const struct router *router);
+
+/* While this server waits for server 0 to take it in: what for, "" if it has not answered, and for
+ * how long; NULL when it does not wait. */
+const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us);
+
+/* Valid when ROUTER_OVER. */
+int router_exit_code(const struct router *router);
+const char *router_exit_reason(const struct router *router);
+
+/* Fill in the sender of a message about to leave this server, its run and its generation. */
+void router_stamp(const struct router *router, struct message *message);
+
+#endif

@@ -1,0 +1,90 @@
+#include "ps/router/sessions.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ps/router/proof.h"
+
+enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t answers_max)
+{
+    sessions->window = window;
+    sessions->answers_max = answers_max;
+    sessions->all = calloc(JOB_WORKERS_MAX, sizeof *sessions->all);
+    return sessions->all != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
+void sessions_free(struct sessions *sessions)
+{
+    for (uint32_t i = 0; sessions->all != NULL && i < JOB_WORKERS_MAX; i++)
+        gauge_drop(&sessions->all[i].answers);
+    free(sessions->all);
+    memset(sessions, 0, sizeof *sessions);
+}
+
+void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES])
+{
+    memcpy(sessions->secret, secret, HASH_BYTES);
+    for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
+        gauge_drop(&sessions->all[i].answers);
+    memset(sessions->all, 0, JOB_WORKERS_MAX * sizeof *sessions->all);
+}
+
+static void take(struct session *session, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    /* What the one before has not read, which may never read again, does not count against it. */
+    gauge_drop(&session->answers);
+    session->known = true;
+    session->incarnation = message->incarnation;
+    session->ticket = message->ticket;
+    session->proof = message->proof;
+    memcpy(session->key, packet->key, KEY_BYTES);
+}
+
+enum sender sessions_judge(struct sessions *sessions, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    assert(message->index < JOB_WORKERS_MAX);
+    struct session *session = &sessions->all[message->index];
+    bool same_process = session->known && message->incarnation == session->incarnation &&
+                        key_equal(packet->key, session->key);
+    if (same_process && message->ticket == session->ticket &&
+        (message->proof ^ session->proof) == 0)
+        return SENDER_WORKER;
+    if (!proof_holds(sessions->secret, message))
+        return SENDER_NOBODY;
+    if (session->known && message->ticket <= session->ticket)
+        return same_process ? SENDER_BELATED : SENDER_REPLACED;
+    take(session, packet);
+    return SENDER_WORKER;
+}
+
+bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight)
+{
+    struct session *session = &sessions->all[worker];
+    if (session->under_way > 0 && session->under_way + weight > sessions->window)
+        return false;
+    session->under_way += weight;
+    return true;
+}
+
+void sessions_settle(struct sessions *sessions, uint32_t worker, uint64_t weight)
+{
+    struct session *session = &sessions->all[worker];
+    assert(session->under_way >= weight);
+    session->under_way -= weight;
+}
+
+struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct frame *values)
+{
+    struct session *session = &sessions->all[worker];
+    if (session->answers == NULL)
+        session->answers = gauge_create();
+    if (session->answers == NULL ||
+        gauge_bytes(session->answers) + values->bytes > sessions->answers_max) {
+        frame_release(values);
+        return NULL;
+    }
+    return gauge_watch(session->answers, values);
+}

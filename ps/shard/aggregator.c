@@ -1,0 +1,161 @@
+#include "ps/shard/aggregator.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels/kernels.h"
+
+void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count)
+{
+    assert(aggregator->part_count == 0 && leaf_count > 0);
+    aggregator->leaf_count = leaf_count;
+}
+
+void aggregator_reset(struct aggregator *aggregator)
+{
+    for (uint32_t i = 0; i < aggregator->part_count; i++)
+        frame_release(aggregator->parts[i].sum);
+    aggregator->part_count = 0;
+}
+
+void aggregator_free(struct aggregator *aggregator)
+{
+    aggregator_reset(aggregator);
+    frame_release(aggregator->spare);
+    free(aggregator->parts);
+    memset(aggregator, 0, sizeof *aggregator);
+}
+
+static void part_remove(struct aggregator *aggregator, uint32_t index)
+{
+    aggregator->parts[index] = aggregator->parts[--aggregator->part_count];
+}
+
+bool aggregator_holds(const struct aggregator *aggregator, struct node node)
+{
+    for (uint32_t i = 0; i < aggregator->part_count; i++)
+        if (node_within(node, aggregator->parts[i].node))
+            return true;
+    return false;
+}
+
+static void drop_below(struct aggregator *aggregator, struct node node)
+{
+    for (uint32_t i = 0; i < aggregator->part_count;) {
+        if (node_within(aggregator->parts[i].node, node)) {
+            frame_release(aggregator->parts[i].sum);
+            part_remove(aggregator, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+static bool reserve(struct aggregator *aggregator)
+{
+    if (aggregator->part_count < aggregator->part_capacity)
+        return true;
+    uint32_t capacity = aggregator->part_capacity == 0 ? 8 : 2 * aggregator->part_capacity;
+    struct aggregator_part *parts = realloc(aggregator->parts, capacity * sizeof *parts);
+    if (parts == NULL)
+        return false;
+    aggregator->parts = parts;
+    aggregator->part_capacity = capacity;
+    return true;
+}
+
+/* A frame to write a sum to: the last root's, if its taker is done with it. */
+static struct frame *take_spare(struct aggregator *aggregator, size_t bytes)
+{
+    struct frame *spare = aggregator->spare;
+    aggregator->spare = NULL;
+    if (spare != NULL && spare->bytes == bytes && frame_is_writable(spare))
+        return spare;
+    frame_release(spare);
+    return frame_create(bytes);
+}
+
+/* a + b into whichever of the two may be written, else into other memory. Addition of two floats
+ * does not depend on their order, so left + right needs no more care than the tree already takes.
+ * NULL when there is no memory; then a and b are as they were. */
+static struct frame *join(struct aggregator *aggregator, struct frame *a, struct frame *b)
+{
+    uint64_t count = a->bytes / sizeof(float);
+    if (!frame_is_writable(a)) {
+        struct frame *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (frame_is_writable(a)) {
+        kernels_add(a->data, b->data, count);
+    } else {
+        struct frame *sum = take_spare(aggregator, a->bytes);
+        if (sum == NULL)
+            return NULL;
+        kernels_sum(sum->data, a->data, b->data, count);
+        frame_release(a);
+        a = sum;
+    }
+    frame_release(b);
+    return a;
+}
+
+/* Index of the waiting sibling of node, or part_count. */
+static uint32_t find_sibling(const struct aggregator *aggregator, struct node node)
+{
+    uint32_t i = 0;
+    struct node sibling = tree_sibling(aggregator->leaf_count, node);
+    while (i < aggregator->part_count && !node_equal(aggregator->parts[i].node, sibling))
+        i++;
+    return i;
+}
+
+enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct node node,
+                                        struct frame *gradient)
+{
+    assert(tree_has(aggregator->leaf_count, node));
+    if (aggregator_holds(aggregator, node)) {
+        frame_release(gradient);
+        return AGGREGATOR_DUPLICATE;
+    }
+    if (!reserve(aggregator)) {
+        frame_release(gradient);
+        return AGGREGATOR_MEMORY;
+    }
+    drop_below(aggregator, node);
+
+    while (node.leaf_count < aggregator->leaf_count) {
+        uint32_t i = find_sibling(aggregator, node);
+        if (i == aggregator->part_count)
+            break;
+        struct frame *sum = join(aggregator, gradient, aggregator->parts[i].sum);
+        if (sum == NULL) {
+            frame_release(gradient);
+            return AGGREGATOR_MEMORY;
+        }
+        part_remove(aggregator, i);
+        gradient = sum;
+        node = tree_parent(aggregator->leaf_count, node);
+    }
+    aggregator->parts[aggregator->part_count++] = (struct aggregator_part){node, gradient};
+    return node.leaf_count == aggregator->leaf_count ? AGGREGATOR_COMPLETE : AGGREGATOR_WAITING;
+}
+
+struct frame *aggregator_take_root(struct aggregator *aggregator)
+{
+    assert(aggregator->part_count == 1 &&
+           aggregator->parts[0].node.leaf_count == aggregator->leaf_count);
+    aggregator->part_count = 0;
+    return aggregator->parts[0].sum;
+}
+
+void aggregator_recycle(struct aggregator *aggregator, struct frame *root)
+{
+    if (!frame_is_writable(root)) { /* A worker's own memory, say: it wants that back. */
+        frame_release(root);
+        return;
+    }
+    frame_release(aggregator->spare);
+    aggregator->spare = root;
+}

@@ -1,0 +1,70 @@
+/* aggregator.h - joins one step's gradients of one chunk along the step's tree.
+ *
+ * A step has leaf_count leaves (micro-batches). A worker pushes nodes: sums over whole subtrees of
+ * the fixed binary tree on [0, leaf_count). Siblings join as soon as both are here, always
+ * left + right, so the root's bits depend on the leaves alone and not on who computed them or what
+ * arrived first:
+ *
+ *     leaf_count 4         [0,4)            worker 1 pushes [2,4) -> WAITING
+ *                         /     \           worker 0 pushes [0,1) -> WAITING
+ *                     [0,2)     [2,4)       worker 0 pushes [0,1) -> DUPLICATE
+ *                     /   \                 worker 2 pushes [1,2) -> COMPLETE
+ *                 [0,1)   [1,2)
+ *
+ * A node at or below one that is here is a duplicate; a node above some that are here replaces
+ * them. So retries, zombies and reassigned leaves change nothing.
+ *
+ * Threads:   owned by the thread that owns the chunk; no locks.
+ * Ownership: an offered gradient's reference is taken over, whatever the answer.
+ * Memory:    one gradient a node that waits for its sibling, so at most leaf_count / 2 (rounded up)
+ *            of them whatever is offered, and the last step's root. */
+
+#ifndef PS_AGGREGATOR_H
+#define PS_AGGREGATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/frame.h"
+#include "common/job/tree.h"
+
+enum aggregator_result {
+    AGGREGATOR_WAITING,   /* Kept; the step needs more leaves. */
+    AGGREGATOR_COMPLETE,  /* Every leaf is in; aggregator_take_root has the sum. */
+    AGGREGATOR_DUPLICATE, /* At or below a node already here. */
+    AGGREGATOR_MEMORY,    /* No memory: the gradient is lost and the step cannot complete. */
+};
+
+struct aggregator_part {
+    struct node node;
+    struct frame *sum; /* [count] floats, one reference. */
+};
+
+struct aggregator {
+    uint32_t leaf_count;           /* Of the open step. */
+    struct aggregator_part *parts; /* [part_count] nodes waiting for their siblings. Owned. */
+    uint32_t part_count, part_capacity;
+    struct frame *spare; /* Memory for the next sum, or NULL. */
+};
+
+/* Open a step of leaf_count leaves; nothing may be waiting from before. */
+void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count);
+void aggregator_free(struct aggregator *aggregator);
+
+/* Forget what waits: the step is opened again, or another one is. */
+void aggregator_reset(struct aggregator *aggregator);
+
+/* Whether the open step holds this node, or one above it. Any values are safe to ask about. */
+bool aggregator_holds(const struct aggregator *aggregator, struct node node);
+
+/* Offer the gradient of a node of the open step's tree (the router has checked that it is one). */
+enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct node node,
+                                        struct frame *gradient);
+
+/* The root's sum, once, after AGGREGATOR_COMPLETE. One reference, the caller's. */
+struct frame *aggregator_take_root(struct aggregator *aggregator);
+
+/* Give the root's reference back, so that its memory serves the next step. */
+void aggregator_recycle(struct aggregator *aggregator, struct frame *root);
+
+#endif

@@ -1,0 +1,178 @@
+#include "ps/shard/chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two places in the shared memory of shard after shard. */
+static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
+{
+    const struct partition *partition = &chunk->plan->partition;
+    uint64_t bytes = chunk->count * sizeof(float);
+    uint64_t shard = partition_server_bytes(partition, chunk->plan->server);
+    uint64_t place = partition->chunks[chunk->index].place * sizeof(float);
+    for (uint64_t i = 0; i < 2; i++)
+        chunk->lent[i] = memory->lend(memory->context, i * shard + place, bytes);
+    if (chunk->lent[0] == NULL || chunk->lent[1] == NULL) {
+        frame_release(chunk->lent[0]);
+        frame_release(chunk->lent[1]);
+        chunk->lent[0] = chunk->lent[1] = NULL;
+    }
+}
+
+enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
+                       const struct chunk_memory *memory)
+{
+    const struct chunk_range *range = &plan->partition.chunks[index];
+    memset(chunk, 0, sizeof *chunk);
+    chunk->plan = plan;
+    chunk->index = index;
+    chunk->first = range->first;
+    chunk->count = range->count;
+    if (memory != NULL)
+        take_lent(chunk, memory);
+    chunk->values = chunk->lent[0] != NULL ? frame_retain(chunk->lent[0])
+                                           : frame_create(range->count * sizeof(float));
+    if (chunk->values == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t slot = 0; slot < plan->optimizer->slot_count; slot++) {
+        /* The count is a multiple of 16 floats, so the size is one of 64 bytes. */
+        chunk->slots[slot] = aligned_alloc(64, range->count * sizeof(float));
+        if (chunk->slots[slot] == NULL)
+            return STATUS_MEMORY;
+    }
+    return STATUS_OK;
+}
+
+void chunk_free(struct chunk *chunk)
+{
+    frame_release(chunk->values);
+    frame_release(chunk->previous);
+    frame_release(chunk->spare);
+    frame_release(chunk->lent[0]);
+    frame_release(chunk->lent[1]);
+    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX; slot++)
+        free(chunk->slots[slot]);
+    memset(chunk, 0, sizeof *chunk);
+}
+
+/* The part of one variable that lies in the chunk. */
+static void initialize_variable(struct chunk *chunk, uint32_t index)
+{
+    const struct variable *variable = &chunk->plan->job.variables[index];
+    uint64_t start = chunk->plan->offsets[index];
+    uint64_t end = start + variable_elements(variable);
+    uint64_t chunk_end = chunk->first + chunk->count;
+    uint64_t from = start > chunk->first ? start : chunk->first;
+    uint64_t to = end < chunk_end ? end : chunk_end;
+    if (from >= to)
+        return;
+    float *values = chunk->values->data;
+    variable_initialize(variable, index, chunk->plan->job.seed, from - start, to - from,
+                        values + (from - chunk->first));
+}
+
+void chunk_initialize(struct chunk *chunk)
+{
+    const struct optimizer *optimizer = chunk->plan->optimizer;
+    memset(chunk->values->data, 0, chunk->values->bytes);
+    for (uint32_t i = 0; i < chunk->plan->job.variable_count; i++)
+        initialize_variable(chunk, i);
+    for (uint32_t slot = 0; slot < optimizer->slot_count; slot++) {
+        float first = optimizer->slot_initial(&chunk->plan->job.optimizer, slot);
+        for (uint64_t i = 0; i < chunk->count; i++)
+            chunk->slots[slot][i] = first;
+    }
+    chunk->version = 0;
+}
+
+float *chunk_array(struct chunk *chunk, uint32_t array)
+{
+    return array == 0 ? chunk->values->data : chunk->slots[array - 1];
+}
+
+static struct frame *private_frame(struct chunk *chunk)
+{
+    struct frame *frame = chunk->spare;
+    chunk->spare = NULL;
+    if (frame != NULL && frame_is_writable(frame))
+        return frame;
+    frame_release(frame); /* Still being sent: whoever sends it keeps it. */
+    return frame_create(chunk->count * sizeof(float));
+}
+
+/* A frame that nobody reads, to write the next version to. */
+static struct frame *next_frame(struct chunk *chunk, bool keep_previous)
+{
+    struct frame *lent = chunk->lent[(chunk->version + 1) % 2];
+    if (lent != NULL && frame_is_unique(lent)) /* Not the values, nor the previous ones. */
+        return frame_retain(lent);
+    if (!keep_previous && frame_is_writable(chunk->values))
+        return chunk->values;
+    return private_frame(chunk);
+}
+
+static void keep_spare(struct chunk *chunk, struct frame *frame)
+{
+    bool lent = frame == chunk->lent[0] || frame == chunk->lent[1];
+    if (chunk->spare == NULL && !lent)
+        chunk->spare = frame;
+    else
+        frame_release(frame);
+}
+
+enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
+                        bool keep_previous)
+{
+    struct frame *next = next_frame(chunk, keep_previous);
+    if (next == NULL)
+        return STATUS_MEMORY;
+    struct optimizer_update update = {
+        .settings = &chunk->plan->job.optimizer,
+        .t = chunk->version + 1,
+        .learning_rate = schedule_learning_rate(&chunk->plan->job.schedule, chunk->version),
+        .scale = 1.0f / (float)examples,
+        .count = chunk->count,
+        .gradient = gradient,
+        .values_in = chunk->values->data,
+        .values_out = next->data,
+    };
+    memcpy(update.slots, chunk->slots, sizeof update.slots);
+    chunk->plan->optimizer->apply(&update);
+
+    if (next != chunk->values) {
+        chunk_drop_previous(chunk);
+        if (keep_previous)
+            chunk->previous = chunk->values;
+        else
+            keep_spare(chunk, chunk->values);
+        chunk->values = next;
+    }
+    chunk->version++;
+    return STATUS_OK;
+}
+
+void chunk_skip(struct chunk *chunk)
+{
+    chunk->version++;
+}
+
+enum status chunk_renew(struct chunk *chunk)
+{
+    chunk_drop_previous(chunk);
+    if (frame_is_writable(chunk->values))
+        return STATUS_OK;
+    struct frame *fresh = private_frame(chunk);
+    if (fresh == NULL)
+        return STATUS_MEMORY;
+    keep_spare(chunk, chunk->values);
+    chunk->values = fresh;
+    return STATUS_OK;
+}
+
+void chunk_drop_previous(struct chunk *chunk)
+{
+    if (chunk->previous == NULL)
+        return;
+    keep_spare(chunk, chunk->previous);
+    chunk->previous = NULL;
+}

@@ -1,0 +1,83 @@
+/* chunk.h - one chunk: its values, optimizer slots and version, and how an update is made.
+ *
+ * Values that somebody may be reading are never written: an update goes in place only while the
+ * chunk holds the one reference, else into a fresh buffer, and the readers keep the old one.
+ *
+ *     sync     current  version t+1 ----.   every update into another buffer;
+ *              previous version t    <--'   previous stays until a gradient of t+1 proves that
+ * every chunk of the job has committed t async    current, written in place unless a send is in
+ * flight
+ *
+ * With workers on the same host the two buffers of sync mode are lent ones: workers read values
+ * where the update wrote them. They hold no references; but a worker reads version t only until it
+ * pushes its gradient of step t, and t + 2 takes the place of t when all gradients of t + 1 are in.
+ * (Who is late for step t by then has its gradient refused as stale.) While somebody else holds a
+ * lent buffer, a connection or a checkpoint, the next version goes to a private one. A new
+ * generation starts with private values: no lent buffer is written before every worker that has
+ * leaves has pushed in the new generation, and so reads nothing of the old one; what others make of
+ * torn values is of the old generation, and nobody takes it.
+ *
+ * Threads: one owner; readers of frames elsewhere only drop references.
+ * Memory: values twice, slots once; one more copy of the values while sends are in flight. */
+
+#ifndef PS_CHUNK_H
+#define PS_CHUNK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/frame.h"
+#include "common/base/status.h"
+#include "ps/shard/plan.h"
+
+struct chunk {
+    const struct plan *plan;
+    uint32_t index;                    /* In the partition. */
+    uint64_t first, count;             /* Elements of the parameter space. */
+    uint64_t version;                  /* Updates so far. */
+    struct frame *values;              /* [count] of `version`. */
+    struct frame *previous;            /* [count] of version - 1, or NULL. Sync only. */
+    struct frame *spare;               /* A buffer to write the next version to, or NULL. */
+    struct frame *lent[2];             /* Shared with workers on this host: where even and odd
+                                        * versions are written while nobody holds them. NULL without. */
+    float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], owned. */
+};
+
+/* Where values are put so that other processes see them, see transport.h: NULL for a place that is
+ * not there. */
+struct chunk_memory {
+    struct frame *(*lend)(void *context, uint64_t place, uint64_t bytes);
+    void *context;
+};
+
+/* Buffers without contents. memory may be NULL. */
+enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
+                       const struct chunk_memory *memory);
+void chunk_free(struct chunk *chunk);
+
+/* Version 0: values from the variables' initializers, slots at their first values. */
+void chunk_initialize(struct chunk *chunk);
+
+/* Array 0 is the values, 1 and on the slots: [count] floats to be filled from a checkpoint. */
+float *chunk_array(struct chunk *chunk, uint32_t array);
+
+/* Make one update from the sum of the gradients of `examples` examples; version + 1.
+ * keep_previous: the values of before stay readable as `previous`. STATUS_MEMORY changes nothing.
+ */
+enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
+                        bool keep_previous);
+
+/* An update by nothing, for a batch whose gradient was not finite: version + 1, values as before.
+ */
+void chunk_skip(struct chunk *chunk);
+
+/* Before the chunk is loaded again: values that nobody else has, to be filled anew. What was given
+ * out stays as it was with whoever holds it, and so does lent memory, whose readers hold nothing:
+ * they may be computing from it still, for a generation that is over. `previous` is forgotten.
+ * STATUS_MEMORY: only that is done. */
+enum status chunk_renew(struct chunk *chunk);
+
+/* The proof has come: forget `previous`. */
+void chunk_drop_previous(struct chunk *chunk);
+
+#endif

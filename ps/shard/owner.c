@@ -1,0 +1,658 @@
+#include "ps/shard/owner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels/kernels.h"
+#include "ps/shard/aggregator.h"
+#include "ps/shard/batch_set.h"
+#include "ps/shard/chunk.h"
+
+/* A worker's request that waits for a version. */
+struct parked {
+    bool waiting;
+    uint64_t peer, request, want_version, since_us;
+    enum verdict verdict;
+};
+
+struct owned {
+    struct chunk chunk;
+    struct aggregator aggregator; /* Sync. */
+    struct batch_set batches;     /* Async. */
+    struct parked *parked;        /* [parked_count] by worker index; grows with the highest seen. */
+    uint32_t parked_count;
+    uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
+    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+};
+
+struct owner {
+    const struct plan *plan;
+    uint32_t index;
+    uint64_t generation;
+    bool filled;         /* The chunks have had values: they may be with others. */
+    uint64_t load_step;  /* Of the checkpoint to load. */
+    struct owned *owned; /* [owned_count] in order of chunk index. */
+    uint32_t owned_count;
+    uint32_t to_load;               /* Chunks not loaded yet. */
+    uint32_t to_cut;                /* Chunks not cut yet. */
+    struct verdict_counts verdicts; /* Of this generation. */
+};
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk,
+                              const struct chunk_memory *memory)
+{
+    owned->cut_step = UINT64_MAX;
+    return chunk_init(&owned->chunk, plan, chunk, memory);
+}
+
+enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
+                         uint32_t count, const struct chunk_memory *memory)
+{
+    struct owner *o = calloc(1, sizeof *o);
+    *owner = o;
+    if (o == NULL)
+        return STATUS_MEMORY;
+    o->plan = plan;
+    o->index = index;
+    o->owned = calloc(plan->chunk_count / count + 1, sizeof *o->owned);
+    if (o->owned == NULL)
+        goto fail;
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
+        if (plan->partition.chunks[i].server != plan->server || place++ % count != index)
+            continue;
+        if (owned_init(&o->owned[o->owned_count++], plan, i, memory) != STATUS_OK)
+            goto fail;
+    }
+    return STATUS_OK;
+fail:
+    owner_destroy(owner);
+    return STATUS_MEMORY;
+}
+
+void owner_destroy(struct owner **owner)
+{
+    struct owner *o = *owner;
+    if (o == NULL)
+        return;
+    for (uint32_t i = 0; i < o->owned_count; i++) {
+        chunk_free(&o->owned[i].chunk);
+        aggregator_free(&o->owned[i].aggregator);
+        free(o->owned[i].parked);
+    }
+    free(o->owned);
+    free(o);
+    *owner = NULL;
+}
+
+static struct owned *find_chunk(struct owner *owner, uint32_t index)
+{
+    uint32_t low = 0, high = owner->owned_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (owner->owned[middle].chunk.index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < owner->owned_count && owner->owned[low].chunk.index == index;
+    return found ? &owner->owned[low] : NULL;
+}
+
+static struct owned *find_first(struct owner *owner, uint64_t first)
+{
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        if (owner->owned[i].chunk.first == first)
+            return &owner->owned[i];
+    return NULL;
+}
+
+/* --- speaking ------------------------------------------------------------------------------ */
+
+static struct packet *tell(const struct owner *owner, enum destination to, enum message_kind kind,
+                           struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, to, kind);
+    packet->message.generation = owner->generation;
+    return packet;
+}
+
+/* The first word about an exchange. */
+static struct packet *answer(const struct owner *owner, const struct packet *to,
+                             enum message_kind kind, struct outbox *outbox)
+{
+    struct packet *packet = tell(owner, TO_ROUTER, kind, outbox);
+    packet->peer = to->peer;
+    packet->weight = to->weight;
+    packet->message.index = to->message.index;
+    packet->message.request = to->message.request;
+    return packet;
+}
+
+/* Training cannot go on: everybody is told through the coordinator. */
+static void give_up(const struct owner *owner, struct outbox *outbox, const char *text)
+{
+    struct packet *packet = tell(owner, TO_COORDINATOR, MESSAGE_STOP, outbox);
+    packet->message.stop.exit_code = EXIT_TRAINING_FAILED;
+    snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+/* STATUS_AGAIN: chunks that were to be kept have to be loaded. */
+static void say_loaded(const struct owner *owner, enum status status, struct outbox *outbox)
+{
+    struct message *message = &tell(owner, TO_ROUTER, MESSAGE_LOADED, outbox)->message;
+    message->index = owner->index;
+    message->loaded.status = status;
+    for (uint32_t i = 0; owner->plan->job.mode == MODE_ASYNC && i < owner->owned_count; i++) {
+        uint64_t end = batch_set_end(&owner->owned[i].batches);
+        if (end > message->loaded.reached)
+            message->loaded.reached = end;
+    }
+}
+
+/* Async: some chunk lacks a batch that the checkpoint has, and that nobody will be given again:
+ * this process has been away while another one was this server. */
+static bool is_behind(const struct owner *owner, uint64_t step)
+{
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        if (owner->owned[i].batches.low < step)
+            return true;
+    return false;
+}
+
+static void open_chunk(struct owner *owner, struct owned *owned)
+{
+    const struct job *job = &owner->plan->job;
+    batch_set_init(&owned->batches, owned->chunk.version);
+    if (job->mode == MODE_SYNC && owned->chunk.version < job->steps)
+        aggregator_open(&owned->aggregator, job_batch(job, owned->chunk.version).leaves);
+}
+
+/* What a generation leaves behind beside its values. */
+static void forget(struct owned *owned)
+{
+    aggregator_reset(&owned->aggregator);
+    if (owned->parked_count > 0)
+        memset(owned->parked, 0, owned->parked_count * sizeof *owned->parked);
+    owned->cut_step = UINT64_MAX;
+    owned->arrays_loaded = 0;
+}
+
+/* From the beginning, or to be filled by CHUNK_STATEs. */
+static bool reload(struct owner *owner, const struct message_load *load)
+{
+    owner->to_load = load->restore ? owner->owned_count : 0;
+    owner->load_step = load->step;
+    for (uint32_t i = 0; i < owner->owned_count; i++) {
+        struct owned *owned = &owner->owned[i];
+        if (owner->filled && chunk_renew(&owned->chunk) != STATUS_OK)
+            return false;
+        if (load->restore)
+            continue;
+        chunk_initialize(&owned->chunk);
+        open_chunk(owner, owned);
+    }
+    owner->filled = true;
+    return true;
+}
+
+static void handle_load(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+{
+    const struct message_load *load = &packet->message.load;
+    owner->generation = packet->message.generation;
+    owner->verdicts = (struct verdict_counts){0};
+    owner->to_cut = 0;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        forget(&owner->owned[i]);
+    assert(!load->keep || (owner->plan->job.mode == MODE_ASYNC && owner->to_load == 0));
+    if (load->keep && is_behind(owner, load->step))
+        say_loaded(owner, STATUS_AGAIN, outbox);
+    else if (!load->keep && !reload(owner, load))
+        give_up(owner, outbox, "out of memory for the model");
+    else if (owner->to_load == 0)
+        say_loaded(owner, STATUS_OK, outbox);
+}
+
+static void handle_chunk_state(struct owner *owner, const struct packet *packet,
+                               struct outbox *outbox)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    struct owned *owned = find_first(owner, state->first);
+    uint32_t arrays = 1 + owner->plan->optimizer->slot_count;
+    if (owned == NULL || owner->to_load == 0 || state->step != owner->load_step ||
+        state->count != owned->chunk.count || state->array >= arrays || packet->payload == NULL ||
+        packet->payload->bytes != state->count * sizeof(float) ||
+        owned->arrays_loaded >> state->array & 1)
+        return; /* Repeated, or not ours: nothing to change. */
+    memcpy(chunk_array(&owned->chunk, state->array), packet->payload->data, packet->payload->bytes);
+    owned->arrays_loaded |= 1u << state->array;
+    if (owned->arrays_loaded != (1u << arrays) - 1)
+        return;
+    owned->chunk.version = state->step;
+    open_chunk(owner, owned);
+    if (--owner->to_load == 0)
+        say_loaded(owner, STATUS_OK, outbox);
+}
+
+/* --- cutting ------------------------------------------------------------------------------- */
+
+static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
+                           struct outbox *outbox)
+{
+    struct packet *packet = tell(owner, TO_ROUTER, MESSAGE_OWNER_CUT, outbox);
+    packet->message.index = owner->index;
+    packet->message.cut_taken =
+        (struct message_cut_taken){.step = step, .taken = taken, .verdicts = owner->verdicts};
+}
+
+/* Slots are copied, because the next update writes them; values are only referred to, because the
+ * next update then goes elsewhere. */
+static struct frame *snapshot_array(struct owned *owned, uint32_t array)
+{
+    if (array == 0)
+        return frame_retain(owned->chunk.values);
+    struct frame *copy = frame_create(owned->chunk.count * sizeof(float));
+    if (copy != NULL)
+        memcpy(copy->data, chunk_array(&owned->chunk, array), copy->bytes);
+    return copy;
+}
+
+/* No memory for a copy: the cut is not taken, and training goes on. */
+static void cut_fails(struct owner *owner, uint64_t step, struct outbox *outbox)
+{
+    outbox_warn(outbox, "out of memory for a checkpoint at step %llu", (unsigned long long)step);
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        owner->owned[i].cut_step = UINT64_MAX;
+    owner_cut_done(owner, step, false, outbox);
+}
+
+static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    uint64_t step = owned->cut_step;
+    owned->cut_step = UINT64_MAX;
+    for (uint32_t array = 0; array <= owner->plan->optimizer->slot_count; array++) {
+        struct frame *frame = snapshot_array(owned, array);
+        if (frame == NULL) {
+            cut_fails(owner, step, outbox);
+            return;
+        }
+        struct packet *packet = tell(owner, TO_KEEPER, MESSAGE_CHUNK_STATE, outbox);
+        packet->payload = frame;
+        packet->message.chunk_state = (struct message_chunk_state){
+            .step = step,
+            .first = owned->chunk.first,
+            .count = owned->chunk.count,
+            .array = array,
+            .server = owner->plan->server,
+        };
+    }
+    if (--owner->to_cut == 0)
+        owner_cut_done(owner, step, true, outbox);
+}
+
+/* All chunks as of version `step`: now, or when each gets there. If one is past it already the cut
+ * cannot be made, and the coordinator will name a later step. */
+static void handle_cut(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+{
+    uint64_t step = packet->message.cut.step;
+    bool possible = true;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        possible = possible && owner->owned[i].chunk.version <= step;
+    if (!possible || owner->owned_count == 0) {
+        owner_cut_done(owner, step, possible, outbox);
+        return;
+    }
+    owner->to_cut = owner->owned_count;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        owner->owned[i].cut_step = step;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        if (owner->owned[i].chunk.version == step && owner->owned[i].cut_step == step)
+            cut_chunk(owner, &owner->owned[i], outbox);
+}
+
+/* --- exchanging ---------------------------------------------------------------------------- */
+
+static void set_result(struct packet *packet, const struct owned *owned, enum verdict verdict)
+{
+    packet->message.result = (struct message_result){
+        .chunk = owned->chunk.index,
+        .verdict = verdict,
+        .version = owned->chunk.version,
+    };
+}
+
+static struct packet *add_result(const struct owner *owner, const struct owned *owned,
+                                 const struct packet *to, enum verdict verdict,
+                                 struct outbox *outbox)
+{
+    struct packet *packet = answer(owner, to, MESSAGE_RESULT, outbox);
+    set_result(packet, owned, verdict);
+    return packet;
+}
+
+static void add_receipt(const struct owner *owner, const struct packet *to, bool missing,
+                        struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &to->message.exchange;
+    answer(owner, to, MESSAGE_RECEIPT, outbox)->message.receipt = (struct message_receipt){
+        .chunk = exchange->chunk,
+        .step = exchange->step,
+        .node = exchange->node,
+        .missing = missing,
+    };
+}
+
+static void attach_values(struct packet *packet, const struct chunk *chunk, struct frame *values,
+                          uint64_t version)
+{
+    packet->message.result.version = version;
+    packet->message.result.parameters = true;
+    packet->payload = frame_retain(values);
+    packet->place = chunk->plan->partition.chunks[chunk->index].place * sizeof(float);
+}
+
+static void count_verdict(struct owner *owner, enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_APPLIED:
+        owner->verdicts.applied++;
+        break;
+    case VERDICT_STALE:
+        owner->verdicts.stale++;
+        break;
+    case VERDICT_DUPLICATE:
+        owner->verdicts.duplicate++;
+        break;
+    case VERDICT_REJECTED:
+        owner->verdicts.rejected++;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Name the element of a gradient that is not finite. */
+static void name_infinite(const struct owner *owner, const struct owned *owned,
+                          const struct packet *packet, char text[MESSAGE_TEXT_MAX])
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const float *gradient = packet->payload->data;
+    uint64_t i = 0;
+    while (i < owned->chunk.count && kernels_all_finite(gradient + i, 1))
+        i++;
+    snprintf(text, MESSAGE_TEXT_MAX,
+             "gradient is not finite: step %llu, leaves %u to %u, variable %s, from worker/%u",
+             (unsigned long long)exchange->step, exchange->node.first_leaf,
+             exchange->node.first_leaf + exchange->node.leaf_count - 1,
+             plan_variable_at(owner->plan, owned->chunk.first + i), packet->message.index);
+}
+
+/* One place a worker: a later request takes the place of the one before. NULL without memory. */
+static struct parked *parked_place(struct owned *owned, uint32_t worker)
+{
+    if (worker < owned->parked_count)
+        return &owned->parked[worker];
+    uint32_t count = owned->parked_count == 0 ? 8 : owned->parked_count;
+    while (count <= worker)
+        count *= 2;
+    struct parked *parked = realloc(owned->parked, count * sizeof *parked);
+    if (parked == NULL)
+        return NULL;
+    memset(parked + owned->parked_count, 0, (count - owned->parked_count) * sizeof *parked);
+    owned->parked = parked;
+    owned->parked_count = count;
+    return &parked[worker];
+}
+
+/* The answer waits for its version; without memory for that the worker asks again. */
+static void park(struct owner *owner, struct owned *owned, const struct packet *packet,
+                 enum verdict verdict, uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    struct parked *parked = parked_place(owned, packet->message.index);
+    if (parked != NULL)
+        *parked = (struct parked){
+            .waiting = true,
+            .peer = packet->peer,
+            .request = packet->message.request,
+            .want_version = exchange->want_version,
+            .since_us = now_us,
+            .verdict = verdict,
+        };
+    if (exchange->receipt || exchange->retry)
+        add_receipt(owner, packet, false, outbox);
+    else
+        answer(owner, packet, MESSAGE_TAKEN, outbox);
+}
+
+/* Answer a request for exactly one version (sync), or the newest: now, later, or never again. */
+static void answer_version(struct owner *owner, struct owned *owned, const struct packet *packet,
+                           enum verdict verdict, uint64_t now_us, struct outbox *outbox)
+{
+    const struct chunk *chunk = &owned->chunk;
+    const struct message_exchange *exchange = &packet->message.exchange;
+    uint64_t want = exchange->newest ? chunk->version : exchange->want_version;
+    if (packet->message.index < owned->parked_count)
+        owned->parked[packet->message.index].waiting = false;
+    if (want > chunk->version) {
+        park(owner, owned, packet, verdict, now_us, outbox);
+    } else if (want == chunk->version || (want + 1 == chunk->version && chunk->previous != NULL)) {
+        struct frame *values = want == chunk->version ? chunk->values : chunk->previous;
+        attach_values(add_result(owner, owned, packet, verdict, outbox), chunk, values, want);
+    } else {
+        struct packet *moved_on = answer(owner, packet, MESSAGE_MOVED_ON, outbox);
+        moved_on->message.moved_on.chunk = chunk->index;
+        moved_on->message.moved_on.version = chunk->version;
+    }
+}
+
+static void release_parked(const struct owner *owner, struct owned *owned, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < owned->parked_count; i++) {
+        struct parked *parked = &owned->parked[i];
+        if (!parked->waiting || parked->want_version != owned->chunk.version)
+            continue;
+        struct packet *result = tell(owner, TO_ROUTER, MESSAGE_RESULT, outbox);
+        result->peer = parked->peer;
+        result->message.index = i;
+        result->message.request = parked->request;
+        set_result(result, owned, parked->verdict);
+        attach_values(result, &owned->chunk, owned->chunk.values, owned->chunk.version);
+        uint64_t held = now_us - parked->since_us;
+        result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
+        parked->waiting = false;
+    }
+}
+
+/* The step's root is complete: apply, version + 1, and only then release. */
+static bool commit(struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    const struct job *job = &owner->plan->job;
+    struct frame *root = aggregator_take_root(&owned->aggregator);
+    uint32_t examples = job_batch(job, owned->chunk.version).examples;
+    enum status status = chunk_apply(&owned->chunk, root->data, examples, true);
+    aggregator_recycle(&owned->aggregator, root);
+    if (status != STATUS_OK) {
+        give_up(owner, outbox, "out of memory for an update");
+        return false;
+    }
+    if (owned->chunk.version < job->steps)
+        aggregator_open(&owned->aggregator, job_batch(job, owned->chunk.version).leaves);
+    if (owned->cut_step == owned->chunk.version)
+        cut_chunk(owner, owned, outbox);
+    return true;
+}
+
+/* The gradient was sent before, and is not with this: say what has become of it. Not a gradient,
+ * and so not counted. */
+static void retry_sync(struct owner *owner, struct owned *owned, const struct packet *packet,
+                       uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    uint64_t version = owned->chunk.version;
+    if (exchange->step > version) /* Made from a version that does not exist: there was none. */
+        answer(owner, packet, MESSAGE_TAKEN, outbox);
+    else if (exchange->step == version && !aggregator_holds(&owned->aggregator, exchange->node))
+        add_receipt(owner, packet, true, outbox);
+    else if (exchange->want)
+        answer_version(owner, owned, packet,
+                       exchange->step < version ? VERDICT_STALE : VERDICT_DUPLICATE, now_us,
+                       outbox);
+    else if (exchange->step == version)
+        add_receipt(owner, packet, false, outbox);
+    else
+        add_result(owner, owned, packet, VERDICT_STALE, outbox);
+}
+
+/* What becomes of a gradient; whether it was the last of its step. */
+static enum verdict take_node(struct owner *owner, struct owned *owned, struct packet *packet,
+                              bool *complete, struct outbox *outbox)
+{
+    struct chunk *chunk = &owned->chunk;
+    const struct message_exchange *exchange = &packet->message.exchange;
+    if (exchange->step < chunk->version)
+        return VERDICT_STALE;
+    if (exchange->step > chunk->version)
+        return VERDICT_REJECTED; /* Made from a version that does not exist yet. */
+    if (!kernels_all_finite(packet->payload->data, chunk->count)) {
+        char text[MESSAGE_TEXT_MAX];
+        name_infinite(owner, owned, packet, text);
+        give_up(owner, outbox, text);
+        return VERDICT_REJECTED;
+    }
+    /* Whoever computed from this version has seen every chunk reach it. */
+    chunk_drop_previous(chunk);
+    enum aggregator_result result =
+        aggregator_offer(&owned->aggregator, exchange->node, packet->payload);
+    packet->payload = NULL;
+    if (result == AGGREGATOR_MEMORY)
+        give_up(owner, outbox, "out of memory for a gradient");
+    *complete = result == AGGREGATOR_COMPLETE;
+    return result == AGGREGATOR_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_APPLIED;
+}
+
+static void exchange_sync(struct owner *owner, struct owned *owned, struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    enum verdict verdict = VERDICT_NONE;
+    bool complete = false;
+    if (exchange->gradient && exchange->retry) {
+        retry_sync(owner, owned, packet, now_us, outbox);
+        return;
+    }
+    if (exchange->gradient)
+        verdict = take_node(owner, owned, packet, &complete, outbox);
+    count_verdict(owner, verdict); /* Before a commit, which may report the counts with a cut. */
+    bool committed = complete && commit(owner, owned, outbox);
+    if (!exchange->want)
+        add_result(owner, owned, packet, verdict, outbox);
+    else
+        answer_version(owner, owned, packet, verdict, now_us, outbox);
+    if (committed)
+        release_parked(owner, owned, now_us, outbox);
+}
+
+/* Async: the batch is counted, with nothing to apply. */
+static enum verdict skip_batch(struct owned *owned, uint64_t batch)
+{
+    chunk_skip(&owned->chunk);
+    batch_set_add(&owned->batches, batch);
+    return VERDICT_REJECTED;
+}
+
+static enum verdict apply_async(struct owner *owner, struct owned *owned,
+                                const struct packet *packet, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    if (batch_set_has(&owned->batches, exchange->step))
+        return VERDICT_DUPLICATE;
+    if (!batch_set_can_add(&owned->batches, exchange->step))
+        return VERDICT_REJECTED;
+    if (exchange->skip)
+        return skip_batch(owned, exchange->step);
+    if (!kernels_all_finite(packet->payload->data, owned->chunk.count)) {
+        char text[MESSAGE_TEXT_MAX];
+        name_infinite(owner, owned, packet, text);
+        outbox_warn(outbox, "%s: left out", text);
+        return skip_batch(owned, exchange->step);
+    }
+    if (chunk_apply(&owned->chunk, packet->payload->data, exchange->examples, false) != STATUS_OK) {
+        give_up(owner, outbox, "out of memory for an update");
+        return VERDICT_REJECTED;
+    }
+    batch_set_add(&owned->batches, exchange->step);
+    return VERDICT_APPLIED;
+}
+
+static void exchange_async(struct owner *owner, struct owned *owned, const struct packet *packet,
+                           struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    enum verdict verdict = VERDICT_NONE;
+    uint64_t before = owned->chunk.version;
+    bool update = exchange->gradient || exchange->skip;
+    if (update && exchange->retry && !batch_set_has(&owned->batches, exchange->step)) {
+        add_receipt(owner, packet, true, outbox);
+        return;
+    }
+    if (update && exchange->retry) /* Not a gradient, and so not counted. */
+        verdict = VERDICT_DUPLICATE;
+    else if (update)
+        count_verdict(owner, verdict = apply_async(owner, owned, packet, outbox));
+    struct packet *result = add_result(owner, owned, packet, verdict, outbox);
+    /* The version it was made from may have been lost with a server. */
+    if (verdict == VERDICT_APPLIED && before > exchange->base_version)
+        result->message.result.staleness = before - exchange->base_version;
+    if (exchange->want)
+        attach_values(result, &owned->chunk, owned->chunk.values, owned->chunk.version);
+}
+
+static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    struct owned *owned = find_chunk(owner, packet->message.exchange.chunk);
+    assert(owned != NULL); /* The router has looked it up. */
+    if (owner->plan->job.mode == MODE_SYNC)
+        exchange_sync(owner, owned, packet, now_us, outbox);
+    else
+        exchange_async(owner, owned, packet, outbox);
+}
+
+static void handle_current(struct owner *owner, struct packet *packet, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    switch (packet->message.kind) {
+    case MESSAGE_CHUNK_STATE:
+        handle_chunk_state(owner, packet, outbox);
+        break;
+    case MESSAGE_EXCHANGE:
+        handle_exchange(owner, packet, now_us, outbox);
+        break;
+    case MESSAGE_CUT:
+        handle_cut(owner, packet, outbox);
+        break;
+    default:
+        assert(!"a message that owners do not take");
+    }
+}
+
+void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                  struct outbox *outbox)
+{
+    /* The router lets nothing of another generation through; but where there was no memory for
+     * its LOAD, what comes behind that is not for us. */
+    if (packet->message.kind == MESSAGE_LOAD)
+        handle_load(owner, packet, outbox);
+    else if (packet->message.generation == owner->generation)
+        handle_current(owner, packet, now_us, outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}

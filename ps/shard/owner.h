@@ -1,0 +1,46 @@
+/* owner.h - the core that owns some of a server's chunks: takes gradients, applies, answers.
+ *
+ *   sync    EXCHANGE(step t, node) -> aggregator -> root complete -> one update -> RESULT to all
+ *   async   EXCHANGE(batch b)      -> had it? duplicate : one update   -> RESULT to the sender
+ *
+ * A mode decides two things only: when a gradient is applied and when the answer is released. In
+ * sync mode every chunk commits on its own; the order within it is apply, version + 1, release.
+ *
+ * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
+ * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the keeper;
+ *         LOADED, TAKEN and OWNER_CUT to the router; STOP to the coordinator when training cannot
+ * go on.
+ *
+ * Generations: LOAD begins one. Everything of the one before is forgotten: held gradients, parked
+ * requests, cuts, `previous`, verdict counts; what was given out stays as it was. All that an owner
+ * gives carries the generation of its last LOAD, so that whoever passes it on can tell what has
+ * become old on the way. Queues keep order, so an owner sees nothing of another generation.
+ *
+ * First words: every EXCHANGE is answered towards the router exactly once at once, with its weight:
+ * RESULT, MOVED_ON, RECEIPT, or TAKEN when there is nothing to tell the worker yet. So the router
+ * knows what is still in the owner's queue. A parked request's RESULT comes later, without weight.
+ *
+ * Threads: one owner thread, or the router's. Time arrives as an argument. */
+
+#ifndef PS_OWNER_H
+#define PS_OWNER_H
+
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+#include "ps/shard/chunk.h"
+#include "ps/shard/plan.h"
+
+struct owner;
+
+/* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it.
+ * memory: see chunk_init. */
+enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
+                         uint32_t count, const struct chunk_memory *memory);
+void owner_destroy(struct owner **owner);
+
+/* Takes over the packet's payload. */
+void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                  struct outbox *outbox);
+
+#endif

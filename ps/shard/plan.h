@@ -1,0 +1,33 @@
+/* plan.h - everything a server derives from the declaration, made once and never changed.
+ *
+ * Threads: read-only after plan_create; the router, the owners and the keeper all look at it. */
+
+#ifndef PS_PLAN_H
+#define PS_PLAN_H
+
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/job/optimizer.h"
+#include "common/job/partition.h"
+
+struct plan {
+    struct job job;
+    struct partition partition;
+    uint64_t *offsets; /* [variable_count] where each variable starts in the parameter space. */
+    const struct optimizer *optimizer;
+    uint32_t server;      /* Whose plan this is. */
+    uint32_t chunk_count; /* Of this server. */
+    uint64_t run_id;
+    uint32_t pushes_max; /* Most gradients of a chunk that one worker pushes in a step, whatever
+                          * the number of workers: assignments change. */
+};
+
+/* The job has passed job_check. */
+enum status plan_create(struct plan **plan, const struct job *job, uint32_t server, uint64_t run_id,
+                        struct error *error);
+void plan_destroy(struct plan **plan);
+
+/* Name of the variable that element `element` of the parameter space belongs to. */
+const char *plan_variable_at(const struct plan *plan, uint64_t element);
+
+#endif

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# rooms.sh - include_direction.sh sees what it is there to see: each of these includes, planted in a
+# copy of the sources, is named.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+copy=$work/copy
+mkdir "$copy"
+(cd "$root" && cp -r common ps worker deploy proto tests "$copy")
+
+# planted FILE INCLUDE WHAT - is said of that file with that include.
+planted()
+{
+    cp "$copy/$1" "$work/before"
+    echo "#include $2" >>"$copy/$1"
+    if "$root/tests/include_direction.sh" "$copy" >"$work/check.log"; then fail "nothing is said of $2 in $1"; fi
+    grep -qF -- "$3" "$work/check.log" || fail "$2 in $1: $(cat "$work/check.log")"
+    cp "$work/before" "$copy/$1"
+}
+"$root/tests/include_direction.sh" "$copy" >"$work/check.log" || fail "$(cat "$work/check.log")"
+planted common/base/clock.c '"common/wire/message.h"' \
+    "common/base/clock.c includes common/wire/message.h, of a room that is not below"
+planted common/keys/keys.c '"common/address/route.h"' "of a room that is not below" # Level with it.
+planted ps/shard/owner.c '"ps/router/router.h"' "of a room that is not below"
+planted ps/shard/owner.c '"ps/server.h"' "of a room that is not below"
+planted worker/model/model.c '"worker/client/client.h"' "of a room that is not below"
+planted deploy/launcher/launch.c '"deploy/command/command.h"' "of a room that is not below"
+planted common/job/job.c '"ps/server.h"' "against the arrows"
+planted ps/cores.c '"worker/trainer.h"' "against the arrows"
+planted worker/trainer.c '"tests/lib/suite.h"' "against the arrows"
+planted ps/server.c '<zmq.h>' "which belongs in common/transport/zmq only"
+planted common/store/manifest.c '<jansson.h>' "which belongs in common/file/json.c only"
+ok "an include against the arrows is seen"
+
+mkdir "$copy/common/attic"
+echo '#include "common/base/clock.h"' >"$copy/common/attic/old.c"
+if "$root/tests/include_direction.sh" "$copy" >"$work/check.log"; then fail "nothing is said of a room without a place"; fi
+grep -qF "common/attic is not among the rooms" "$work/check.log" || fail "$(cat "$work/check.log")"
+rm -r "$copy/common/attic"
+for i in $(seq 30); do echo "int thing_$i;" >"$copy/ps/shard/thing_$i.c"; done
+if "$root/tests/include_direction.sh" "$copy" >"$work/check.log"; then fail "nothing is said of a crowd"; fi
+grep -qE "ps/shard has [0-9]+ files of C" "$work/check.log" || fail "$(cat "$work/check.log")"
+ok "a room without a place among the others is seen, and a crowded one"

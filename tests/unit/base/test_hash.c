@@ -1,0 +1,110 @@
+#include "common/base/hash.h"
+
+#include <string.h>
+
+#include "tests/lib/suite.h"
+
+START_TEST(blake2b_gives_the_published_digest)
+{
+    /* BLAKE2b-256 of "abc", as b2sum -l 256 prints it. */
+    static const char expected[] =
+        "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319";
+    struct hash hash;
+    uint8_t digest[HASH_BYTES];
+    char text[HASH_HEX_LENGTH];
+    hash_init(&hash);
+    hash_update(&hash, "a", 1);
+    hash_update(&hash, "bc", 2);
+    hash_final(&hash, digest);
+    hash_hex(digest, sizeof digest, text);
+    ck_assert_str_eq(text, expected);
+}
+END_TEST
+
+START_TEST(sha256_gives_the_published_digest)
+{
+    /* FIPS 180-4's example. */
+    static const char expected[] =
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    struct sha256 sha256;
+    uint8_t digest[HASH_BYTES];
+    char text[HASH_HEX_LENGTH];
+    sha256_init(&sha256);
+    sha256_update(&sha256, "ab", 2);
+    sha256_update(&sha256, "c", 1);
+    sha256_final(&sha256, digest);
+    hash_hex(digest, sizeof digest, text);
+    ck_assert_str_eq(text, expected);
+}
+END_TEST
+
+START_TEST(pieces_do_not_matter_but_every_byte_does)
+{
+    uint8_t bytes[1000], whole[HASH_BYTES], pieces[HASH_BYTES], changed[HASH_BYTES];
+    struct hash hash;
+    memset(bytes, 7, sizeof bytes);
+    hash_init(&hash);
+    hash_update(&hash, bytes, sizeof bytes);
+    hash_final(&hash, whole);
+    hash_init(&hash);
+    for (int i = 0; i < 10; i++) {
+        hash_update(&hash, bytes + 100 * i, 100);
+    }
+    hash_final(&hash, pieces);
+    bytes[999] ^= 1;
+    hash_init(&hash);
+    hash_update(&hash, bytes, sizeof bytes);
+    hash_final(&hash, changed);
+    ck_assert_mem_eq(whole, pieces, HASH_BYTES);
+    ck_assert_mem_ne(whole, changed, HASH_BYTES);
+}
+END_TEST
+
+START_TEST(numbers_are_hashed_little_endian)
+{
+    static const uint8_t bytes[8] = {8, 7, 6, 5, 4, 3, 2, 1};
+    struct hash a, b;
+    uint8_t number[HASH_BYTES], same[HASH_BYTES];
+    hash_init(&a);
+    hash_update_u64(&a, 0x0102030405060708);
+    hash_final(&a, number);
+    hash_init(&b);
+    hash_update(&b, bytes, sizeof bytes);
+    hash_final(&b, same);
+    ck_assert_mem_eq(number, same, HASH_BYTES);
+}
+END_TEST
+
+START_TEST(hexadecimal_keeps_leading_zeros)
+{
+    static const uint8_t bytes[] = {0, 1, 0xab, 0xff};
+    char text[9];
+    hash_hex(bytes, sizeof bytes, text);
+    ck_assert_str_eq(text, "0001abff");
+    hash_hex(bytes, 0, text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+START_TEST(random_numbers_differ_and_are_never_zero)
+{
+    uint64_t a = hash_random_u64(), b = hash_random_u64();
+    ck_assert_uint_ne(a, 0);
+    ck_assert_uint_ne(a, b);
+}
+END_TEST
+
+static void add_tests(TCase *tcase)
+{
+    tcase_add_test(tcase, blake2b_gives_the_published_digest);
+    tcase_add_test(tcase, sha256_gives_the_published_digest);
+    tcase_add_test(tcase, pieces_do_not_matter_but_every_byte_does);
+    tcase_add_test(tcase, numbers_are_hashed_little_endian);
+    tcase_add_test(tcase, hexadecimal_keeps_leading_zeros);
+    tcase_add_test(tcase, random_numbers_differ_and_are_never_zero);
+}
+
+int main(void)
+{
+    return suite_run("hash", add_tests);
+}

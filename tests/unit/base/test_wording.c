@@ -1,0 +1,88 @@
+#include "common/base/wording.h"
+
+#include <math.h>
+
+#include "tests/lib/suite.h"
+
+START_TEST(counts_have_commas)
+{
+    ck_assert_str_eq(wording_count(0).text, "0");
+    ck_assert_str_eq(wording_count(999).text, "999");
+    ck_assert_str_eq(wording_count(1000).text, "1,000");
+    ck_assert_str_eq(wording_count(121930).text, "121,930");
+    ck_assert_str_eq(wording_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+}
+END_TEST
+
+START_TEST(one_is_not_many)
+{
+    ck_assert_str_eq(wording_counted(0, "leaf", "leaves").text, "0 leaves");
+    ck_assert_str_eq(wording_counted(1, "leaf", "leaves").text, "1 leaf");
+    ck_assert_str_eq(wording_counted(2, "leaf", "leaves").text, "2 leaves");
+    ck_assert_str_eq(wording_counted(60000, "example", "examples").text, "60,000 examples");
+}
+END_TEST
+
+START_TEST(bytes_have_units)
+{
+    ck_assert_str_eq(wording_bytes(0).text, "0 B");
+    ck_assert_str_eq(wording_bytes(1023).text, "1023 B");
+    ck_assert_str_eq(wording_bytes(1024).text, "1.0 KiB");
+    ck_assert_str_eq(wording_bytes((uint64_t)5 << 30).text, "5.0 GiB");
+    ck_assert_str_eq(wording_bytes((uint64_t)5 << 50).text, "5120.0 TiB");
+}
+END_TEST
+
+START_TEST(durations_read_well)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {
+        {0, "0 s"},
+        {0.0004, "<1 ms"},
+        {0.0005, "1 ms"},
+        {0.04, "40 ms"},
+        {0.9994, "999 ms"},
+        {0.9996, "1 s"},
+        {1, "1 s"},
+        {5.74, "5.7 s"},
+        {9.94, "9.9 s"},
+        {9.96, "10 s"},
+        {59.4, "59 s"},
+        {59.6, "1 min"},
+        {60, "1 min"},
+        {290, "4 min 50 s"},
+        {3599.4, "59 min 59 s"},
+        {3599.6, "1 h"},
+        {3725.4, "1 h 2 min"},
+        {3753, "1 h 3 min"},
+        {86399, "1 d"},
+        {86400, "1 d"},
+        {273600, "3 d 4 h"},
+        {1e9, "11574 d 2 h"},
+        {(double)NAN, "?"},
+        {-1, "?"},
+        {(double)INFINITY, "?"},
+        {1e300, "?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_str_eq(wording_duration(cases[i].seconds).text, cases[i].text);
+    ck_assert_str_eq(wording_waited(0.4).text, "0 s");
+    ck_assert_str_eq(wording_waited(4.9).text, "5 s");
+    ck_assert_str_eq(wording_waited(-1).text, "?");
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, counts_have_commas);
+    tcase_add_test(t, one_is_not_many);
+    tcase_add_test(t, bytes_have_units);
+    tcase_add_test(t, durations_read_well);
+}
+
+int main(void)
+{
+    return suite_run("wording", add);
+}

@@ -1,0 +1,382 @@
+#include "worker/client/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/transport/shm/rendezvous.h"
+#include "tests/lib/post.h"
+#include "tests/lib/scripted_server.h"
+#include "tests/lib/suite.h"
+
+enum { DEADLINE_MS = 20000 };
+
+struct fixture {
+    struct job job;
+    struct scripted_server server;
+    struct client *client;
+};
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    struct error error;
+    f->job = small_job(mode, 1, 1);
+    scripted_server_open(&f->server, &f->job);
+    struct client_options options = {.transport = &f->server.transport,
+                                     .job = &f->job,
+                                     .start_timeout = 60,
+                                     .worker_timeout = 60,
+                                     .recovery_timeout = 60,
+                                     .progress_timeout = 60,
+                                     .stop_timeout = 60};
+    f->server.shares = true;
+    ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    client_close(&f->client);
+    scripted_server_close(&f->server);
+    job_free(&f->job);
+}
+
+static struct work next(struct fixture *f)
+{
+    struct work work;
+    ck_assert_msg(client_next(f->client, &work) == STATUS_OK, "%s", client_exit_reason(f->client));
+    return work;
+}
+
+/* The first or second half of a step's leaves, or all of them. */
+static const float *push_node(struct fixture *f, uint64_t step, struct node node, bool last)
+{
+    struct frame *gradient = client_gradient(f->client);
+    ck_assert_ptr_nonnull(gradient);
+    const float *data = gradient->data;
+    struct push push = {.step = step,
+                        .node = node,
+                        .examples = job_node_examples(&f->job, job_batch(&f->job, step),
+                                                      node.first_leaf, node.leaf_count),
+                        .last = last};
+    memset(gradient->data, 0, gradient->bytes);
+    client_push(f->client, &push, gradient);
+    return data;
+}
+
+static const float *push_step(struct fixture *f, uint64_t step)
+{
+    return push_node(f, step, tree_root(job_batch(&f->job, step).leaves), true);
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+/* Until so many of the kind have come. */
+static void await(struct fixture *f, enum message_kind kind, unsigned count)
+{
+    for (int i = 0; i < DEADLINE_MS && scripted_server_count(&f->server, kind) < count; i++)
+        rest();
+    ck_assert_uint_ge(scripted_server_count(&f->server, kind), count);
+}
+
+static void start_again(struct fixture *f)
+{
+    scripted_server_lock(&f->server);
+    scripted_server_start(&f->server);
+    scripted_server_unlock(&f->server);
+}
+
+/* The last EXCHANGE that came, for chunk 0. */
+static struct scripted_heard last_exchange(struct fixture *f)
+{
+    struct scripted_heard found = {.payload = NULL};
+    scripted_server_lock(&f->server);
+    for (unsigned i = 0; i < f->server.heard_count; i++)
+        if (f->server.heard[i].message.kind == MESSAGE_EXCHANGE &&
+            f->server.heard[i].message.exchange.chunk == 0)
+            found = f->server.heard[i];
+    scripted_server_unlock(&f->server);
+    return found;
+}
+
+static void check_end(struct fixture *f, int exit_code)
+{
+    struct work work;
+    ck_assert(client_next(f->client, &work) != STATUS_OK);
+    ck_assert_int_eq(client_exit_code(f->client), exit_code);
+}
+
+START_TEST(it_goes_from_step_to_step_and_ends_when_the_job_does)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (uint64_t step = 0; step < 6; step++) {
+        struct work work = next(&f);
+        ck_assert(!work.enough);
+        ck_assert_uint_eq(work.step, step);
+        ck_assert_uint_eq(work.scored - work.after, step == 3);
+        push_step(&f, step);
+    }
+    struct work work = next(&f);
+    ck_assert(work.enough && work.after == 1 && work.scored == 2);
+    client_done(f.client);
+    check_end(&f, EXIT_DONE);
+    ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_REPORT), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(after_done_there_may_be_more)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    scripted_server_lock(&f.server);
+    f.server.finishes = false;
+    f.server.version = 6;
+    scripted_server_unlock(&f.server);
+    ck_assert(next(&f).enough);
+    client_done(f.client);
+    await(&f, MESSAGE_DONE, 1);
+    scripted_server_lock(&f.server);
+    f.server.generation = 2;
+    f.server.version = 4;
+    f.server.start.step = 4;
+    scripted_server_start(&f.server);
+    scripted_server_unlock(&f.server);
+    ck_assert_uint_eq(next(&f).step, 4);
+    push_step(&f, 4);
+    ck_assert_uint_eq(next(&f).step, 5);
+    push_step(&f, 5);
+    scripted_server_lock(&f.server);
+    f.server.finishes = true;
+    scripted_server_unlock(&f.server);
+    ck_assert(next(&f).enough);
+    client_done(f.client);
+    check_end(&f, EXIT_DONE);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_a_connection_cannot_take_is_sent_later_and_in_order)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.deaf = true;
+    unsigned before = f.server.heard_count;
+    scripted_server_unlock(&f.server);
+    push_node(&f, 0, (struct node){0, 2}, false);
+    push_node(&f, 0, (struct node){2, 2}, true);
+    for (int i = 0; i < 1300; i++) /* Long enough for pings and a retry, which are not kept. */
+        rest();
+    scripted_server_lock(&f.server);
+    f.server.deaf = false;
+    ck_assert_uint_eq(f.server.heard_count, before);
+    scripted_server_unlock(&f.server);
+    ck_assert_uint_eq(next(&f).step, 1);
+    scripted_server_lock(&f.server);
+    for (unsigned i = 0; i < 8; i++) {
+        const struct message *message = &f.server.heard[before + i].message;
+        ck_assert(message->kind == MESSAGE_EXCHANGE && !message->exchange.retry);
+        ck_assert_uint_eq(message->exchange.chunk, i % 4);
+        ck_assert_uint_eq(message->exchange.node.first_leaf, i < 4 ? 0 : 2);
+    }
+    ck_assert_uint_le(f.server.heard_count, before + 9); /* Perhaps a ping of after. */
+    scripted_server_unlock(&f.server);
+    close_fixture(&f);
+}
+END_TEST
+
+/* The server that answers there knows nobody yet, and would take little. */
+START_TEST(a_gradient_is_not_the_first_that_is_said_over_a_new_connection)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.connections++;
+    f.server.mute = true;
+    unsigned before = f.server.heard_count;
+    scripted_server_unlock(&f.server);
+    push_step(&f, 0);
+    await(&f, MESSAGE_EXCHANGE, 8 + 1); /* Four were pulls. */
+    scripted_server_lock(&f.server);
+    for (unsigned i = before, exchanges = 0; i < f.server.heard_count && exchanges < 5; i++) {
+        const struct scripted_heard *heard = &f.server.heard[i];
+        if (heard->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        ck_assert_int_eq(heard->message.exchange.retry, exchanges == 0);
+        ck_assert_int_eq(heard->payload == NULL, exchanges == 0);
+        ck_assert_uint_eq(heard->message.exchange.chunk, exchanges == 0 ? 0 : exchanges - 1);
+        exchanges++;
+    }
+    f.server.mute = false;
+    scripted_server_unlock(&f.server);
+    ck_assert_uint_eq(next(&f).step, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_was_given_up_meanwhile_is_not_sent)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.deaf = true;
+    unsigned before = f.server.heard_count;
+    scripted_server_unlock(&f.server);
+    push_step(&f, 0);
+    start_again(&f);
+    for (int i = 0; i < 300; i++)
+        rest();
+    scripted_server_lock(&f.server);
+    f.server.deaf = false;
+    scripted_server_unlock(&f.server);
+    ck_assert_uint_eq(next(&f).step, 0);
+    scripted_server_lock(&f.server);
+    for (unsigned i = before; i < f.server.heard_count; i++)
+        if (f.server.heard[i].message.kind == MESSAGE_EXCHANGE)
+            ck_assert(f.server.heard[i].message.exchange.newest);
+    scripted_server_unlock(&f.server);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_has_ended)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    ck_assert_uint_eq(f.server.attached, rendezvous_name(100));
+    push_step(&f, 0);
+    next(&f);
+    ck_assert_uint_eq(f.server.attach_calls, 1);
+    const float *lent = push_step(&f, 1);
+    ck_assert_ptr_eq(lent, f.server.memory);
+    ck_assert(last_exchange(&f).by_memory);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.incarnation = 200;
+    f.server.generation = 2;
+    f.server.version = 0;
+    scripted_server_start(&f.server);
+    scripted_server_unlock(&f.server);
+    push_step(&f, 2);
+    next(&f);
+    ck_assert_uint_gt(f.server.attach_calls, 1); /* In vain. */
+    ck_assert_uint_eq(f.server.attached, rendezvous_name(100));
+    scripted_server_lock(&f.server);
+    f.server.attached = 0;
+    scripted_server_unlock(&f.server);
+    push_step(&f, 0);
+    next(&f);
+    ck_assert_uint_eq(f.server.attached, rendezvous_name(200));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(gradients_keep_away_from_what_a_server_may_still_hold)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.mute = true;
+    scripted_server_unlock(&f.server);
+    ck_assert_ptr_eq(push_node(&f, 0, (struct node){0, 2}, false), f.server.memory);
+    push_node(&f, 0, (struct node){2, 2}, true);
+    start_again(&f);
+    ck_assert_uint_eq(next(&f).step, 0);
+    scripted_server_lock(&f.server);
+    f.server.mute = false;
+    scripted_server_unlock(&f.server);
+    const float *own = push_node(&f, 0, (struct node){0, 4}, true);
+    ck_assert(own < f.server.memory || own >= f.server.memory + 2 * f.server.partition.elements);
+    ck_assert(!last_exchange(&f).by_memory);
+    ck_assert_uint_eq(next(&f).step, 1);
+    ck_assert_ptr_eq(push_step(&f, 1), f.server.memory); /* That step is over. */
+    next(&f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_is_asked_to_leave_does_also_while_it_computes)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    client_request_leave(f.client, EXIT_TERMINATED);
+    await(&f, MESSAGE_LEAVE, 1);
+    client_request_leave(f.client, EXIT_DONE); /* No news. */
+    push_step(&f, 0);                          /* In vain. */
+    check_end(&f, EXIT_TERMINATED);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_bad_gradient_travels_as_a_header)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    ck_assert_uint_eq(next(&f).step, 0);
+    struct push push = {.step = 0, .node = {0, 4}, .examples = 8, .last = true, .bad = true};
+    client_push(f.client, &push, NULL);
+    ck_assert_uint_eq(next(&f).step, 1);
+    struct scripted_heard heard = last_exchange(&f);
+    ck_assert(heard.message.exchange.skip && !heard.message.exchange.gradient);
+    ck_assert(heard.message.exchange.has_report && heard.message.exchange.report.bad);
+    ck_assert_ptr_null(heard.payload);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Memory of a client that nobody hears does not grow with time. */
+START_TEST(what_nobody_takes_is_bounded)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    next(&f);
+    scripted_server_lock(&f.server);
+    f.server.deaf = true;
+    scripted_server_unlock(&f.server);
+    push_step(&f, 0);
+    unsigned before = f.server.heard_count;
+    for (int round = 0; round < 300; round++)
+        start_again(&f);
+    for (int i = 0; i < 1500; i++)
+        rest();
+    scripted_server_lock(&f.server);
+    f.server.deaf = false;
+    scripted_server_unlock(&f.server);
+    ck_assert_uint_eq(next(&f).step, 0);
+    scripted_server_lock(&f.server);
+    ck_assert_uint_lt(f.server.heard_count - before, 100);
+    scripted_server_unlock(&f.server);
+    close_fixture(&f);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, it_goes_from_step_to_step_and_ends_when_the_job_does);
+    tcase_add_test(t, after_done_there_may_be_more);
+    tcase_add_test(t, what_a_connection_cannot_take_is_sent_later_and_in_order);
+    tcase_add_test(t, a_gradient_is_not_the_first_that_is_said_over_a_new_connection);
+    tcase_add_test(t, what_was_given_up_meanwhile_is_not_sent);
+    tcase_add_test(
+        t, a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_has_ended);
+    tcase_add_test(t, gradients_keep_away_from_what_a_server_may_still_hold);
+    tcase_add_test(t, who_is_asked_to_leave_does_also_while_it_computes);
+    tcase_add_test(t, a_bad_gradient_travels_as_a_header);
+    tcase_add_test(t, what_nobody_takes_is_bounded);
+}
+
+int main(void)
+{
+    return suite_run("client", add);
+}

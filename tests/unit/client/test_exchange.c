@@ -1,0 +1,271 @@
+#include "worker/client/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+enum { MIB = 1 << 20 };
+
+/* One worker and one server, whose chunks are of 4 MiB: four of them are a window. */
+struct fixture {
+    struct job job;
+    struct partition partition;
+    struct exchange exchange;
+    struct sender sender;
+    struct post post;
+    float *parameters;
+    uint64_t now_us;
+    struct frame *gradient;
+};
+
+static void open_with_chunks(struct fixture *f, enum mode mode, uint32_t chunks, uint64_t bytes)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = small_job(mode, 1, 1);
+    f->job.variables[0].shape[0] = chunks * (bytes / sizeof(float)) / 16 - 1;
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, 1, bytes, false, &error) ==
+              STATUS_OK);
+    ck_assert_uint_eq(f->partition.chunk_count, chunks);
+    f->parameters = calloc(f->partition.elements, sizeof(float));
+    f->gradient = frame_create(f->partition.elements * sizeof(float));
+    ck_assert(f->parameters != NULL && f->gradient != NULL);
+    ck_assert(exchange_init(&f->exchange, &f->job, &f->partition, f->parameters) == STATUS_OK);
+    f->sender = (struct sender){.worker = 0, .incarnation = 5, .run_id = 6, .generation = 1};
+}
+
+static void open_fixture(struct fixture *f, enum mode mode, uint32_t chunks)
+{
+    open_with_chunks(f, mode, chunks, 4 * MIB);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    exchange_free(&f->exchange);
+    post_free(&f->post);
+    ck_assert(frame_is_unique(f->gradient));
+    frame_release(f->gradient);
+    partition_free(&f->partition);
+    job_free(&f->job);
+    free(f->parameters);
+}
+
+static void push(struct fixture *f, struct node node, bool want)
+{
+    struct message_exchange what = {
+        .gradient = true, .node = node, .want = want, .want_version = 1, .examples = 2};
+    ck_assert(exchange_push(&f->exchange, &f->sender, &what, f->gradient, f->now_us,
+                            &f->post.outbox) == STATUS_OK);
+}
+
+/* The chunks whose EXCHANGE has left, as a string; and forget them. */
+static const char *sent(struct fixture *f)
+{
+    static char text[64];
+    size_t used = 0;
+    post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
+        ck_assert(packet->message.kind == MESSAGE_EXCHANGE && used < sizeof text - 2);
+        text[used++] = (char)('0' + packet->message.exchange.chunk);
+    }
+    text[used] = '\0';
+    post_clear(&f->post);
+    return text;
+}
+
+static enum exchange_outcome result(struct fixture *f, uint32_t chunk, uint64_t request,
+                                    bool values)
+{
+    struct packet packet = {.message.kind = MESSAGE_RESULT, .message.request = request};
+    packet.message.result = (struct message_result){
+        .chunk = chunk, .verdict = VERDICT_APPLIED, .version = 1, .parameters = values};
+    if (values)
+        packet.payload = frame_of(1, f->partition.chunks[chunk].count);
+    enum exchange_outcome outcome =
+        exchange_take_result(&f->exchange, &f->sender, 0, &packet, f->now_us, &f->post.outbox);
+    frame_release(packet.payload);
+    return outcome;
+}
+
+static enum exchange_outcome receipt(struct fixture *f, uint32_t chunk, struct node node,
+                                     bool missing)
+{
+    struct message message = {.kind = MESSAGE_RECEIPT};
+    message.receipt = (struct message_receipt){.chunk = chunk, .node = node, .missing = missing};
+    return exchange_take_receipt(&f->exchange, &f->sender, 0, &message, f->now_us, &f->post.outbox);
+}
+
+START_TEST(what_fits_the_window_leaves_at_once_and_asks_for_no_receipt)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 4);
+    push(&f, (struct node){0, 4}, true);
+    ck_assert(!post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(&f), "0123");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(beyond_the_window_chunks_wait_in_order_until_others_are_confirmed)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 7);
+    push(&f, (struct node){0, 4}, true);
+    ck_assert(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(&f), "0123");
+    ck_assert(receipt(&f, 2, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(&f), "4");
+    ck_assert(receipt(&f, 2, (struct node){0, 4}, false) == EXCHANGE_IGNORED); /* Once. */
+    ck_assert(receipt(&f, 6, (struct node){0, 4}, false) == EXCHANGE_IGNORED); /* Not sent yet. */
+    ck_assert_str_eq(sent(&f), "");
+    ck_assert(result(&f, 0, 1, true) == EXCHANGE_PROGRESS); /* As good as a receipt. */
+    ck_assert_str_eq(sent(&f), "5");
+    ck_assert(receipt(&f, 1, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(&f), "6");
+    for (uint32_t i = 1; i < 7; i++)
+        ck_assert(result(&f, i, 1 + i, true) == (i < 6 ? EXCHANGE_PROGRESS : EXCHANGE_COMPLETE));
+    ck_assert_str_eq(sent(&f), "");
+    push(&f, (struct node){0, 4}, true); /* Everything is back. */
+    ck_assert_str_eq(sent(&f), "0123");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_nodes_of_a_step_share_the_window)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 3);
+    push(&f, (struct node){0, 1}, false);
+    ck_assert_str_eq(sent(&f), "012");
+    push(&f, (struct node){1, 1}, false);
+    ck_assert_str_eq(sent(&f), "0");
+    push(&f, (struct node){2, 1}, true); /* Behind the other. */
+    ck_assert_str_eq(sent(&f), "");
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert(result(&f, i, 1 + i, false) == EXCHANGE_PROGRESS);
+    const struct packet *packet = post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
+    ck_assert(!packet->message.exchange.want);
+    ck_assert_uint_eq(packet->place, (3 + 1) * 4 * MIB);
+    ck_assert_uint_eq(packet->message.request, 5);
+    ck_assert_str_eq(sent(&f), "120");
+    ck_assert(result(&f, 0, 4, false) == EXCHANGE_PROGRESS);
+    packet = post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
+    ck_assert(packet->message.exchange.want && packet->message.exchange.receipt);
+    ck_assert_uint_eq(packet->message.exchange.node.first_leaf, 2);
+    ck_assert_str_eq(sent(&f), "1");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(two_chunks_always_fit)
+{
+    struct fixture f;
+    open_with_chunks(&f, MODE_SYNC, 3, 12 * MIB);
+    push(&f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(&f), "01");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_has_not_been_sent_is_not_repeated_and_what_is_confirmed_asks_only)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 6);
+    push(&f, (struct node){0, 4}, true);
+    sent(&f);
+    ck_assert(receipt(&f, 0, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(&f), "4");
+    f.now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f.exchange, &f.sender, f.now_us, &f.post.outbox);
+    ck_assert_ptr_null(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
+    ck_assert_str_eq(sent(&f), "01234");
+    /* Lost with the rest: it is sent again though the window is full. */
+    ck_assert(receipt(&f, 3, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+    ck_assert_ptr_nonnull(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
+    ck_assert_str_eq(sent(&f), "3");
+    ck_assert(receipt(&f, 3, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(&f), "5");
+    close_fixture(&f);
+}
+END_TEST
+
+/* It had no room for it: what is sent at once again would only meet the same. */
+START_TEST(what_a_server_drops_is_sent_again_when_it_has_been_asked)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 4);
+    push(&f, (struct node){0, 4}, true);
+    sent(&f);
+    ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(&f), "");
+    f.now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f.exchange, &f.sender, f.now_us, &f.post.outbox);
+    ck_assert_str_eq(sent(&f), "0123");
+    for (int twice = 0; twice < 2; twice++) {
+        ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+        ck_assert_str_eq(sent(&f), twice ? "" : "1");
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_exchange_needs_no_receipts)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC, 7);
+    push(&f, (struct node){0, 4}, true);
+    ck_assert(!post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(&f), "0123");
+    ck_assert(result(&f, 3, 4, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(&f), "4");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window)
+{
+    struct fixture f;
+    uint64_t step;
+    uint32_t server;
+    open_fixture(&f, MODE_SYNC, 7);
+    push(&f, (struct node){0, 4}, true);
+    ck_assert(exchange_has_pushed(&f.exchange, &step));
+    f.now_us = 500;
+    ck_assert_uint_eq(exchange_silence_us(&f.exchange, f.now_us, &server), 500);
+    exchange_ask_newest(&f.exchange, &f.sender, f.now_us, &f.post.outbox);
+    ck_assert_str_eq(sent(&f), "01230123456");
+    ck_assert(!exchange_has_pushed(&f.exchange, &step));
+    ck_assert(frame_is_unique(f.gradient));
+    ck_assert(result(&f, 0, 1, true) == EXCHANGE_IGNORED);
+    ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_IGNORED);
+    for (uint32_t i = 0; i < 7; i++)
+        ck_assert(result(&f, i, 8 + i, true) == (i < 6 ? EXCHANGE_PROGRESS : EXCHANGE_COMPLETE));
+    ck_assert_uint_eq(f.exchange.version, 1);
+    ck_assert_uint_eq(exchange_silence_us(&f.exchange, f.now_us, &server), 0);
+    push(&f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(&f), "0123");
+    exchange_forget(&f.exchange);
+    close_fixture(&f);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, what_fits_the_window_leaves_at_once_and_asks_for_no_receipt);
+    tcase_add_test(t, beyond_the_window_chunks_wait_in_order_until_others_are_confirmed);
+    tcase_add_test(t, the_nodes_of_a_step_share_the_window);
+    tcase_add_test(t, two_chunks_always_fit);
+    tcase_add_test(t, what_has_not_been_sent_is_not_repeated_and_what_is_confirmed_asks_only);
+    tcase_add_test(t, what_a_server_drops_is_sent_again_when_it_has_been_asked);
+    tcase_add_test(t, an_async_exchange_needs_no_receipts);
+    tcase_add_test(t, what_is_forgotten_is_answered_in_vain_and_frees_the_window);
+}
+
+int main(void)
+{
+    return suite_run("exchange", add);
+}

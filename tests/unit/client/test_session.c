@@ -1,0 +1,2257 @@
+#include "worker/client/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/wire/pages.h"
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+enum { RUN = 77, SECOND = 1000000 };
+
+/* Worker 1 of 2, with two servers: chunks 0 and 2 are server 0's, 1 and 3 server 1's. */
+struct fixture {
+    struct session *session;
+    struct job job;
+    struct partition partition;
+    float parameters[64];
+    struct post post;
+    uint64_t now_us;
+    uint64_t generation, ticket; /* Of what servers say. */
+    uint32_t assignment;         /* Of the latest START. */
+    uint64_t began_us;           /* For the options. */
+};
+
+static void make_session(struct fixture *f)
+{
+    struct session_options options = {
+        .worker = 1,
+        .incarnation = 9,
+        .job = &f->job,
+        .partition = &f->partition,
+        .parameters = f->parameters,
+        .host = "here",
+        .start_timeout = 60,
+        .worker_timeout = 5,
+        .recovery_timeout = 60,
+        .progress_timeout = 300,
+        .stop_timeout = 30,
+        .began_us = f->began_us,
+    };
+    ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);
+}
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = small_job(mode, 2, 2);
+    f->now_us = SECOND;
+    f->generation = 1;
+    f->ticket = 3;
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, 2, 64, false, &error) ==
+              STATUS_OK);
+    make_session(f);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    post_free(&f->post);
+    session_destroy(&f->session);
+    partition_free(&f->partition);
+    job_free(&f->job);
+}
+
+static void give(struct fixture *f, uint32_t server, struct message message)
+{
+    struct packet packet = {.message = message};
+    packet.message.run_id = packet.message.run_id == 0 ? RUN : packet.message.run_id;
+    packet.message.generation = f->generation;
+    session_handle_server(f->session, server, &packet, f->now_us, &f->post.outbox);
+}
+
+static void from_trainer(struct fixture *f, struct message message, struct frame *payload)
+{
+    struct packet packet = {.message = message, .payload = payload};
+    session_handle_trainer(f->session, &packet, f->now_us, &f->post.outbox);
+}
+
+/* In steps of at most a tenth of a second, as whoever drives a session does. */
+static void tick(struct fixture *f, double seconds)
+{
+    uint64_t end_us = f->now_us + (uint64_t)(seconds * SECOND);
+    do {
+        uint64_t left_us = end_us - f->now_us;
+        f->now_us += left_us < SECOND / 10 ? left_us : SECOND / 10;
+        session_tick(f->session, f->now_us, &f->post.outbox);
+    } while (f->now_us < end_us);
+}
+
+/* The same while server 0 is heard. */
+static void tick_heard(struct fixture *f, double seconds)
+{
+    for (; seconds > 0; seconds -= 1) {
+        give(f, 0, (struct message){.kind = MESSAGE_PONG});
+        post_clear(&f->post);
+        tick(f, seconds < 1 ? seconds : 1);
+    }
+}
+
+static struct message *sent(struct fixture *f, uint32_t server, enum message_kind kind)
+{
+    struct packet *packet = post_find_to(&f->post, TO_SERVER, server, kind);
+    return packet != NULL ? &packet->message : NULL;
+}
+
+static struct message *to_trainer(struct fixture *f, enum message_kind kind)
+{
+    struct packet *packet = post_find(&f->post, TO_TRAINER, kind);
+    return packet != NULL ? &packet->message : NULL;
+}
+
+/* The request under which chunk was asked for last. */
+static uint64_t request_for(struct fixture *f, uint32_t chunk)
+{
+    uint64_t request = 0;
+    post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct message *message = &f->post.taken[i].packet.message;
+        if (message->kind == MESSAGE_EXCHANGE && message->exchange.chunk == chunk)
+            request = message->request;
+    }
+    ck_assert_uint_ne(request, 0);
+    return request;
+}
+
+struct reply {
+    uint32_t chunk;
+    enum verdict verdict;
+    uint64_t version, staleness;
+    uint64_t stop_step;
+    uint32_t held_us;
+    float value;
+};
+
+static void answer_as(struct fixture *f, struct reply reply, uint64_t request, uint32_t server)
+{
+    struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame_of(reply.value, 16)};
+    packet.message.request = request;
+    packet.message.generation = f->generation;
+    packet.message.result = (struct message_result){
+        .chunk = reply.chunk,
+        .verdict = reply.verdict,
+        .version = reply.version,
+        .staleness = reply.staleness,
+        .held_us = reply.held_us,
+        .stop_step = reply.stop_step != 0 ? reply.stop_step : 6,
+        .parameters = true,
+    };
+    session_handle_server(f->session, server, &packet, f->now_us, &f->post.outbox);
+}
+
+static void answer(struct fixture *f, struct reply reply)
+{
+    answer_as(f, reply, request_for(f, reply.chunk), reply.chunk % 2);
+}
+
+static void answer_all(struct fixture *f, struct reply reply)
+{
+    uint64_t requests[4];
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(f, i);
+    post_clear(&f->post);
+    for (reply.chunk = 0; reply.chunk < 4; reply.chunk++)
+        answer_as(f, reply, requests[reply.chunk], reply.chunk % 2);
+}
+
+static void welcome(struct fixture *f)
+{
+    struct message message = {.kind = MESSAGE_WELCOME};
+    message.welcome.ticket = f->ticket;
+    give(f, 0, message);
+}
+
+static void join(struct fixture *f)
+{
+    tick(f, 0);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_JOIN));
+    welcome(f);
+    post_clear(&f->post);
+}
+
+/* The next assignment: this worker is 1 of 2. */
+static void give_start(struct fixture *f, uint64_t step)
+{
+    struct message message = {.kind = MESSAGE_START};
+    message.start = (struct message_start){
+        .step = step, .assignment = ++f->assignment, .members = 2, .position = 1, .stop_step = 6};
+    give(f, 0, message);
+}
+
+static void start(struct fixture *f, uint64_t step)
+{
+    join(f);
+    give_start(f, step);
+}
+
+static void give_batch(struct fixture *f, uint64_t batch)
+{
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = batch});
+}
+
+/* As far as the trainer's first work. */
+static void begin(struct fixture *f)
+{
+    start(f, 0);
+    if (f->job.mode == MODE_ASYNC) {
+        uint64_t request = sent(f, 0, MESSAGE_LEASE)->request;
+        give(f, 0, (struct message){.kind = MESSAGE_WORK, .request = request});
+        give_batch(f, 1);
+    }
+    answer_all(f, (struct reply){.value = 5});
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
+    post_clear(&f->post);
+}
+
+static void push(struct fixture *f, uint64_t step, struct node node, bool want,
+                 struct frame *gradient)
+{
+    struct message message = {.kind = MESSAGE_EXCHANGE};
+    message.exchange = (struct message_exchange){.step = step,
+                                                 .gradient = gradient != NULL,
+                                                 .node = node,
+                                                 .examples = 2 * node.leaf_count,
+                                                 .want = want,
+                                                 .has_report = gradient != NULL};
+    message.exchange.report = (struct message_report){
+        .step = step, .node = node, .examples = 2 * node.leaf_count, .compute_us = 99};
+    from_trainer(f, message, gradient);
+}
+
+/* The EXCHANGE for a chunk that left last, or NULL. */
+static struct packet *exchange_for(struct fixture *f, uint32_t chunk)
+{
+    struct packet *found = NULL;
+    post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        struct packet *packet = &f->post.taken[i].packet;
+        if (packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.chunk == chunk)
+            found = packet;
+    }
+    return found;
+}
+
+static void done(struct fixture *f)
+{
+    from_trainer(f, (struct message){.kind = MESSAGE_DONE}, NULL);
+}
+
+static void evaluation(struct fixture *f, uint64_t epoch)
+{
+    struct message message = {.kind = MESSAGE_EVALUATION};
+    message.evaluation = (struct message_evaluation){.epoch = epoch, .examples = 5};
+    from_trainer(f, message, NULL);
+}
+
+static void refuse(struct fixture *f, uint32_t server, enum refusal reason, const char *text)
+{
+    struct message refused = {.kind = MESSAGE_REFUSED, .request = UINT64_MAX};
+    refused.refused.reason = reason;
+    snprintf(refused.refused.text, sizeof refused.refused.text, "%s", text);
+    give(f, server, refused);
+}
+
+static void pong(struct fixture *f, uint64_t request)
+{
+    give(f, 0, (struct message){.kind = MESSAGE_PONG, .request = request});
+}
+
+static void check_over(struct fixture *f, int exit_code, const char *reason)
+{
+    ck_assert(session_is_over(f->session));
+    ck_assert_int_eq(session_exit_code(f->session), exit_code);
+    ck_assert_msg(strstr(session_exit_reason(f->session), reason) != NULL, "%s",
+                  session_exit_reason(f->session));
+    struct message *finished = to_trainer(f, MESSAGE_FINISHED);
+    ck_assert_ptr_nonnull(finished);
+    ck_assert_uint_eq(finished->stop.exit_code, (uint32_t)exit_code);
+}
+
+/* --- joining -----------------------------------------------------------------------------------
+ */
+
+START_TEST(it_joins_again_and_again_and_declares_when_asked)
+{
+    struct fixture f;
+    struct pages pages = {0};
+    struct job declared;
+    struct error error;
+    open_fixture(&f, MODE_SYNC);
+    for (int i = 0; i < 1000; i++) {
+        tick(&f, 0.001);
+        int patience = session_patience_ms(f.session);
+        ck_assert_int_eq(patience, i < 2    ? 2
+                                   : i < 6  ? 4
+                                   : i < 14 ? 8
+                                   : i < 30 ? 16
+                                   : i < 62 ? 32
+                                            : 64);
+    }
+    /* After 1, 3, 7, 15, 31, 63 ms and then every 64. */
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 6 + 14);
+    struct message *join = sent(&f, 0, MESSAGE_JOIN);
+    ck_assert(join->role == ROLE_WORKER);
+    ck_assert_uint_eq(join->index, 1);
+    ck_assert_uint_eq(join->incarnation, 9);
+    ck_assert_uint_eq(join->run_id, 0);
+    give(&f, 0, (struct message){.kind = MESSAGE_WANT_JOB});
+    enum status status = STATUS_AGAIN;
+    for (size_t i = 0; i < f.post.taken_count || post_find(&f.post, TO_SERVER, MESSAGE_JOB_PAGE);
+         i++) {
+        if (i >= f.post.taken_count)
+            break;
+        if (f.post.taken[i].packet.message.kind == MESSAGE_JOB_PAGE)
+            status = pages_add(&pages, &f.post.taken[i].packet.message.job_page);
+    }
+    ck_assert(status == STATUS_OK);
+    ck_assert(job_decode(pages.bytes, pages.total, &declared, &error) == STATUS_OK);
+    ck_assert(job_compare(&declared, "a", &f.job, "b", JOB_SCOPE_ALL, &error) == STATUS_OK);
+    pages_free(&pages);
+    job_free(&declared);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(once_welcomed_it_says_that_it_is_alive_and_of_which_run)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    join(&f);
+    for (int i = 0; i < 30; i++)
+        tick(&f, 0.1);
+    unsigned pings = post_count(&f.post, TO_SERVER, MESSAGE_PING);
+    ck_assert(pings == 6 || pings == 7);
+    const struct message *ping = sent(&f, 0, MESSAGE_PING);
+    ck_assert_uint_eq(ping->run_id, RUN);
+    ck_assert_uint_eq(ping->generation, 1);
+    ck_assert_uint_eq(ping->ticket, 3);
+    ck_assert_uint_eq(ping->ping.assignment, 0);
+    ck_assert(!ping->ping.computing);
+    post_clear(&f.post);
+    give_start(&f, 0);
+    answer_all(&f, (struct reply){.value = 5});
+    tick(&f, 0.6);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 1);
+    bool computing = sent(&f, 0, MESSAGE_PING)->ping.computing;
+    ck_assert(computing);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- sync ----------------------------------------------------------------------------------------
+ */
+
+START_TEST(it_pulls_every_chunk_from_its_server_before_the_first_step)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 2);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        const struct outgoing *item = &f.post.taken[i];
+        if (item->packet.message.kind != MESSAGE_EXCHANGE)
+            continue;
+        const struct message_exchange *exchange = &item->packet.message.exchange;
+        ck_assert_uint_eq(item->index, exchange->chunk % 2);
+        ck_assert(!exchange->gradient && exchange->want && item->packet.payload == NULL);
+        ck_assert(exchange->newest && !exchange->retry && !exchange->has_report);
+    }
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_START));
+        answer(&f, (struct reply){.chunk = 3 - chunk, .version = 2, .value = (float)chunk});
+    }
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.position, 1);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->generation, 1);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
+    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+    for (int i = 0; i < 64; i++)
+        ck_assert(f.parameters[i] == (float)(3 - i / 16));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(chunks_that_are_ahead_are_asked_for_the_version_that_all_have)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 2);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        answer(&f, (struct reply){.chunk = chunk, .version = chunk == 1 ? 2 : 3, .value = 3});
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4 + 3);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        if (chunk == 1)
+            continue;
+        const struct message_exchange *exchange = &exchange_for(&f, chunk)->message.exchange;
+        ck_assert(exchange->want && !exchange->newest);
+        ck_assert_uint_eq(exchange->want_version, 2);
+        answer(&f, (struct reply){.chunk = chunk, .version = 2, .value = 2});
+    }
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
+    ck_assert(f.parameters[0] == 2.0f && f.parameters[16] == 3.0f && f.parameters[63] == 2.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+static void move_on(struct fixture *f, uint32_t chunk, uint64_t request, uint64_t version)
+{
+    struct message moved = {.kind = MESSAGE_MOVED_ON, .request = request};
+    moved.moved_on.chunk = chunk;
+    moved.moved_on.version = version;
+    give(f, chunk % 2, moved);
+}
+
+/* However fast the others are, there is no busy loop. */
+START_TEST(a_version_that_is_gone_means_asking_anew_and_not_too_often)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 0);
+    for (int round = 0; round < 6; round++) {
+        if (round >= 3) {
+            ck_assert_ptr_null(exchange_for(&f, 0));
+            ck_assert_int_eq(session_patience_ms(f.session), 20);
+            tick(&f, 0.019);
+            ck_assert_ptr_null(exchange_for(&f, 0));
+            tick(&f, 0.001);
+        }
+        ck_assert(exchange_for(&f, 0)->message.exchange.newest);
+        ck_assert_int_eq(session_patience_ms(f.session), 100);
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            answer(&f, (struct reply){.chunk = chunk, .version = chunk == 2 ? 1 : 2});
+        uint64_t request = request_for(&f, 0);
+        post_clear(&f.post);
+        move_on(&f, 0, request, 3);
+        move_on(&f, 0, request, 3); /* One round an answer. */
+        ck_assert_uint_le(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    }
+    tick(&f, 0.02);
+    answer_all(&f, (struct reply){.version = 4});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_is_cut_into_chunks_without_a_copy)
+{
+    struct fixture f;
+    struct frame *gradient = frame_of(0, 64);
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_retain(gradient));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        const struct message_exchange *exchange = &packet->message.exchange;
+        ck_assert_ptr_eq(packet->payload->data, (float *)gradient->data + 16 * exchange->chunk);
+        ck_assert_uint_eq(packet->payload->bytes, 64);
+        ck_assert_uint_eq(exchange->step, 0);
+        ck_assert_uint_eq(exchange->base_version, 0);
+        ck_assert_uint_eq(exchange->want_version, 1);
+        ck_assert_uint_eq(exchange->examples, 4);
+        ck_assert_uint_eq(packet->message.run_id, RUN);
+    }
+    uint64_t requests[4];
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(&f, i);
+    post_clear(&f.post); /* Sent; but it may have to be sent again. */
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert(!frame_is_unique(gradient));
+        answer_as(&f, (struct reply){.chunk = i, .version = 1}, requests[i], i % 2);
+    }
+    ck_assert(frame_is_unique(gradient));
+    frame_release(gradient);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){1, 1}, false, frame_of(1, 64));
+    bool want = sent(&f, 0, MESSAGE_EXCHANGE)->exchange.want;
+    ck_assert(!want);
+    uint64_t receipt = request_for(&f, 0);
+    post_clear(&f.post);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    struct message message = {.kind = MESSAGE_RESULT, .request = receipt};
+    message.result.verdict = VERDICT_APPLIED;
+    give(&f, 0, message);
+    give(&f, 0, message);
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .value = 7});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    ck_assert(f.parameters[63] == 7.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(answers_that_were_not_asked_for_change_nothing)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t request = request_for(&f, 0);
+    answer_as(&f, (struct reply){.version = 1, .value = -1}, request + 1000, 0);
+    answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 1); /* Not its server. */
+    answer_as(&f, (struct reply){.version = 0, .value = -1}, request, 0); /* Another version. */
+    answer_as(&f, (struct reply){.chunk = 4, .version = 1, .value = -1}, request, 0);
+    answer_as(&f, (struct reply){.chunk = UINT32_MAX, .version = 1, .value = -1}, request, 0);
+    for (f.generation = 0; f.generation <= 2; f.generation += 2) /* Of another generation. */
+        answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 0);
+    f.generation = 1;
+    struct packet odd = {.message.kind = MESSAGE_RESULT, .payload = frame_of(-1, 15)};
+    odd.message.request = request;
+    odd.message.generation = f.generation;
+    odd.message.result = (struct message_result){.version = 1, .parameters = true};
+    session_handle_server(f.session, 0, &odd, f.now_us, &f.post.outbox);
+    struct packet none = {.message = odd.message};
+    session_handle_server(f.session, 0, &none, f.now_us, &f.post.outbox);
+    for (int i = 0; i < 64; i++)
+        ck_assert(f.parameters[i] == 5.0f);
+    answer(&f, (struct reply){.chunk = 0, .version = 1, .value = 6});
+    answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 0); /* Repeated. */
+    ck_assert(f.parameters[0] == 6.0f);
+    ck_assert(!session_is_over(f.session));
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(while_the_trainer_computes_nobody_writes_its_parameters)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 0);
+    uint64_t request = request_for(&f, 2);
+    answer_all(&f, (struct reply){.value = 5});
+    answer_as(&f, (struct reply){.chunk = 2, .value = -1}, request, 0);
+    ck_assert(f.parameters[32] == 5.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(training_ends_at_the_last_version_that_server_0_names)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t requests[4];
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(&f, i);
+    post_clear(&f.post);
+    for (uint32_t i = 0; i < 4; i++) /* Server 1's word does not count. */
+        answer_as(&f, (struct reply){.chunk = i, .version = 1, .stop_step = i % 2 ? 1 : 2},
+                  requests[i], i % 2);
+    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+    post_clear(&f.post);
+    push(&f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 2, .stop_step = 2});
+    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+    done(&f);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_DONE)->done.step, 2);
+    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED});
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
+    check_over(&f, EXIT_DONE, "");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    f.now_us += 5000;
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .held_us = 1500});
+    post_clear(&f.post);
+    push(&f, 1, (struct node){2, 1}, false, frame_of(1, 64));
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        ck_assert(exchange_for(&f, chunk)->message.exchange.has_report == (chunk == 0));
+    const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->wait_us, 1500);
+    ck_assert_uint_eq(report->exchange_us, 3500);
+    ck_assert_uint_eq(report->compute_us, 99);
+    ck_assert_uint_eq(report->step, 1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_REPORT));
+    post_clear(&f.post);
+    push(&f, 1, (struct node){3, 1}, true, frame_of(1, 64)); /* Told once. */
+    ck_assert_uint_eq(exchange_for(&f, 0)->message.exchange.report.exchange_us, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- async
+ * ---------------------------------------------------------------------------------------- */
+
+START_TEST(async_work_is_leased_computed_and_handed_back_in_order)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    start(&f, 0);
+    bool finished = sent(&f, 0, MESSAGE_LEASE)->lease.finished;
+    ck_assert(!finished);
+    answer_all(&f, (struct reply){.version = 3});
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK)); /* Nothing to compute yet. */
+    for (int twice = 0; twice < 2; twice++) {         /* Repeats are ignored. */
+        give_batch(&f, 0);
+        give_batch(&f, 4);
+    }
+    ck_assert_uint_eq(post_count(&f.post, TO_TRAINER, MESSAGE_WORK), 1);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    post_clear(&f.post);
+
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EXCHANGE)->exchange.base_version, 3);
+    answer_all(&f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
+    ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 0);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
+    post_clear(&f.post);
+
+    push(&f, 4, (struct node){0, 4}, true, frame_of(1, 64));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}});
+    answer_all(&f, (struct reply){.version = 5, .verdict = VERDICT_APPLIED});
+    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 5);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f); /* With batches 0 and 1. */
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 0});
+    answer_all(&f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 1});
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 6}); /* There is no such. */
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 2});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f);
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        answer(&f, (struct reply){.chunk = chunk,
+                                  .verdict = VERDICT_APPLIED,
+                                  .version = 5,
+                                  .staleness = chunk == 1 ? 3 : 1});
+    post_clear(&f.post);
+    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+    ck_assert(report->has_staleness);
+    ck_assert_uint_eq(report->staleness, 3);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- ends
+ * ----------------------------------------------------------------------------------------- */
+
+START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
+{
+    static const struct {
+        enum refusal reason;
+        int code;    /* Of a member; -1: it goes on. */
+        int joining; /* Before it was one. */
+        int other;   /* When another server refuses. */
+    } cases[] = {
+        {REFUSAL_VERSION, EXIT_MISMATCH, EXIT_MISMATCH, EXIT_MISMATCH},
+        {REFUSAL_JOB, EXIT_MISMATCH, EXIT_MISMATCH, EXIT_MISMATCH},
+        {REFUSAL_MEMBER, EXIT_CLUSTER_LOST, EXIT_MISMATCH, -1},
+        {REFUSAL_PROBE, EXIT_MISMATCH, EXIT_MISMATCH, EXIT_MISMATCH},
+        {REFUSAL_RUN, EXIT_CLUSTER_LOST, EXIT_CLUSTER_LOST, -1},
+        {REFUSAL_MALFORMED, EXIT_TRAINING_FAILED, EXIT_TRAINING_FAILED, EXIT_TRAINING_FAILED},
+        {REFUSAL_KEY, EXIT_UNAUTHENTICATED, EXIT_UNAUTHENTICATED, EXIT_UNAUTHENTICATED},
+        {REFUSAL_REJOIN, -1, -1, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int who = 0; who < 3; who++) {
+            struct fixture f;
+            open_fixture(&f, MODE_SYNC);
+            if (who == 1)
+                tick(&f, 0.01);
+            else
+                begin(&f);
+            refuse(&f, who == 2, cases[i].reason, "because");
+            int code = who == 0 ? cases[i].code : who == 1 ? cases[i].joining : cases[i].other;
+            if (code >= 0)
+                check_over(&f, code, "because");
+            ck_assert_int_eq(session_is_over(f.session), code >= 0);
+            /* What another server refused, server 0 has to be told. */
+            ck_assert_int_eq(sent(&f, 0, MESSAGE_STOP) != NULL, who == 2 && code >= 0);
+            close_fixture(&f);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_rejected_gradient_ends_the_job)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer(&f, (struct reply){.verdict = VERDICT_REJECTED, .version = 0});
+    check_over(&f, EXIT_TRAINING_FAILED, "rejected");
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TRAINING_FAILED);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){0, 0}, true, NULL);
+    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->exchange.want_version, 1);
+    uint64_t request = request_for(&f, 1);
+    post_clear(&f.post);
+    move_on(&f, 1, request + 1000, 3); /* Not what it waits for. */
+    move_on(&f, 3, request, 3);
+    move_on(&f, UINT32_MAX, request, 3);
+    f.generation = 0;
+    move_on(&f, 1, request, 3);
+    f.generation = 1;
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+
+    move_on(&f, 1, request, 3);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    bool newest = sent(&f, 1, MESSAGE_EXCHANGE)->exchange.newest;
+    ck_assert(newest);
+    answer_all(&f, (struct reply){.version = 3, .value = 4});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_START)); /* Told already. */
+    ck_assert(f.parameters[20] == 4.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_end_of_the_job_is_heard_in_every_state)
+{
+    for (int state = 0; state < 4; state++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        if (state == 1)
+            join(&f);
+        else if (state == 2)
+            start(&f, 0);
+        else if (state == 3)
+            begin(&f);
+        struct message finished = {.kind = MESSAGE_FINISHED};
+        finished.stop.exit_code = EXIT_CLUSTER_LOST;
+        strcpy(finished.stop.reason, "lost worker/0");
+        give(&f, 0, finished);
+        check_over(&f, EXIT_CLUSTER_LOST, "lost worker/0");
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
+        post_clear(&f.post);
+        give(&f, 0, (struct message){.kind = MESSAGE_PONG}); /* Nothing more is said ... */
+        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        tick(&f, 1000);
+        ck_assert_uint_eq(post_count_all(&f.post), 0);
+        give(&f, 0, finished); /* ... but what may have been lost. */
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
+        ck_assert_uint_eq(post_count_all(&f.post), 1);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_is_asked_for_and_a_failure_announced)
+{
+    struct fixture f;
+    struct message stop = {.kind = MESSAGE_STOP};
+    stop.stop.exit_code = EXIT_INTERRUPTED;
+    open_fixture(&f, MODE_SYNC);
+    from_trainer(&f, stop, NULL); /* Nobody knows this worker yet. */
+    check_over(&f, EXIT_INTERRUPTED, "before training started");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    from_trainer(&f, stop, NULL);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_INTERRUPTED);
+    ck_assert(!session_is_over(f.session)); /* Server 0 says when. */
+    post_clear(&f.post);
+    stop.stop.exit_code = EXIT_TRAINING_FAILED;
+    strcpy(stop.stop.reason, "training diverged");
+    from_trainer(&f, stop, NULL);
+    ck_assert_str_eq(sent(&f, 0, MESSAGE_STOP)->stop.reason, "training diverged");
+    check_over(&f, EXIT_TRAINING_FAILED, "training diverged");
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- deadlines
+ * -------------------------------------------------------------------------------------- */
+
+START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    tick(&f, 60.4);
+    ck_assert(!session_is_over(f.session));
+    tick(&f, 0.2);
+    check_over(&f, EXIT_START_TIMEOUT, "start timed out after 1 min: nothing heard from ps/0");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC); /* What came before, such as reading the data, counts. */
+    session_destroy(&f.session);
+    f.began_us = f.now_us;
+    f.now_us += 50 * SECOND;
+    make_session(&f);
+    tick(&f, 10.4);
+    ck_assert(!session_is_over(f.session));
+    tick(&f, 0.2);
+    check_over(&f, EXIT_START_TIMEOUT, "start timed out after 1 min");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC);
+    join(&f);
+    struct message waiting = {.kind = MESSAGE_WAITING};
+    strcpy(waiting.waiting.text, "waiting for worker/0");
+    for (int i = 0; i < 12; i++) {
+        give(&f, 0, waiting);
+        tick(&f, 5);
+    }
+    tick(&f, 0.4);
+    ck_assert(!session_is_over(f.session));
+    give(&f, 0, waiting);
+    tick(&f, 0.2);
+    check_over(&f, EXIT_START_TIMEOUT, "waiting for worker/0");
+    close_fixture(&f);
+}
+END_TEST
+
+/* To every state in which it can wait. */
+enum { GATHERS, PULLS, COMPUTES, WAITS_AT_THE_BARRIER, JOINS_AGAIN, HAS_SAID_DONE, PLACES };
+
+static void go_to(struct fixture *f, int place)
+{
+    open_fixture(f, MODE_SYNC);
+    if (place == GATHERS)
+        join(f);
+    else if (place == PULLS)
+        start(f, 0);
+    else
+        begin(f);
+    if (place == WAITS_AT_THE_BARRIER)
+        push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    if (place == JOINS_AGAIN)
+        refuse(f, 0, REFUSAL_REJOIN, "who are you?");
+    if (place == HAS_SAID_DONE)
+        done(f);
+    post_clear(&f->post);
+}
+
+START_TEST(a_silent_server_0_is_waited_for_and_then_lost_in_every_state)
+{
+    for (int place = 0; place < PLACES; place++) {
+        struct fixture f;
+        go_to(&f, place);
+        tick(&f, 5);
+        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
+        tick(&f, 0.1);
+        ck_assert_ptr_nonnull(post_log(
+            &f.post, "nothing heard from ps/0 for 5.1 s; waiting until it has been 1 min"));
+        post_clear(&f.post);
+        tick(&f, 20);
+        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
+        for (int i = 0; i < 5; i++) {
+            post_clear(&f.post);
+            tick(&f, i < 4 ? 8 : 2.9);
+        }
+        ck_assert(!session_is_over(f.session));
+        tick(&f, 0.1);
+        check_over(&f, EXIT_CLUSTER_LOST, "lost ps/0: nothing heard for 1 min");
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* Nobody would start it again. */
+START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
+{
+    for (int place = 0; place < PLACES; place++) {
+        struct fixture f;
+        go_to(&f, place);
+        session_abandon(f.session);
+        tick(&f, 5);
+        ck_assert(!session_is_over(f.session));
+        tick(&f, 0.1);
+        check_over(&f, EXIT_CLUSTER_LOST, "lost ps/0: nothing heard for 5.1 s");
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_server_0_that_comes_back_is_told_of_and_all_is_well)
+{
+    struct fixture f;
+    go_to(&f, HAS_SAID_DONE);
+    for (int i = 0; i < 3; i++) {
+        tick(&f, 50);
+        ck_assert_ptr_nonnull(post_log(&f.post, "nothing heard"));
+        pong(&f, 0);
+        ck_assert_ptr_nonnull(post_log(&f.post, "ps/0 is heard again, after 50 s"));
+        post_clear(&f.post);
+    }
+    ck_assert(!session_is_over(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Longer silence than any deadline, but it was this process that was stopped. */
+START_TEST(whoever_was_stopped_blames_nobody)
+{
+    for (int place = 0; place < PLACES; place++) {
+        struct fixture f;
+        go_to(&f, place);
+        tick(&f, 3);
+        f.now_us += (uint64_t)1000 * SECOND;
+        session_tick(f.session, f.now_us, &f.post.outbox);
+        if (place == GATHERS) { /* The start has a deadline of its own, which does not wait. */
+            check_over(&f, EXIT_START_TIMEOUT, "start timed out");
+            close_fixture(&f);
+            continue;
+        }
+        tick(&f, 4.9);
+        ck_assert(!session_is_over(f.session));
+        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
+        tick(&f, 0.2);
+        ck_assert_ptr_nonnull(post_log(&f.post, "nothing heard from ps/0 for 5.1 s"));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(an_answer_that_does_not_come_ends_it_naming_the_server)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 0);
+    answer(&f, (struct reply){.chunk = 0});
+    answer(&f, (struct reply){.chunk = 2});
+    tick_heard(&f, 70); /* Server 0 notices it after 5 s, waits for 60, and is given another 5. */
+    ck_assert(!session_is_over(f.session));
+    tick_heard(&f, 0.1);
+    check_over(&f, EXIT_CLUSTER_LOST, "no answer from ps/1 for 1 min 10 s");
+    close_fixture(&f);
+}
+END_TEST
+
+/* A receipt is an answer: then it is for server 0 to say what is wrong, for a long time. */
+START_TEST(at_a_barrier_it_waits_longer)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    for (int i = 0; i < 36; i++) {
+        for (uint32_t server = 0; server < 2; server++) {
+            struct message receipt = {.kind = MESSAGE_RECEIPT};
+            receipt.receipt = (struct message_receipt){server, 0, {2, 2}, false};
+            give(&f, server, receipt);
+        }
+        tick_heard(&f, 10);
+        ck_assert(!session_is_over(f.session));
+    }
+    give(&f, 0,
+         (struct message){.kind = MESSAGE_PONG, .waiting.text = "step 0 waits for worker/0"});
+    tick(&f, 0.1);
+    check_over(&f, EXIT_CLUSTER_LOST, "for 6 min: step 0 waits for worker/0");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines)
+{
+    for (int place = COMPUTES; place < PLACES; place++) {
+        struct fixture f;
+        if (place == WAITS_AT_THE_BARRIER)
+            continue;
+        go_to(&f, place);
+        if (place == JOINS_AGAIN)
+            push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        if (place == JOINS_AGAIN)
+            answer_all(&f, (struct reply){.version = 1, .stop_step = 1});
+        if (place == JOINS_AGAIN)
+            done(&f); /* It goes on as if nothing were, until it is told otherwise. */
+        tick_heard(&f, place == COMPUTES ? 300 : 360);
+        ck_assert(!session_is_over(f.session));
+        tick_heard(&f, 0.1);
+        if (place == COMPUTES)
+            check_over(&f, EXIT_TRAINING_FAILED, "stuck: computing one gradient for 5 min");
+        else if (place == JOINS_AGAIN)
+            check_over(&f, EXIT_CLUSTER_LOST, "ps/0 does not let this worker in again");
+        else
+            check_over(&f, EXIT_CLUSTER_LOST, "ps/0 does not end the job");
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_STOP)); /* The others go on. */
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(who_is_dropped_because_it_is_stuck_has_failed)
+{
+    struct fixture f;
+    go_to(&f, COMPUTES);
+    tick_heard(&f, 200);
+    refuse(&f, 0, REFUSAL_MEMBER, "dropped as stuck");
+    check_over(&f, EXIT_TRAINING_FAILED, "dropped as stuck");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(no_work_for_ever_has_a_deadline)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    start(&f, 0);
+    answer_all(&f, (struct reply){.version = 0});
+    tick_heard(&f, 360);
+    ck_assert(!session_is_over(f.session));
+    tick_heard(&f, 0.1);
+    check_over(&f, EXIT_CLUSTER_LOST, "ps/0 gives no work");
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- coming and going ------------------------------------------------------------------------ */
+
+START_TEST(a_start_that_overtakes_its_welcome_is_asked_for_again)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    tick(&f, 0);
+    post_clear(&f.post);
+    give_start(&f, 0); /* The ticket is not known yet. */
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    welcome(&f);
+    tick(&f, 0);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 0);
+    f.assignment--;
+    give_start(&f, 0);
+    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->ticket, 3);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    welcome(&f); /* Both again: nothing. */
+    f.assignment--;
+    give_start(&f, 0);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_that_waits_follows_a_new_assignment_at_once)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t given_up = request_for(&f, 2);
+    post_clear(&f.post);
+    give_start(&f, 0);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(exchange_for(&f, 2)->message.exchange.newest);
+    answer_as(&f, (struct reply){.chunk = 2, .version = 1, .value = -1}, given_up, 0);
+    answer_all(&f, (struct reply){.version = 0, .value = 8});
+    ck_assert(f.parameters[32] == 8.0f);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    /* What was pushed of step 0 may still be held: its memory is not to be written. */
+    ck_assert(session_apart(f.session));
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(&f, 0)->place, UINT64_MAX);
+    answer_all(&f, (struct reply){.version = 1});
+    ck_assert(!session_apart(f.session));
+    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(&f, 0)->place, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_that_computes_finishes_for_the_others_sake)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){1, 1}, false, frame_of(1, 64));
+    post_clear(&f.post);
+    give_start(&f, 0);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(!exchange_for(&f, 0)->message.exchange.newest);
+    push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 12);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        ck_assert(packet->message.exchange.want == packet->message.exchange.newest);
+        ck_assert(packet->message.exchange.gradient != packet->message.exchange.newest);
+        if (packet->payload != NULL)
+            ck_assert_uint_eq(packet->place, UINT64_MAX);
+    }
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    answer_all(&f, (struct reply){.version = 0, .value = 8});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    ck_assert(session_apart(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Server 0 may find that it knows this worker after all, and then has nothing new to say. */
+START_TEST(who_finishes_while_joining_again_follows_the_latest_start)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give_start(&f, 0);
+    refuse(&f, 0, REFUSAL_REJOIN, "a mistake");
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    welcome(&f);
+    ck_assert(exchange_for(&f, 0)->message.exchange.newest);
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
+{
+    for (int waits = 0; waits < 2; waits++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+        if (waits)
+            push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+        uint64_t old = request_for(&f, 1);
+        post_clear(&f.post);
+        f.generation = 2;
+        f.assignment = 0; /* Server 0 was restarted. */
+        give_start(&f, 0);
+        evaluation(&f, 1);
+        if (!waits)
+            push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+        ck_assert_uint_eq(post_count_all(&f.post), 4);
+        ck_assert(exchange_for(&f, 1)->message.exchange.newest);
+        ck_assert_uint_eq(exchange_for(&f, 1)->message.generation, 2);
+        f.generation = 1;
+        answer_as(&f, (struct reply){.chunk = 1, .version = 1, .value = -1}, old, 1);
+        give_start(&f, 0);
+        give_start(&f, 0);
+        f.generation = 2;
+        ck_assert_uint_eq(post_count_all(&f.post), 4);
+        answer_all(&f, (struct reply){.version = 0, .value = 8});
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->generation, 2);
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+        ck_assert(!session_apart(f.session)); /* Servers have forgotten it all. */
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_stop_that_server_0_forgot_is_asked_for_again)
+{
+    struct fixture f;
+    struct message stop = {.kind = MESSAGE_STOP};
+    stop.stop.exit_code = EXIT_INTERRUPTED;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    from_trainer(&f, stop, NULL);
+    tick(&f, 1.1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_STOP), 3);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1, .stop_step = 2});
+    tick(&f, 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_STOP)); /* It is known when. */
+    f.generation = 2;
+    give_start(&f, 0);
+    post_clear(&f.post);
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_STOP));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_has_said_done_may_have_to_go_on)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 5);
+    answer_all(&f, (struct reply){.version = 6});
+    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+    evaluation(&f, 2);
+    uint64_t request = sent(&f, 0, MESSAGE_EVALUATION)->request;
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
+    done(&f);
+    tick(&f, 1.1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EVALUATION), 3);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->request, request);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE)); /* Not before the score is known. */
+    pong(&f, request);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_DONE)->done.step, 6);
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_DONE), 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+
+    post_clear(&f.post);
+    give_start(&f, 6); /* Somebody died before the score was whole. */
+    answer_all(&f, (struct reply){.version = 6});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+    tick(&f, 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
+    f.generation = 2; /* A server was lost while it scores: nobody needs that. */
+    give_start(&f, 4);
+    post_clear(&f.post);
+    evaluation(&f, 2);
+    done(&f);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
+    answer_all(&f, (struct reply){.version = 4});
+    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_is_not_known_any_more_joins_again_and_loses_nothing)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 1, REFUSAL_REJOIN, "not mine to say");
+    tick(&f, 0.1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    refuse(&f, 0, REFUSAL_REJOIN, "you were silent for 5.0 s");
+    ck_assert_ptr_nonnull(post_log(&f.post, "joining again: you were silent for 5.0 s"));
+    tick(&f, 0.01);
+    const struct message *message = sent(&f, 0, MESSAGE_JOIN);
+    ck_assert_uint_eq(message->run_id, RUN);
+    ck_assert_uint_eq(message->ticket, 0);
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_PING));
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Harmless, and perhaps of use. */
+    ck_assert_uint_eq(exchange_for(&f, 0)->message.ticket, 3);
+    f.ticket = 2; /* Of an admission before. */
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_JOIN));
+    f.ticket = 7;
+    welcome(&f);
+    struct message late = {.kind = MESSAGE_REFUSED, .request = 1};
+    late.refused.reason = REFUSAL_REJOIN;
+    give(&f, 0, late); /* To what was said before the WELCOME. */
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ticket, 7);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 1);
+    give_start(&f, 0);
+    ck_assert_uint_eq(exchange_for(&f, 0)->message.ticket, 7);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_welcome_of_another_run_or_generation_while_it_computes)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f.generation = 4;
+    f.ticket = 1; /* It counts anew. */
+    struct message other = {.kind = MESSAGE_WELCOME, .run_id = RUN + 1};
+    other.welcome.ticket = 1;
+    give(&f, 0, other);
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_JOIN));
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 0.1);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->generation, 4);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 0);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* For nothing. */
+    ck_assert_ptr_null(exchange_for(&f, 0));
+    f.assignment = 0;
+    give_start(&f, 0);
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_leaves_says_so_until_it_is_heard)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    from_trainer(&f, (struct message){.kind = MESSAGE_LEAVE}, NULL);
+    tick(&f, 1.1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEAVE), 3);
+    struct message finished = {.kind = MESSAGE_FINISHED};
+    strcpy(finished.stop.reason, "left the job");
+    give(&f, 0, finished);
+    check_over(&f, EXIT_DONE, "left the job");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC);
+    tick(&f, 0.1);
+    from_trainer(&f, (struct message){.kind = MESSAGE_LEAVE}, NULL);
+    check_over(&f, EXIT_DONE, "left the job");
+    close_fixture(&f);
+}
+END_TEST
+
+static void ask_to_leave(struct fixture *f, uint32_t exit_code)
+{
+    from_trainer(f, (struct message){.kind = MESSAGE_LEAVE, .stop.exit_code = exit_code}, NULL);
+}
+
+/* A job that ends just then has its own code. */
+START_TEST(whoever_leaves_ends_with_the_code_it_was_given)
+{
+    static const int codes[] = {EXIT_TERMINATED, EXIT_DONE};
+    for (int left = 0; left < 2; left++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        ask_to_leave(&f, EXIT_TERMINATED);
+        struct message finished = {.kind = MESSAGE_FINISHED, .stop.left = left == 0};
+        give(&f, 0, finished);
+        check_over(&f, codes[left], "");
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
+{
+    for (int answered = 0; answered < 2; answered++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        ask_to_leave(&f, EXIT_TERMINATED);
+        tick(&f, 0.6);
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
+        if (answered)
+            answer_all(&f, (struct reply){.version = 1});
+        else
+            tick(&f, 0.5);
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(whoever_is_not_let_go_leaves_all_the_same)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    tick(&f, 4.9);
+    ck_assert(!session_is_over(f.session));
+    tick(&f, 0.4); /* Nothing heard for --worker-timeout. */
+    check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
+    close_fixture(&f);
+
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    tick_heard(&f, 29);
+    ck_assert(!session_is_over(f.session));
+    tick_heard(&f, 2); /* --stop-timeout. */
+    check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_leaves_does_not_join_a_server_0_that_was_restarted)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    post_clear(&f.post);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    check_over(&f, EXIT_TERMINATED, "left the job");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_worker_keeps_its_batches_when_only_members_change)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f);   /* With batches 0 and 1. */
+    welcome(&f); /* Repeated: it is no other admission. */
+    give_start(&f, 0);
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    bool want = sent(&f, 0, MESSAGE_EXCHANGE)->exchange.want;
+    ck_assert(want);
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 0);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(in_a_new_generation_batches_come_again)
+{
+    for (int rejoined = 0; rejoined < 2; rejoined++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        begin(&f); /* With batches 0 and 1. */
+        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+        answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+        post_clear(&f.post);
+        if (rejoined) {
+            refuse(&f, 0, REFUSAL_REJOIN, "dropped");
+            f.ticket = 8;
+            welcome(&f);
+        } else {
+            f.generation = 2;
+        }
+        give_start(&f, 0);
+        push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+        /* The gradient of 1, if it can still be of use; and then the newest. */
+        ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), rejoined ? 8 : 4);
+        ck_assert(exchange_for(&f, 0)->message.exchange.newest);
+        bool finished = sent(&f, 0, MESSAGE_LEASE)->lease.finished;
+        ck_assert(!finished);
+        f.generation--; /* What was leased then is not leased now. */
+        give_batch(&f, 1);
+        f.generation++;
+        answer_all(&f, (struct reply){.version = 1});
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+        give_batch(&f, 0);
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+        answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_DUPLICATE});
+        ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    start(&f, 0);
+    uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
+    answer_all(&f, (struct reply){.version = 0});
+    tick(&f, 1.05);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEASE), 2);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->request, request);
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
+    post_clear(&f.post);
+    tick(&f, 0.4);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEASE));
+    tick(&f, 0.2);
+    ck_assert_uint_gt(sent(&f, 0, MESSAGE_LEASE)->request, request);
+    request = sent(&f, 0, MESSAGE_LEASE)->request;
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.batch = 3});
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
+    push(&f, 3, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1});
+    request = sent(&f, 0, MESSAGE_LEASE)->request;
+    post_clear(&f.post);
+    tick(&f, 0.55);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->request, request);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 3);
+    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
+    give_batch(&f, 3); /* It is still on lease, so that was for another LEASE: say it again. */
+    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+    post_clear(&f.post);
+    tick(&f, 0.55);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 3);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_batch_whose_gradient_is_not_finite_is_skipped)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f);
+    struct message message = {.kind = MESSAGE_EXCHANGE};
+    message.exchange = (struct message_exchange){
+        .skip = true, .node = {0, 4}, .examples = 8, .want = true, .has_report = true};
+    message.exchange.report.bad = true;
+    from_trainer(&f, message, NULL);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        const struct packet *packet = exchange_for(&f, chunk);
+        ck_assert(packet->message.exchange.skip && packet->payload == NULL);
+        ck_assert(packet->message.exchange.has_report == (chunk == 0));
+    }
+    ck_assert(exchange_for(&f, 0)->message.exchange.report.bad);
+    post_clear(&f.post);
+    tick(&f, 1);
+    bool retry = exchange_for(&f, 0)->message.exchange.retry;
+    ck_assert(!retry); /* It is as good as new. */
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_REJECTED});
+    ck_assert(!session_is_over(f.session));
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- what is lost ---------------------------------------------------------------------------- */
+
+START_TEST(what_is_not_answered_is_asked_for_again_without_its_payload)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    uint64_t first = request_for(&f, 1);
+    answer(&f, (struct reply){.chunk = 0, .version = 1});
+    post_clear(&f.post);
+    tick(&f, 0.9);
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    tick(&f, 0.1); /* Two headers for each of three chunks. */
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 6);
+    for (size_t i = 0, seen = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_EXCHANGE)
+            continue;
+        const struct message_exchange *exchange = &packet->message.exchange;
+        bool last = seen++ % 2 == 1;
+        ck_assert(exchange->retry && exchange->gradient && packet->payload == NULL);
+        ck_assert_uint_eq(exchange->node.first_leaf, last ? 3 : 2);
+        ck_assert(exchange->want == last);
+    }
+    post_clear(&f.post);
+    tick(&f, 1.9); /* Twice as long. */
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    tick(&f, 0.1);
+    ck_assert_ptr_nonnull(exchange_for(&f, 1));
+    tick(&f, 4);
+    tick(&f, 3.9);
+    post_clear(&f.post);
+    tick(&f, 0.1); /* Not more. */
+    ck_assert_ptr_nonnull(exchange_for(&f, 1));
+    for (uint32_t chunk = 1; chunk < 4; chunk++) /* Also the answer to the first is one. */
+        answer_as(&f, (struct reply){.chunk = chunk, .version = 1}, first + chunk - 1, chunk % 2);
+    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t request = request_for(&f, 0);
+    tick(&f, 0.9);
+    post_clear(&f.post);
+    answer_as(&f, (struct reply){.chunk = 0, .version = 1}, request, 0);
+    tick(&f, 0.2);
+    ck_assert_ptr_null(exchange_for(&f, 2));
+    ck_assert_ptr_nonnull(exchange_for(&f, 1)); /* Of the other server. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_missing_is_sent_again)
+{
+    struct fixture f;
+    struct frame *gradient = frame_of(3, 64);
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    push(&f, 0, (struct node){2, 2}, true, frame_retain(gradient));
+    post_clear(&f.post);
+    ck_assert(!frame_is_unique(gradient)); /* It may have to be. */
+    tick(&f, 1);
+    uint64_t retried = request_for(&f, 1);
+    post_clear(&f.post);
+    struct message receipt = {.kind = MESSAGE_RECEIPT, .request = retried};
+    receipt.receipt = (struct message_receipt){1, 0, {2, 2}, true};
+    give(&f, 0, receipt); /* Not its server. */
+    receipt.receipt.step = 1;
+    give(&f, 1, receipt); /* Nothing that was pushed. */
+    receipt.receipt = (struct message_receipt){1, 0, {2, 1}, true};
+    give(&f, 1, receipt);
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    receipt.receipt = (struct message_receipt){1, 0, {2, 2}, true};
+    f.generation = 0;
+    give(&f, 1, receipt);
+    f.generation = 1;
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    give(&f, 1, receipt);
+    const struct packet *packet = exchange_for(&f, 1);
+    ck_assert(packet->payload != NULL && !packet->message.exchange.retry);
+    ck_assert_ptr_eq(packet->payload->data, (float *)gradient->data + 16);
+    ck_assert_uint_eq(packet->message.request, retried);
+    answer_as(&f, (struct reply){.chunk = 1, .version = 1}, retried, 1);
+    post_clear(&f.post);
+    give(&f, 1, receipt); /* Of no interest now. */
+    ck_assert_ptr_null(exchange_for(&f, 1));
+    tick(&f, 4);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        if (chunk != 1)
+            answer(&f, (struct reply){.chunk = chunk, .version = 1});
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    post_clear(&f.post);
+    ck_assert(frame_is_unique(gradient));
+    frame_release(gradient);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(pulls_are_simply_repeated)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    start(&f, 0);
+    post_clear(&f.post);
+    tick(&f, 1);
+    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    const struct message_exchange *exchange = &exchange_for(&f, 3)->message.exchange;
+    ck_assert(exchange->newest && exchange->want && exchange->retry && !exchange->gradient);
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- values in memory that the server writes ------------------------------------------------- */
+
+/* What a server shares: two copies of everything, and where private values are copied to. */
+struct memory {
+    float copies[3][64];
+    struct frame *frames[4]; /* Of the latest answer to each chunk. */
+};
+
+/* Worker 1 of 2 with so many servers. */
+static void open_sharing(struct fixture *f, struct memory *memory, uint32_t servers)
+{
+    struct error error;
+    open_fixture(f, MODE_SYNC);
+    memset(memory, 0, sizeof *memory);
+    session_destroy(&f->session);
+    partition_free(&f->partition);
+    job_free(&f->job);
+    f->job = small_job(MODE_SYNC, 2, servers);
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, servers, 64, false, &error) ==
+              STATUS_OK);
+    make_session(f);
+}
+
+static void close_sharing(struct fixture *f, struct memory *memory)
+{
+    close_fixture(f);
+    for (int i = 0; i < 4; i++)
+        if (memory->frames[i] != NULL) {
+            ck_assert(frame_is_unique(memory->frames[i])); /* The session lets go. */
+            frame_release(memory->frames[i]);
+        }
+}
+
+/* Values of one chunk, written where they stay; copy -1: in a frame of their own. */
+static void answer_in(struct fixture *f, struct memory *memory, uint32_t chunk, int copy,
+                      struct reply reply, uint64_t request)
+{
+    struct frame *frame = frame_of(reply.value, 16);
+    if (copy >= 0) {
+        float *at = &memory->copies[copy][f->partition.chunks[chunk].first];
+        memcpy(at, frame->data, 64);
+        frame_release(frame);
+        frame = frame_wrap(at, 64, false, NULL, NULL);
+        frame->stays = true;
+    }
+    if (memory->frames[chunk] != NULL)
+        frame_release(memory->frames[chunk]);
+    memory->frames[chunk] = frame_retain(frame);
+    struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame};
+    packet.message.request = request;
+    packet.message.generation = f->generation;
+    packet.message.result = (struct message_result){
+        .chunk = chunk, .version = reply.version, .stop_step = 6, .parameters = true};
+    session_handle_server(f->session, f->partition.chunks[chunk].server, &packet, f->now_us,
+                          &f->post.outbox);
+}
+
+/* Chunk i of version `version` is i + value everywhere and comes from copies[i]. */
+static void answer_from(struct fixture *f, struct memory *memory, const int copies[4],
+                        struct reply reply)
+{
+    uint64_t requests[4];
+    float value = reply.value;
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(f, i);
+    post_clear(&f->post);
+    for (uint32_t i = 0; i < 4; i++) {
+        reply.value = value + (float)i;
+        answer_in(f, memory, i, copies[i], reply, requests[i]);
+    }
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
+    post_clear(&f->post);
+}
+
+static void check_values(const struct fixture *f, float value)
+{
+    const float *parameters = session_parameters(f->session);
+    for (int i = 0; i < 64; i++)
+        ck_assert(parameters[i] == value + (float)(i / 16));
+}
+
+static void push_and_ask(struct fixture *f, uint64_t step)
+{
+    push(f, step, (struct node){0, 1}, true, frame_of(1, 64));
+}
+
+START_TEST(values_that_stay_are_read_where_the_server_wrote_them)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 10});
+    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[0]);
+    for (uint64_t step = 0; step < 4; step++) { /* Version after version, in turns. */
+        push_and_ask(&f, step);
+        const int copy = (int)(step + 1) % 2, copies[4] = {copy, copy, copy, copy};
+        answer_from(&f, &memory, copies,
+                    (struct reply){.version = step + 1, .value = 11 + (float)step});
+        ck_assert_ptr_eq(session_parameters(f.session), memory.copies[copy]);
+        check_values(&f, 11 + (float)step);
+    }
+    for (int i = 0; i < 64; i++)
+        ck_assert(f.parameters[i] == 0.0f); /* Nothing was copied. */
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(values_from_here_and_there_are_copied_together)
+{
+    static const int mixtures[][4] = {{0, 0, 0, -1}, {-1, 0, 0, 0}, {0, 0, 1, 0},
+                                      {1, 0, 0, 0},  {0, 2, 0, 2},  {-1, -1, -1, -1}};
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    for (uint64_t i = 0; i < 5; i++) {
+        push_and_ask(&f, i);
+        answer_from(&f, &memory, mixtures[i],
+                    (struct reply){.version = i + 1, .value = 100 * (float)i});
+        ck_assert_ptr_eq(session_parameters(f.session), f.parameters);
+        check_values(&f, 100 * (float)i);
+    }
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(values_of_two_servers_are_copied_together)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 2);
+    start(&f, 0);
+    for (uint64_t step = 0; step < 3; step++) {
+        if (step > 0)
+            push_and_ask(&f, step - 1);
+        /* Each server has its memory to itself. */
+        answer_from(&f, &memory, (const int[]){0, 1, 0, 1},
+                    (struct reply){.version = step, .value = 7 * (float)step});
+        ck_assert_ptr_eq(session_parameters(f.session), f.parameters);
+        check_values(&f, 7 * (float)step);
+    }
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(memory_that_is_read_is_held_until_new_values_are_asked_for)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    for (int i = 0; i < 4; i++)
+        ck_assert(!frame_is_unique(memory.frames[i]));
+    push(&f, 0, (struct node){0, 1}, false, frame_of(1, 64)); /* More of this step will come. */
+    for (int i = 0; i < 4; i++)
+        ck_assert(!frame_is_unique(memory.frames[i]));
+    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[0]);
+    check_values(&f, 1);
+    push(&f, 0, (struct node){1, 1}, true, frame_of(1, 64));
+    for (int i = 0; i < 4; i++)
+        ck_assert(frame_is_unique(memory.frames[i]));
+    /* An answer that nobody waits for is not held either. */
+    answer_in(&f, &memory, 2, 1, (struct reply){.version = 1, .value = 9}, 12345);
+    ck_assert(frame_is_unique(memory.frames[2]));
+    /* One that is the first of four, and then the end. */
+    answer_in(&f, &memory, 3, 1, (struct reply){.version = 1, .value = 9}, request_for(&f, 3));
+    ck_assert(!frame_is_unique(memory.frames[3]));
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+START_TEST(who_was_left_behind_forgets_what_it_has_of_the_old_version)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    push(&f, 0, (struct node){0}, true, NULL);
+    uint64_t old = request_for(&f, 1);
+    answer_in(&f, &memory, 0, 1, (struct reply){.version = 1, .value = 1}, request_for(&f, 0));
+    struct message moved = {.kind = MESSAGE_MOVED_ON, .request = old};
+    moved.moved_on.chunk = 1;
+    moved.moved_on.version = 3;
+    post_clear(&f.post);
+    give(&f, 0, moved);
+    ck_assert(frame_is_unique(memory.frames[0]));
+    /* The answer of before comes late, and is of no use. */
+    answer_in(&f, &memory, 2, 1, (struct reply){.version = 1, .value = 1}, old + 1);
+    answer_from(&f, &memory, (const int[]){1, 1, 1, 1}, (struct reply){.version = 3, .value = 30});
+    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[1]);
+    check_values(&f, 30);
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+/* What a later answer is written over is not read. */
+START_TEST(of_values_that_stay_only_the_answer_to_the_latest_request_counts)
+{
+    struct fixture f;
+    struct memory memory;
+    open_sharing(&f, &memory, 1);
+    start(&f, 0);
+    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    push_and_ask(&f, 0);
+    uint64_t first[4], second[4];
+    for (uint32_t i = 0; i < 4; i++)
+        first[i] = request_for(&f, i);
+    tick(&f, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        second[i] = request_for(&f, i);
+    struct reply reply = {.version = 1, .value = 9};
+    for (uint32_t i = 0; i < 4; i++)
+        answer_in(&f, &memory, i, i == 3 ? -1 : 2, reply, first[i]); /* 3's own frame counts. */
+    ck_assert(frame_is_unique(memory.frames[0]));
+    reply.value = 10;
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert_ptr_null(i < 3 ? to_trainer(&f, MESSAGE_WORK) : NULL);
+        answer_in(&f, &memory, i, 2, reply, second[i]);
+    }
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    ck_assert(session_parameters(f.session)[0] == 10.0f);
+    ck_assert(session_parameters(f.session)[63] == 9.0f);
+    close_sharing(&f, &memory);
+}
+END_TEST
+
+/* Where a payload is to lie in its server's shard, for each gradient of a step. */
+START_TEST(gradients_of_one_step_lie_beside_each_other_in_each_shard)
+{
+    for (uint32_t servers = 1; servers <= 2; servers++) {
+        struct fixture f;
+        struct memory memory;
+        open_sharing(&f, &memory, servers);
+        start(&f, 0);
+        answer_from(&f, &memory, (const int[]){-1, -1, -1, -1}, (struct reply){.value = 1});
+        for (uint64_t step = 0; step < 2; step++) {
+            for (uint32_t node = 0; node < 3; node++) {
+                push(&f, step, (struct node){node, 1}, node == 2, frame_of(1, 64));
+                post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
+                for (size_t i = 0, seen = 0; i < f.post.taken_count; i++) {
+                    const struct packet *packet = &f.post.taken[i].packet;
+                    if (packet->message.kind != MESSAGE_EXCHANGE)
+                        continue;
+                    uint64_t chunk = seen++ % 4;
+                    uint64_t place = servers == 1 ? chunk * 64 : chunk / 2 * 64;
+                    ck_assert_uint_eq(packet->message.exchange.chunk, chunk);
+                    ck_assert_uint_eq(packet->place, node * (256 / servers) + place);
+                }
+                if (node < 2)
+                    post_clear(&f.post);
+            }
+            answer_from(&f, &memory, (const int[]){-1, -1, -1, -1},
+                        (struct reply){.version = step + 1, .value = 1});
+        }
+        close_sharing(&f, &memory);
+    }
+}
+END_TEST
+
+/* --- what went wrong in histories, in small ----------------------------------------------------
+ */
+
+START_TEST(a_refusal_of_what_an_earlier_admission_said_is_not_the_end)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 0, REFUSAL_REJOIN, "silent for too long");
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Under the ticket before. */
+    uint64_t earlier = request_for(&f, 0);
+    f.ticket = 8;
+    welcome(&f);
+    struct message refused = {.kind = MESSAGE_REFUSED, .request = earlier};
+    refused.refused.reason = REFUSAL_MEMBER;
+    give(&f, 0, refused);
+    ck_assert(!session_is_over(f.session));
+    refused.request = UINT64_MAX; /* Another one has this ticket's place. */
+    give(&f, 0, refused);
+    check_over(&f, EXIT_CLUSTER_LOST, "");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(who_is_known_after_all_is_welcomed_with_the_ticket_it_has)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    refuse(&f, 0, REFUSAL_REJOIN, "a mistake");
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 0.2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ticket, 3);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(server_0_sees_at_once_that_it_is_followed)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    tick(&f, 0.1);
+    post_clear(&f.post);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f.generation = 2;
+    f.ticket = 1;
+    welcome(&f);
+    tick(&f, 0.001);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_PING));
+    post_clear(&f.post);
+    give_start(&f, 0);
+    tick(&f, 0.001);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, f.assignment);
+    close_fixture(&f);
+}
+END_TEST
+
+/* The last version that there will be only falls, but for a server 0 that is new. */
+START_TEST(the_last_version_is_what_the_latest_generation_says)
+{
+    for (int restarted = 0; restarted < 2; restarted++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        begin(&f);
+        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+        answer_all(&f, (struct reply){.version = 1, .stop_step = 2});
+        push(&f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+        if (restarted) {
+            f.generation = 2;
+            f.assignment = 0;
+            f.ticket = 1;
+            welcome(&f); /* It knows of no stop, and its START may come before it asks for one. */
+        }
+        give_start(&f, 1); /* Says 6. */
+        answer_all(&f, (struct reply){.version = 2});
+        ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough == !restarted);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* Somebody died, and what it had on lease is dealt to those who had said that they were done. */
+START_TEST(an_async_worker_that_said_done_goes_on)
+{
+    for (int dealt = 0; dealt < 2; dealt++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        begin(&f); /* With batches 0 and 1. */
+        for (uint64_t batch = 0; batch < 2; batch++) {
+            push(&f, batch, (struct node){0, 4}, true, frame_of(1, 64));
+            answer_all(&f, (struct reply){.version = batch + 1, .verdict = VERDICT_APPLIED});
+        }
+        uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
+        struct message enough = {.kind = MESSAGE_WORK, .request = request};
+        enough.work.enough = true;
+        enough.work.batch = 6;
+        give(&f, 0, enough);
+        ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
+        done(&f);
+        post_clear(&f.post);
+        if (dealt) { /* It is told anew how work is dealt, and asks for some ... */
+            give_start(&f, 0);
+            ck_assert(!sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+            answer_all(&f, (struct reply){.version = 2});
+        }
+        give_batch(&f, 3); /* ... or is given some at once. */
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
+        ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* Between the WELCOME of a new generation and its START. */
+START_TEST(nothing_of_the_generation_before_is_said_again)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f); /* With batches 0 and 1. */
+    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    evaluation(&f, 1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_EVALUATION));
+    ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
+    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f.generation = 2;
+    f.ticket = 1;
+    welcome(&f);
+    post_clear(&f.post);
+    tick(&f, 2);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_PING));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEASE));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_new_assignment_is_not_told_that_the_one_before_is_done)
+{
+    for (int raised = 0; raised < 2; raised++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        start(&f, 6);
+        answer_all(&f, (struct reply){.version = 6});
+        done(&f);
+        tick(&f, 0.1);
+        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_DONE));
+        f.generation += (uint64_t)raised;
+        f.ticket += (uint64_t)raised;
+        if (raised)
+            welcome(&f);
+        else
+            give_start(&f, 6);
+        post_clear(&f.post);
+        tick(&f, 2);
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/* The trainer scores its share as of the START that it knows. */
+START_TEST(a_score_is_of_the_assignment_that_the_trainer_knows)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    begin(&f);
+    give_start(&f, 0); /* Members change; the trainer, who computes, is told with its next work. */
+    evaluation(&f, 1);
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_pushed_for_others_sake_may_be_held_as_well)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give_start(&f, 0); /* It has pushed nothing yet. */
+    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(&f, (struct reply){.version = 0});
+    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
+    ck_assert(session_apart(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_end_of_another_run_is_not_this_one_s)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED, .run_id = RUN + 1});
+    ck_assert(!session_is_over(f.session));
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_BYE));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Server 0 may have let it in, and then must not wait for it. */
+START_TEST(who_goes_before_it_is_welcomed_says_so)
+{
+    const enum message_kind kinds[] = {MESSAGE_STOP, MESSAGE_LEAVE};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        tick(&f, 0.1);
+        from_trainer(&f, (struct message){.kind = kinds[i], .stop.exit_code = EXIT_TERMINATED},
+                     NULL);
+        ck_assert(session_is_over(f.session));
+        ck_assert_ptr_nonnull(sent(&f, 0, kinds[i]));
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_declaration_is_asked_of_those_who_join)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    give(&f, 0, (struct message){.kind = MESSAGE_WANT_JOB}); /* Late. */
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOB_PAGE));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(every_node_has_the_whole_deadline)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    tick_heard(&f, 200);
+    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    tick_heard(&f, 200);
+    ck_assert(!session_is_over(f.session));
+    close_fixture(&f);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, it_joins_again_and_again_and_declares_when_asked);
+    tcase_add_test(t, once_welcomed_it_says_that_it_is_alive_and_of_which_run);
+    tcase_add_test(t, it_pulls_every_chunk_from_its_server_before_the_first_step);
+    tcase_add_test(t, chunks_that_are_ahead_are_asked_for_the_version_that_all_have);
+    tcase_add_test(t, a_version_that_is_gone_means_asking_anew_and_not_too_often);
+    tcase_add_test(t, a_gradient_is_cut_into_chunks_without_a_copy);
+    tcase_add_test(t,
+                   only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for);
+    tcase_add_test(t, answers_that_were_not_asked_for_change_nothing);
+    tcase_add_test(t, while_the_trainer_computes_nobody_writes_its_parameters);
+    tcase_add_test(t, training_ends_at_the_last_version_that_server_0_names);
+    tcase_add_test(
+        t, reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before);
+    tcase_add_test(t, async_work_is_leased_computed_and_handed_back_in_order);
+    tcase_add_test(t, a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated);
+    tcase_add_test(t, the_staleness_of_a_gradient_is_that_of_its_stalest_chunk);
+    tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
+    tcase_add_test(t, a_rejected_gradient_ends_the_job);
+    tcase_add_test(t, a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is);
+    tcase_add_test(t, the_end_of_the_job_is_heard_in_every_state);
+    tcase_add_test(t, a_stop_is_asked_for_and_a_failure_announced);
+    tcase_add_test(t, a_start_that_does_not_come_is_given_up_after_server_0_had_its_say);
+    tcase_add_test(t, a_silent_server_0_is_waited_for_and_then_lost_in_every_state);
+    tcase_add_test(t, when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for);
+    tcase_add_test(t, a_server_0_that_comes_back_is_told_of_and_all_is_well);
+    tcase_add_test(t, whoever_was_stopped_blames_nobody);
+    tcase_add_test(t, at_a_barrier_it_waits_longer);
+    tcase_add_test(t, who_is_dropped_because_it_is_stuck_has_failed);
+    tcase_add_test(t, no_work_for_ever_has_a_deadline);
+    tcase_add_test(t, an_answer_that_does_not_come_ends_it_naming_the_server);
+    tcase_add_test(t, a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines);
+    tcase_add_test(t, a_start_that_overtakes_its_welcome_is_asked_for_again);
+    tcase_add_test(t, a_worker_that_waits_follows_a_new_assignment_at_once);
+    tcase_add_test(t, a_worker_that_computes_finishes_for_the_others_sake);
+    tcase_add_test(t, who_finishes_while_joining_again_follows_the_latest_start);
+    tcase_add_test(t, of_an_older_generation_nothing_is_pushed_and_nothing_taken);
+    tcase_add_test(t, a_stop_that_server_0_forgot_is_asked_for_again);
+    tcase_add_test(t, who_has_said_done_may_have_to_go_on);
+    tcase_add_test(t, who_is_not_known_any_more_joins_again_and_loses_nothing);
+    tcase_add_test(t, a_welcome_of_another_run_or_generation_while_it_computes);
+    tcase_add_test(t, whoever_leaves_says_so_until_it_is_heard);
+    tcase_add_test(t, whoever_leaves_ends_with_the_code_it_was_given);
+    tcase_add_test(t, what_was_pushed_is_finished_before_leaving_but_not_waited_for_long);
+    tcase_add_test(t, whoever_is_not_let_go_leaves_all_the_same);
+    tcase_add_test(t, whoever_leaves_does_not_join_a_server_0_that_was_restarted);
+    tcase_add_test(t, an_async_worker_keeps_its_batches_when_only_members_change);
+    tcase_add_test(t, in_a_new_generation_batches_come_again);
+    tcase_add_test(t, leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking);
+    tcase_add_test(t, a_batch_whose_gradient_is_not_finite_is_skipped);
+    tcase_add_test(t, what_is_not_answered_is_asked_for_again_without_its_payload);
+    tcase_add_test(t, progress_with_one_chunk_keeps_the_server_s_others_waiting);
+    tcase_add_test(t, a_gradient_that_is_missing_is_sent_again);
+    tcase_add_test(t, pulls_are_simply_repeated);
+    tcase_add_test(t, values_that_stay_are_read_where_the_server_wrote_them);
+    tcase_add_test(t, of_values_that_stay_only_the_answer_to_the_latest_request_counts);
+    tcase_add_test(t, values_from_here_and_there_are_copied_together);
+    tcase_add_test(t, values_of_two_servers_are_copied_together);
+    tcase_add_test(t, memory_that_is_read_is_held_until_new_values_are_asked_for);
+    tcase_add_test(t, who_was_left_behind_forgets_what_it_has_of_the_old_version);
+    tcase_add_test(t, gradients_of_one_step_lie_beside_each_other_in_each_shard);
+    tcase_add_test(t, a_refusal_of_what_an_earlier_admission_said_is_not_the_end);
+    tcase_add_test(t, who_is_known_after_all_is_welcomed_with_the_ticket_it_has);
+    tcase_add_test(t, server_0_sees_at_once_that_it_is_followed);
+    tcase_add_test(t, the_last_version_is_what_the_latest_generation_says);
+    tcase_add_test(t, an_async_worker_that_said_done_goes_on);
+    tcase_add_test(t, nothing_of_the_generation_before_is_said_again);
+    tcase_add_test(t, a_new_assignment_is_not_told_that_the_one_before_is_done);
+    tcase_add_test(t, a_score_is_of_the_assignment_that_the_trainer_knows);
+    tcase_add_test(t, what_is_pushed_for_others_sake_may_be_held_as_well);
+    tcase_add_test(t, the_end_of_another_run_is_not_this_one_s);
+    tcase_add_test(t, who_goes_before_it_is_welcomed_says_so);
+    tcase_add_test(t, a_declaration_is_asked_of_those_who_join);
+    tcase_add_test(t, every_node_has_the_whole_deadline);
+}
+
+int main(void)
+{
+    return suite_run("session", add);
+}

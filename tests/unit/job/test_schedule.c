@@ -1,0 +1,155 @@
+#include <math.h>
+#include <string.h>
+
+#include "common/job/schedule.h"
+#include "tests/lib/suite.h"
+
+static const struct schedule constant = {.kind = SCHEDULE_CONSTANT, .learning_rate = 0.001};
+static const struct schedule step = {
+    .kind = SCHEDULE_STEP, .learning_rate = 0.8, .decay_steps = 10, .decay_factor = 0.5};
+static const struct schedule cosine = {
+    .kind = SCHEDULE_COSINE, .learning_rate = 0.5, .decay_steps = 100, .decay_factor = 0.1};
+
+static void expect_rate(const struct schedule *schedule, uint64_t version, double expected)
+{
+    float rate = schedule_learning_rate(schedule, version);
+    ck_assert_msg(rate == (float)expected, "%s at version %llu is %.9g, not %.9g",
+                  schedule_kind_name(schedule->kind), (unsigned long long)version, (double)rate,
+                  expected);
+}
+
+START_TEST(constant_stays)
+{
+    expect_rate(&constant, 0, 0.001);
+    expect_rate(&constant, 1000000, 0.001);
+    expect_rate(&constant, UINT64_MAX, 0.001);
+}
+END_TEST
+
+START_TEST(step_falls_only_at_its_steps)
+{
+    expect_rate(&step, 0, 0.8);
+    expect_rate(&step, 9, 0.8);
+    expect_rate(&step, 10, 0.4);
+    expect_rate(&step, 19, 0.4);
+    expect_rate(&step, 35, 0.1);
+    expect_rate(&step, UINT64_MAX, 0);
+}
+END_TEST
+
+START_TEST(cosine_falls_to_its_floor_and_stays_there)
+{
+    /* tf.keras.optimizers.schedules.CosineDecay(0.5, 100, alpha=0.1). */
+    expect_rate(&cosine, 0, 0.5);
+    expect_rate(&cosine, 25, 0.5 * (0.9 * 0.5 * (1 + sqrt(0.5)) + 0.1));
+    expect_rate(&cosine, 50, 0.5 * (0.9 * 0.5 + 0.1));
+    expect_rate(&cosine, 100, 0.05);
+    expect_rate(&cosine, 101, 0.05);
+    expect_rate(&cosine, UINT64_MAX, 0.05);
+    for (uint64_t version = 0; version < 100; version++)
+        ck_assert(schedule_learning_rate(&cosine, version + 1) <
+                  schedule_learning_rate(&cosine, version));
+}
+END_TEST
+
+START_TEST(cosine_without_a_floor_ends_at_zero)
+{
+    struct schedule schedule = cosine;
+    schedule.decay_factor = 0;
+    expect_rate(&schedule, 100, 0);
+}
+END_TEST
+
+START_TEST(warm_up_climbs_in_equal_steps_to_any_schedule)
+{
+    struct schedule schedule = constant;
+    schedule.warmup_steps = 4;
+    expect_rate(&schedule, 0, 0.001 * 0.25);
+    expect_rate(&schedule, 1, 0.001 * 0.5);
+    expect_rate(&schedule, 2, 0.001 * 0.75);
+    expect_rate(&schedule, 3, 0.001);
+    expect_rate(&schedule, 4, 0.001);
+
+    schedule = step;
+    schedule.warmup_steps = 20;
+    expect_rate(&schedule, 9, 0.8 * 0.5);
+    expect_rate(&schedule, 10, 0.4 * 11 / 20);
+    expect_rate(&schedule, 20, 0.2);
+}
+END_TEST
+
+START_TEST(names_go_both_ways)
+{
+    for (unsigned i = 0; i < SCHEDULE_KIND_COUNT; i++) {
+        enum schedule_kind kind = SCHEDULE_KIND_COUNT;
+        ck_assert_int_eq(schedule_kind_parse(schedule_kind_name((enum schedule_kind)i), &kind),
+                         STATUS_OK);
+        ck_assert_uint_eq(kind, i);
+    }
+    enum schedule_kind kind;
+    ck_assert_int_eq(schedule_kind_parse("linear", &kind), STATUS_NOT_FOUND);
+    ck_assert_int_eq(schedule_kind_parse(NULL, &kind), STATUS_NOT_FOUND);
+    ck_assert_str_eq(schedule_kind_name(SCHEDULE_KIND_COUNT), "unknown");
+}
+END_TEST
+
+static void expect_refused(struct schedule schedule, const char *says)
+{
+    struct error error = {0};
+    ck_assert_int_eq(schedule_check(&schedule, &error), STATUS_INVALID);
+    ck_assert_msg(strstr(error.text, says) != NULL, "'%s' does not say '%s'", error.text, says);
+    ck_assert_int_eq(schedule_check(&schedule, NULL), STATUS_INVALID);
+}
+
+/* Checks a copy of `base` with one field changed. */
+#define REFUSED(says, base, field, value)                                                          \
+    do {                                                                                           \
+        struct schedule schedule = base;                                                           \
+        schedule.field = (value);                                                                  \
+        expect_refused(schedule, says);                                                            \
+    } while (0)
+
+START_TEST(good_schedules_pass)
+{
+    ck_assert_int_eq(schedule_check(&constant, NULL), STATUS_OK);
+    ck_assert_int_eq(schedule_check(&step, NULL), STATUS_OK);
+    ck_assert_int_eq(schedule_check(&cosine, NULL), STATUS_OK);
+}
+END_TEST
+
+START_TEST(values_out_of_range_are_refused)
+{
+    REFUSED("schedule number", constant, kind, SCHEDULE_KIND_COUNT);
+    REFUSED("schedule number", constant, kind, (enum schedule_kind) - 1);
+    REFUSED("learning rate", constant, learning_rate, 0);
+    REFUSED("learning rate", constant, learning_rate, -0.1);
+    REFUSED("learning rate", constant, learning_rate, (double)NAN);
+    REFUSED("learning rate", constant, learning_rate, (double)INFINITY);
+    REFUSED("learning rate", constant, learning_rate, 1e39);
+    REFUSED("learning rate", constant, learning_rate, 1e-60);
+    REFUSED("decay factor", constant, decay_factor, (double)NAN);
+    REFUSED("decay steps", step, decay_steps, 0);
+    REFUSED("decay factor", step, decay_factor, 0);
+    REFUSED("decay factor", step, decay_factor, 1.5);
+    REFUSED("decay steps", cosine, decay_steps, 0);
+    REFUSED("floor", cosine, decay_factor, -0.1);
+    REFUSED("floor", cosine, decay_factor, 1.1);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, constant_stays);
+    tcase_add_test(t, step_falls_only_at_its_steps);
+    tcase_add_test(t, cosine_falls_to_its_floor_and_stays_there);
+    tcase_add_test(t, cosine_without_a_floor_ends_at_zero);
+    tcase_add_test(t, warm_up_climbs_in_equal_steps_to_any_schedule);
+    tcase_add_test(t, names_go_both_ways);
+    tcase_add_test(t, good_schedules_pass);
+    tcase_add_test(t, values_out_of_range_are_refused);
+}
+
+int main(void)
+{
+    return suite_run("schedule", add);
+}

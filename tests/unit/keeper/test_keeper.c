@@ -1,0 +1,1047 @@
+#include "ps/keeper/keeper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/store/checkpoint.h"
+#include "common/store/generation.h"
+#include "deploy/simulator/simulated_disk.h"
+#include "ps/shard/plan.h"
+#include "tests/lib/post.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/suite.h"
+
+enum { RUN = 77 };
+
+/* Server 0 and server 1 of the small job with adagrad: two chunks each, two arrays a chunk. */
+struct fixture {
+    const struct disk *disk;
+    uint64_t generation; /* What messages carry. */
+    uint64_t known_run_id;
+    struct job job;
+    struct plan *plans[2];
+    struct keeper *keepers[2];
+    struct post post;
+    char out[DISK_PATH_MAX];
+};
+
+static struct keeper *keeper_of(const struct disk *disk, uint32_t server, const char *out,
+                                const char *restore)
+{
+    struct keeper *keeper;
+    struct keeper_options options = {
+        .server = server, .disk = disk, .journal = disk == &disk_posix};
+    snprintf(options.out, sizeof options.out, "%.300s", out);
+    snprintf(options.restore, sizeof options.restore, "%s", restore);
+    ck_assert(keeper_create(&keeper, &options) == STATUS_OK);
+    return keeper;
+}
+
+static void open_fixture_on(struct fixture *f, const struct disk *disk, const char *out,
+                            const char *restore)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->disk = disk;
+    snprintf(f->out, sizeof f->out, "%s", out);
+    f->job = small_job(MODE_SYNC, 2, 2);
+    f->job.optimizer = optimizer_find("adagrad")->defaults;
+    strcpy(f->job.optimizer.name, "adagrad");
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert(plan_create(&f->plans[i], &f->job, i, RUN, &error) == STATUS_OK);
+        f->keepers[i] = keeper_of(disk, i, i == 0 ? out : "", restore);
+    }
+}
+
+static void open_fixture(struct fixture *f, const char *restore)
+{
+    char out[DISK_PATH_MAX];
+    scratch_path(out, "run");
+    open_fixture_on(f, &disk_posix, out, restore);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    post_free(&f->post);
+    for (uint32_t i = 0; i < 2; i++) {
+        keeper_destroy(&f->keepers[i]);
+        plan_destroy(&f->plans[i]);
+    }
+    job_free(&f->job);
+}
+
+static void give(struct fixture *f, uint32_t server, struct packet packet)
+{
+    packet.message.run_id = RUN;
+    packet.message.generation = f->generation;
+    keeper_handle(f->keepers[server], &packet, &f->post.outbox);
+}
+
+static struct packet job_packet(const struct fixture *f)
+{
+    uint8_t *bytes;
+    uint32_t count;
+    ck_assert(job_encode(&f->job, &bytes, &count) == STATUS_OK);
+    struct packet packet = {.message.kind = MESSAGE_OPEN_RUN, .payload = frame_create(count)};
+    packet.message.open_run.known_run_id = f->known_run_id;
+    memcpy(packet.payload->data, bytes, count);
+    free(bytes);
+    return packet;
+}
+
+/* Give server 0 what is answered RUN_OPENED; later messages carry its generation. */
+static struct message_run_opened opened_by(struct fixture *f, struct packet packet)
+{
+    give(f, 0, packet);
+    struct packet *opened = post_find(&f->post, TO_COORDINATOR, MESSAGE_RUN_OPENED);
+    ck_assert_ptr_nonnull(opened);
+    struct message_run_opened answer = opened->message.run_opened;
+    ck_assert_uint_eq(opened->message.generation, answer.generation);
+    if (answer.status == STATUS_OK)
+        f->generation = answer.generation;
+    post_clear(&f->post);
+    return answer;
+}
+
+static struct message_run_opened open_run(struct fixture *f)
+{
+    return opened_by(f, job_packet(f));
+}
+
+static struct message_run_opened go_back(struct fixture *f)
+{
+    f->generation++;
+    return opened_by(f, (struct packet){.message.kind = MESSAGE_GO_BACK});
+}
+
+static struct message_loaded load(struct fixture *f, uint32_t server, const char *out, bool restore)
+{
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    packet.message.load.plan = f->plans[server];
+    packet.message.load.restore = restore;
+    snprintf(packet.message.load.out, sizeof packet.message.load.out, "%.300s", out);
+    give(f, server, packet);
+    struct packet *loaded = post_find(&f->post, TO_ROUTER, MESSAGE_LOADED);
+    ck_assert_ptr_nonnull(loaded);
+    ck_assert_uint_eq(loaded->message.index, UINT32_MAX);
+    ck_assert_uint_eq(loaded->message.generation, f->generation);
+    return loaded->message.loaded;
+}
+
+static float value_of(uint64_t step, uint32_t chunk, uint32_t array)
+{
+    return (float)(100 * step + 10 * chunk + array);
+}
+
+static struct packet state_of(uint64_t step, uint32_t chunk, uint32_t array)
+{
+    struct packet packet = {.message.kind = MESSAGE_CHUNK_STATE};
+    packet.payload = frame_of(value_of(step, chunk, array), 16);
+    packet.message.chunk_state = (struct message_chunk_state){
+        .step = step, .first = 16 * chunk, .count = 16, .array = array, .server = chunk % 2};
+    return packet;
+}
+
+/* Everything of one server's cut; its PART_WRITTEN is the last thing that comes of it. */
+static struct message_part_written cut(struct fixture *f, uint32_t keeper, uint32_t server,
+                                       uint64_t step)
+{
+    for (uint32_t chunk = server; chunk < 4; chunk += 2)
+        for (uint32_t array = 0; array < 2; array++) {
+            ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
+            give(f, keeper, state_of(step, chunk, array));
+            if (chunk < 2)
+                give(f, keeper, state_of(step, chunk, array)); /* Repeated. */
+        }
+    struct packet *written = post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
+    ck_assert_ptr_nonnull(written);
+    ck_assert_uint_eq(written->message.generation, f->generation);
+    struct message_part_written answer = written->message.part_written;
+    post_clear(&f->post);
+    return answer;
+}
+
+static struct message_run_opened write_manifest(struct fixture *f, uint64_t step,
+                                                const struct checkpoint_part parts[2])
+{
+    struct packet packet = {.message.kind = MESSAGE_MANIFEST};
+    packet.payload = frame_create(2 * sizeof *parts);
+    memcpy(packet.payload->data, parts, 2 * sizeof *parts);
+    packet.message.cut.step = step;
+    give(f, 0, packet);
+    struct packet *written = post_find(&f->post, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN);
+    ck_assert_ptr_nonnull(written);
+    ck_assert_uint_eq(written->message.generation, f->generation);
+    struct message_run_opened answer = written->message.run_opened;
+    ck_assert_uint_eq(answer.restore_step, step);
+    post_clear(&f->post);
+    return answer;
+}
+
+static void write_checkpoint(struct fixture *f, uint64_t step)
+{
+    struct checkpoint_part parts[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        struct message_part_written written = cut(f, i, i, step);
+        ck_assert_msg(written.written, "%s", written.text);
+        ck_assert_uint_eq(written.server, i);
+        parts[i] = written.part;
+    }
+    struct message_run_opened written = write_manifest(f, step, parts);
+    ck_assert_msg(written.status == STATUS_OK, "%s", written.text);
+}
+
+static struct message_run_opened summarize(struct fixture *f, enum run_state state, uint64_t step,
+                                           uint32_t exit_code)
+{
+    const struct run_summary summary = {.state = state, .step = step, .exit_code = exit_code};
+    struct packet packet = {.message.kind = MESSAGE_SUMMARY,
+                            .payload = frame_create(sizeof summary)};
+    memcpy(packet.payload->data, &summary, sizeof summary);
+    give(f, 0, packet);
+    struct packet *written = post_find(&f->post, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN);
+    ck_assert_ptr_nonnull(written);
+    struct message_run_opened answer = written->message.run_opened;
+    post_clear(&f->post);
+    return answer;
+}
+
+static void load_both(struct fixture *f, bool restore)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct message_loaded loaded = load(f, i, f->out, restore);
+        ck_assert(loaded.status == STATUS_OK && loaded.shared);
+        ck_assert(loaded.needs_chunks == (restore && i > 0));
+        post_clear(&f->post);
+    }
+}
+
+static void start(struct fixture *f)
+{
+    struct message_run_opened opened = open_run(f);
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert(!opened.restore);
+    load_both(f, false);
+}
+
+static void check_checkpoint(const struct fixture *f, uint64_t step)
+{
+    struct checkpoint_reader reader;
+    struct error error;
+    char path[DISK_PATH_MAX];
+    checkpoint_path(path, f->out, step);
+    ck_assert_msg(checkpoint_open(&reader, f->disk, path, &error) == STATUS_OK, "%s", error.text);
+    for (uint32_t array = 0; array < 2; array++)
+        for (uint32_t i = 0; i < 64; i++)
+            ck_assert(reader.arrays[array][i] == value_of(step, i / 16, array));
+    checkpoint_close(&reader);
+}
+
+START_TEST(a_cut_becomes_a_checkpoint_that_reads_back)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 4);
+    check_checkpoint(&f, 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 2);
+    write_checkpoint(&f, 4);
+    close_fixture(&f);
+
+    open_fixture(&f, "auto");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert_msg(opened.status == STATUS_OK && opened.restore, "%s", opened.text);
+    ck_assert_uint_eq(opened.restore_step, 4);
+    /* Server 0 gets its own chunks at once, server 1 when it asks. */
+    ck_assert(!load(&f, 0, f.out, true).needs_chunks);
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_CHUNK_STATE), 4);
+    struct packet *state = post_find(&f.post, TO_ROUTER, MESSAGE_CHUNK_STATE);
+    ck_assert(((float *)state->payload->data)[0] == value_of(4, 0, 0));
+    post_clear(&f.post);
+    ck_assert(load(&f, 1, f.out, true).needs_chunks);
+    post_clear(&f.post);
+    struct packet ask = {.message.kind = MESSAGE_SEND_CHUNKS};
+    ask.message.send_chunks.server = 1;
+    give(&f, 0, ask);
+    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_CHUNK_STATE), 4);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        uint32_t chunk = (uint32_t)packet->message.chunk_state.first / 16;
+        ck_assert_uint_eq(chunk % 2, 1);
+        ck_assert(((float *)packet->payload->data)[5] ==
+                  value_of(4, chunk, packet->message.chunk_state.array));
+    }
+    post_clear(&f.post);
+    ask.message.send_chunks.server = UINT32_MAX; /* All have theirs: nothing is kept open. */
+    give(&f, 0, ask);
+    ask.message.send_chunks.server = 1;
+    give(&f, 0, ask);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_damaged_checkpoint_is_passed_over_with_a_line)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX], part[DISK_PATH_MAX + 32];
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 2);
+    write_checkpoint(&f, 4);
+    close_fixture(&f);
+    checkpoint_path(path, f.out, 4);
+    snprintf(part, sizeof part, "%s/part-1-of-2.safetensors", path);
+    size_t bytes;
+    char *data = scratch_read(part, &bytes);
+    data[bytes - 1] ^= 1;
+    scratch_write(part, data, bytes);
+    free(data);
+
+    open_fixture(&f, "auto");
+    give(&f, 0, job_packet(&f));
+    ck_assert_ptr_nonnull(post_log(&f.post, "checkpoint damaged"));
+    struct packet *opened = post_find(&f.post, TO_COORDINATOR, MESSAGE_RUN_OPENED);
+    ck_assert(opened->message.run_opened.status == STATUS_OK);
+    ck_assert_uint_eq(opened->message.run_opened.restore_step, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_does_not_belong_to_a_run_is_refused)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 2);
+    ck_assert(summarize(&f, RUN_FAILED, 2, EXIT_CLUSTER_LOST).status == STATUS_OK);
+    close_fixture(&f);
+
+    open_fixture(&f, "auto"); /* Another job in its folder. */
+    f.job.seed = 8;
+    ck_assert(open_run(&f).status == STATUS_MISMATCH);
+    close_fixture(&f);
+    open_fixture(&f, "never");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert(opened.status == STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(opened.text, "--restore never"));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_run_that_cannot_begin_leaves_nothing_behind)
+{
+    struct fixture f;
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX + 32];
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 2);
+    checkpoint_path(path, f.out, 2);
+    snprintf(part, sizeof part, "%s/part-1-of-2.safetensors", path);
+    scratch_write(part, "x", 1);
+    close_fixture(&f);
+
+    const char *const named[] = {path, "/nowhere/step-000000000002"};
+    for (size_t i = 0; i < 2; i++) {
+        scratch_path(out, "elsewhere");
+        open_fixture_on(&f, &disk_posix, out, named[i]);
+        ck_assert(open_run(&f).status == (i == 0 ? STATUS_INVALID : STATUS_IO));
+        ck_assert(!scratch_has(out));
+        close_fixture(&f);
+    }
+    open_fixture(&f, "auto"); /* Nothing whole in the folder itself: its record stays as it is. */
+    snprintf(path, sizeof path, "%.900s/generation", f.out);
+    size_t bytes;
+    char *before = scratch_read(path, &bytes);
+    ck_assert(open_run(&f).status == STATUS_INVALID);
+    char *after = scratch_read(path, &bytes);
+    ck_assert_str_eq(before, after);
+    free(before);
+    free(after);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- generations --------------------------------------------------------------------------- */
+
+/* Another process takes server 0's place; the first is killed. */
+static struct message_run_opened reopen(struct fixture *f, const char *restore)
+{
+    close_fixture(f);
+    open_fixture(f, restore);
+    return open_run(f);
+}
+
+START_TEST(a_killed_server_0_comes_back_to_its_run)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert(opened.run_id == RUN && opened.generation == 0 && !opened.restore);
+    const char *const restore[] = {"auto", "never", "auto"}; /* "never" is that of this very run. */
+    for (uint64_t i = 0; i < 3; i++) {
+        close_fixture(&f);
+        open_fixture(&f, restore[i]);
+        struct packet packet = job_packet(&f);
+        packet.message.run_id = RUN + 1; /* What this process proposes. */
+        keeper_handle(f.keepers[0], &packet, &f.post.outbox);
+        struct packet *answer = post_find(&f.post, TO_COORDINATOR, MESSAGE_RUN_OPENED);
+        opened = answer->message.run_opened;
+        ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+        ck_assert_uint_eq(opened.run_id, RUN);
+        ck_assert_uint_eq(opened.generation, i + 1);
+        ck_assert(!opened.ended && !opened.restore); /* Before the first checkpoint. */
+        ck_assert_uint_eq(opened.ended_run_id, 0);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_run_that_has_ended_tells_those_who_come_from_it)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    write_checkpoint(&f, 4);
+    ck_assert(summarize(&f, RUN_STOPPED, 4, EXIT_TERMINATED).status == STATUS_OK);
+    close_fixture(&f);
+    open_fixture(&f, "auto");
+    f.known_run_id = RUN;
+    struct message_run_opened opened = open_run(&f);
+    ck_assert(opened.status == STATUS_OK && opened.ended);
+    ck_assert_uint_eq(opened.exit_code, EXIT_TERMINATED);
+    ck_assert_uint_eq(opened.run_id, RUN);
+    close_fixture(&f);
+
+    open_fixture(&f, "auto"); /* Anybody else begins another session, of another run id. */
+    struct packet packet = job_packet(&f);
+    packet.message.run_id = RUN + 1;
+    keeper_handle(f.keepers[0], &packet, &f.post.outbox);
+    opened = post_find(&f.post, TO_COORDINATOR, MESSAGE_RUN_OPENED)->message.run_opened;
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
+    ck_assert(opened.run_id == RUN + 1 && opened.generation == 1);
+    ck_assert(opened.ended_run_id == RUN && opened.exit_code == EXIT_TERMINATED);
+    close_fixture(&f);
+}
+END_TEST
+
+/* A finished run in f.out, and the generation that it left. */
+static struct generation finish(struct fixture *f)
+{
+    struct generation generation;
+    open_fixture(f, "auto");
+    start(f);
+    write_checkpoint(f, 4);
+    ck_assert(summarize(f, RUN_DONE, 4, EXIT_DONE).status == STATUS_OK);
+    ck_assert(generation_read(&generation, f->disk, f->out, NULL) == STATUS_OK);
+    close_fixture(f);
+    return generation;
+}
+
+/* By server 0 of another session, of a job of so many more steps. */
+static struct message_run_opened go_on_with(struct fixture *f, const char *restore, uint64_t more,
+                                            uint64_t known_run_id)
+{
+    open_fixture(f, restore);
+    f->job.steps += more;
+    f->known_run_id = known_run_id;
+    struct packet packet = job_packet(f);
+    packet.message.run_id = RUN + 1;
+    keeper_handle(f->keepers[0], &packet, &f->post.outbox);
+    return post_find(&f->post, TO_COORDINATOR, MESSAGE_RUN_OPENED)->message.run_opened;
+}
+
+START_TEST(a_finished_run_is_trained_further_from_its_last_checkpoint)
+{
+    struct fixture f;
+    struct generation before = finish(&f), after;
+    struct message_run_opened opened = go_on_with(&f, "auto", 0, 0);
+    ck_assert(opened.status == STATUS_EXISTS && strstr(opened.text, "trains it further") != NULL);
+    close_fixture(&f);
+    opened = go_on_with(&f, "never", 8, 0);
+    ck_assert(opened.status == STATUS_EXISTS && strstr(opened.text, "--restore never") != NULL);
+    close_fixture(&f);
+    opened = go_on_with(&f, "auto", 8, RUN); /* Who comes from the finished run is told. */
+    ck_assert(opened.status == STATUS_OK && opened.ended && opened.run_id == RUN);
+    close_fixture(&f);
+    ck_assert(generation_read(&after, f.disk, f.out, NULL) == STATUS_OK);
+    ck_assert(generation_equal(&before, &after)); /* So far nothing has changed. */
+
+    opened = go_on_with(&f, "auto", 8, 0);
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
+    ck_assert(opened.run_id == RUN + 1 && opened.generation == before.number + 1);
+    close_fixture(&f);
+
+    /* Killed between its two claims: run.json is its own, the generation still that of the end. */
+    ck_assert(generation_write(&before, f.disk, f.out, NULL) == STATUS_OK);
+    opened = go_on_with(&f, "auto", 8, 0);
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
+    close_fixture(&f);
+    opened = go_on_with(&f, "auto", 8, 0); /* Killed after them: its successor goes on with it. */
+    ck_assert(opened.status == STATUS_OK && opened.restore && opened.run_id == RUN + 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_finished_run_without_checkpoints_is_not_begun_anew)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    finish(&f);
+    checkpoint_path(path, f.out, 4);
+    ck_assert(disk_posix.remove_tree(NULL, path, NULL) == STATUS_OK);
+    struct message_run_opened opened = go_on_with(&f, "auto", 8, 0);
+    ck_assert_int_eq(opened.status, STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(opened.text, "without a checkpoint to train it further from"));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_run_killed_after_its_last_words_has_ended)
+{
+    static const struct {
+        enum run_state state;
+        uint32_t exit_code;
+    } ends[] = {
+        {RUN_DONE, EXIT_DONE}, {RUN_STOPPED, EXIT_INTERRUPTED}, {RUN_FAILED, EXIT_CLUSTER_LOST}};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture f;
+        struct generation generation;
+        char out[DISK_PATH_MAX];
+        scratch_path(out, i == 0 ? "done" : i == 1 ? "stopped" : "failed");
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        start(&f);
+        write_checkpoint(&f, 6);
+        ck_assert(summarize(&f, ends[i].state, 6, 0).status == STATUS_OK);
+        ck_assert(generation_read(&generation, f.disk, out, NULL) == STATUS_OK);
+        ck_assert(generation.ended && generation.exit_code == ends[i].exit_code);
+        generation.ended = false; /* As it was just before. */
+        generation.exit_code = 0;
+        ck_assert(generation_write(&generation, f.disk, out, NULL) == STATUS_OK);
+        close_fixture(&f);
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        f.known_run_id = RUN;
+        struct message_run_opened opened = open_run(&f);
+        ck_assert(opened.status == STATUS_OK && opened.ended);
+        ck_assert_uint_eq(opened.exit_code, ends[i].exit_code);
+        close_fixture(&f);
+        open_fixture_on(&f, &disk_posix, out, "auto"); /* Whoever does not come from it. */
+        opened = open_run(&f);
+        ck_assert(opened.ended_run_id == RUN && opened.exit_code == ends[i].exit_code);
+        if (i == 0)
+            ck_assert(opened.status == STATUS_EXISTS);
+        else
+            ck_assert_msg(opened.status == STATUS_OK && !opened.ended && opened.generation == 1,
+                          "%s", opened.text);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(going_back_raises_the_generation_and_finds_the_newest_checkpoint)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    struct message_run_opened opened = go_back(&f);
+    ck_assert(opened.status == STATUS_OK && !opened.restore);
+    ck_assert(opened.run_id == RUN && opened.generation == 1);
+    load_both(&f, false);
+    write_checkpoint(&f, 2);
+    write_checkpoint(&f, 4);
+    for (uint64_t i = 2; i < 5; i++) {
+        opened = go_back(&f);
+        ck_assert(opened.status == STATUS_OK && opened.restore && opened.restore_step == 4);
+        ck_assert_uint_eq(opened.generation, i);
+    }
+    load_both(&f, true);
+    ck_assert(load(&f, 0, f.out, true).status == STATUS_OK); /* As often as anyone likes. */
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_CHUNK_STATE), 4);
+    ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_CHUNK_STATE)->message.generation,
+                      f.generation);
+    post_clear(&f.post);
+    struct message_part_written written = cut(&f, 0, 0, 4); /* Again the same step. */
+    ck_assert_msg(written.written, "%s", written.text);
+    ck_assert_str_eq(written.part.name, "part-0-of-2.g4.safetensors");
+    check_checkpoint(&f, 4);
+    write_checkpoint(&f, 4);
+    check_checkpoint(&f, 4);
+    opened = reopen(&f, "auto");
+    ck_assert(opened.generation == 5 && opened.restore_step == 4);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Written, and then a kill: nothing was removed. */
+static void write_checkpoint_only(struct fixture *f, uint64_t step)
+{
+    struct checkpoint_part parts[2];
+    struct error error;
+    for (uint32_t i = 0; i < 2; i++)
+        parts[i] = cut(f, i, i, step).part;
+    const struct manifest manifest = {
+        .job = f->job, .run_id = RUN, .step = step, .part_count = 2, .parts = parts};
+    ck_assert_msg(checkpoint_write_manifest(f->disk, f->out, &manifest, &error) == STATUS_OK, "%s",
+                  error.text);
+}
+
+START_TEST(what_a_killed_server_0_could_not_remove_its_successor_does)
+{
+    for (int damaged = 0; damaged < 2; damaged++) {
+        struct fixture f;
+        uint64_t steps[8];
+        char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX + 40];
+        scratch_path(out, damaged ? "damaged" : "whole");
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        start(&f);
+        for (uint64_t step = 1; step <= 5; step++)
+            write_checkpoint_only(&f, step);
+        checkpoint_path(path, out, 5);
+        snprintf(part, sizeof part, "%s/part-1-of-2.safetensors", path);
+        if (damaged)
+            scratch_write(part, "x", 1);
+        close_fixture(&f);
+        open_fixture_on(&f, &disk_posix, out, "auto");
+        struct message_run_opened opened = open_run(&f);
+        ck_assert(opened.status == STATUS_OK && opened.restore);
+        ck_assert_uint_eq(opened.restore_step, damaged ? 4 : 5);
+        /* Three whole ones; what is damaged is newer than those. */
+        ck_assert_uint_eq(checkpoint_list(f.disk, out, steps, 8), damaged ? 4 : 3);
+        for (uint64_t step = opened.restore_step - 2; step <= opened.restore_step; step++)
+            check_checkpoint(&f, step);
+        load_both(&f, true);
+        post_clear(&f.post);
+        write_checkpoint(&f, 6);
+        ck_assert_uint_eq(checkpoint_list(f.disk, out, steps, 8), damaged ? 4 : 3);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(what_went_wrong_is_noted_in_run_json)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    open_fixture(&f, "auto");
+    start(&f);
+    const struct run_summary so_far = {.state = RUN_RUNNING, .faults = {.workers_lost = 3}};
+    for (int successor = 0; successor < 2; successor++) {
+        struct packet packet = {.message.kind = MESSAGE_SUMMARY,
+                                .payload = frame_create(sizeof so_far)};
+        memcpy(packet.payload->data, &so_far, sizeof so_far);
+        struct generation next = {.run_id = RUN, .number = 9};
+        snprintf(path, sizeof path, "%.900s/run.json", f.out);
+        if (successor) { /* It has the run now, and its own run.json. */
+            ck_assert(generation_write(&next, f.disk, f.out, NULL) == STATUS_OK);
+            scratch_write(path, "{}", 2);
+        }
+        give(&f, 0, packet);
+        ck_assert_uint_eq(post_count_all(&f.post), 0);
+        size_t bytes;
+        char *text = scratch_read(path, &bytes);
+        ck_assert((strstr(text, "\"workers_lost\": 3") != NULL) == !successor);
+        free(text);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_of_an_older_generation_is_dropped)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    struct checkpoint_part parts[2];
+    open_fixture(&f, "auto");
+    start(&f);
+    for (uint32_t i = 0; i < 2; i++)
+        parts[i] = cut(&f, i, i, 2).part;
+    give(&f, 0, state_of(4, 0, 0)); /* Half of a cut. */
+    checkpoint_path(path, f.out, 2);
+    ck_assert(scratch_has(path));
+    ck_assert(go_back(&f).status == STATUS_OK);
+    ck_assert(!scratch_has(path)); /* Parts that nobody finishes. */
+    f.generation--;
+    struct packet packet = {.message.kind = MESSAGE_MANIFEST};
+    packet.payload = frame_create(sizeof parts);
+    memcpy(packet.payload->data, parts, sizeof parts);
+    packet.message.cut.step = 2;
+    give(&f, 0, packet);
+    for (uint32_t array = 0; array < 2; array++)
+        for (uint32_t chunk = 0; chunk < 4; chunk += 2)
+            give(&f, 0, state_of(4, chunk, array));
+    give(&f, 0, (struct packet){.message.kind = MESSAGE_LOAD, .message.load.plan = f.plans[0]});
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    f.generation++;
+    load_both(&f, false);
+    write_checkpoint(&f, 2);
+    check_checkpoint(&f, 2);
+    f.generation++; /* In async mode a server goes on with what it has, and is not told to load. */
+    ck_assert_str_eq(cut(&f, 1, 1, 2).part.name, "part-1-of-2.g2.safetensors");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_server_0_with_a_successor_writes_nothing_more)
+{
+    struct fixture f;
+    struct simulated_disk disk;
+    struct checkpoint_part parts[2];
+    simulated_disk_init(&disk, 1, 1);
+    open_fixture_on(&f, &disk.disk, "run", "auto");
+    start(&f);
+    write_checkpoint(&f, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        parts[i] = cut(&f, i, i, 4).part;
+
+    struct keeper *zombie = f.keepers[0];
+    f.keepers[0] = keeper_of(&disk.disk, 0, "run", "auto");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert(opened.status == STATUS_OK && opened.run_id == RUN && opened.generation == 1);
+    struct keeper *successor = f.keepers[0];
+    f.keepers[0] = zombie;
+    f.generation = 0;
+    opened = write_manifest(&f, 4, parts);
+    ck_assert(opened.status == STATUS_EXISTS);
+    ck_assert_str_eq(opened.text, "another server 0 has taken over this run");
+    opened = summarize(&f, RUN_STOPPED, 2, EXIT_INTERRUPTED);
+    ck_assert(opened.status == STATUS_EXISTS);
+    ck_assert_ptr_null(simulated_disk_find(&disk, "run/model.safetensors"));
+    opened = go_back(&f);
+    ck_assert(opened.status == STATUS_EXISTS);
+    f.keepers[0] = successor;
+    f.generation = 1;
+    opened = go_back(&f);
+    ck_assert(opened.status == STATUS_OK && opened.restore_step == 2);
+    keeper_destroy(&zombie);
+    close_fixture(&f);
+    simulated_disk_free(&disk);
+}
+END_TEST
+
+START_TEST(a_generation_that_cannot_be_written_is_said)
+{
+    struct fixture f;
+    struct simulated_disk disk;
+    simulated_disk_init(&disk, 1, 1);
+    disk.full = true;
+    open_fixture_on(&f, &disk.disk, "run", "auto");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert(opened.status == STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: No space left on device"));
+    disk.full = false;
+    close_fixture(&f);
+    open_fixture_on(&f, &disk.disk, "run", "auto");
+    start(&f);
+    disk.read_only = true;
+    opened = go_back(&f);
+    ck_assert(opened.status == STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: Read-only file system"));
+    close_fixture(&f);
+    simulated_disk_free(&disk);
+}
+END_TEST
+
+START_TEST(a_damaged_generation_is_not_guessed)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    open_fixture(&f, "auto");
+    start(&f);
+    snprintf(path, sizeof path, "%.900s/generation", f.out);
+    close_fixture(&f);
+    scratch_write(path, "syncopate-generation-1\n", 23);
+    open_fixture(&f, "auto");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert(opened.status == STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(opened.text, path));
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- disks that fail ----------------------------------------------------------------------- */
+
+START_TEST(training_outlives_a_full_disk)
+{
+    struct fixture f;
+    struct simulated_disk disk;
+    char path[DISK_PATH_MAX];
+    simulated_disk_init(&disk, 1, 1);
+    open_fixture_on(&f, &disk.disk, "run", "auto");
+    start(&f);
+    write_checkpoint(&f, 1);
+    struct checkpoint_part part = cut(&f, 0, 0, 2).part; /* Of two servers one still has room. */
+    checkpoint_path(path, "run", 2);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", part.name);
+    ck_assert_ptr_nonnull(simulated_disk_find(&disk, path));
+    disk.full = true;
+    struct message_part_written written = cut(&f, 1, 1, 2);
+    ck_assert(!written.written);
+    ck_assert_ptr_nonnull(strstr(written.text, "No space left on device"));
+    written = cut(&f, 0, 0, 3);
+    ck_assert(!written.written);
+    ck_assert_ptr_null(simulated_disk_find(&disk, path)); /* It took room for nothing. */
+    check_checkpoint(&f, 1);
+    disk.full = false;
+    write_checkpoint(&f, 4);
+    check_checkpoint(&f, 4);
+    close_fixture(&f);
+    simulated_disk_free(&disk);
+}
+END_TEST
+
+START_TEST(a_model_that_cannot_be_written_is_a_failure_with_its_path)
+{
+    struct fixture f;
+    struct simulated_disk disk;
+    simulated_disk_init(&disk, 1, 1);
+    open_fixture_on(&f, &disk.disk, "run", "auto");
+    start(&f);
+    write_checkpoint(&f, 6);
+    disk.full = true;
+    struct message_run_opened written = summarize(&f, RUN_DONE, 6, EXIT_DONE);
+    ck_assert(written.status == STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(written.text, "run/model.safetensors: No space left"));
+    close_fixture(&f);
+    simulated_disk_free(&disk);
+}
+END_TEST
+
+/* Which checkpoint whoever comes next goes on from, which must be whole. */
+static uint64_t recovered_step(struct simulated_disk *disk)
+{
+    struct fixture f;
+    open_fixture_on(&f, &disk->disk, "run", "auto");
+    struct message_run_opened opened = open_run(&f);
+    ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
+    ck_assert_msg(opened.restore, "there is no checkpoint any more");
+    check_checkpoint(&f, opened.restore_step);
+    load_both(&f, true);
+    write_checkpoint(&f, 6); /* And it goes on. */
+    check_checkpoint(&f, 6);
+    ck_assert(summarize(&f, RUN_DONE, 6, EXIT_DONE).status == STATUS_OK);
+    close_fixture(&f);
+    return opened.restore_step;
+}
+
+/* Four checkpoints are there; then the fifth is written, three are kept, a generation raised and
+ * one more written, until the disk does not go along. */
+static void work_on(struct fixture *f)
+{
+    struct checkpoint_part parts[2];
+    for (uint64_t step = 4; step <= 5; step++) {
+        bool written = true;
+        for (uint32_t i = 0; i < 2; i++) {
+            struct message_part_written answer = cut(f, i, i, step);
+            written = written && answer.written;
+            parts[i] = answer.part;
+        }
+        if (written)
+            write_manifest(f, step, parts);
+        if (step == 4 && go_back(f).status == STATUS_OK)
+            load_both(f, true);
+    }
+}
+
+static void prepare(struct fixture *f, struct simulated_disk *disk, uint64_t seed)
+{
+    simulated_disk_init(disk, seed, 1);
+    open_fixture_on(f, &disk->disk, "run", "auto");
+    start(f);
+    for (uint64_t step = 0; step < 4; step++)
+        write_checkpoint(f, step);
+}
+
+START_TEST(a_kill_at_any_change_leaves_a_whole_checkpoint)
+{
+    uint64_t changes = 0, last = 0;
+    bool crashed = true;
+    while (crashed) {
+        changes++;
+        for (uint64_t seed = 0; seed < 6; seed++) { /* Old, new and torn. */
+            struct fixture f;
+            struct simulated_disk disk;
+            prepare(&f, &disk, seed);
+            disk.crash_at = changes;
+            work_on(&f);
+            crashed = disk.crashed;
+            close_fixture(&f);
+            simulated_disk_restart(&disk);
+            uint64_t step = recovered_step(&disk);
+            ck_assert_uint_ge(step, 3);
+            last = step > last ? step : last;
+            simulated_disk_free(&disk);
+        }
+    }
+    ck_assert_uint_ge(changes, 12); /* Four parts, two manifests, a generation, what is pruned. */
+    ck_assert_uint_eq(last, 5);
+}
+END_TEST
+
+START_TEST(a_failure_at_any_change_leaves_a_whole_checkpoint)
+{
+    for (uint64_t change = 1;; change++) {
+        struct fixture f;
+        struct simulated_disk disk;
+        prepare(&f, &disk, 1);
+        disk.fail_at = change;
+        work_on(&f);
+        bool failed = disk.fail_at == 0;
+        disk.fail_at = 0;
+        close_fixture(&f);
+        ck_assert_uint_ge(recovered_step(&disk), 3);
+        simulated_disk_free(&disk);
+        if (!failed) {
+            ck_assert_uint_ge(change, 12);
+            break;
+        }
+    }
+}
+END_TEST
+
+/* --- chunks on their way ------------------------------------------------------------------- */
+
+START_TEST(a_server_that_does_not_see_the_run_directory_sends_its_chunks_to_server_0)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    keeper_destroy(&f.keepers[1]);
+    f.keepers[1] = keeper_of(&disk_posix, 1, "", "auto");
+    ck_assert(!load(&f, 1, "/nowhere/at/all", false).shared);
+    post_clear(&f.post);
+    for (uint32_t chunk = 1; chunk < 4; chunk += 2)
+        for (uint32_t array = 0; array < 2; array++)
+            give(&f, 1, state_of(6, chunk, array));
+    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_CHUNK_STATE), 4);
+    ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
+    post_clear(&f.post);
+    struct message_part_written written = cut(&f, 0, 1, 6); /* And server 0 writes its part. */
+    ck_assert_msg(written.written, "%s", written.text);
+    ck_assert_str_eq(written.part.name, "part-1-of-2.safetensors");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(states_that_are_no_chunk_are_ignored)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    give(&f, 0, state_of(4, 0, 0)); /* Before there is a plan. */
+    start(&f);
+    const struct message_chunk_state bad[] = {
+        {4, 8, 16, 0, 0},
+        {4, 0, 15, 0, 0},
+        {4, 0, 32, 0, 0},
+        {4, 0, 16, 2, 0},
+        {4, 0, 16, UINT32_MAX, 0},
+        {4, 0, 16, 0, 1},
+        {4, 0, 16, 0, 2},
+        {4, 0, 16, 0, UINT32_MAX},
+        {4, 64, 16, 0, 0},
+        {4, 0, 0, 0, 0},
+        {4, 0, UINT64_MAX / 4 + 17, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct packet packet = state_of(4, 0, 0);
+        packet.message.chunk_state = bad[i];
+        give(&f, 0, packet);
+    }
+    struct packet empty = state_of(4, 0, 0);
+    frame_release(empty.payload);
+    empty.payload = NULL;
+    give(&f, 0, empty);
+    for (uint32_t count = 15; count <= 17; count++) { /* Of the wrong size, said or not. */
+        for (int said = 0; said < 2; said++) {
+            struct packet packet = state_of(4, 0, 0);
+            frame_release(packet.payload);
+            packet.payload = count == 16 ? frame_create(63) : frame_of(1, count);
+            packet.message.chunk_state.count = said ? count : 16;
+            give(&f, 0, packet);
+        }
+    }
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    ck_assert(cut(&f, 0, 1, 4).written);
+    write_checkpoint(&f, 4);
+    check_checkpoint(&f, 4);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_part_that_cannot_be_written_says_why)
+{
+    struct fixture f;
+    char checkpoints[DISK_PATH_MAX + 16];
+    open_fixture(&f, "auto");
+    start(&f);
+    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", f.out);
+    disk_posix.remove_tree(disk_posix.context, checkpoints, NULL);
+    scratch_write(checkpoints, "in the way", 10);
+    struct message_part_written written = cut(&f, 0, 0, 2);
+    ck_assert(!written.written);
+    ck_assert_ptr_nonnull(strstr(written.text, "checkpoints"));
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_half_in_when_a_later_cut_begins_is_forgotten)
+{
+    struct fixture f;
+    open_fixture(&f, "auto");
+    start(&f);
+    give(&f, 0, state_of(2, 0, 0));
+    give(&f, 0, state_of(2, 0, 1));
+    ck_assert(cut(&f, 0, 0, 4).written);
+    for (uint32_t array = 0; array < 2; array++)
+        give(&f, 0, state_of(2, 2, array));
+    ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
+    close_fixture(&f);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_checked_fixture(t, scratch_open, scratch_close);
+    tcase_add_test(t, a_cut_becomes_a_checkpoint_that_reads_back);
+    tcase_add_test(t, an_unfinished_run_is_resumed_from_its_newest_checkpoint);
+    tcase_add_test(t, a_damaged_checkpoint_is_passed_over_with_a_line);
+    tcase_add_test(t, what_does_not_belong_to_a_run_is_refused);
+    tcase_add_test(t, a_run_that_cannot_begin_leaves_nothing_behind);
+    tcase_add_test(t, a_killed_server_0_comes_back_to_its_run);
+    tcase_add_test(t, a_run_that_has_ended_tells_those_who_come_from_it);
+    tcase_add_test(t, a_finished_run_is_trained_further_from_its_last_checkpoint);
+    tcase_add_test(t, a_finished_run_without_checkpoints_is_not_begun_anew);
+    tcase_add_test(t, a_run_killed_after_its_last_words_has_ended);
+    tcase_add_test(t, going_back_raises_the_generation_and_finds_the_newest_checkpoint);
+    tcase_add_test(t, what_a_killed_server_0_could_not_remove_its_successor_does);
+    tcase_add_test(t, what_went_wrong_is_noted_in_run_json);
+    tcase_add_test(t, what_is_of_an_older_generation_is_dropped);
+    tcase_add_test(t, a_server_0_with_a_successor_writes_nothing_more);
+    tcase_add_test(t, a_generation_that_cannot_be_written_is_said);
+    tcase_add_test(t, a_damaged_generation_is_not_guessed);
+    tcase_add_test(t, training_outlives_a_full_disk);
+    tcase_add_test(t, a_model_that_cannot_be_written_is_a_failure_with_its_path);
+    tcase_add_test(t, a_kill_at_any_change_leaves_a_whole_checkpoint);
+    tcase_add_test(t, a_failure_at_any_change_leaves_a_whole_checkpoint);
+    tcase_add_test(t, a_server_that_does_not_see_the_run_directory_sends_its_chunks_to_server_0);
+    tcase_add_test(t, states_that_are_no_chunk_are_ignored);
+    tcase_add_test(t, a_part_that_cannot_be_written_says_why);
+    tcase_add_test(t, what_is_half_in_when_a_later_cut_begins_is_forgotten);
+}
+
+int main(void)
+{
+    return suite_run("keeper", add);
+}

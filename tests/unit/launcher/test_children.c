@@ -1,0 +1,120 @@
+/* When a child that has ended is started again. Starting itself is in test_launch.c. */
+
+#include "deploy/launcher/children.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "deploy/launcher/restart.h"
+#include "tests/lib/suite.h"
+
+static struct child ended(int wait_status, double lived)
+{
+    return (struct child){
+        .pid = 1, .wait_status = wait_status, .started = 100, .ended = 100 + lived};
+}
+
+START_TEST(what_ends_unexpectedly_is_worth_another_start)
+{
+    static const struct {
+        int wait_status;
+        bool other, coordinator;
+    } cases[] = {
+        {SIGKILL, true, true},
+        {SIGSEGV, true, true},
+        {SIGABRT, true, true},
+        {W_EXITCODE(EXIT_CLUSTER_LOST, 0), true, false},
+        {W_EXITCODE(EXIT_DONE, 0), false, false},
+        {W_EXITCODE(EXIT_TRAINING_FAILED, 0), true, false},
+        {W_EXITCODE(EXIT_USAGE, 0), false, false},
+        {W_EXITCODE(EXIT_MISMATCH, 0), false, false},
+        {W_EXITCODE(EXIT_START_TIMEOUT, 0), false, false},
+        {W_EXITCODE(EXIT_CANNOT_OPEN, 0), false, false},
+        {W_EXITCODE(EXIT_UNAUTHENTICATED, 0), false, false},
+        {W_EXITCODE(EXIT_INTERRUPTED, 0), false, false},
+        {W_EXITCODE(86, 0), false, false}, /* A sanitizer's: hiding it would be a pity. */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct child child = ended(cases[i].wait_status, 1);
+        ck_assert_msg(restart_may_help(&child, false) == cases[i].other, "case %zu", i);
+        ck_assert_msg(restart_may_help(&child, true) == cases[i].coordinator, "case %zu", i);
+    }
+}
+END_TEST
+
+START_TEST(options_say_how_often_and_for_whom)
+{
+    struct options options = {.ps = 1, .max_restarts = 2, .on_worker_loss = "continue"};
+    struct child child = ended(SIGKILL, 1);
+    ck_assert(restart_allowed(&child, &options, true));
+    child.restarts = 1;
+    ck_assert(restart_allowed(&child, &options, false));
+    child.restarts = 2;
+    ck_assert(!restart_allowed(&child, &options, true));
+    ck_assert(!restart_allowed(&child, &options, false));
+    child.restarts = 0;
+    options.on_worker_loss = "wait";
+    ck_assert(restart_allowed(&child, &options, true));
+    options.on_worker_loss = "fail";
+    ck_assert(!restart_allowed(&child, &options, true));
+    ck_assert(restart_allowed(&child, &options, false));
+    options.ps = 0; /* Alone, there is nobody to be lost to. */
+    ck_assert(restart_allowed(&child, &options, true));
+}
+END_TEST
+
+START_TEST(who_dies_early_again_and_again_waits_longer)
+{
+    struct child child = ended(SIGKILL, 60);
+    ck_assert_double_eq(restart_delay(&child), 0.2);
+    ck_assert_double_eq(restart_delay(&child), 0.2);
+    child.ended = child.started + 1;
+    double before = 0.2;
+    for (int i = 0; i < 100; i++) {
+        double delay = restart_delay(&child);
+        ck_assert(delay > before || delay == 5);
+        before = delay;
+    }
+    ck_assert_double_eq(before, 5);
+    child.ended = child.started + 60;
+    ck_assert_double_eq(restart_delay(&child), 0.2);
+}
+END_TEST
+
+START_TEST(who_ended_by_itself_gives_server_0_time_to_say_why)
+{
+    struct child child = ended(W_EXITCODE(EXIT_CLUSTER_LOST, 0), 60);
+    ck_assert_double_eq(restart_delay(&child), 1);
+}
+END_TEST
+
+START_TEST(a_child_that_somebody_else_collected_has_ended)
+{
+    signal(SIGCHLD, SIG_IGN);
+    struct child child = {.name = "ps/0", .pid = fork(), .running = true};
+    if (child.pid == 0)
+        _exit(0);
+    for (int i = 0; i < 500 && child.running; i++) {
+        child_reap(&child, 7);
+        usleep(10000);
+    }
+    ck_assert(!child.running);
+    ck_assert_double_eq(child.ended, 7);
+    ck_assert_int_eq(child_exit_code(&child), EXIT_CLUSTER_LOST);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, what_ends_unexpectedly_is_worth_another_start);
+    tcase_add_test(t, options_say_how_often_and_for_whom);
+    tcase_add_test(t, who_dies_early_again_and_again_waits_longer);
+    tcase_add_test(t, a_child_that_somebody_else_collected_has_ended);
+    tcase_add_test(t, who_ended_by_itself_gives_server_0_time_to_say_why);
+}
+
+int main(void)
+{
+    return suite_run("children", add);
+}

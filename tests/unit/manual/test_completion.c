@@ -1,0 +1,110 @@
+#include "deploy/manual/completion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/suite.h"
+
+static struct completion of(enum option_user user, const char *name)
+{
+    const struct option_row *row = option_find(user, name, strlen(name));
+    ck_assert_ptr_nonnull(row);
+    return completion_of_option(row);
+}
+
+START_TEST(words_of_a_choice_are_offered)
+{
+    struct completion mode = of(OPTION_RUN, "mode"), modes = of(OPTION_COMPARE, "modes");
+    ck_assert_str_eq(mode.words, "sync async");
+    ck_assert(!mode.list && !mode.files && !mode.folders);
+    ck_assert_str_eq(modes.words, "sync async");
+    ck_assert(modes.list);
+}
+END_TEST
+
+START_TEST(files_and_folders_are_offered_where_a_path_is_expected)
+{
+    ck_assert(of(OPTION_RUN, "out").folders && !of(OPTION_RUN, "out").files);
+    ck_assert(of(OPTION_EXPORT, "out").files && !of(OPTION_EXPORT, "out").folders);
+    ck_assert(of(OPTION_PS, "keys").folders);
+    ck_assert(of(OPTION_PS, "port-file").files);
+    struct completion restore = of(OPTION_RUN, "restore"), data = of(OPTION_RUN, "data");
+    ck_assert(restore.files);
+    ck_assert_str_eq(restore.words, "auto never");
+    ck_assert(data.folders);
+    ck_assert_str_eq(data.words, "fashion-mnist synthetic");
+    ck_assert(completion_of_operand(OPTION_EVALUATE).files);
+}
+END_TEST
+
+START_TEST(nothing_is_offered_for_a_number_or_a_flag)
+{
+    static const char *const names[] = {"epochs", "quiet", "learning-rate", "worker-timeout"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct completion completion = of(OPTION_RUN, names[i]);
+        ck_assert_str_eq(completion.words, "");
+        ck_assert(!completion.files && !completion.folders && !completion.list);
+    }
+}
+END_TEST
+
+START_TEST(an_argument_that_is_no_option_may_be_a_word)
+{
+    ck_assert_str_eq(completion_of_operand(OPTION_COMPLETION).words, "bash zsh fish");
+    ck_assert_ptr_nonnull(strstr(completion_of_operand(OPTION_MAN).words, "syncopate-worker"));
+}
+END_TEST
+
+START_TEST(what_is_said_of_an_option_is_short_and_whole_words)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        char brief[COMPLETION_BRIEF_MAX];
+        completion_brief(&option_rows[i], brief);
+        size_t length = strlen(brief);
+        ck_assert_uint_gt(length, 0);
+        ck_assert_int_eq(strncmp(brief, option_rows[i].help, length < 4 ? length : length - 3), 0);
+        ck_assert(brief[length - 1] != '.' || strcmp(brief + length - 3, "...") == 0);
+    }
+}
+END_TEST
+
+START_TEST(apostrophes_and_what_is_named_are_escaped)
+{
+    char text[64] = "";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    completion_quote(out, "a's [b]", "[]");
+    fclose(out);
+    ck_assert_str_eq(text, "a'\\''s \\[b\\]");
+}
+END_TEST
+
+START_TEST(there_are_scripts_for_three_shells)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(completion_write(out, shells[i]));
+    ck_assert(!completion_write(out, "tcsh"));
+    fclose(out);
+    ck_assert_uint_gt(bytes, 10000);
+    free(text);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_test(tcase, words_of_a_choice_are_offered);
+    tcase_add_test(tcase, files_and_folders_are_offered_where_a_path_is_expected);
+    tcase_add_test(tcase, nothing_is_offered_for_a_number_or_a_flag);
+    tcase_add_test(tcase, an_argument_that_is_no_option_may_be_a_word);
+    tcase_add_test(tcase, what_is_said_of_an_option_is_short_and_whole_words);
+    tcase_add_test(tcase, apostrophes_and_what_is_named_are_escaped);
+    tcase_add_test(tcase, there_are_scripts_for_three_shells);
+}
+
+int main(void)
+{
+    return suite_run("completion", add);
+}

@@ -1,0 +1,77 @@
+#include "common/process/headroom.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/lib/suite.h"
+
+START_TEST(where_there_is_room_there_is_no_error)
+{
+    struct error error;
+    ck_assert_int_eq(headroom_check(3, 8 << 20, &error), STATUS_OK);
+    ck_assert_int_eq(headroom_check(0, 0, &error), STATUS_OK);
+    ck_assert_int_eq(headroom_check(16, 1, &error), STATUS_OK);
+}
+END_TEST
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* They take address space. */
+static const bool limits_hold = false;
+#else
+static const bool limits_hold = true;
+#endif
+
+/* What headroom_check says in a process that may have so much more address space than it has. */
+static enum status check_within(size_t bytes, unsigned threads, size_t wanted)
+{
+    int how;
+    pid_t process = fork();
+    if (process == 0) {
+        long pages = 0;
+        struct rlimit limit;
+        struct error error = {STATUS_OK, "cannot start a thread: out of memory"};
+        FILE *file = fopen("/proc/self/statm", "r");
+        if (file == NULL || fscanf(file, "%ld", &pages) != 1)
+            _exit(100);
+        fclose(file);
+        limit.rlim_cur = limit.rlim_max = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
+        setrlimit(RLIMIT_AS, &limit);
+        enum status status = headroom_check(threads, wanted, &error);
+        bool said = strstr(error.text, "out of memory") || strstr(error.text, "start a thread");
+        _exit(said ? (int)status : 101);
+    }
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    ck_assert(WIFEXITED(how));
+    return (enum status)WEXITSTATUS(how);
+}
+
+START_TEST(memory_that_is_not_there_is_said_to_be_missing)
+{
+    ck_assert_int_eq(check_within(64 << 20, 0, 16 << 20), STATUS_OK);
+    ck_assert_int_eq(check_within(64 << 20, 0, 256 << 20), STATUS_MEMORY);
+}
+END_TEST
+
+START_TEST(threads_that_cannot_be_started_are_said_to_be_too_many)
+{
+    ck_assert_int_eq(check_within(256 << 20, 3, 1), STATUS_OK);
+    ck_assert_int_eq(check_within(12 << 20, 3, 1), STATUS_MEMORY);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, where_there_is_room_there_is_no_error);
+    if (limits_hold) {
+        tcase_add_test(t, memory_that_is_not_there_is_said_to_be_missing);
+        tcase_add_test(t, threads_that_cannot_be_started_are_said_to_be_too_many);
+    }
+}
+
+int main(void)
+{
+    return suite_run("headroom", add);
+}

@@ -1,0 +1,83 @@
+#include "common/process/parent.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/lib/suite.h"
+
+/* The other end of this process's standard input from here on; each test is a process. */
+static int adopt(void)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    return ends[1];
+}
+
+START_TEST(a_line_is_a_greeting_and_the_end_is_a_death)
+{
+    struct error error;
+    int parent = adopt();
+    ck_assert_int_eq(write(parent, PARENT_GREETING "more", strlen(PARENT_GREETING) + 4),
+                     (ssize_t)strlen(PARENT_GREETING) + 4);
+    ck_assert_int_eq(parent_greet(10, &error), STATUS_OK);
+    ck_assert(!parent_is_gone());
+    ck_assert(!parent_is_gone());
+    close(parent);
+    ck_assert(parent_is_gone());
+}
+END_TEST
+
+START_TEST(a_parent_that_died_behind_its_greeting_is_gone)
+{
+    struct error error;
+    int parent = adopt();
+    ck_assert_int_eq(write(parent, "hello\n", 6), 6);
+    close(parent);
+    ck_assert_int_eq(parent_greet(10, &error), STATUS_OK);
+    ck_assert(parent_is_gone());
+}
+END_TEST
+
+START_TEST(nobody_behind_standard_input_is_said_at_once)
+{
+    struct error error;
+    int nothing = open("/dev/null", O_RDONLY);
+    ck_assert_int_eq(dup2(nothing, STDIN_FILENO), STDIN_FILENO);
+    ck_assert_int_eq(parent_greet(10, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "ended before its first line"));
+    int parent = adopt();
+    ck_assert_int_eq(write(parent, "no line", 7), 7);
+    close(parent);
+    ck_assert_int_eq(parent_greet(10, &error), STATUS_INVALID);
+    int folder = open("/", O_RDONLY); /* As process_begin leaves what was closed. */
+    ck_assert_int_eq(dup2(folder, STDIN_FILENO), STDIN_FILENO);
+    ck_assert_int_eq(parent_greet(10, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "cannot be read"));
+}
+END_TEST
+
+START_TEST(whoever_says_nothing_is_waited_for_with_a_deadline)
+{
+    struct error error;
+    int parent = adopt();
+    ck_assert_int_eq(parent_greet(0.1, &error), STATUS_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(error.text, "within 100 ms"));
+    close(parent);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, a_line_is_a_greeting_and_the_end_is_a_death);
+    tcase_add_test(t, a_parent_that_died_behind_its_greeting_is_gone);
+    tcase_add_test(t, nobody_behind_standard_input_is_said_at_once);
+    tcase_add_test(t, whoever_says_nothing_is_waited_for_with_a_deadline);
+}
+
+int main(void)
+{
+    return suite_run("parent", add);
+}

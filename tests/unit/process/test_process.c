@@ -1,0 +1,166 @@
+/* What a program inherits, and what process_begin leaves of it. Each case in a process of its own:
+ * check forks for every test. */
+
+#include "common/process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/status.h"
+#include "tests/lib/suite.h"
+
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    ck_assert_int_eq(sigaction(number, NULL, &action), 0);
+    return action.sa_handler == SIG_IGN;
+}
+
+START_TEST(children_can_be_waited_for_whatever_the_parent_ignored)
+{
+    int how;
+    signal(SIGCHLD, SIG_IGN);
+    pid_t lost = fork();
+    if (lost == 0)
+        _exit(7);
+    ck_assert_int_eq(waitpid(lost, &how, 0), -1); /* So it is without. */
+    process_begin();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(7);
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(how), 7);
+}
+END_TEST
+
+START_TEST(what_has_a_reason_to_be_ignored_stays_so)
+{
+    static const int kept[] = {SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
+    static const int reset[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
+    for (int i = 0; i < 4; i++)
+        signal(kept[i], SIG_IGN);
+    for (int i = 0; i < 5; i++)
+        signal(reset[i], SIG_IGN);
+    process_begin();
+    for (int i = 0; i < 4; i++)
+        ck_assert_msg(is_ignored(kept[i]), "signal %d", kept[i]);
+    for (int i = 0; i < 5; i++)
+        ck_assert_msg(!is_ignored(reset[i]), "signal %d", reset[i]);
+}
+END_TEST
+
+START_TEST(an_early_hangup_has_the_exit_code_of_a_later_one)
+{
+    int how;
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGHUP, SIG_DFL);
+        process_begin();
+        raise(SIGHUP);
+        _exit(7);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert(WIFEXITED(how));
+    ck_assert_int_eq(WEXITSTATUS(how), EXIT_TERMINATED);
+}
+END_TEST
+
+START_TEST(no_signal_stays_blocked)
+{
+    sigset_t all, left;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    process_begin();
+    sigprocmask(SIG_SETMASK, NULL, &left);
+    for (int number = 1; number < SIGRTMAX; number++)
+        ck_assert_int_ne(sigismember(&left, number), 1);
+}
+END_TEST
+
+START_TEST(a_reader_that_has_gone_is_an_answer)
+{
+    int ends[2];
+    signal(SIGPIPE, SIG_DFL);
+    process_begin();
+    ck_assert_int_eq(pipe(ends), 0);
+    close(ends[0]);
+    ck_assert_int_eq(write(ends[1], "x", 1), -1);
+    ck_assert_int_eq(errno, EPIPE);
+}
+END_TEST
+
+START_TEST(a_file_that_may_not_grow_is_an_answer)
+{
+    struct rlimit limit;
+    char path[] = "/tmp/test_process-XXXXXX";
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    unlink(path);
+    signal(SIGXFSZ, SIG_DFL);
+    process_begin();
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 0; /* Which check's own files must not meet. */
+    setrlimit(RLIMIT_FSIZE, &limit);
+    ssize_t written = write(file, "x", 1);
+    int reason = errno;
+    limit.rlim_cur = before;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(written, -1);
+    ck_assert_int_eq(reason, EFBIG);
+}
+END_TEST
+
+/* What is opened next must not become what is printed to. */
+START_TEST(closed_standard_files_are_taken_and_still_cannot_be_used)
+{
+    char byte;
+    int result[3], next, number;
+    for (int file = 0; file < 3; file++)
+        close(file);
+    process_begin();
+    result[0] = read(0, &byte, 1) == -1;
+    result[1] = write(1, "x", 1) == -1 && errno == EBADF;
+    result[2] = write(2, "x", 1) == -1 && errno == EBADF;
+    next = open("/", O_RDONLY);
+    number = result[0] + 2 * result[1] + 4 * result[2] + 8 * (next > 2);
+    ck_assert_int_eq(number, 15);
+}
+END_TEST
+
+START_TEST(open_standard_files_stay_as_they_are)
+{
+    int ends[2];
+    char byte = 0;
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+    close(STDIN_FILENO); /* Beside one that is closed. */
+    process_begin();
+    ck_assert_int_eq(write(STDOUT_FILENO, "x", 1), 1);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    ck_assert_int_eq(byte, 'x');
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, children_can_be_waited_for_whatever_the_parent_ignored);
+    tcase_add_test(t, what_has_a_reason_to_be_ignored_stays_so);
+    tcase_add_test(t, an_early_hangup_has_the_exit_code_of_a_later_one);
+    tcase_add_test(t, no_signal_stays_blocked);
+    tcase_add_test(t, a_reader_that_has_gone_is_an_answer);
+    tcase_add_test(t, a_file_that_may_not_grow_is_an_answer);
+    tcase_add_test(t, closed_standard_files_are_taken_and_still_cannot_be_used);
+    tcase_add_test(t, open_standard_files_stay_as_they_are);
+}
+
+int main(void)
+{
+    return suite_run("process", add);
+}

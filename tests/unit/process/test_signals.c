@@ -1,0 +1,274 @@
+#include "common/process/signals.h"
+
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/lib/suite.h"
+
+struct heard {
+    sem_t any;
+    atomic_int code, count;
+};
+
+static void hear(void *context, int exit_code)
+{
+    struct heard *heard = context;
+    atomic_store(&heard->code, exit_code);
+    atomic_fetch_add(&heard->count, 1);
+    sem_post(&heard->any);
+}
+
+static void hear_leave(void *context, int exit_code)
+{
+    hear(context, -1 - exit_code);
+}
+
+static void start_with(struct signals *signals, struct heard *heard, bool term_leaves)
+{
+    sem_init(&heard->any, 0, 0);
+    atomic_init(&heard->code, 0);
+    atomic_init(&heard->count, 0);
+    struct signals_options options = {
+        .context = heard, .stop = hear, .leave = hear_leave, .term_leaves = term_leaves};
+    signals_block();
+    ck_assert(signals_start(signals, &options) == STATUS_OK);
+}
+
+static void start(struct signals *signals, struct heard *heard)
+{
+    start_with(signals, heard, false);
+}
+
+START_TEST(a_signal_becomes_one_request)
+{
+    static const int signals_sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_TERMINATED, -1};
+    for (int i = 0; i < 4; i++) {
+        struct signals signals;
+        struct heard heard;
+        start(&signals, &heard);
+        kill(getpid(), signals_sent[i]);
+        sem_wait(&heard.any);
+        signals_stop(&signals);
+        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
+        ck_assert_int_eq(atomic_load(&heard.count), 1);
+        sem_destroy(&heard.any);
+    }
+}
+END_TEST
+
+/* SIGINT is for the job all the same. */
+START_TEST(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
+{
+    static const int signals_sent[] = {SIGTERM, SIGHUP, SIGUSR1, SIGINT};
+    static const int codes[] = {-1 - EXIT_TERMINATED, -1 - EXIT_TERMINATED, -1, EXIT_INTERRUPTED};
+    for (int i = 0; i < 4; i++) {
+        struct signals signals;
+        struct heard heard;
+        start_with(&signals, &heard, true);
+        kill(getpid(), signals_sent[i]);
+        sem_wait(&heard.any);
+        signals_stop(&signals);
+        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
+        ck_assert_int_eq(atomic_load(&heard.count), 1);
+        sem_destroy(&heard.any);
+    }
+}
+END_TEST
+
+START_TEST(a_hangup_that_nohup_ignores_is_none)
+{
+    struct signals signals;
+    struct heard heard;
+    signal(SIGHUP, SIG_IGN);
+    start(&signals, &heard);
+    kill(getpid(), SIGHUP);
+    kill(getpid(), SIGUSR1);
+    sem_wait(&heard.any);
+    ck_assert_int_eq(atomic_load(&heard.code), -1);
+    signals_stop(&signals);
+    ck_assert_int_eq(atomic_load(&heard.count), 1);
+    sem_destroy(&heard.any);
+}
+END_TEST
+
+/* With signals a process that does nothing about the request; how it ended. */
+static int end_of(int first, int pause_us, int second)
+{
+    int ready[2], how;
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t process = fork();
+    if (process == 0) {
+        struct signals signals;
+        struct heard heard;
+        start(&signals, &heard);
+        byte = 'x';
+        if (write(ready[1], &byte, 1) == 1)
+            sem_wait(&heard.any);
+        sleep(2);
+        _exit(atomic_load(&heard.count));
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    kill(process, first);
+    usleep((useconds_t)pause_us);
+    kill(process, second);
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    ck_assert(WIFEXITED(how));
+    return WEXITSTATUS(how);
+}
+
+START_TEST(an_impatient_signal_ends_the_process_at_once)
+{
+    ck_assert_int_eq(end_of(SIGINT, 700000, SIGINT), EXIT_INTERRUPTED);
+    ck_assert_int_eq(end_of(SIGINT, 700000, SIGTERM), EXIT_TERMINATED);
+}
+END_TEST
+
+START_TEST(a_signal_that_is_repeated_at_once_is_one_request)
+{
+    ck_assert_int_eq(end_of(SIGTERM, 1000, SIGTERM), 1);
+    ck_assert_int_eq(end_of(SIGHUP, 700000, SIGHUP), 1);
+}
+END_TEST
+
+START_TEST(ceasing_to_watch_is_not_a_request)
+{
+    for (int i = 0; i < 100; i++) {
+        struct signals signals;
+        struct heard heard;
+        start(&signals, &heard);
+        signals_stop(&signals);
+        ck_assert_int_eq(atomic_load(&heard.count), 0);
+        sem_destroy(&heard.any);
+    }
+}
+END_TEST
+
+/* --- whoever started it ---------------------------------------------------------------------- */
+
+/* The other end of this process's standard input from here on. */
+static int adopt(void)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    return ends[1];
+}
+
+static void hear_abandoned(void *context)
+{
+    struct heard *heard = context;
+    ck_assert_int_eq(atomic_load(&heard->count), 0); /* Before the request to stop. */
+    atomic_fetch_add(&heard->count, 10);
+}
+
+static void start_with_parent(struct signals *signals, struct heard *heard, double seconds)
+{
+    struct signals_options options = {.context = heard,
+                                      .stop = hear,
+                                      .has_parent = true,
+                                      .abandoned = hear_abandoned,
+                                      .abandoned_seconds = seconds};
+    sem_init(&heard->any, 0, 0);
+    atomic_init(&heard->code, 0);
+    atomic_init(&heard->count, 0);
+    signals_block();
+    ck_assert(signals_start(signals, &options) == STATUS_OK);
+}
+
+START_TEST(a_parent_that_goes_is_a_request_to_stop)
+{
+    struct signals signals;
+    struct heard heard;
+    int parent = adopt();
+    start_with_parent(&signals, &heard, 60);
+    ck_assert_int_eq(write(parent, "more\n", 5), 5); /* What else it says is no end. */
+    usleep(100000);
+    ck_assert_int_eq(atomic_load(&heard.count), 0);
+    close(parent);
+    sem_wait(&heard.any);
+    ck_assert_int_eq(atomic_load(&heard.code), EXIT_TERMINATED);
+    signals_stop(&signals);
+    alarm(0);
+    ck_assert_int_eq(atomic_load(&heard.count), 11);
+}
+END_TEST
+
+/* The kernel's SIGTERM comes on top, maybe long after Ctrl-C: nobody has lost patience. */
+START_TEST(a_signal_that_comes_with_the_parents_death_is_no_second_request)
+{
+    struct signals signals;
+    struct heard heard;
+    int parent = adopt();
+    start_with_parent(&signals, &heard, 60);
+    kill(getpid(), SIGINT);
+    sem_wait(&heard.any);
+    ck_assert_int_eq(atomic_load(&heard.code), EXIT_INTERRUPTED);
+    atomic_store(&heard.count, 0);
+    usleep(700000);
+    close(parent);
+    kill(getpid(), SIGTERM);
+    usleep(300000);
+    signals_stop(&signals);
+    alarm(0);
+    ck_assert_int_eq(atomic_load(&heard.count), 10);
+}
+END_TEST
+
+/* How a process ends that does nothing about its parent's death; `watching`: while it is told. */
+static int end_of_abandoned(bool watching)
+{
+    int how;
+    pid_t process = fork();
+    if (process == 0) {
+        struct signals signals;
+        struct heard heard;
+        int parent = adopt();
+        signal(SIGALRM, SIG_DFL); /* It is check's. */
+        start_with_parent(&signals, &heard, 0.3);
+        close(parent);
+        sem_wait(&heard.any);
+        if (!watching)
+            signals_stop(&signals);
+        sleep(30);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    return how;
+}
+
+START_TEST(an_abandoned_process_ends_in_time_whatever_it_does)
+{
+    int how = end_of_abandoned(true);
+    ck_assert(WIFEXITED(how));
+    ck_assert_int_eq(WEXITSTATUS(how), EXIT_CLUSTER_LOST);
+    how = end_of_abandoned(false);
+    ck_assert(WIFSIGNALED(how));
+    ck_assert_int_eq(WTERMSIG(how), SIGALRM);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, a_signal_becomes_one_request);
+    tcase_add_test(t, where_it_is_said_so_sigterm_and_sighup_ask_to_leave);
+    tcase_add_test(t, a_hangup_that_nohup_ignores_is_none);
+    tcase_add_test(t, an_impatient_signal_ends_the_process_at_once);
+    tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
+    tcase_add_test(t, ceasing_to_watch_is_not_a_request);
+    tcase_add_test(t, a_parent_that_goes_is_a_request_to_stop);
+    tcase_add_test(t, a_signal_that_comes_with_the_parents_death_is_no_second_request);
+    tcase_add_test(t, an_abandoned_process_ends_in_time_whatever_it_does);
+}
+
+int main(void)
+{
+    return suite_run("signals", add);
+}

@@ -1,0 +1,468 @@
+#include "common/progress/progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/lib/suite.h"
+
+#define START                                                                                      \
+    "{\"time\": 0.1, \"event\": \"start\", \"mode\": \"sync\", \"workers\": 2, \"servers\": 1, "   \
+    "\"step\": 0, \"steps\": 9380, \"steps_per_epoch\": 938, \"update_examples\": 64, "            \
+    "\"examples\": 60000}\n"
+#define PROGRESS                                                                                   \
+    "{\"time\": 9, \"event\": \"progress\", \"step\": 2814, \"epoch\": 3.0, \"loss\": 0.4, "       \
+    "\"accuracy\": 0.8, \"epoch_loss\": 0.312, \"epoch_accuracy\": 0.887, "                        \
+    "\"images_per_second\": 6400.0, \"staleness_mean\": 0.5, \"staleness_max\": 2}\n"
+#define EPOCH                                                                                      \
+    "{\"time\": 9.2, \"event\": \"epoch\", \"epoch\": 3, \"step\": 2814, \"loss\": 0.31149, "      \
+    "\"accuracy\": 0.88666, \"examples\": 60000, \"of\": 60000}\n"
+#define EVALUATION                                                                                 \
+    "{\"time\": 9.5, \"event\": \"evaluation\", \"epoch\": 3, \"step\": 2814, "                    \
+    "\"test_loss\": 0.33, \"test_accuracy\": 0.879, \"seconds\": 0.4}\n"
+
+/* A run directory and what was shown of it. */
+struct scene {
+    char folder[64], events[96];
+    char *shown; /* What progress wrote, owned. */
+    size_t shown_bytes;
+    FILE *out;
+    struct progress progress;
+};
+
+static void scene_init(struct scene *scene)
+{
+    memset(scene, 0, sizeof *scene);
+    snprintf(scene->folder, sizeof scene->folder, "/tmp/test_progress-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(scene->folder));
+    snprintf(scene->events, sizeof scene->events, "%s/events.jsonl", scene->folder);
+    scene->out = open_memstream(&scene->shown, &scene->shown_bytes);
+    ck_assert_ptr_nonnull(scene->out);
+}
+
+static void scene_open(struct scene *scene, bool live, bool colour, bool quiet)
+{
+    struct progress_style style = {.quiet = quiet, .live = live, .colour = colour, .log_every = 10};
+    progress_open(&scene->progress, scene->out, style, scene->folder, 0);
+}
+
+static void happen(struct scene *scene, const char *text)
+{
+    FILE *file = fopen(scene->events, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static const char *shown(struct scene *scene)
+{
+    fflush(scene->out);
+    return scene->shown;
+}
+
+static void scene_end(struct scene *scene)
+{
+    progress_close(&scene->progress);
+    fclose(scene->out);
+    free(scene->shown);
+    unlink(scene->events);
+    rmdir(scene->folder);
+}
+
+#define STARTED    "training on 60,000 examples, 938 updates an epoch, 9,380 in all\n"
+#define EPOCH_LINE "epoch 3  step 2,814  loss 0.3115  accuracy 88.67 %  test accuracy 87.90 %\n"
+
+START_TEST(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
+{
+    static const char *const orders[] = {PROGRESS EPOCH EVALUATION, EVALUATION PROGRESS EPOCH};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        scene_init(&scene);
+        scene_open(&scene, false, false, false);
+        happen(&scene, START);
+        happen(&scene, orders[i]);
+        progress_tick(&scene.progress, 1);
+        ck_assert_str_eq(shown(&scene), STARTED EPOCH_LINE);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
+START_TEST(the_end_tells_what_there_is_of_an_epoch)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(
+        &scene, START
+        "{\"event\": \"epoch\", \"epoch\": 2, \"step\": 1876, \"loss\": null, \"accuracy\": null, "
+        "\"examples\": 0, \"of\": 60000}\n"
+        "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_accuracy\": 0.5}\n");
+    progress_tick(&scene.progress, 1);
+    ck_assert_str_eq(shown(&scene), STARTED);
+    progress_close(&scene.progress);
+    ck_assert_str_eq(shown(&scene), STARTED "epoch 1  step 938  test accuracy 50.00 %\n"
+                                            "epoch 2  step 1,876 over 0 of 60,000 examples\n");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(an_epoch_that_is_not_whole_says_so)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(
+        &scene, START
+        "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 938, \"loss\": 0.5, \"accuracy\": 0.75, "
+        "\"examples\": 30016, \"of\": 60000}\n"
+        "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_accuracy\": 0.5}\n"
+        /* The job ends here. */
+        "{\"event\": \"epoch\", \"epoch\": 2, \"step\": 1407, \"loss\": 0.5, \"accuracy\": 0.75, "
+        "\"examples\": 30016, \"of\": 30016}\n"
+        "{\"event\": \"evaluation\", \"epoch\": 2, \"step\": 1407, \"test_accuracy\": 0.5}\n");
+    progress_tick(&scene.progress, 1);
+    ck_assert_str_eq(
+        shown(&scene),
+        STARTED "epoch 1  step 938  loss 0.5000  accuracy 75.00 % over 30,016 of 60,000 examples"
+                "  test accuracy 50.00 %\n"
+                "epoch 1.5  step 1,407  loss 0.5000  accuracy 75.00 %  test accuracy 50.00 %\n");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(what_async_workers_score_is_about_right)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 9380, "
+                   "\"steps_per_epoch\": 938}\n" EPOCH EVALUATION);
+    progress_tick(&scene.progress, 1);
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "epoch 3  step 2,814  loss 0.3115  accuracy "
+                                                "88.67 %  test accuracy about 87.90 %\n"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(plain_lines_come_every_log_every_seconds)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, START);
+    progress_tick(&scene.progress, 1);
+    happen(&scene, PROGRESS);
+    size_t before = strlen(shown(&scene));
+    progress_tick(&scene.progress, 9);
+    ck_assert_uint_eq(strlen(shown(&scene)), before);
+    progress_tick(&scene.progress, 10);
+    ck_assert_str_eq(shown(&scene) + before,
+                     "epoch 3.0 of 10  step 2,814 of 9,380  loss 0.312  accuracy 88.7 %  "
+                     "6,400 images/s  1 min 6 s left\n");
+    before = strlen(shown(&scene));
+    progress_tick(&scene.progress, 30);
+    ck_assert_uint_eq(strlen(shown(&scene)), before); /* Nothing new, nothing said. */
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(the_live_line_is_redrawn_and_gone_at_the_end)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, true, false, false);
+    progress_tick(&scene.progress, 3);
+    ck_assert_str_eq(shown(&scene), "\rstarting, 3 s\033[K");
+    happen(&scene, START PROGRESS);
+    progress_tick(&scene.progress, 4);
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "\r\033[Ktraining on"));
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "\repoch 3.0 of 10"));
+    size_t before = strlen(shown(&scene));
+    progress_tick(&scene.progress, 5);
+    ck_assert_uint_eq(strlen(shown(&scene)), before);
+    progress_close(&scene.progress);
+    ck_assert_str_eq(shown(&scene) + before, "\r\033[K");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(the_live_line_is_cut_to_the_width)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, true, false, false);
+    happen(&scene, START PROGRESS);
+    progress_tick(&scene.progress, 4);
+    const char *line = strrchr(shown(&scene), '\r');
+    ck_assert_uint_eq(strcspn(line + 1, "\033"), 79); /* A memory stream has no width: 80. */
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(colour_is_there_only_when_asked_for)
+{
+    for (int colour = 0; colour <= 1; colour++) {
+        struct scene scene;
+        scene_init(&scene);
+        scene_open(&scene, true, colour, false);
+        happen(&scene, START PROGRESS EPOCH EVALUATION);
+        progress_tick(&scene.progress, 4);
+        ck_assert_int_eq(strstr(shown(&scene), "\033[1mepoch 3\033[0m  step") != NULL, colour);
+        ck_assert_int_eq(strstr(shown(&scene), "\033[36m") != NULL, colour);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
+START_TEST(quiet_shows_nothing)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, true);
+    happen(&scene, START PROGRESS EPOCH EVALUATION);
+    progress_tick(&scene.progress, 100);
+    ck_assert_str_eq(shown(&scene), "");
+    ck_assert_uint_eq(scene.progress.state.step, 2814);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(events_of_an_earlier_session_are_not_told_again)
+{
+    struct scene scene;
+    scene_init(&scene);
+    happen(&scene, START PROGRESS EPOCH EVALUATION);
+    scene_open(&scene, false, false, false);
+    progress_tick(&scene.progress, 100);
+    ck_assert_str_eq(shown(&scene), "");
+    happen(&scene, "{\"time\": 1, \"event\": \"start\", \"mode\": \"async\", \"step\": 938, "
+                   "\"steps\": 9380, \"steps_per_epoch\": 938, \"update_examples\": 64, "
+                   "\"examples\": 60000}\n");
+    progress_tick(&scene.progress, 101);
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "going on after update 938"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_line_that_a_crash_cut_off_is_passed_over)
+{
+    struct scene scene;
+    scene_init(&scene);
+    happen(&scene, PROGRESS "{\"time\": 9, \"eve");
+    scene_open(&scene, false, false, false);
+    /* The session to come drops it and appends. */
+    ck_assert_int_eq(truncate(scene.events, strlen(PROGRESS)), 0);
+    happen(&scene, START);
+    progress_tick(&scene.progress, 1);
+    ck_assert(scene.progress.state.started);
+    ck_assert_uint_eq(scene.progress.state.step, 0);
+    scene_end(&scene);
+}
+END_TEST
+
+/* Server 0 sets aside what is no log, and begins another. */
+START_TEST(a_log_that_takes_the_place_of_another_is_followed)
+{
+    struct scene scene;
+    char aside[128];
+    for (int pipe = 0; pipe <= 1; pipe++) {
+        scene_init(&scene);
+        snprintf(aside, sizeof aside, "%s/aside", scene.folder);
+        if (pipe)
+            ck_assert_int_eq(mkfifo(scene.events, 0666), 0);
+        else
+            happen(&scene, START PROGRESS "nonsense\n");
+        scene_open(&scene, false, false, false);
+        progress_tick(&scene.progress, 0);
+        ck_assert(!scene.progress.state.started);
+        ck_assert_int_eq(rename(scene.events, aside), 0);
+        progress_tick(&scene.progress, 1);
+        happen(&scene, START PROGRESS);
+        progress_tick(&scene.progress, 2);
+        ck_assert(scene.progress.state.started);
+        ck_assert_uint_eq(scene.progress.state.step, 2814);
+        unlink(aside);
+        scene_end(&scene);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_log_takes_no_time)
+{
+    struct scene scene;
+    scene_init(&scene);
+    happen(&scene, "");
+    ck_assert_int_eq(truncate(scene.events, (off_t)1 << 40), 0);
+    scene_open(&scene, false, false, false);
+    progress_tick(&scene.progress, 0);
+    ck_assert_str_eq(shown(&scene), "");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_line_written_in_two_halves_is_read_once)
+{
+    struct scene scene;
+    const char *text = START PROGRESS;
+    char half[sizeof START];
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    memcpy(half, text, 50);
+    half[50] = '\0';
+    happen(&scene, half);
+    progress_tick(&scene.progress, 1);
+    ck_assert(!scene.progress.state.started);
+    happen(&scene, text + 50);
+    progress_tick(&scene.progress, 2);
+    ck_assert(scene.progress.state.started);
+    ck_assert_uint_eq(scene.progress.state.step, 2814);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(lines_that_are_no_events_do_no_harm)
+{
+    static const char *const lines[] = {"",
+                                        "{",
+                                        "nonsense",
+                                        "[]",
+                                        "17",
+                                        "{\"event\": 3}",
+                                        "{\"event\": \"unheard of\"}",
+                                        "{\"event\": \"checkpoint\", \"step\": 4}"};
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        ck_assert(!progress_take_event(&scene.progress, lines[i]));
+    for (int i = 0; i < 1000; i++)
+        happen(&scene, "a line longer than any event, ");
+    happen(&scene, "\n" START);
+    progress_tick(&scene.progress, 1);
+    ck_assert(scene.progress.state.started);
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(members_that_are_missing_or_absurd_are_left_out)
+{
+    char text[PROGRESS_LINE_MAX];
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    ck_assert(progress_take_event(&scene.progress, "{\"event\": \"start\"}"));
+    ck_assert(progress_take_event(&scene.progress,
+                                  "{\"event\": \"progress\", \"step\": -5, \"loss\": null, "
+                                  "\"images_per_second\": \"fast\", \"epoch\": 1e300}"));
+    progress_describe(&scene.progress.state, 0, text);
+    ck_assert_str_eq(text, "step 0 of 0");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(waiting_says_for_whom)
+{
+    char text[PROGRESS_LINE_MAX];
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    progress_take_event(&scene.progress,
+                        "{\"event\": \"waiting\", \"text\": \"waiting for worker 1\\u001b[2J\"}");
+    progress_describe(&scene.progress.state, 0, text);
+    ck_assert_str_eq(text, "waiting for worker 1 [2J"); /* No escapes reach the terminal. */
+    progress_take_event(&scene.progress, PROGRESS);
+    ck_assert_str_eq(scene.progress.state.waiting, "");
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_new_generation_goes_back)
+{
+    char text[PROGRESS_LINE_MAX];
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, START PROGRESS
+           "{\"time\": 12, \"event\": \"generation\", \"generation\": 2, \"step\": 938}\n");
+    progress_tick(&scene.progress, 1);
+    ck_assert_ptr_nonnull(
+        strstr(shown(&scene), "a lost server is back; going on after update 938\n"));
+    progress_describe(&scene.progress.state, 0, text);
+    ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(another_server_0_says_where_it_goes_on)
+{
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    happen(&scene, START PROGRESS START);
+    progress_tick(&scene.progress, 1);
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "9,380 in all\n"));
+    ck_assert_ptr_nonnull(strstr(shown(&scene), "server 0 is back: 60,000 examples, 938 updates an "
+                                                "epoch, 9,380 in all; going on after update 0\n"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(async_progress_tells_staleness)
+{
+    char text[PROGRESS_LINE_MAX];
+    struct scene scene;
+    scene_init(&scene);
+    scene_open(&scene, false, false, false);
+    progress_take_event(&scene.progress,
+                        "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 10}");
+    progress_take_event(&scene.progress, PROGRESS);
+    progress_describe(&scene.progress.state, 0, text);
+    ck_assert_ptr_nonnull(strstr(text, "staleness 0.5"));
+    scene_end(&scene);
+}
+END_TEST
+
+START_TEST(a_file_is_no_terminal)
+{
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    setenv("TERM", "xterm", 1);
+    struct progress_style style = progress_style_of(file, false, false, 5);
+    ck_assert(!style.live);
+    ck_assert(!style.colour);
+    fclose(file);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, an_epoch_leaves_a_line_when_it_is_trained_and_scored);
+    tcase_add_test(t, the_end_tells_what_there_is_of_an_epoch);
+    tcase_add_test(t, an_epoch_that_is_not_whole_says_so);
+    tcase_add_test(t, what_async_workers_score_is_about_right);
+    tcase_add_test(t, plain_lines_come_every_log_every_seconds);
+    tcase_add_test(t, the_live_line_is_redrawn_and_gone_at_the_end);
+    tcase_add_test(t, the_live_line_is_cut_to_the_width);
+    tcase_add_test(t, colour_is_there_only_when_asked_for);
+    tcase_add_test(t, quiet_shows_nothing);
+    tcase_add_test(t, events_of_an_earlier_session_are_not_told_again);
+    tcase_add_test(t, a_line_that_a_crash_cut_off_is_passed_over);
+    tcase_add_test(t, a_log_that_takes_the_place_of_another_is_followed);
+    tcase_add_test(t, what_is_no_log_takes_no_time);
+    tcase_add_test(t, a_line_written_in_two_halves_is_read_once);
+    tcase_add_test(t, lines_that_are_no_events_do_no_harm);
+    tcase_add_test(t, members_that_are_missing_or_absurd_are_left_out);
+    tcase_add_test(t, waiting_says_for_whom);
+    tcase_add_test(t, a_new_generation_goes_back);
+    tcase_add_test(t, another_server_0_says_where_it_goes_on);
+    tcase_add_test(t, async_progress_tells_staleness);
+    tcase_add_test(t, a_file_is_no_terminal);
+}
+
+int main(void)
+{
+    return suite_run("progress", add);
+}

@@ -1,0 +1,476 @@
+#include "deploy/report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file/json.h"
+#include "deploy/report/curve.h"
+#include "deploy/report/figures.h"
+#include "deploy/report/table.h"
+#include "tests/lib/runs.h"
+#include "tests/lib/suite.h"
+#include "tests/lib/xml.h"
+
+struct scene {
+    char folder[64];
+    struct comparison comparison;
+    struct error error;
+};
+
+static void scene_init(struct scene *scene)
+{
+    memset(scene, 0, sizeof *scene);
+    runs_make(scene->folder);
+    comparison_init(&scene->comparison);
+}
+
+static void scene_free(struct scene *scene)
+{
+    comparison_free(&scene->comparison);
+    runs_remove(scene->folder);
+}
+
+static void take(struct scene *scene, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", scene->folder, name);
+    ck_assert_msg(comparison_add(&scene->comparison, path, &scene->error) == STATUS_OK, "%s",
+                  scene->error.text);
+}
+
+static void take_run(struct scene *scene, const struct made_run *run)
+{
+    runs_finished(scene->folder, run);
+    take(scene, run->name);
+}
+
+/* Sync and async, one and two workers, seeds 1 and 2. */
+static void take_eight(struct scene *scene)
+{
+    static const struct made_run runs[] = {
+        {"sync-w1-s1", "sync", "aaaa", 1, 1, 0.2, 0.90},
+        {"sync-w2-s1", "sync", "aaaa", 2, 1, 0.2, 0.90},
+        {"async-w1-s1", "async", "cccc", 1, 1, 0.2, 0.90},
+        {"async-w2-s1", "async", "dddd", 2, 1, 0.3, 0.88},
+        {"sync-w1-s2", "sync", "bbbb", 1, 2, 0.3, 0.92},
+        {"sync-w2-s2", "sync", "bbbb", 2, 2, 0.3, 0.92},
+        {"async-w1-s2", "async", "eeee", 1, 2, 0.3, 0.92},
+        {"async-w2-s2", "async", "ffff", 2, 2, 0.5, 0.90},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        take_run(scene, &runs[i]);
+}
+
+static const char *const picture_names[] = {"loss-time.svg", "loss-step.svg", "accuracy-epoch.svg",
+                                            "staleness.svg", "time.svg"};
+
+static void must_be_well_formed(const struct scene *scene, const char *name)
+{
+    char why[256];
+    char *text = runs_read(scene->folder, name);
+    const char *fault = xml_fault(text, why, sizeof why);
+    ck_assert_msg(fault == NULL, "%s: %s", name, fault);
+    ck_assert_msg(!strstr(text, "\"nan") && !strstr(text, ">nan"), "%s has a nan in it", name);
+    free(text);
+}
+
+/* Writes the report and checks the form of all of it. */
+static void write_and_check(struct scene *scene, const char *hostile)
+{
+    struct report_facts facts = {.command = hostile,
+                                 .machine = hostile,
+                                 .date = hostile,
+                                 .slow = hostile,
+                                 .remark = hostile};
+    enum status status =
+        report_write(&disk_posix, scene->folder, &scene->comparison, &facts, &scene->error);
+    ck_assert_msg(status == STATUS_OK, "%s", scene->error.text);
+    must_be_well_formed(scene, "report.html");
+    for (size_t i = 0; i < FIGURE_COUNT; i++)
+        must_be_well_formed(scene, picture_names[i]);
+}
+
+static size_t occurrences(const char *text, const char *what)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, what)); text += strlen(what))
+        count++;
+    return count;
+}
+
+START_TEST(runs_are_grouped_by_mode_and_workers)
+{
+    struct scene scene;
+    scene_init(&scene);
+    take_eight(&scene);
+    ck_assert_uint_eq(scene.comparison.group_count, 4);
+    const struct group *group = &scene.comparison.groups[3];
+    ck_assert_str_eq(group->label, "async, 2 workers");
+    ck_assert_str_eq(scene.comparison.groups[0].label, "sync, 1 worker");
+    ck_assert_uint_eq(group->record_count, 2);
+    ck_assert_uint_eq(group->records[1]->seed, 2);
+    ck_assert_uint_eq(group->workers_index, scene.comparison.groups[1].workers_index);
+    ck_assert_uint_ne(group->mode_index, scene.comparison.groups[1].mode_index);
+    scene_free(&scene);
+}
+END_TEST
+
+static double test_accuracy(const struct record *record)
+{
+    return record->test_accuracy;
+}
+
+static double nothing(const struct record *record)
+{
+    (void)record;
+    return NAN;
+}
+
+START_TEST(a_spread_is_mean_and_sample_deviation)
+{
+    struct scene scene;
+    scene_init(&scene);
+    take_eight(&scene);
+    struct spread spread = group_spread(&scene.comparison.groups[0], test_accuracy);
+    ck_assert_uint_eq(spread.count, 2);
+    ck_assert_double_eq_tol(spread.mean, 0.91, 1e-12);
+    ck_assert_double_eq_tol(spread.deviation, 0.02 / sqrt(2), 1e-12);
+    spread = group_spread(&scene.comparison.groups[0], nothing);
+    ck_assert_uint_eq(spread.count, 0);
+    ck_assert_double_nan(spread.mean);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(equal_bits_of_sync_runs_are_stated)
+{
+    struct scene scene;
+    struct bits_verdict bits;
+    scene_init(&scene);
+    take_eight(&scene);
+    comparison_bits(&scene.comparison, &bits);
+    ck_assert_uint_eq(bits.seeds, 2);
+    ck_assert(bits.equal);
+    ck_assert_str_eq(bits.text,
+                     "sync: the same bits for 1 and 2 workers, for each of 2 seeds: aaaa...");
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(one_bit_of_difference_is_a_warning)
+{
+    static const struct made_run other = {"sync-w4-s2", "sync", "bbbc", 4, 2, 0.3, 0.9};
+    struct scene scene;
+    struct bits_verdict bits;
+    scene_init(&scene);
+    take_eight(&scene);
+    take_run(&scene, &other);
+    comparison_bits(&scene.comparison, &bits);
+    ck_assert(!bits.equal);
+    ck_assert_str_eq(bits.text,
+                     "WARNING: sync with seed 2 differs between 1 and 4 workers: bbbb... and "
+                     "bbbc...");
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(nothing_is_stated_without_two_runs_to_compare)
+{
+    static const struct made_run runs[] = {
+        {"a", "sync", "aaaa", 1, 1, 0.2, 0.9}, /* Another seed than the next. */
+        {"b", "sync", "bbbb", 2, 2, 0.2, 0.9},
+        {"c", "async", "cccc", 2, 1, 0.2, 0.9}, /* Another mode. */
+        {"d", "sync", "", 4, 1, 0.2, 0.9},      /* No model was written. */
+    };
+    struct scene scene;
+    struct bits_verdict bits;
+    scene_init(&scene);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        take_run(&scene, &runs[i]);
+    comparison_bits(&scene.comparison, &bits);
+    ck_assert_uint_eq(bits.seeds, 0);
+    ck_assert_str_eq(bits.text, "");
+    scene_free(&scene);
+}
+END_TEST
+
+static int loss_pair(const struct record *record, size_t index, double *x, double *y)
+{
+    if (index >= record->point_count)
+        return 0;
+    *x = record->points[index].step;
+    *y = record->points[index].loss;
+    return 1;
+}
+
+START_TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
+{
+    struct scene scene;
+    struct curve curve;
+    scene_init(&scene);
+    take_eight(&scene);
+    curve_make(&curve, &scene.comparison.groups[3], loss_pair);
+    ck_assert_uint_eq(curve.runs, 2);
+    ck_assert_uint_eq(curve.count, 10);
+    ck_assert_double_eq_tol(curve.x[9], 200, 1e-9);
+    ck_assert_double_eq_tol(curve.low[9], 0.4, 1e-9);
+    ck_assert_double_eq_tol(curve.mean[9], 0.5, 1e-9);
+    ck_assert_double_eq_tol(curve.high[9], 0.6, 1e-9);
+    curve_free(&curve);
+    scene_free(&scene);
+}
+END_TEST
+
+/* 100,000 pairs, every third of them not to be drawn. */
+static int many_pairs(const struct record *record, size_t index, double *x, double *y)
+{
+    (void)record;
+    *x = (double)index;
+    *y = index % 3 == 0 ? NAN : 5;
+    return index < 100000;
+}
+
+START_TEST(a_long_curve_is_thinned)
+{
+    struct scene scene;
+    struct curve curve;
+    scene_init(&scene);
+    take_eight(&scene);
+    curve_make(&curve, &scene.comparison.groups[0], many_pairs);
+    ck_assert_uint_ge(curve.count, CURVE_POINTS_MAX / 2);
+    ck_assert_uint_le(curve.count, CURVE_POINTS_MAX + 2);
+    for (size_t i = 0; i < curve.count; i++) {
+        ck_assert_double_eq(curve.mean[i], 5);
+        ck_assert(i == 0 || curve.x[i] > curve.x[i - 1]);
+    }
+    curve_free(&curve);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(the_table_has_a_row_for_each_group)
+{
+    struct scene scene;
+    char *text = NULL;
+    size_t bytes = 0;
+    scene_init(&scene);
+    take_eight(&scene);
+    FILE *stream = open_memstream(&text, &bytes);
+    table_write_text(stream, &scene.comparison);
+    fclose(stream);
+    ck_assert_uint_eq(occurrences(text, "\n"), 6);
+    ck_assert_ptr_nonnull(strstr(text, "89.00 +- 1.41")); /* async, 2 workers */
+    ck_assert_ptr_nonnull(strstr(text, "0.4000 +- 0.1414"));
+    free(text);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(a_number_that_was_not_recorded_is_a_dash)
+{
+    struct scene scene;
+    char run[128];
+    char *text = NULL;
+    size_t bytes = 0;
+    scene_init(&scene);
+    snprintf(run, sizeof run, "%s/bare", scene.folder);
+    runs_write(run, "run.json", "{\"mode\": \"sync\", \"workers\": 1, \"test_accuracy\": null}");
+    take(&scene, "bare");
+    FILE *stream = open_memstream(&text, &bytes);
+    table_write_text(stream, &scene.comparison);
+    fclose(stream);
+    ck_assert_ptr_nonnull(strstr(text, " - "));
+    ck_assert_ptr_null(strstr(text, "nan"));
+    free(text);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(the_report_is_whole)
+{
+    struct scene scene;
+    scene_init(&scene);
+    take_eight(&scene);
+    write_and_check(&scene, "syncopate compare --seeds 2");
+    char *page = runs_read(scene.folder, "report.html");
+    ck_assert_uint_eq(occurrences(page, "<svg "), FIGURE_COUNT);
+    ck_assert_uint_eq(occurrences(page, "<figcaption>"), FIGURE_COUNT);
+    ck_assert_ptr_nonnull(strstr(page, "the same bits for 1 and 2 workers"));
+    ck_assert_ptr_nonnull(strstr(page, "--seeds 2"));
+    /* Nothing is fetched from elsewhere. */
+    ck_assert_ptr_null(strstr(page, " src="));
+    ck_assert_ptr_null(strstr(page, "href="));
+    ck_assert_ptr_null(strstr(page, "url("));
+    ck_assert_ptr_null(strstr(page, "@import"));
+    free(page);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(the_numbers_can_be_read_by_programs)
+{
+    struct scene scene;
+    struct json *root = NULL;
+    scene_init(&scene);
+    take_eight(&scene);
+    write_and_check(&scene, "it's \"quoted\" \\ <&>");
+    char *text = runs_read(scene.folder, "compare.json");
+    ck_assert_int_eq(json_parse(text, strlen(text), "compare.json", &root, &scene.error),
+                     STATUS_OK);
+    ck_assert_str_eq(json_text(root, "command"), "it's \"quoted\" \\ <&>");
+    ck_assert(json_is_yes(root, "same_bits"));
+    const struct json *groups = json_at(root, "groups");
+    ck_assert_uint_eq(json_length(groups, ""), 4);
+    const struct json *last = json_item(groups, 3);
+    ck_assert_str_eq(json_text(last, "mode"), "async");
+    ck_assert_uint_eq(json_u64(last, "workers", 0), 2);
+    ck_assert_double_eq_tol(json_number(last, "train_loss.mean"), 0.4, 1e-12);
+    ck_assert_double_eq_tol(json_number(last, "wait_seconds.mean"), 2, 1e-12);
+    json_release(&root);
+    free(text);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(hostile_names_stay_text)
+{
+    static const char *const hostile = "</pre></dd><script>alert(\"x\")</script> & \xff\x01 '";
+    struct scene scene;
+    char run[128];
+    scene_init(&scene);
+    snprintf(run, sizeof run, "%s/evil", scene.folder);
+    runs_write(run, "run.json",
+               "{\"mode\": \"</text><script>1\", \"workers\": 3, \"data\": \"<b>&\\u0007\", "
+               "\"model\": \"<!-- ]]>\", \"optimizer\": \"<script>\", \"train_loss\": 1}");
+    take(&scene, "evil");
+    write_and_check(&scene, hostile);
+    char *page = runs_read(scene.folder, "report.html");
+    ck_assert_ptr_null(strstr(page, "<script"));
+    ck_assert_ptr_null(strstr(page, "<!--"));
+    free(page);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(runs_with_nothing_in_them_make_figures_that_say_so)
+{
+    struct scene scene;
+    char run[128];
+    scene_init(&scene);
+    write_and_check(&scene, ""); /* No run at all. */
+    snprintf(run, sizeof run, "%s/bare", scene.folder);
+    runs_write(run, "run.json", "{\"mode\": \"sync\", \"workers\": 1}");
+    runs_write(run, "events.jsonl",
+               "{\"event\": \"progress\", \"time\": null, \"loss\": null}\n"
+               "{\"event\": \"progress\", \"time\": 1, \"step\": 1, \"loss\": null}\n"
+               "{\"event\": \"evaluation\", \"epoch\": 1, \"test_accuracy\": null}\n");
+    take(&scene, "bare");
+    write_and_check(&scene, "");
+    char *picture = runs_read(scene.folder, "loss-time.svg");
+    ck_assert_ptr_nonnull(strstr(picture, "no data were recorded"));
+    free(picture);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(absurd_numbers_do_not_break_figures)
+{
+    struct scene scene;
+    char run[128];
+    scene_init(&scene);
+    snprintf(run, sizeof run, "%s/wild", scene.folder);
+    runs_write(run, "run.json",
+               "{\"mode\": \"async\", \"workers\": 4294967295, \"step\": 9223372036854775807, "
+               "\"seconds\": 1e300, \"train_loss\": -1e308, \"images_per_second\": 1e-300, "
+               "\"staleness\": {\"mean\": 1e99, \"histogram\": [1e300, -5, null, 1e-300, 7]}, "
+               "\"worker_details\": [{\"compute_seconds\": 1e300, \"wait_seconds\": -3}, 4, {}]}");
+    runs_write(run, "events.jsonl",
+               "{\"event\": \"progress\", \"time\": 1e300, \"step\": 1e308, \"loss\": 1e300}\n"
+               "{\"event\": \"progress\", \"time\": -1, \"step\": -1e308, \"loss\": 0}\n"
+               "{\"event\": \"progress\", \"time\": 2, \"step\": 2, \"loss\": -7}\n"
+               "{\"event\": \"evaluation\", \"epoch\": 1e12, \"test_accuracy\": 1e9}\n");
+    take(&scene, "wild");
+    write_and_check(&scene, "");
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(very_many_groups_and_workers_fit)
+{
+    struct scene scene;
+    char name[32];
+    scene_init(&scene);
+    for (unsigned i = 0; i < COMPARISON_GROUPS_MAX; i++) {
+        snprintf(name, sizeof name, "w%u", i);
+        struct made_run run = {name, "async", "aaaa", i + 1, 1, 0.2, 0.9};
+        take_run(&scene, &run);
+    }
+    write_and_check(&scene, "");
+    struct made_run one_more = {"more", "async", "aaaa", 1000, 1, 0.2, 0.9};
+    runs_finished(scene.folder, &one_more);
+    char path[128];
+    snprintf(path, sizeof path, "%s/more", scene.folder);
+    ck_assert_int_eq(comparison_add(&scene.comparison, path, &scene.error), STATUS_INVALID);
+    scene_free(&scene);
+}
+END_TEST
+
+static char arguments[][40] = {
+    "syncopate",  "compare", "--model",         "conv 8x3 relu, dense 10",
+    "--out=it's", "",        "--slow=1:2.0,3:4"};
+
+START_TEST(a_command_can_be_pasted_into_a_shell)
+{
+    char *argv[7];
+    char text[256];
+    for (int i = 0; i < 7; i++)
+        argv[i] = arguments[i];
+    report_command(text, sizeof text, 7, argv);
+    ck_assert_str_eq(text,
+                     "syncopate compare --model 'conv 8x3 relu, dense 10' '--out=it'\\''s' '' "
+                     "--slow=1:2.0,3:4");
+    report_command(text, 40, 7, argv);
+    ck_assert_str_eq(text, "syncopate compare --model ...");
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_written_is_an_error)
+{
+    struct scene scene;
+    struct report_facts facts = {0};
+    scene_init(&scene);
+    ck_assert_int_ne(
+        report_write(&disk_posix, "/proc/nowhere", &scene.comparison, &facts, &scene.error),
+        STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene.error.text, "/proc/nowhere"));
+    scene_free(&scene);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_test(tcase, runs_are_grouped_by_mode_and_workers);
+    tcase_add_test(tcase, a_spread_is_mean_and_sample_deviation);
+    tcase_add_test(tcase, equal_bits_of_sync_runs_are_stated);
+    tcase_add_test(tcase, one_bit_of_difference_is_a_warning);
+    tcase_add_test(tcase, nothing_is_stated_without_two_runs_to_compare);
+    tcase_add_test(tcase, a_curve_is_the_mean_of_its_seeds_and_their_range);
+    tcase_add_test(tcase, a_long_curve_is_thinned);
+    tcase_add_test(tcase, the_table_has_a_row_for_each_group);
+    tcase_add_test(tcase, a_number_that_was_not_recorded_is_a_dash);
+    tcase_add_test(tcase, the_report_is_whole);
+    tcase_add_test(tcase, the_numbers_can_be_read_by_programs);
+    tcase_add_test(tcase, hostile_names_stay_text);
+    tcase_add_test(tcase, runs_with_nothing_in_them_make_figures_that_say_so);
+    tcase_add_test(tcase, absurd_numbers_do_not_break_figures);
+    tcase_add_test(tcase, very_many_groups_and_workers_fit);
+    tcase_add_test(tcase, a_command_can_be_pasted_into_a_shell);
+    tcase_add_test(tcase, a_folder_that_cannot_be_written_is_an_error);
+}
+
+int main(void)
+{
+    return suite_run("report", add);
+}

@@ -1,0 +1,232 @@
+#include "deploy/report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/report/axis.h"
+#include "deploy/report/plot.h"
+#include "tests/lib/suite.h"
+#include "tests/lib/xml.h"
+
+static void must_be_well_formed(const char *text)
+{
+    char why[256];
+    const char *fault = xml_fault(text, why, sizeof why);
+    ck_assert_msg(fault == NULL, "%s", fault);
+}
+
+static char *escaped(const char *text, size_t max_bytes)
+{
+    char *result = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&result, &bytes);
+    ck_assert_ptr_nonnull(stream);
+    svg_escape(stream, text, max_bytes);
+    fclose(stream);
+    return result;
+}
+
+static void must_escape(const char *text, size_t max_bytes, const char *expected)
+{
+    char *result = escaped(text, max_bytes);
+    ck_assert_str_eq(result, expected);
+    free(result);
+}
+
+START_TEST(the_checker_notices_what_is_not_well_formed)
+{
+    static const char *const wrong[] = {
+        "",           "<a>",           "</a>",        "<a></b>",      "<a/><b/>", "<a x=y/>",
+        "<a>&</a>",   "<a>&nbsp;</a>", "<a>\x01</a>", "<a x=\"<\"/>", "text",     "<a><b></a></b>",
+        "<a x=\"1/>",
+    };
+    char why[256];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_msg(xml_fault(wrong[i], why, sizeof why), "not noticed: %s", wrong[i]);
+    must_be_well_formed("<a x=\"1\"><b/>text &lt; &amp;</a>\n");
+}
+END_TEST
+
+START_TEST(text_is_escaped)
+{
+    must_escape("a < b & c > \"d\"", 100, "a &lt; b &amp; c &gt; &quot;d&quot;");
+    must_escape("</text><script>", 100, "&lt;/text&gt;&lt;script&gt;");
+    must_escape("two\nlines\tand\x01\x7f", 100, "two lines and??");
+    must_escape("", 100, "");
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_becomes_question_marks)
+{
+    must_escape("gr\xc3\xbc\xc3\x9f", 100, "gr\xc3\xbc\xc3\x9f");
+    must_escape("\xf0\x9f\x8e\xb5", 100, "\xf0\x9f\x8e\xb5");
+    must_escape("\xff\xfe", 100, "??");
+    must_escape("cut \xc3", 100, "cut ?");
+    must_escape("\xc0\xaf", 100, "??");           /* "/" in a longer form than it needs. */
+    must_escape("\xed\xa0\x80", 100, "???");      /* Half of a pair of UTF-16. */
+    must_escape("\xef\xbf\xbf", 100, "???");      /* U+FFFF. */
+    must_escape("\xf4\x90\x80\x80", 100, "????"); /* Beyond Unicode. */
+}
+END_TEST
+
+START_TEST(text_is_cut_between_characters)
+{
+    must_escape("abc", 2, "ab");
+    must_escape("a\xc3\xbc", 2, "a");
+    must_escape("a\xc3\xbc", 3, "a\xc3\xbc");
+}
+END_TEST
+
+START_TEST(every_shape_is_well_formed_whatever_the_numbers)
+{
+    static const double x[] = {0, NAN, INFINITY};
+    static const double y[] = {-INFINITY, 1, 1e300};
+    struct svg svg;
+    svg_open(&svg, 100, 100, "<title> & \"more\"", "\xff</desc>");
+    svg_line(&svg, "grid", NAN, 1, INFINITY, 2);
+    svg_box(&svg, "bar c0", 1, 2, -5, NAN);
+    svg_box_with_note(&svg, "bar c0", 1, 2, 3, 4, "</rect>");
+    svg_dot(&svg, "dot c1", 1, 2, 3);
+    svg_text(&svg, "label", SVG_MIDDLE, 1, 2, "a<b");
+    svg_text_upwards(&svg, "axis", 1, 2, "&amp;");
+    svg_polyline(&svg, "line c0 d1", x, y, 3);
+    svg_band(&svg, "band c0", x, y, y, 3);
+    svg_polyline(&svg, "line c0 d1", x, y, 0);
+    char *text = svg_close(&svg);
+    ck_assert_ptr_nonnull(text);
+    must_be_well_formed(text);
+    ck_assert_ptr_null(strstr(text, "nan"));
+    ck_assert_ptr_null(strstr(text, "inf"));
+    ck_assert_ptr_null(strstr(text, "width=\"-"));
+    free(text);
+}
+END_TEST
+
+static void fit(struct axis *axis, bool logarithmic, double low, double high, bool round)
+{
+    axis_init(axis, 0, 100, logarithmic);
+    axis_see(axis, low);
+    axis_see(axis, high);
+    axis_fit(axis, 6, round);
+}
+
+static void must_label(const struct axis *axis, const char *labels)
+{
+    char all[512] = "";
+    char label[AXIS_LABEL_MAX];
+    for (size_t i = 0; i < axis->tick_count; i++) {
+        axis_label(axis, i, label, sizeof label);
+        strcat(strcat(all, i ? " " : ""), label);
+    }
+    ck_assert_str_eq(all, labels);
+}
+
+START_TEST(ticks_are_round_numbers)
+{
+    struct axis axis;
+    fit(&axis, false, 0, 48.3, false);
+    must_label(&axis, "0 10 20 30 40");
+    fit(&axis, false, 86.2, 91.3, true);
+    must_label(&axis, "86 87 88 89 90 91 92");
+    fit(&axis, false, 0, 93800, false);
+    must_label(&axis, "0 20,000 40,000 60,000 80,000");
+    fit(&axis, false, -0.3, 0.3, false);
+    must_label(&axis, "-0.3 -0.2 -0.1 0.0 0.1 0.2 0.3");
+    fit(&axis, true, 0.17, 2.3, false);
+    must_label(&axis, "0.2 0.3 0.5 1 2");
+    fit(&axis, true, 1e-6, 1, false);
+    must_label(&axis, "1e-05 0.001 0.1");
+    fit(&axis, true, 0.30, 0.34, false);
+    ck_assert_uint_ge(axis.tick_count, 3);
+}
+END_TEST
+
+START_TEST(an_axis_of_nothing_or_of_one_value_has_a_range)
+{
+    static const double values[] = {0, 5, -5, 1e-300, 1e15, -1e15};
+    struct axis axis;
+    for (int logarithmic = 0; logarithmic < 2; logarithmic++) {
+        axis_init(&axis, 0, 100, logarithmic);
+        axis_see(&axis, NAN);
+        axis_see(&axis, INFINITY);
+        axis_fit(&axis, 6, true);
+        ck_assert(axis.empty && axis.max > axis.min && axis.tick_count > 0);
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            fit(&axis, logarithmic, values[i], values[i], true);
+            ck_assert(axis.max > axis.min);
+            ck_assert(isfinite(axis_place(&axis, values[i])));
+        }
+    }
+}
+END_TEST
+
+START_TEST(places_stay_within_the_frame)
+{
+    struct axis axis;
+    fit(&axis, false, 0, 10, false);
+    ck_assert_double_eq_tol(axis_place(&axis, 5), 50, 1e-9);
+    ck_assert_double_eq(axis_place(&axis, -1), 0);
+    ck_assert_double_eq(axis_place(&axis, 11), 100);
+    ck_assert_double_eq(axis_place(&axis, NAN), 0);
+    ck_assert_double_eq(axis_place(&axis, INFINITY), 100);
+    fit(&axis, true, 0.1, 10, false);
+    ck_assert_double_eq_tol(axis_place(&axis, 1), 50, 1e-9);
+    ck_assert_double_eq(axis_place(&axis, 0), 0);
+    ck_assert_double_eq(axis_place(&axis, -3), 0);
+}
+END_TEST
+
+START_TEST(a_plot_without_data_says_so)
+{
+    static const struct plot_words words = {"t", "s", "d", "x", "y"};
+    struct plot plot;
+    plot_open(&plot, &words, NULL, 0, true);
+    axis_fit(&plot.x, 10, false);
+    axis_fit(&plot.y, 10, false);
+    plot_frame(&plot);
+    char *text = plot_close(&plot);
+    ck_assert_ptr_nonnull(text);
+    must_be_well_formed(text);
+    ck_assert_ptr_nonnull(strstr(text, "no data were recorded"));
+    free(text);
+}
+END_TEST
+
+START_TEST(a_legend_breaks_into_rows_that_fit)
+{
+    struct plot_key keys[30];
+    struct svg svg;
+    for (size_t i = 0; i < 30; i++) {
+        snprintf(keys[i].label, sizeof keys[i].label, "async, %zu workers", i);
+        snprintf(keys[i].style, sizeof keys[i].style, i % 2 ? "bar c0" : "line c1 d1");
+    }
+    svg_open(&svg, PLOT_WIDTH, PLOT_HEIGHT, "t", "d");
+    double y = plot_legend(&svg, keys, 30, 10, 400, 0);
+    char *text = svg_close(&svg);
+    ck_assert_double_ge(y, 10 * 20); /* Two or three in a row. */
+    for (const char *at = text; (at = strstr(at, "text-anchor=\"start\" x=\"")); at++)
+        ck_assert_double_lt(strtod(at + strlen("text-anchor=\"start\" x=\""), NULL), 400);
+    free(text);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_test(tcase, the_checker_notices_what_is_not_well_formed);
+    tcase_add_test(tcase, text_is_escaped);
+    tcase_add_test(tcase, what_is_not_utf8_becomes_question_marks);
+    tcase_add_test(tcase, text_is_cut_between_characters);
+    tcase_add_test(tcase, every_shape_is_well_formed_whatever_the_numbers);
+    tcase_add_test(tcase, ticks_are_round_numbers);
+    tcase_add_test(tcase, an_axis_of_nothing_or_of_one_value_has_a_range);
+    tcase_add_test(tcase, places_stay_within_the_frame);
+    tcase_add_test(tcase, a_plot_without_data_says_so);
+    tcase_add_test(tcase, a_legend_breaks_into_rows_that_fit);
+}
+
+int main(void)
+{
+    return suite_run("svg", add);
+}

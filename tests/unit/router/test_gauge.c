@@ -1,0 +1,79 @@
+#include "ps/router/gauge.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+START_TEST(what_is_on_its_way_counts_until_the_last_reference_is_dropped)
+{
+    struct gauge *gauge = gauge_create();
+    ck_assert_ptr_nonnull(gauge);
+    struct frame *values = frame_of(3, 16);
+    struct frame *first = gauge_watch(gauge, frame_retain(values));
+    struct frame *second = gauge_watch(gauge, frame_retain(values));
+    ck_assert_ptr_eq(first->data, values->data);
+    ck_assert_uint_eq(first->bytes, 64);
+    ck_assert_uint_eq(gauge_bytes(gauge), 128);
+    ck_assert(!frame_is_writable(values)); /* Nor is what looks like the only reference. */
+    ck_assert(!frame_is_writable(first));
+    frame_release(frame_retain(first));
+    ck_assert_uint_eq(gauge_bytes(gauge), 128);
+    frame_release(first);
+    ck_assert_uint_eq(gauge_bytes(gauge), 64);
+    frame_release(second);
+    ck_assert_uint_eq(gauge_bytes(gauge), 0);
+    ck_assert(frame_is_writable(values));
+    frame_release(values);
+    gauge_drop(&gauge);
+    ck_assert_ptr_null(gauge);
+    gauge_drop(&gauge);
+}
+END_TEST
+
+START_TEST(it_outlives_its_maker_while_something_is_on_its_way)
+{
+    struct gauge *gauge = gauge_create();
+    struct frame *late = gauge_watch(gauge, frame_of(3, 16));
+    gauge_drop(&gauge);
+    ck_assert(((float *)late->data)[15] == 3.0f);
+    frame_release(late);
+}
+END_TEST
+
+static void *drop_all(void *frames)
+{
+    for (struct frame **frame = frames; *frame != NULL; frame++)
+        frame_release(*frame);
+    return NULL;
+}
+
+START_TEST(frames_are_dropped_on_any_thread)
+{
+    enum { COUNT = 1000 };
+    static struct frame *frames[2][COUNT + 1];
+    struct gauge *gauge = gauge_create();
+    pthread_t threads[2];
+    for (int i = 0; i < 2 * COUNT; i++)
+        frames[i % 2][i / 2] = gauge_watch(gauge, frame_of(1, 16));
+    ck_assert_uint_eq(gauge_bytes(gauge), 2 * COUNT * 64);
+    for (int i = 0; i < 2; i++)
+        ck_assert(pthread_create(&threads[i], NULL, drop_all, frames[i]) == 0);
+    gauge_drop(&gauge);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, what_is_on_its_way_counts_until_the_last_reference_is_dropped);
+    tcase_add_test(t, it_outlives_its_maker_while_something_is_on_its_way);
+    tcase_add_test(t, frames_are_dropped_on_any_thread);
+}
+
+int main(void)
+{
+    return suite_run("gauge", add);
+}

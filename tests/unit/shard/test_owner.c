@@ -1,0 +1,1367 @@
+#include "ps/shard/owner.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ps/shard/batch_set.h"
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+/* One server that owns all four chunks of the small job, two workers. */
+struct fixture {
+    struct job job;
+    struct plan *plan;
+    struct owner *owner;
+    struct post post;
+    uint64_t now_us, request, generation;
+};
+
+static void order(struct fixture *f, bool restore, bool keep)
+{
+    struct packet packet = {.message = {.kind = MESSAGE_LOAD, .generation = f->generation}};
+    packet.message.load =
+        (struct message_load){.plan = f->plan, .restore = restore, .keep = keep, .step = 2};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+/* The chunks are there; what the owner says of them. */
+static struct message loaded(struct fixture *f)
+{
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_LOADED), 1);
+    struct message message = post_find(&f->post, TO_ROUTER, MESSAGE_LOADED)->message;
+    ck_assert_uint_eq(message.generation, f->generation);
+    post_clear(&f->post);
+    return message;
+}
+
+static void load(struct fixture *f)
+{
+    order(f, false, false);
+    loaded(f);
+}
+
+static void open_plan(struct fixture *f, struct job job, const struct chunk_memory *memory)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = job;
+    ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(owner_create(&f->owner, f->plan, 0, 1, memory) == STATUS_OK);
+    f->now_us = 1000;
+}
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    open_plan(f, small_job(mode, 2, 1), NULL);
+    load(f);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    post_free(&f->post);
+    owner_destroy(&f->owner);
+    plan_destroy(&f->plan);
+    job_free(&f->job);
+}
+
+/* What a worker sends for one chunk; value: of every element of the gradient. */
+struct sent {
+    uint32_t worker, chunk;
+    uint64_t step, base;
+    struct node node;
+    float value;
+    bool want;
+};
+
+static struct message_exchange exchange_of(const struct fixture *f, const struct sent *sent)
+{
+    bool sync = f->job.mode == MODE_SYNC;
+    struct batch_range batch = job_batch(&f->job, sent->step);
+    struct node node = sync ? sent->node : tree_root(batch.leaves);
+    return (struct message_exchange){
+        .chunk = sent->chunk,
+        .step = sent->step,
+        .base_version = sync ? sent->step : sent->base,
+        .gradient = true,
+        .node = node,
+        .examples = job_node_examples(&f->job, batch, node.first_leaf, node.leaf_count),
+        .want = sent->want,
+        .want_version = sent->step + 1,
+    };
+}
+
+static struct packet request_of(struct fixture *f, uint32_t worker, uint64_t weight)
+{
+    struct packet packet = {.peer = 10 + worker, .weight = weight};
+    packet.message.kind = MESSAGE_EXCHANGE;
+    packet.message.role = ROLE_WORKER;
+    packet.message.index = worker;
+    packet.message.request = ++f->request;
+    packet.message.generation = f->generation;
+    return packet;
+}
+
+static struct packet push_of(struct fixture *f, const struct sent *sent, struct frame *gradient)
+{
+    struct packet packet = request_of(f, sent->worker, 1000 + f->request);
+    packet.payload = gradient;
+    packet.message.exchange = exchange_of(f, sent);
+    return packet;
+}
+
+/* Whatever comes of it, there is one first word about it. */
+static void handle(struct fixture *f, struct packet packet)
+{
+    uint64_t request = packet.message.request, weight = packet.weight;
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(packet.payload);
+    post_count_all(&f->post); /* Takes what was sent. */
+    unsigned words = 0;
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        struct packet *out = &f->post.taken[i].packet;
+        bool first = out->weight != 0 && out->message.request == request;
+        words += first;
+        ck_assert(!first || (out->weight == weight && f->post.taken[i].to == TO_ROUTER &&
+                             out->message.index == packet.message.index));
+        if (f->post.taken[i].to == TO_ROUTER)
+            ck_assert_uint_eq(out->message.generation, f->generation);
+    }
+    ck_assert_uint_eq(words, 1);
+}
+
+static void send_frame(struct fixture *f, const struct sent *sent, struct frame *gradient)
+{
+    handle(f, push_of(f, sent, gradient));
+}
+
+static void send(struct fixture *f, struct sent sent)
+{
+    send_frame(f, &sent, frame_of(sent.value, 16));
+}
+
+static struct packet pull_of(struct fixture *f, uint32_t worker, uint32_t chunk, uint64_t version)
+{
+    struct packet packet = request_of(f, worker, 1000 + f->request);
+    packet.message.exchange =
+        (struct message_exchange){.chunk = chunk, .want = true, .want_version = version};
+    return packet;
+}
+
+static void pull(struct fixture *f, uint32_t worker, uint32_t chunk, uint64_t version)
+{
+    handle(f, pull_of(f, worker, chunk, version));
+}
+
+/* The only answer since the last look; its payload's first element in *value. */
+static struct message_result answer(struct fixture *f, float *value)
+{
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 1);
+    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RESULT);
+    struct message_result result = packet->message.result;
+    ck_assert_int_eq(result.parameters, packet->payload != NULL);
+    if (packet->payload != NULL) {
+        ck_assert_uint_eq(packet->payload->bytes, 64);
+        for (int i = 0; i < 16; i++) /* A chunk is never torn. */
+            ck_assert(((float *)packet->payload->data)[i] == ((float *)packet->payload->data)[0]);
+        if (value != NULL)
+            *value = ((float *)packet->payload->data)[0];
+    }
+    post_clear(&f->post);
+    return result;
+}
+
+static unsigned answers(struct fixture *f)
+{
+    return post_count(&f->post, TO_ROUTER, MESSAGE_RESULT) +
+           post_count(&f->post, TO_ROUTER, MESSAGE_MOVED_ON);
+}
+
+/* What the owner has counted, by way of a cut that cannot be taken or is taken at once. */
+static struct verdict_counts counts(struct fixture *f)
+{
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    struct packet *cut = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT);
+    ck_assert_ptr_nonnull(cut);
+    struct verdict_counts verdicts = cut->message.cut_taken.verdicts;
+    post_clear(&f->post);
+    return verdicts;
+}
+
+static const struct node left = {0, 2}, right = {2, 2};
+
+/* --- sync ------------------------------------------------------------------------------------ */
+
+START_TEST(no_update_is_made_before_the_last_leaf_and_one_when_it_is_in)
+{
+    struct fixture f;
+    float value = -1;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, {0, 1}, 8, false});
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    send(&f, (struct sent){0, 0, 0, 0, {1, 1}, 8, true});
+    ck_assert_uint_eq(answers(&f), 0); /* Waits. */
+    send(&f, (struct sent){1, 0, 0, 0, {2, 1}, 8, false});
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    send(&f, (struct sent){1, 0, 0, 0, {3, 1}, 8, false});
+    /* The last push wanted nothing; worker 0's waiting request is released by it. */
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    post_clear(&f.post);
+    pull(&f, 1, 0, 1);
+    struct message_result result = answer(&f, &value);
+    ck_assert_uint_eq(result.version, 1);
+    ck_assert(value == -4.0f); /* 4 leaves of 8, over 8 examples, at a learning rate of 1. */
+    pull(&f, 1, 1, 0);
+    ck_assert_uint_eq(answer(&f, &value).version, 0); /* The other chunks stand where they were. */
+    ck_assert(value == 0.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_ragged_last_batch_is_divided_by_its_own_examples)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    for (uint64_t step = 0; step < 3; step++) {
+        uint32_t leaves = job_batch(&f.job, step).leaves;
+        ck_assert_uint_eq(leaves, step < 2 ? 4 : 2);
+        send(&f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
+        ck_assert_uint_eq(answer(&f, &value).version, step + 1);
+    }
+    ck_assert(value == -1.0f - 1.0f - 2.0f); /* 8 over 8, 8 and 4 examples. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(everyone_is_released_with_the_same_version_after_the_update)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 2, 0, 0, left, 8, true});
+    ck_assert_uint_eq(answers(&f), 0);
+    post_clear(&f.post);
+    f.now_us += 750;
+    send(&f, (struct sent){1, 2, 0, 0, right, 8, true});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    struct outgoing *taken = f.post.taken;
+    for (int i = 0; i < 2; i++) {
+        const struct message_result *result = &taken[i].packet.message.result;
+        bool waited = taken[i].packet.peer == 10;
+        ck_assert_uint_eq(result->version, 1);
+        ck_assert(result->verdict == VERDICT_APPLIED);
+        ck_assert_uint_eq(result->held_us, waited ? 750 : 0);
+        ck_assert_uint_eq(taken[i].packet.message.request, waited ? 1 : 2);
+        ck_assert_uint_eq(taken[i].packet.message.index, waited ? 0 : 1);
+        ck_assert(((float *)taken[i].packet.payload->data)[0] == -2.0f);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_stale_gradient_changes_nothing_and_is_counted)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, true});
+    answer(&f, &value);
+    for (int i = 0; i < 3; i++) {
+        send(&f, (struct sent){1, 0, 0, 0, right, 1000, true});
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_STALE);
+        ck_assert_uint_eq(result.version, 1);
+        ck_assert(value == -1.0f);
+    }
+    struct verdict_counts verdicts = counts(&f);
+    ck_assert_uint_eq(verdicts.applied, 1);
+    ck_assert_uint_eq(verdicts.stale, 3);
+    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, true});
+    answer(&f, &value);
+    ck_assert(value == -2.0f); /* Nothing of the stale ones has stayed in the aggregator. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_leaf_counts_once_however_often_and_from_whomever_it_comes)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    ck_assert(answer(&f, NULL).verdict == VERDICT_DUPLICATE);
+    send(&f, (struct sent){1, 0, 0, 0, {1, 1}, 8, false}); /* Below one that is there. */
+    ck_assert(answer(&f, NULL).verdict == VERDICT_DUPLICATE);
+    send(&f, (struct sent){1, 0, 0, 0, right, 8, true});
+    ck_assert(answer(&f, &value).verdict == VERDICT_APPLIED);
+    ck_assert(value == -2.0f);
+    struct verdict_counts verdicts = counts(&f);
+    ck_assert_uint_eq(verdicts.applied, 2);
+    ck_assert_uint_eq(verdicts.duplicate, 2);
+    ck_assert_uint_eq(verdicts.stale + verdicts.rejected, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(every_gradient_received_has_one_verdict)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    uint32_t sent = 0;
+    for (uint64_t step = 0; step < 2; step++) {
+        for (uint32_t i = 0; i < 7; i++, sent++) {
+            send(&f, (struct sent){i % 2, 0, step, 0, {i % 4, 1}, 1, i == 3});
+            if (i == 1) { /* From the future, refused as made from no version. */
+                send(&f, (struct sent){0, 0, step + 1, 0, left, 1, false});
+                sent++;
+            }
+        }
+    }
+    post_clear(&f.post);
+    struct verdict_counts v = counts(&f);
+    ck_assert_uint_eq(v.applied + v.stale + v.duplicate + v.rejected, sent);
+    ck_assert_uint_eq(v.applied, 8);
+    ck_assert_uint_eq(v.rejected, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_pull_never_mixes_versions)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Chunk 0 commits alone. */
+    post_clear(&f.post);
+    /* Whoever pulls version 0 gets it of chunk 0, too. */
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        pull(&f, 1, chunk, 0);
+        ck_assert_uint_eq(answer(&f, &value).version, 0);
+        ck_assert(value == 0.0f);
+    }
+    /* Whoever pulls version 1 waits for the chunks that are not there yet. */
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        pull(&f, 1, chunk, 1);
+    ck_assert_uint_eq(answer(&f, &value).version, 1);
+    ck_assert(value == -1.0f);
+    for (uint32_t chunk = 1; chunk < 4; chunk++) {
+        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+        ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->message.result.version, 1);
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+    post_clear(&f.post);
+    pull(&f, 1, 0, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    send(&f, (struct sent){0, 0, 1, 0, left, 8, false}); /* The proof. */
+    post_clear(&f.post);
+    pull(&f, 1, 0, 0);
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 0);
+    struct packet *moved = post_find(&f.post, TO_ROUTER, MESSAGE_MOVED_ON);
+    ck_assert_ptr_nonnull(moved);
+    ck_assert_uint_eq(moved->message.moved_on.version, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(values_given_out_are_not_written_again)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    pull(&f, 1, 0, 0);
+    struct frame *held = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+    for (uint64_t step = 0; step < 6; step++) {
+        uint32_t leaves = job_batch(&f.job, step).leaves;
+        send(&f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
+        post_clear(&f.post);
+        ck_assert(((float *)held->data)[0] == 0.0f);
+    }
+    frame_release(held);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_repeated_request_takes_the_place_of_the_one_that_waits)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(&f, (struct sent){1, 0, 0, 0, right, 8, true});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    bool second = false;
+    for (size_t i = 0; i < f.post.taken_count; i++)
+        second = second || f.post.taken[i].packet.message.request == 2;
+    ck_assert(second);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_waits_for_a_later_version_is_not_given_an_earlier_one)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    pull(&f, 1, 0, 2);
+    for (uint64_t step = 0; step < 2; step++) {
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 0);
+        send(&f, (struct sent){0, 0, step, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 1 + (unsigned)step);
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    struct frame *gradient = frame_of(1, 16);
+    ((float *)gradient->data)[5] = NAN;
+    struct sent sent = {1, 3, 0, 0, right, 0, false};
+    send_frame(&f, &sent, gradient);
+    struct packet *stop = post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP);
+    ck_assert_ptr_nonnull(stop);
+    ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_TRAINING_FAILED);
+    ck_assert_str_eq(stop->message.stop.reason,
+                     "gradient is not finite: step 0, leaves 2 to 3, variable dense1/bias, from "
+                     "worker/1");
+    ck_assert(answer(&f, NULL).verdict == VERDICT_REJECTED);
+    pull(&f, 0, 3, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- async ----------------------------------------------------------------------------------- */
+
+START_TEST(an_async_gradient_is_applied_and_answered_at_once)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    for (uint64_t batch = 0; batch < 3; batch++) {
+        send(&f, (struct sent){0, 0, batch, batch, left, 8, true});
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_APPLIED);
+        ck_assert_uint_eq(result.version, batch + 1);
+        ck_assert_uint_eq(result.staleness, 0);
+    }
+    ck_assert(value == -4.0f); /* 8 over 8, 8 and 4 examples. */
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_duplicate_changes_nothing)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    send(&f, (struct sent){0, 0, 1, 0, left, 8, true});
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    post_clear(&f.post);
+    for (uint64_t batch = 0; batch < 2; batch++) {
+        send(&f, (struct sent){1, 0, batch, 0, left, 1000, true});
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_DUPLICATE);
+        ck_assert_uint_eq(result.version, 2);
+        ck_assert_uint_eq(result.staleness, 0);
+        ck_assert(value == -2.0f);
+    }
+    struct verdict_counts verdicts = counts(&f);
+    ck_assert_uint_eq(verdicts.applied, 2);
+    ck_assert_uint_eq(verdicts.duplicate, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(staleness_is_the_updates_since_the_version_it_was_made_from)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    const uint64_t bases[] = {0, 0, 0, 3, 1};
+    const uint64_t expected[] = {0, 1, 2, 0, 3};
+    for (uint64_t batch = 0; batch < 5; batch++) {
+        send(&f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
+        ck_assert_uint_eq(answer(&f, NULL).staleness, expected[batch]);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_version_that_a_server_has_lost_makes_no_gradient_stale)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    send(&f, (struct sent){0, 0, 0, 9, left, 8, true});
+    struct message_result result = answer(&f, NULL);
+    ck_assert(result.verdict == VERDICT_APPLIED);
+    ck_assert_uint_eq(result.staleness, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_batch_beyond_the_window_is_rejected_and_not_taken)
+{
+    struct fixture f;
+    float value = 0;
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    job.steps = BATCH_SET_WINDOW + 10;
+    open_plan(&f, job, NULL);
+    load(&f);
+    for (int skip = 0; skip < 2; skip++) {
+        struct sent sent = {.step = BATCH_SET_WINDOW, .value = 8, .want = true};
+        struct packet packet = push_of(&f, &sent, skip ? NULL : frame_of(8, 16));
+        packet.message.exchange.skip = skip;
+        handle(&f, packet);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_REJECTED);
+        ck_assert_uint_eq(result.version, 0);
+        ck_assert(value == 0.0f);
+    }
+    ck_assert_uint_eq(counts(&f).rejected, 2);
+    close_fixture(&f);
+}
+END_TEST
+
+/* With the worker's word for it, or found out here. */
+START_TEST(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing)
+{
+    for (int told = 0; told < 2; told++) {
+        struct fixture f;
+        float value = 0;
+        open_fixture(&f, MODE_ASYNC);
+        send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+        answer(&f, &value);
+        struct frame *gradient = frame_of(1, 16);
+        ((float *)gradient->data)[15] = INFINITY;
+        struct sent sent = {1, 0, 1, 0, left, 0, true};
+        struct packet packet = push_of(&f, &sent, gradient);
+        if (told) {
+            frame_release(gradient);
+            packet.payload = NULL;
+            packet.message.exchange.gradient = false;
+            packet.message.exchange.skip = true;
+        }
+        handle(&f, packet);
+        ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP));
+        ck_assert((post_log(&f.post, "gradient is not finite: step 1, leaves 0 to 3, variable "
+                                     "dense1/kernel, from worker/1") != NULL) == !told);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_REJECTED);
+        ck_assert_uint_eq(result.version, 2); /* So that a cut is still where version == step. */
+        ck_assert(value == -1.0f);
+        send(&f, sent); /* The batch is taken. */
+        ck_assert(answer(&f, &value).verdict == VERDICT_DUPLICATE);
+        send(&f, (struct sent){0, 0, 2, 2, left, 8, true});
+        ck_assert_uint_eq(answer(&f, &value).version, 3);
+        ck_assert(value == -3.0f);
+        struct verdict_counts v = counts(&f);
+        ck_assert_uint_eq(v.applied, 2);
+        ck_assert_uint_eq(v.rejected, 1);
+        ck_assert_uint_eq(v.duplicate, 1);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(chunks_of_one_async_pull_may_be_at_different_versions)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    post_clear(&f.post);
+    pull(&f, 1, 0, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 1);
+    pull(&f, 1, 1, 0);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_payload_in_flight_is_not_written)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    struct frame *held[6];
+    for (uint64_t batch = 0; batch < 6; batch++) {
+        send(&f, (struct sent){0, 0, batch, batch, left, 8, true});
+        held[batch] = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+        answer(&f, &value);
+    }
+    float expected = 0;
+    for (uint64_t batch = 0; batch < 6; batch++) {
+        expected -= 8.0f / (float)job_batch(&f.job, batch).examples;
+        ck_assert(((float *)held[batch]->data)[3] == expected);
+        frame_release(held[batch]);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- cutting and loading ---------------------------------------------------------------------- */
+
+static void cut(struct fixture *f, uint64_t step)
+{
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
+    packet.message.cut.step = step;
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
+{
+    struct fixture f;
+    struct job job = small_job(MODE_SYNC, 2, 1);
+    job.optimizer = optimizer_find("momentum")->defaults;
+    strcpy(job.optimizer.name, "momentum");
+    open_plan(&f, job, NULL);
+    load(&f);
+    cut(&f, 1);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    /* Chunk 0 makes two steps before chunk 3 has made its first. */
+    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+    for (uint32_t chunk = 1; chunk < 4; chunk++) {
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT), 0);
+        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+    }
+    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 8);
+    bool taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    ck_assert(taken);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_CHUNK_STATE)
+            continue;
+        ck_assert_uint_eq(packet->message.chunk_state.step, 1);
+        ck_assert_uint_eq(packet->message.chunk_state.count, 16);
+        ck_assert(((float *)packet->payload->data)[0] == -1.0f); /* Values and accumulator. */
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_cut_that_training_has_passed_is_not_taken)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    send(&f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
+    post_clear(&f.post);
+    cut(&f, 0);
+    bool taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    ck_assert(!taken);
+    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
+{
+    struct fixture a, b;
+    struct job job = small_job(MODE_SYNC, 2, 1);
+    job.optimizer = optimizer_find("adam")->defaults;
+    strcpy(job.optimizer.name, "adam");
+    struct job copy;
+    ck_assert(job_copy(&copy, &job) == STATUS_OK);
+    open_plan(&a, job, NULL);
+    load(&a);
+    for (uint64_t step = 0; step < 2; step++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send(&a, (struct sent){0, chunk, step, 0, tree_root(4), 3.7f + (float)chunk, false});
+    post_clear(&a.post);
+    cut(&a, 2);
+
+    open_plan(&b, copy, NULL);
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    packet.message.load.plan = b.plan;
+    packet.message.load.restore = true;
+    packet.message.load.step = 2;
+    owner_handle(b.owner, &packet, b.now_us, &b.post.outbox);
+    ck_assert_uint_eq(post_count_all(&b.post), 0);
+    ck_assert_uint_eq(post_count(&a.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 12);
+    for (int twice = 0; twice < 2; twice++) { /* Repeated states change nothing. */
+        for (size_t i = 0; i < a.post.taken_count; i++) {
+            if (a.post.taken[i].packet.message.kind != MESSAGE_CHUNK_STATE)
+                continue;
+            struct packet state = a.post.taken[i].packet;
+            frame_retain(state.payload);
+            owner_handle(b.owner, &state, b.now_us, &b.post.outbox);
+        }
+    }
+    ck_assert_uint_eq(post_count(&b.post, TO_ROUTER, MESSAGE_LOADED), 1);
+    post_clear(&a.post);
+    post_clear(&b.post);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        send(&a, (struct sent){0, chunk, 2, 0, tree_root(2), 1.3f, true});
+        send(&b, (struct sent){0, chunk, 2, 0, tree_root(2), 1.3f, true});
+        float ours, theirs;
+        ck_assert_uint_eq(answer(&a, &ours).version, 3);
+        ck_assert_uint_eq(answer(&b, &theirs).version, 3);
+        ck_assert(memcmp(&ours, &theirs, sizeof ours) == 0);
+        ck_assert(ours != 0.0f);
+    }
+    close_fixture(&a);
+    close_fixture(&b);
+}
+END_TEST
+
+START_TEST(chunk_states_that_do_not_fit_are_ignored)
+{
+    struct fixture f;
+    open_plan(&f, small_job(MODE_SYNC, 2, 1), NULL);
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    packet.message.load.restore = true;
+    owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+    const struct message_chunk_state bad[] = {
+        {.first = 8, .count = 16},
+        {.first = 0, .count = 15},
+        {.first = 0, .count = 17},
+        {.first = 0, .count = 16, .array = 1},
+        {.first = UINT64_MAX, .count = 16},
+        {.first = 0, .count = UINT64_MAX},
+        {.first = 64, .count = 16},
+        {.first = 0, .count = 16, .step = 1},
+        {.first = 16, .count = 16, .step = 1},
+        {.first = 32, .count = 16, .step = 1},
+        {.first = 48, .count = 16, .step = 1}, /* All there are, of another checkpoint. */
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(5, 16)};
+        state.message.chunk_state = bad[i];
+        owner_handle(f.owner, &state, f.now_us, &f.post.outbox);
+    }
+    struct packet empty = {.message.kind = MESSAGE_CHUNK_STATE};
+    empty.message.chunk_state = (struct message_chunk_state){.first = 0, .count = 16};
+    owner_handle(f.owner, &empty, f.now_us, &f.post.outbox);
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_owner_without_chunks_says_at_once_that_it_is_done)
+{
+    struct job job = small_job(MODE_SYNC, 1, 2);
+    struct plan *plan;
+    struct error error;
+    ck_assert(plan_create(&plan, &job, 1, 1, &error) == STATUS_OK);
+    struct owner *idle; /* More owners than chunks: the last has nothing and says so at once. */
+    struct post post = {0};
+    ck_assert(owner_create(&idle, plan, 2, 3, NULL) == STATUS_OK);
+    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    owner_handle(idle, &packet, 0, &post.outbox);
+    ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_LOADED), 1);
+    packet.message.kind = MESSAGE_CUT;
+    owner_handle(idle, &packet, 0, &post.outbox);
+    ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_OWNER_CUT), 1);
+    owner_destroy(&idle);
+    post_free(&post);
+    plan_destroy(&plan);
+    job_free(&job);
+}
+END_TEST
+
+/* --- asking again ----------------------------------------------------------------------------- */
+
+/* "I have sent this node": a header, no gradient. */
+static void retry(struct fixture *f, uint32_t worker, uint64_t step, struct node node, bool want)
+{
+    struct packet packet = request_of(f, worker, 7000 + f->request);
+    packet.message.exchange = (struct message_exchange){.step = step,
+                                                        .gradient = true,
+                                                        .retry = true,
+                                                        .node = node,
+                                                        .want = want,
+                                                        .want_version = step + 1};
+    handle(f, packet);
+}
+
+/* The only thing said is a receipt for the latest request. */
+static void check_receipt(struct fixture *f, uint64_t step, struct node node, bool missing)
+{
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
+    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RECEIPT);
+    ck_assert_ptr_nonnull(packet);
+    const struct message_receipt *receipt = &packet->message.receipt;
+    ck_assert_uint_eq(packet->message.request, f->request);
+    ck_assert_uint_eq(receipt->chunk, 0);
+    ck_assert_uint_eq(receipt->step, step);
+    ck_assert(node_equal(receipt->node, node));
+    ck_assert_int_eq(receipt->missing, missing);
+    post_clear(&f->post);
+}
+
+START_TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_SYNC);
+    retry(&f, 0, 0, left, true);
+    check_receipt(&f, 0, left, true);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
+    post_clear(&f.post);
+    retry(&f, 0, 0, left, false);
+    check_receipt(&f, 0, left, false);
+    retry(&f, 1, 0, (struct node){1, 1}, false); /* Below one that is held. */
+    check_receipt(&f, 0, (struct node){1, 1}, false);
+    retry(&f, 0, 0, tree_root(4), false); /* Above it. */
+    check_receipt(&f, 0, tree_root(4), true);
+    retry(&f, 0, 0, left, true);
+    check_receipt(&f, 0, left, false);
+    uint64_t parked = f.request;
+    retry(&f, 1, 0, right, true); /* Missing, and so nothing waits. */
+    check_receipt(&f, 0, right, true);
+    retry(&f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_TAKEN), 1);
+    ck_assert_uint_eq(post_count_all(&f.post), 1);
+    post_clear(&f.post);
+
+    send(&f, (struct sent){1, 0, 0, 0, right, 8, false});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    bool released = false; /* The repeated request, in place of the first. */
+    for (size_t i = 0; i < f.post.taken_count; i++)
+        released = released || (f.post.taken[i].packet.message.request == parked &&
+                                f.post.taken[i].packet.payload != NULL);
+    ck_assert(released);
+    post_clear(&f.post);
+
+    for (int want = 0; want < 2; want++) { /* Its step is over. */
+        retry(&f, 0, 0, left, want);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_STALE);
+        ck_assert_int_eq(result.parameters, want);
+        ck_assert_uint_eq(result.version, 1);
+    }
+    ck_assert(value == -2.0f);
+    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+    send(&f, (struct sent){0, 0, 2, 0, tree_root(2), 8, false});
+    post_clear(&f.post);
+    retry(&f, 0, 0, left, true);
+    ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_MOVED_ON)->message.moved_on.version, 3);
+    post_clear(&f.post);
+    struct verdict_counts v = counts(&f);
+    ck_assert_uint_eq(v.applied, 4);
+    ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_retry_says_whether_the_batch_is_taken)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    for (int skip = 0; skip < 2; skip++) {
+        retry(&f, 0, (uint64_t)skip, tree_root(4), true);
+        check_receipt(&f, (uint64_t)skip, tree_root(4), true);
+        struct sent sent = {.step = (uint64_t)skip, .value = 8};
+        struct packet packet = push_of(&f, &sent, skip ? NULL : frame_of(8, 16));
+        packet.message.exchange.skip = skip;
+        handle(&f, packet);
+        post_clear(&f.post);
+        retry(&f, 0, (uint64_t)skip, tree_root(4), true);
+        struct message_result result = answer(&f, &value);
+        ck_assert(result.verdict == VERDICT_DUPLICATE);
+        ck_assert_uint_eq(result.version, 1 + (uint64_t)skip);
+        ck_assert(value == -1.0f);
+    }
+    struct verdict_counts v = counts(&f);
+    ck_assert_uint_eq(v.applied, 1);
+    ck_assert_uint_eq(v.rejected, 1);
+    ck_assert_uint_eq(v.stale + v.duplicate, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (int times = 0; times < 2; times++) { /* A duplicate is held as well. */
+        struct sent sent = {0, 0, 0, 0, left, 8, true};
+        struct packet packet = push_of(&f, &sent, frame_of(8, 16));
+        packet.message.exchange.receipt = true;
+        handle(&f, packet);
+        check_receipt(&f, 0, left, false);
+    }
+    struct sent last = {1, 0, 0, 0, right, 8, true}; /* Nothing is held any more when it is in. */
+    struct packet packet = push_of(&f, &last, frame_of(8, 16));
+    packet.message.exchange.receipt = true;
+    handle(&f, packet);
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    ck_assert_uint_eq(post_count_all(&f.post), 2);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (int with = 0; with < 3; with++) {
+        struct packet packet = pull_of(&f, 0, 0, 1);
+        packet.message.exchange.receipt = with == 1;
+        packet.message.exchange.retry = with == 2;
+        handle(&f, packet);
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RECEIPT), with > 0);
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_TAKEN), with == 0);
+        post_clear(&f.post);
+    }
+    struct packet now = pull_of(&f, 0, 0, 0);
+    now.message.exchange.receipt = true;
+    handle(&f, now);
+    ck_assert_uint_eq(answer(&f, NULL).version, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    for (uint64_t version = 0; version < 2; version++) {
+        pull(&f, 1, 0, version + 1);
+        struct packet newest = pull_of(&f, 1, 0, 0);
+        newest.message.exchange.newest = true;
+        handle(&f, newest);
+        ck_assert_uint_eq(answer(&f, NULL).version, version);
+        send(&f, (struct sent){0, 0, version, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 1);
+        post_clear(&f.post);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_worker_of_any_index_can_wait)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    const uint32_t workers[] = {0, 1023, 7, 8, 300};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
+        pull(&f, workers[i], 0, 1);
+    post_clear(&f.post);
+    send(&f, (struct sent){2, 0, 0, 0, tree_root(4), 8, false});
+    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 6);
+    for (size_t i = 0; i < f.post.taken_count; i++)
+        ck_assert_uint_eq(f.post.taken[i].packet.peer, 10 + f.post.taken[i].packet.message.index);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- generations ------------------------------------------------------------------------------ */
+
+/* Go back, to the beginning or to version 2 with 100 everywhere. */
+static void go_back(struct fixture *f, bool restore)
+{
+    post_clear(&f->post);
+    f->generation++;
+    order(f, restore, false);
+    for (uint64_t i = 0; restore && i < 4; i++) {
+        ck_assert_uint_eq(post_count_all(&f->post), 0);
+        struct packet state = {
+            .message = {.kind = MESSAGE_CHUNK_STATE, .generation = f->generation},
+            .payload = frame_of(100, 16)};
+        state.message.chunk_state =
+            (struct message_chunk_state){.step = 2, .first = 16 * i, .count = 16};
+        owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
+    }
+}
+
+START_TEST(a_new_generation_knows_nothing_of_the_one_before)
+{
+    for (int restore = 0; restore < 2; restore++) {
+        struct fixture f;
+        float value = 0, base = restore ? 100 : 0;
+        uint64_t first = restore ? 2 : 0;
+        open_fixture(&f, MODE_SYNC);
+        send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Keeps its previous. */
+        cut(&f, 2);
+        send(&f, (struct sent){0, 0, 1, 0, left, 8, true}); /* Held, and somebody waits. */
+        pull(&f, 5, 0, 2);
+        pull(&f, 6, 0, 3);
+        go_back(&f, restore);
+        loaded(&f);
+        for (uint32_t c = 0; c < 4; c++) {
+            pull(&f, 1, c, first);
+            ck_assert_uint_eq(answer(&f, &value).version, first);
+            ck_assert(value == base);
+        }
+        /* Both halves are needed again, and nobody else is answered. */
+        uint32_t leaves = job_batch(&f.job, first).leaves;
+        struct node one, other;
+        tree_children(tree_root(leaves), &one, &other);
+        send(&f, (struct sent){0, 0, first, 0, one, 4, false});
+        ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
+        send(&f, (struct sent){0, 0, first, 0, other, 4, true});
+        ck_assert_uint_eq(answer(&f, &value).version, first + 1);
+        ck_assert(value == base - (restore ? 2.0f : 1.0f));
+        if (!restore) { /* The cut that was named before is not made. */
+            send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+            ck_assert_uint_eq(post_count_all(&f.post), 1);
+        }
+        struct verdict_counts v = counts(&f);
+        ck_assert_uint_eq(v.applied, restore ? 2 : 3);
+        ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(going_back_changes_nothing_that_was_given_out)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    struct frame *held[12]; /* Of each generation what it starts from, and what comes of that. */
+    for (int i = 0; i < 12; i++) {
+        uint64_t first = f.generation % 2 * 2;
+        pull(&f, 0, 0, first + (uint64_t)i % 2);
+        held[i] = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+        if (i % 2 == 0) {
+            struct node root = tree_root(job_batch(&f.job, first).leaves);
+            send(&f, (struct sent){0, 0, first, 0, root, 4, false});
+            post_clear(&f.post);
+        } else {
+            go_back(&f, first == 0);
+            loaded(&f);
+        }
+    }
+    const float expected[] = {0, -0.5f, 100, 99};
+    for (int i = 0; i < 12; i++) {
+        for (int e = 0; e < 16; e++)
+            ck_assert(((float *)held[i]->data)[e] == expected[i % 4]);
+        frame_release(held[i]);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(going_back_before_all_is_loaded_starts_over)
+{
+    struct fixture f;
+    float value;
+    open_fixture(&f, MODE_SYNC);
+    f.generation = 1;
+    order(&f, true, false);
+    struct packet state = {.message = {.kind = MESSAGE_CHUNK_STATE, .generation = 1},
+                           .payload = frame_of(7, 16)};
+    state.message.chunk_state = (struct message_chunk_state){.step = 2, .count = 16};
+    owner_handle(f.owner, &state, f.now_us, &f.post.outbox);
+    go_back(&f, true);
+    loaded(&f);
+    pull(&f, 0, 0, 2);
+    ck_assert_uint_eq(answer(&f, &value).version, 2);
+    ck_assert(value == 100.0f);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(what_is_of_another_generation_is_not_touched)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    go_back(&f, false);
+    loaded(&f);
+    const enum message_kind kinds[] = {MESSAGE_EXCHANGE, MESSAGE_CHUNK_STATE, MESSAGE_CUT};
+    for (int i = 0; i < 6; i++) {
+        struct packet packet = pull_of(&f, 0, 0, 0);
+        packet.message.kind = kinds[i % 3];
+        packet.message.generation = i < 3 ? 0 : 2;
+        packet.payload = frame_of(1, 16);
+        owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+        ck_assert_ptr_null(packet.payload);
+    }
+    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_server_keeps_its_chunks_and_says_how_far_they_are)
+{
+    struct fixture f;
+    float value = 0;
+    open_fixture(&f, MODE_ASYNC);
+    order(&f, false, true);
+    ck_assert_uint_eq(loaded(&f).loaded.reached, 0);
+    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
+    send(&f, (struct sent){0, 1, 4, 0, left, 8, false});
+    cut(&f, 3); /* Given up. */
+    f.generation = 5;
+    post_clear(&f.post);
+    order(&f, false, true);
+    ck_assert_uint_eq(loaded(&f).loaded.reached, 5);
+    ck_assert_uint_eq(counts(&f).applied, 0);
+    send(&f, (struct sent){1, 1, 4, 0, left, 1000, true}); /* Leased again for others' sake. */
+    struct message_result result = answer(&f, &value);
+    ck_assert(result.verdict == VERDICT_DUPLICATE);
+    ck_assert_uint_eq(result.version, 1);
+    ck_assert(value == -1.0f);
+    send(&f, (struct sent){1, 1, 0, 0, left, 8, false});
+    send(&f, (struct sent){1, 1, 1, 0, left, 8, false});
+    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC);
+    go_back(&f, true);
+    ck_assert_uint_eq(loaded(&f).loaded.reached, 2);
+    for (uint64_t batch = 0; batch < 4; batch++) {
+        send(&f, (struct sent){1, 1, batch, 0, left, 8, true});
+        ck_assert(answer(&f, NULL).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+/* Another process was this server while this one was away: what had been finished before the
+ * checkpoint will not be given to anybody again. */
+START_TEST(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
+{
+    for (uint64_t step = 1; step < 3; step++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send(&f, (struct sent){0, chunk, 0, 0, left, 8, false});
+        for (uint32_t chunk = 0; chunk < 3; chunk++) /* The last one lacks batch 1. */
+            send(&f, (struct sent){0, chunk, 1, 0, left, 8, false});
+        post_clear(&f.post);
+        struct packet packet = {.message = {.kind = MESSAGE_LOAD, .generation = ++f.generation}};
+        packet.message.load =
+            (struct message_load){.plan = f.plan, .restore = false, .keep = true, .step = step};
+        owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+        ck_assert_int_eq(loaded(&f).loaded.status, step == 1 ? STATUS_OK : STATUS_AGAIN);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(the_verdict_that_makes_a_cut_is_counted_in_it)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    cut(&f, 1);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+    const struct packet *taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT);
+    ck_assert_uint_eq(taken->message.cut_taken.verdicts.applied, 4);
+    close_fixture(&f);
+}
+END_TEST
+
+/* --- values that workers on this host read where they are written ------------------------------
+ */
+
+struct window {
+    float values[2][64];
+};
+
+static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
+{
+    struct window *window = context;
+    return frame_wrap((char *)window->values + place, bytes, false, NULL, NULL);
+}
+
+/* The values of the only answer, not given back: whoever reads by reference holds nothing. */
+static const float *where(struct fixture *f, uint64_t version)
+{
+    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RESULT);
+    ck_assert_ptr_nonnull(packet);
+    ck_assert_ptr_nonnull(packet->payload);
+    ck_assert_uint_eq(packet->message.result.version, version);
+    const float *values = packet->payload->data;
+    post_clear(&f->post);
+    return values;
+}
+
+/* Two workers, two halves of each step; worker 1 reads version t until it pushes its half of step
+ * t, and before that nothing that the other one may do changes what it reads. */
+START_TEST(values_that_a_worker_reads_stay_until_it_has_pushed)
+{
+    struct fixture f;
+    struct window window = {0};
+    struct chunk_memory memory = {lend, &window};
+    open_plan(&f, small_job(MODE_SYNC, 2, 1), &memory);
+    load(&f);
+    const float *reading[4];
+    float expected = 0;
+    for (uint32_t c = 0; c < 4; c++) {
+        pull(&f, 1, c, 0);
+        reading[c] = where(&f, 0);
+    }
+    for (uint64_t step = 0; step < 5; step++) {
+        uint32_t leaves = job_batch(&f.job, step).leaves;
+        struct node first_half, second_half;
+        tree_children(tree_root(leaves), &first_half, &second_half);
+        for (uint32_t c = 0; c < 4; c++) { /* The other one is as far as it can get, twice. */
+            for (int again = 0; again < 2; again++)
+                send(&f, (struct sent){0, c, step, step, first_half, 4, true});
+            pull(&f, 0, c, step);
+            pull(&f, 0, c, step + 1);
+            for (int i = 0; i < 16; i++)
+                ck_assert(reading[c][i] == expected);
+        }
+        post_clear(&f.post);
+        float next = 0;
+        for (uint32_t c = 0; c < 4; c++) {
+            for (uint32_t other = c; other < 4; other++) /* Not pushed yet, so still read. */
+                ck_assert(reading[other][0] == expected && reading[other][15] == expected);
+            send(&f, (struct sent){1, c, step, step, second_half, 4, true});
+            struct packet *packet = NULL; /* Its own answer, among those to the other one. */
+            post_find(&f.post, TO_ROUTER, MESSAGE_RESULT);
+            for (size_t i = 0; i < f.post.taken_count; i++)
+                if (f.post.taken[i].packet.peer == 11)
+                    packet = &f.post.taken[i].packet;
+            ck_assert_ptr_nonnull(packet);
+            ck_assert_uint_eq(packet->message.result.version, step + 1);
+            reading[c] = packet->payload->data;
+            next = reading[c][0];
+            ck_assert_ptr_eq(reading[c], &window.values[(step + 1) % 2][16 * c]);
+            post_clear(&f.post);
+        }
+        ck_assert(next < expected);
+        expected = next;
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared)
+{
+    struct fixture f;
+    struct window window = {0};
+    struct chunk_memory memory = {lend, &window};
+    open_plan(&f, small_job(MODE_SYNC, 1, 1), &memory);
+    load(&f);
+    struct packet cut = {.message.kind = MESSAGE_CUT};
+    cut.message.cut.step = 1;
+    owner_handle(f.owner, &cut, f.now_us, &f.post.outbox);
+    struct frame *sent_values[6], *kept = NULL;
+    for (uint64_t step = 0; step < 6; step++) {
+        struct node root = tree_root(job_batch(&f.job, step).leaves);
+        post_clear(&f.post);
+        send(&f, (struct sent){0, 2, step, step, root, 4, true});
+        struct packet *state = post_find(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE);
+        if (state != NULL) {
+            ck_assert_uint_eq(state->message.chunk_state.step, 1);
+            kept = frame_retain(state->payload);
+        }
+        struct packet *result = post_find(&f.post, TO_ROUTER, MESSAGE_RESULT);
+        sent_values[step] = frame_retain(result->payload);
+    }
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_ptr_eq(kept, sent_values[0]);
+    float before = 0;
+    for (int step = 0; step < 6; step++) {
+        float value = *(float *)sent_values[step]->data;
+        ck_assert(value < before); /* Each is still what it was. */
+        before = value;
+        for (int other = 0; other < step; other++)
+            ck_assert_ptr_ne(sent_values[step]->data, sent_values[other]->data);
+    }
+    for (int step = 0; step < 6; step++)
+        frame_release(sent_values[step]);
+    frame_release(kept);
+    close_fixture(&f);
+}
+END_TEST
+
+/* A worker may still be computing from what it was given in the generation before. Nothing of what
+ * it looks at is written before it has pushed in the new one. */
+START_TEST(values_of_the_generation_before_stay_until_their_readers_have_come_along)
+{
+    for (int restore = 0; restore < 2; restore++) {
+        struct fixture f;
+        struct window window = {0};
+        struct chunk_memory memory = {lend, &window};
+        open_plan(&f, small_job(MODE_SYNC, 2, 1), &memory);
+        load(&f);
+        float before[2][64];
+        uint64_t first = restore ? 2 : 0;
+        send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+        send(&f, (struct sent){0, 0, 1, 0, left, 8, true});
+        memcpy(before, window.values, sizeof before);
+        go_back(&f, restore);
+        loaded(&f);
+        uint32_t leaves = job_batch(&f.job, first).leaves;
+        struct node one, other;
+        tree_children(tree_root(leaves), &one, &other);
+        for (uint32_t c = 0; c < 4; c++) {
+            pull(&f, 0, c, first);
+            const float *values = where(&f, first);
+            ck_assert(values < window.values[0] || values >= window.values[1] + 64);
+            send(&f, (struct sent){0, c, first, 0, one, 4, true});
+        }
+        ck_assert(memcmp(before, window.values, sizeof before) == 0);
+        post_clear(&f.post);
+        send(&f, (struct sent){1, 0, first, 0, other, 4, true});
+        ck_assert_ptr_eq(where(&f, first + 1), window.values[(first + 1) % 2]);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, no_update_is_made_before_the_last_leaf_and_one_when_it_is_in);
+    tcase_add_test(t, the_ragged_last_batch_is_divided_by_its_own_examples);
+    tcase_add_test(t, everyone_is_released_with_the_same_version_after_the_update);
+    tcase_add_test(t, a_stale_gradient_changes_nothing_and_is_counted);
+    tcase_add_test(t, a_leaf_counts_once_however_often_and_from_whomever_it_comes);
+    tcase_add_test(t, every_gradient_received_has_one_verdict);
+    tcase_add_test(t, a_pull_never_mixes_versions);
+    tcase_add_test(t, the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it);
+    tcase_add_test(t, values_given_out_are_not_written_again);
+    tcase_add_test(t, a_repeated_request_takes_the_place_of_the_one_that_waits);
+    tcase_add_test(t, whoever_waits_for_a_later_version_is_not_given_an_earlier_one);
+    tcase_add_test(t, a_gradient_that_is_not_finite_ends_the_job_naming_where);
+    tcase_add_test(t, an_async_gradient_is_applied_and_answered_at_once);
+    tcase_add_test(t, an_async_duplicate_changes_nothing);
+    tcase_add_test(t, staleness_is_the_updates_since_the_version_it_was_made_from);
+    tcase_add_test(t, a_version_that_a_server_has_lost_makes_no_gradient_stale);
+    tcase_add_test(t, a_batch_beyond_the_window_is_rejected_and_not_taken);
+    tcase_add_test(t, an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing);
+    tcase_add_test(t, chunks_of_one_async_pull_may_be_at_different_versions);
+    tcase_add_test(t, an_async_payload_in_flight_is_not_written);
+    tcase_add_test(t, a_cut_is_every_chunk_as_of_its_step_though_training_runs_on);
+    tcase_add_test(t, a_cut_that_training_has_passed_is_not_taken);
+    tcase_add_test(t, what_was_cut_loads_and_goes_on_with_the_same_bits);
+    tcase_add_test(t, chunk_states_that_do_not_fit_are_ignored);
+    tcase_add_test(t, an_owner_without_chunks_says_at_once_that_it_is_done);
+    tcase_add_test(t, a_retry_says_whether_the_gradient_is_held_and_is_none_itself);
+    tcase_add_test(t, an_async_retry_says_whether_the_batch_is_taken);
+    tcase_add_test(t, a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for);
+    tcase_add_test(t, a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for);
+    tcase_add_test(t, whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else);
+    tcase_add_test(t, a_worker_of_any_index_can_wait);
+    tcase_add_test(t, a_new_generation_knows_nothing_of_the_one_before);
+    tcase_add_test(t, going_back_changes_nothing_that_was_given_out);
+    tcase_add_test(t, going_back_before_all_is_loaded_starts_over);
+    tcase_add_test(t, what_is_of_another_generation_is_not_touched);
+    tcase_add_test(t, an_async_server_keeps_its_chunks_and_says_how_far_they_are);
+    tcase_add_test(t, an_async_server_that_starts_again_has_the_batches_of_its_checkpoint);
+    tcase_add_test(t, an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it);
+    tcase_add_test(t, the_verdict_that_makes_a_cut_is_counted_in_it);
+    tcase_add_test(t, values_that_a_worker_reads_stay_until_it_has_pushed);
+    tcase_add_test(t, values_of_the_generation_before_stay_until_their_readers_have_come_along);
+    tcase_add_test(t, a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared);
+}
+
+int main(void)
+{
+    return suite_run("owner", add);
+}

@@ -1,0 +1,987 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/hash.h"
+#include "common/store/checkpoint.h"
+#include "common/store/run_directory.h"
+#include "tests/lib/sample_job.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/suite.h"
+
+#define ELEMENTS 128 /* Of the sample: 35, 5 and 50, each on a boundary of 16: 48 + 16 + 64. */
+#define ARRAYS   3
+#define RUN_ID   UINT64_C(0xFEDCBA9876543210)
+
+static const struct disk *const disk = &disk_posix;
+
+/* Value of an element of an array: different everywhere, and some are not numbers. */
+static float element_of(uint32_t array, uint64_t element)
+{
+    return element == 3 ? NAN : (float)(1000 * array + element) / 3;
+}
+
+static void fill(float space[ARRAYS][ELEMENTS])
+{
+    for (uint32_t array = 0; array < ARRAYS; array++) {
+        for (uint64_t i = 0; i < ELEMENTS; i++)
+            space[array][i] = element_of(array, i);
+    }
+}
+
+/* Write the part of `server` of `servers`: every servers-th chunk of 16 elements. */
+static void write_part(const char *out, uint64_t step, uint32_t server, uint32_t servers,
+                       struct checkpoint_part *part)
+{
+    static float space[ARRAYS][ELEMENTS];
+    struct checkpoint_chunk chunks[ELEMENTS / 16];
+    uint32_t count = 0;
+    fill(space);
+    for (uint64_t first = 16 * server; first < ELEMENTS; first += 16 * servers) {
+        chunks[count] = (struct checkpoint_chunk){.first = first, .count = 16};
+        for (uint32_t array = 0; array < ARRAYS; array++)
+            chunks[count].arrays[array] = &space[array][first];
+        count++;
+    }
+    struct error error;
+    enum status status = checkpoint_write_part(disk, out, step, 0, server, servers,
+                                               optimizer_find("adam"), chunks, count, part, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+}
+
+static void write_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
+                           uint32_t servers)
+{
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = step, .part_count = servers, .parts = parts};
+    struct error error;
+    ck_assert_msg(checkpoint_write_manifest(disk, out, &manifest, &error) == STATUS_OK, "%s",
+                  error.text);
+    job_free(&manifest.job);
+}
+
+static void write_checkpoint(const char *out, uint64_t step, uint32_t servers)
+{
+    struct checkpoint_part parts[8];
+    for (uint32_t i = 0; i < servers; i++)
+        write_part(out, step, i, servers, &parts[i]);
+    write_manifest(out, step, parts, servers);
+}
+
+/* The path of a file of the checkpoint. */
+static void file_path(char *path, const char *out, uint64_t step, const char *name)
+{
+    char directory[DISK_PATH_MAX];
+    checkpoint_path(directory, out, step);
+    ck_assert_int_lt(snprintf(path, DISK_PATH_MAX, "%s/%s", directory, name), DISK_PATH_MAX);
+}
+
+static enum status open_step(struct checkpoint_reader *reader, const char *out, uint64_t step,
+                             struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    checkpoint_path(path, out, step);
+    return checkpoint_open(reader, disk, path, error);
+}
+
+START_TEST(what_any_number_of_servers_wrote_reads_back)
+{
+    for (uint32_t servers = 1; servers <= 8; servers++) {
+        char out[DISK_PATH_MAX];
+        struct checkpoint_reader reader;
+        struct error error;
+        float space[ARRAYS][ELEMENTS];
+        scratch_path(out, "run");
+        write_checkpoint(out, servers, servers);
+        enum status status = open_step(&reader, out, servers, &error);
+        ck_assert_msg(status == STATUS_OK, "%s", error.text);
+        ck_assert_uint_eq(reader.array_count, ARRAYS);
+        ck_assert_uint_eq(reader.elements, ELEMENTS);
+        ck_assert_uint_eq(reader.manifest.run_id, RUN_ID);
+        ck_assert_uint_eq(reader.manifest.step, servers);
+        fill(space);
+        for (uint32_t i = 0; i < ARRAYS; i++)
+            ck_assert_mem_eq(reader.arrays[i], space[i], sizeof space[i]);
+        struct job job = sample_job();
+        ck_assert_int_eq(job_compare(&job, "a", &reader.manifest.job, "b", JOB_SCOPE_ALL, &error),
+                         STATUS_OK);
+        job_free(&job);
+        checkpoint_close(&reader);
+        checkpoint_close(&reader); /* Closing twice is harmless. */
+    }
+}
+END_TEST
+
+/* Change a file by one bit or cut it, expect a refusal that names it, and mend it. */
+static void expect_damage(const char *out, const char *name, const char *data, size_t bytes,
+                          const char *damaged, size_t damaged_bytes)
+{
+    char path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    file_path(path, out, 5, name);
+    scratch_write(path, damaged, damaged_bytes);
+    enum status status = open_step(&reader, out, 5, &error);
+    ck_assert_msg(status == STATUS_INVALID, "%s: %d", name, status);
+    ck_assert_msg(strstr(error.text, name), "%s", error.text);
+    ck_assert_ptr_null(reader.arrays[0]);
+    scratch_write(path, data, bytes);
+}
+
+static const char *const file_names[] = {"manifest.json", "part-0-of-2.safetensors",
+                                         "part-1-of-2.safetensors"};
+
+START_TEST(a_flipped_bit_anywhere_is_noticed)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    scratch_path(out, "run");
+    write_checkpoint(out, 5, 2);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes;
+        file_path(path, out, 5, file_names[i]);
+        char *data = scratch_read(path, &bytes);
+        char *damaged = malloc(bytes);
+        ck_assert_ptr_nonnull(damaged);
+        for (size_t bit = 0; bit < 8 * bytes; bit += 11) {
+            memcpy(damaged, data, bytes);
+            damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
+            expect_damage(out, file_names[i], data, bytes, damaged, bytes);
+        }
+        free(damaged);
+        free(data);
+    }
+    struct checkpoint_reader reader;
+    ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
+    checkpoint_close(&reader);
+}
+END_TEST
+
+START_TEST(a_file_cut_off_or_grown_is_noticed)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    scratch_path(out, "run");
+    write_checkpoint(out, 5, 2);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes;
+        file_path(path, out, 5, file_names[i]);
+        char *data = scratch_read(path, &bytes);
+        for (size_t cut = 0; cut < bytes; cut += 1 + bytes / 50)
+            expect_damage(out, file_names[i], data, bytes, data, cut);
+        expect_damage(out, file_names[i], data, bytes, data, bytes - 1);
+        expect_damage(out, file_names[i], data, bytes, data, bytes + 1); /* With the zero. */
+        free(data);
+    }
+}
+END_TEST
+
+START_TEST(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    write_checkpoint(out, 5, 2);
+    file_path(path, out, 5, file_names[2]);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, file_names[2]));
+    file_path(path, out, 5, file_names[0]);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(open_step(&reader, out, 6, &error), STATUS_NOT_FOUND);
+}
+END_TEST
+
+/* Write one part of these chunks with a right manifest, and open it. */
+static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t count,
+                               uint64_t part_step, struct error *error)
+{
+    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX], from[DISK_PATH_MAX], to[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    struct checkpoint_reader reader;
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 0, 1, optimizer_find("adam"),
+                                           chunks, count, &part, NULL),
+                     STATUS_OK);
+    file_path(from, out, part_step, part.name);
+    file_path(to, out, 9, part.name);
+    checkpoint_path(directory, out, 9);
+    ck_assert_int_eq(disk->make_directory(NULL, directory, NULL), STATUS_OK);
+    ck_assert_int_eq(rename(from, to), 0);
+    write_manifest(out, 9, &part, 1);
+    enum status status = open_step(&reader, out, 9, error);
+    checkpoint_close(&reader);
+    return status;
+}
+
+START_TEST(chunks_must_cover_the_space_exactly_once)
+{
+    static float zeros[ELEMENTS];
+#define CHUNK(first, count)                                                                        \
+    {                                                                                              \
+        first, count,                                                                              \
+        {                                                                                          \
+            zeros, zeros, zeros                                                                    \
+        }                                                                                          \
+    }
+    static const struct {
+        struct checkpoint_chunk chunks[3];
+        uint32_t count;
+        bool whole;
+    } cases[] = {
+        {{CHUNK(0, 128)}, 1, true},
+        {{CHUNK(64, 64), CHUNK(0, 64)}, 2, true},
+        {{CHUNK(0, 112)}, 1, false},               /* Short. */
+        {{CHUNK(0, 64)}, 1, false},                /* Half. */
+        {{CHUNK(16, 112)}, 1, false},              /* Late. */
+        {{CHUNK(0, 64), CHUNK(80, 48)}, 2, false}, /* A hole. */
+        {{CHUNK(0, 64), CHUNK(48, 80)}, 2, false}, /* Overlap. */
+        {{CHUNK(0, 64), CHUNK(48, 64)}, 2, false}, /* Overlap of the right size in all. */
+        {{CHUNK(0, 64), CHUNK(80, 64)}, 2, false}, /* A hole, and beyond. */
+        {{CHUNK(0, 128), CHUNK(128, 16)}, 2, false} /* Beyond. */,
+        {{CHUNK(0, 128), CHUNK(UINT64_MAX, 16)}, 2, false},
+        {{CHUNK(0, 64), CHUNK(64, 0), CHUNK(64, 64)}, 3, false}, /* Empty. */
+        {{CHUNK(0, 0)}, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error error;
+        enum status status = open_chunks(cases[i].chunks, cases[i].count, 9, &error);
+        ck_assert_msg(status == (cases[i].whole ? STATUS_OK : STATUS_INVALID), "case %zu: %d", i,
+                      status);
+    }
+}
+END_TEST
+
+START_TEST(a_part_of_another_step_is_refused)
+{
+    static float zeros[ELEMENTS];
+    static const struct checkpoint_chunk chunk = CHUNK(0, 128);
+    struct error error;
+    ck_assert_int_eq(open_chunks(&chunk, 1, 8, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "step 8"));
+}
+END_TEST
+
+START_TEST(a_manifest_beyond_its_job_is_refused)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    write_checkpoint(out, 2001, 1); /* The sample job has 2000 steps. */
+    ck_assert_int_eq(open_step(&reader, out, 2001, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "beyond"));
+}
+END_TEST
+
+/* A manifest around the checks of checkpoint_write_manifest. */
+static void force_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
+                           uint32_t servers)
+{
+    char path[DISK_PATH_MAX];
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = step, .part_count = servers, .parts = parts};
+    file_path(path, out, step, "manifest.json");
+    ck_assert_int_eq(manifest_write(disk, path, &manifest, NULL), STATUS_OK);
+    job_free(&manifest.job);
+}
+
+static enum status try_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
+                                uint32_t servers, struct error *error)
+{
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = step, .part_count = servers, .parts = parts};
+    enum status status = checkpoint_write_manifest(disk, out, &manifest, error);
+    job_free(&manifest.job);
+    return status;
+}
+
+START_TEST(a_part_cannot_lead_out_of_its_directory)
+{
+    static const char *const names[] = {
+        "../step-000000000005/part-0-of-1.safetensors",
+        "part-0-of-1.g1/../x.safetensors",
+        "part-0-of-1.g01.safetensors",
+        "part-0-of-1.g0.safetensors",
+        "part-0-of-1.g-1.safetensors",
+        "part-0-of-1.g18446744073709551616.safetensors",
+        "part-0-of-2.safetensors",
+        "part-1-of-1.safetensors",
+        "part-0-of-1.safetensors.tmp",
+        "part-0-of-1.g1x.safetensors",
+        "manifest.json",
+        "",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char out[DISK_PATH_MAX];
+        struct checkpoint_part part;
+        struct checkpoint_reader reader;
+        struct error error;
+        scratch_path(out, "run");
+        write_part(out, 5, 0, 1, &part);
+        snprintf(part.name, sizeof part.name, "%s", names[i]);
+        ck_assert_int_eq(try_manifest(out, 5, &part, 1, &error), STATUS_INVALID);
+        force_manifest(out, 5, &part, 1);
+        ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
+        ck_assert_msg(strstr(error.text, "file"), "%s", error.text);
+    }
+}
+END_TEST
+
+START_TEST(a_manifest_is_not_written_before_its_parts)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part parts[2];
+    struct error error;
+    uint64_t steps[1];
+    scratch_path(out, "run");
+    for (uint32_t i = 0; i < 2; i++)
+        write_part(out, 5, i, 2, &parts[i]);
+    file_path(path, out, 5, parts[1].name);
+    size_t bytes;
+    char *data = scratch_read(path, &bytes);
+    scratch_write(path, data, bytes - 1);
+    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, parts[1].name));
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "No such file"));
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 0);
+    scratch_write(path, data, bytes);
+    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_OK);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 1);
+    free(data);
+}
+END_TEST
+
+/* The first part of the sample's only server, in the name of a generation. */
+static void write_part_of(const char *out, uint64_t step, uint64_t generation,
+                          struct checkpoint_part *part)
+{
+    static float space[ARRAYS][ELEMENTS];
+    struct checkpoint_chunk chunk = {.first = 0, .count = ELEMENTS};
+    fill(space);
+    for (uint32_t array = 0; array < ARRAYS; array++)
+        chunk.arrays[array] = space[array];
+    ck_assert_int_eq(checkpoint_write_part(disk, out, step, generation, 0, 1,
+                                           optimizer_find("adam"), &chunk, 1, part, NULL),
+                     STATUS_OK);
+}
+
+START_TEST(a_later_generation_writes_beside_an_earlier_one)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part old, new;
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    write_part_of(out, 5, 0, &old);
+    ck_assert_str_eq(old.name, "part-0-of-1.safetensors");
+    write_part_of(out, 5, 12, &new);
+    ck_assert_str_eq(new.name, "part-0-of-1.g12.safetensors");
+    write_manifest(out, 5, &new, 1);
+    file_path(path, out, 5, old.name);
+    ck_assert(!scratch_has(path));  /* Of no use any more. */
+    write_part_of(out, 5, 0, &old); /* Whoever was left behind goes on. */
+    ck_assert_msg(open_step(&reader, out, 5, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_str_eq(reader.manifest.parts[0].name, new.name);
+    checkpoint_close(&reader);
+}
+END_TEST
+
+START_TEST(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
+{
+    static const char *const names[] = {
+        "part-0-of-1.g1.safetensors", "manifest.json.tmp", "part-0-of-1.g1.safetensors.tmp",
+        "part-0-of-1.g2.safetensors.tmp", "part-1-of-2.safetensors"};
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    scratch_path(out, "run");
+    write_part_of(out, 5, 2, &part);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_path(path, out, 5, names[i]);
+        scratch_write(path, "x", 1);
+    }
+    write_manifest(out, 5, &part, 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_path(path, out, 5, names[i]);
+        ck_assert_msg(scratch_has(path) == (i == 3), "%s", names[i]);
+    }
+    struct checkpoint_reader reader;
+    ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
+    checkpoint_close(&reader);
+}
+END_TEST
+
+START_TEST(verifying_finds_what_opening_finds)
+{
+    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct manifest manifest;
+    struct error error;
+    scratch_path(out, "run");
+    checkpoint_path(directory, out, 5);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_NOT_FOUND);
+    write_checkpoint(out, 5, 2);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, &manifest, &error), STATUS_OK);
+    ck_assert_uint_eq(manifest.part_count, 2);
+    manifest_free(&manifest);
+    for (size_t i = 0; i < 3; i++) {
+        size_t bytes;
+        file_path(path, out, 5, file_names[i]);
+        char *data = scratch_read(path, &bytes);
+        data[bytes / 2] ^= 1;
+        scratch_write(path, data, bytes);
+        ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_INVALID);
+        ck_assert_ptr_nonnull(strstr(error.text, file_names[i]));
+        data[bytes / 2] ^= 1;
+        scratch_write(path, data, bytes);
+        free(data);
+    }
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
+}
+END_TEST
+
+/* --- several ------------------------------------------------------------------------------- */
+
+START_TEST(checkpoints_are_listed_from_the_newest)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    uint64_t steps[8];
+    struct checkpoint_part part;
+    scratch_path(out, "run");
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), 0);
+    write_checkpoint(out, 9, 1);
+    write_checkpoint(out, 1000, 1);
+    write_checkpoint(out, 100, 1);
+    write_part(out, 1500, 0, 1, &part);
+    scratch_path(path, "run/checkpoints/step-5");
+    ck_assert_int_eq(disk->make_directory(NULL, path, NULL), STATUS_OK);
+    scratch_path(path, "run/checkpoints/step-5/manifest.json");
+    scratch_write(path, "{}", 2);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 2), 3);
+    ck_assert_uint_eq(steps[0], 1000);
+    ck_assert_uint_eq(steps[1], 100);
+}
+END_TEST
+
+struct reports {
+    int count;
+    char last[512];
+};
+
+static void report(void *argument, const char *line)
+{
+    struct reports *reports = argument;
+    reports->count++;
+    snprintf(reports->last, sizeof reports->last, "%s", line);
+}
+
+static enum status prune(const char *out, struct checkpoint_shelf *shelf)
+{
+    struct error error;
+    enum status status = checkpoint_prune(disk, out, shelf, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    return status;
+}
+
+static void expect_steps(const char *out, const uint64_t *expected, size_t count)
+{
+    uint64_t steps[8];
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(steps[i], expected[i]);
+}
+
+static void damage(const char *out, uint64_t step, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    file_path(path, out, step, name);
+    scratch_write(path, "x", 1);
+}
+
+START_TEST(pruning_keeps_three)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_shelf shelf = {0};
+    scratch_path(out, "run");
+    prune(out, &shelf);
+    for (uint64_t step = 10; step <= 50; step += 10) {
+        write_checkpoint(out, step, 2);
+        checkpoint_shelf_add(&shelf, step);
+        prune(out, &shelf);
+    }
+    expect_steps(out, (uint64_t[]){50, 40, 30}, 3);
+}
+END_TEST
+
+START_TEST(as_many_are_kept_as_somebody_wants)
+{
+    static const uint32_t wanted[] = {1, 2, 5, CHECKPOINTS_KEPT_MAX, CHECKPOINTS_ALL};
+    static const size_t left[] = {1, 2, 5, 9, 9};
+    for (size_t i = 0; i < 5; i++) {
+        char out[DISK_PATH_MAX], name[32];
+        uint64_t steps[9];
+        struct checkpoint_shelf shelf = {.keep = wanted[i]};
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(out, name);
+        for (uint64_t step = 1; step <= 9; step++) {
+            write_checkpoint(out, step, 1);
+            checkpoint_shelf_add(&shelf, step);
+            ck_assert_int_eq(prune(out, &shelf), STATUS_OK);
+        }
+        ck_assert_uint_eq(checkpoint_list(disk, out, steps, 9), left[i]);
+        for (size_t k = 0; k < left[i]; k++)
+            ck_assert_uint_eq(steps[k], 9 - k);
+    }
+}
+END_TEST
+
+/* Another process has written them: a few are read each time, and none is removed before enough
+ * newer ones are known to be whole. */
+START_TEST(many_that_nobody_knows_are_found_out_bit_by_bit)
+{
+    enum { KEEP = 20, WRITTEN = 30 };
+    char out[DISK_PATH_MAX];
+    uint64_t steps[WRITTEN + 3];
+    static struct checkpoint_shelf shelf = {.keep = KEEP};
+    scratch_path(out, "run");
+    for (uint64_t step = 1; step <= WRITTEN; step++)
+        write_checkpoint(out, step, 1);
+    damage(out, 12, "part-0-of-1.safetensors");
+    ck_assert_int_eq(prune(out, &shelf), STATUS_OK);
+    ck_assert_uint_eq(checkpoint_list(disk, out, steps, WRITTEN), WRITTEN);
+    ck_assert_uint_lt(shelf.count, KEEP);
+    for (uint64_t step = WRITTEN + 1; step <= WRITTEN + 3; step++) {
+        write_checkpoint(out, step, 1);
+        checkpoint_shelf_add(&shelf, step);
+        ck_assert_int_eq(prune(out, &shelf), STATUS_OK);
+    }
+    /* The newest twenty whole ones, and the damaged one when it is among them. */
+    ck_assert_uint_eq(shelf.count, KEEP);
+    size_t count = checkpoint_list(disk, out, steps, WRITTEN + 3);
+    ck_assert_uint_eq(count, KEEP);
+    ck_assert_uint_eq(steps[count - 1], WRITTEN + 3 - KEEP + 1);
+}
+END_TEST
+
+START_TEST(damaged_checkpoints_do_not_count_when_pruning)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_shelf shelf = {0};
+    scratch_path(out, "run");
+    for (uint64_t step = 10; step <= 60; step += 10)
+        write_checkpoint(out, step, 2);
+    damage(out, 60, "part-1-of-2.safetensors");
+    damage(out, 40, "manifest.json");
+    damage(out, 30, "part-0-of-2.safetensors");
+    prune(out, &shelf); /* 50, 20 and 10 are whole. */
+    expect_steps(out, (uint64_t[]){60, 50, 40, 30, 20, 10}, 6);
+    for (uint64_t step = 70; step <= 80; step += 10) {
+        write_checkpoint(out, step, 2);
+        checkpoint_shelf_add(&shelf, step);
+        prune(out, &shelf);
+    }
+    expect_steps(out, (uint64_t[]){80, 70, 60, 50}, 4);
+}
+END_TEST
+
+START_TEST(what_was_just_written_is_never_pruned)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_shelf shelf = {0};
+    scratch_path(out, "run");
+    for (uint64_t step = 10; step <= 50; step += 10)
+        write_checkpoint(out, step, 1);
+    write_checkpoint(out, 5, 1); /* Gone back further than three. */
+    checkpoint_shelf_add(&shelf, 5);
+    prune(out, &shelf);
+    expect_steps(out, (uint64_t[]){50, 40, 30, 5}, 4);
+    prune(out, &shelf);
+    expect_steps(out, (uint64_t[]){50, 40, 30, 5}, 4);
+}
+END_TEST
+
+/* What was moved to another place and linked is read there, but never written or removed. */
+START_TEST(what_lies_behind_a_link_is_only_read)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], outside[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct checkpoint_shelf shelf = {0};
+    struct checkpoint_chunk chunk = {.count = 16};
+    struct checkpoint_part part;
+    struct error error;
+    float values[16] = {0};
+    scratch_path(out, "run");
+    scratch_path(outside, "outside");
+    snprintf(manifest, sizeof manifest, "%.900s/manifest.json", outside);
+    write_checkpoint(out, 1, 1);
+    checkpoint_path(path, out, 1);
+    ck_assert_int_eq(rename(path, outside), 0);
+    ck_assert_int_eq(symlink(outside, path), 0);
+    ck_assert_int_eq(open_step(&reader, out, 1, &error), STATUS_OK);
+    checkpoint_close(&reader);
+
+    for (uint32_t i = 0; i < ARRAYS; i++)
+        chunk.arrays[i] = values;
+    ck_assert_int_eq(checkpoint_write_part(disk, out, 1, 0, 0, 1, optimizer_find("adam"), &chunk, 1,
+                                           &part, &error),
+                     STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(error.text, "it is a symbolic link"));
+    for (uint64_t step = 2; step <= 4; step++) {
+        write_checkpoint(out, step, 1);
+        checkpoint_shelf_add(&shelf, step);
+    }
+    ck_assert_msg(checkpoint_prune(disk, out, &shelf, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(!scratch_has(path));
+    ck_assert(scratch_has(manifest));
+
+    scratch_path(path, "run/checkpoints");
+    scratch_path(outside, "more");
+    ck_assert_int_eq(rename(path, outside), 0);
+    ck_assert_int_eq(symlink(outside, path), 0);
+    ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, 0, 1, optimizer_find("adam"), &chunk, 1,
+                                           &part, &error),
+                     STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    scratch_path(path, "more/step-000000000009");
+    ck_assert(!scratch_has(path));
+}
+END_TEST
+
+START_TEST(only_what_nobody_finishes_is_swept)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    static const uint64_t unfinished[] = {5, 45, 60};
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_sweep(disk, out, UINT64_MAX, NULL), STATUS_OK);
+    write_checkpoint(out, 40, 2);
+    damage(out, 40, "manifest.json");
+    write_checkpoint(out, 50, 2);
+    for (size_t i = 0; i < 3; i++)
+        write_part(out, unfinished[i], 0, 2, &part);
+    ck_assert_int_eq(checkpoint_sweep(disk, out, 60, NULL), STATUS_OK);
+    for (size_t i = 0; i < 3; i++) {
+        checkpoint_path(path, out, unfinished[i]);
+        ck_assert(scratch_has(path) == (i == 2));
+    }
+    expect_steps(out, (uint64_t[]){50, 40}, 2);
+}
+END_TEST
+
+/* Of run/, or what restore names: the step, or with UINT64_MAX the status is *status. */
+static uint64_t resumed_step(const char *restore, bool *passed_over, enum status *status)
+{
+    char out[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    scratch_path(out, "run");
+    *status = checkpoint_resume(&reader, disk, out, restore, passed_over, NULL, NULL, &error);
+    uint64_t step = *status == STATUS_OK ? reader.manifest.step : UINT64_MAX;
+    checkpoint_close(&reader);
+    return step;
+}
+
+START_TEST(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
+{
+    char out[DISK_PATH_MAX], elsewhere[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    enum status status;
+    bool passed_over;
+    scratch_path(out, "run");
+    scratch_path(elsewhere, "elsewhere");
+    write_checkpoint(elsewhere, 7, 1);
+    checkpoint_path(path, elsewhere, 7);
+    ck_assert(resumed_step("auto", &passed_over, &status) == UINT64_MAX && !passed_over);
+    ck_assert_int_eq(status, STATUS_NOT_FOUND);
+    ck_assert(resumed_step("never", &passed_over, &status) == UINT64_MAX && !passed_over);
+    ck_assert_int_eq(status, STATUS_NOT_FOUND);
+    ck_assert(resumed_step(path, &passed_over, &status) == 7 && !passed_over);
+    write_checkpoint(out, 20, 1);
+    ck_assert(resumed_step(path, &passed_over, &status) == 20 && passed_over);
+    ck_assert(resumed_step("auto", &passed_over, &status) == 20 && !passed_over);
+    damage(out, 20, "part-0-of-1.safetensors"); /* With nothing whole it begins again. */
+    ck_assert(resumed_step("auto", &passed_over, &status) == UINT64_MAX);
+    ck_assert_int_eq(status, STATUS_INVALID);
+    ck_assert(resumed_step(path, &passed_over, &status) == 7 && !passed_over);
+    ck_assert(resumed_step(elsewhere, &passed_over, &status) == 7 && !passed_over); /* Its run. */
+    write_checkpoint(elsewhere, 8, 1);
+    ck_assert(resumed_step(elsewhere, &passed_over, &status) == 8 && !passed_over);
+    damage(elsewhere, 8, "part-0-of-1.safetensors");
+    ck_assert(resumed_step(elsewhere, &passed_over, &status) == 7 && !passed_over);
+    ck_assert(resumed_step("/nowhere", &passed_over, &status) == UINT64_MAX);
+    ck_assert_int_eq(status, STATUS_IO);
+    ck_assert(resumed_step("/dev/null", &passed_over, &status) == UINT64_MAX);
+    ck_assert_int_eq(status, STATUS_IO);
+}
+END_TEST
+
+START_TEST(the_newest_whole_checkpoint_is_opened)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
+    struct error error;
+    struct reports reports = {0};
+    scratch_path(out, "run");
+    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, report, &reports, &error),
+                     STATUS_NOT_FOUND);
+    write_checkpoint(out, 10, 2);
+    write_checkpoint(out, 20, 2);
+    file_path(path, out, 20, "part-1-of-2.safetensors");
+    scratch_write(path, "x", 1);
+    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, report, &reports, &error),
+                     STATUS_OK);
+    ck_assert_uint_eq(reader.manifest.step, 10);
+    ck_assert_int_eq(reports.count, 1);
+    ck_assert_ptr_nonnull(strstr(reports.last, path));
+    checkpoint_close(&reader);
+    file_path(path, out, 10, "manifest.json");
+    scratch_write(path, "{}", 2);
+    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, NULL, NULL, &error),
+                     STATUS_INVALID);
+}
+END_TEST
+
+/* --- one model in one file ----------------------------------------------------------------- */
+
+START_TEST(a_model_file_reads_back_with_zeros_in_the_gaps)
+{
+    char path[DISK_PATH_MAX], hex[65];
+    float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    struct model_file file;
+    struct error error;
+    fill(space);
+    scratch_path(path, "model.safetensors");
+    ck_assert_int_eq(model_file_write(disk, path, job.model, job.variables, job.variable_count,
+                                      space[0], hex, &error),
+                     STATUS_OK);
+    size_t bytes;
+    uint8_t digest[HASH_BYTES];
+    char expected[65];
+    struct sha256 sha256;
+    char *data = scratch_read(path, &bytes);
+    sha256_init(&sha256);
+    sha256_update(&sha256, data, bytes);
+    sha256_final(&sha256, digest);
+    hash_hex(digest, sizeof digest, expected);
+    ck_assert_str_eq(hex, expected);
+    free(data);
+
+    ck_assert_msg(model_file_open(&file, disk, path, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_str_eq(file.model, job.model);
+    ck_assert_uint_eq(file.variable_count, 3);
+    ck_assert_str_eq(file.variables[2].name, "dense2/kernel");
+    ck_assert_uint_eq(file.elements, ELEMENTS);
+    for (uint64_t i = 0; i < ELEMENTS; i++) {
+        bool gap = (i >= 35 && i < 48) || (i >= 53 && i < 64) || i >= 114;
+        float wanted = gap ? 0 : space[0][i];
+        ck_assert_mem_eq(&file.parameters[i], &wanted, sizeof wanted);
+    }
+    model_file_close(&file);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_checkpoint_and_a_run_open_as_a_model)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct model_file file;
+    struct error error;
+    scratch_path(out, "run");
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(disk->make_directory(NULL, out, NULL), STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_NOT_FOUND);
+    write_checkpoint(out, 10, 2);
+    checkpoint_path(path, out, 10);
+    const char *const paths[] = {path, out};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(model_file_open(&file, disk, paths[i], &error), STATUS_OK);
+        ck_assert_float_eq(file.parameters[1], element_of(0, 1));
+        ck_assert_str_eq(file.model, job.model);
+        model_file_close(&file);
+    }
+    job_free(&job);
+}
+END_TEST
+
+/* A run in this state with checkpoints at steps 10 and 20 of which the newest is damaged, and a
+ * model of zeros that was written after step 7. */
+static void leave_run(const char *out, enum run_state state)
+{
+    char path[DISK_PATH_MAX];
+    static float zeros[ELEMENTS];
+    struct job job = sample_job();
+    struct run_directory directory;
+    struct run_summary summary = {.state = state, .step = 7};
+    struct error error;
+    enum run_opening opening;
+    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, 0, &opening, &error) ==
+                      STATUS_OK,
+                  "%s", error.text);
+    write_checkpoint(out, 10, 2);
+    write_checkpoint(out, 20, 2);
+    file_path(path, out, 20, "part-1-of-2.safetensors");
+    scratch_write(path, "x", 1);
+    snprintf(path, sizeof path, "%.900s/model.safetensors", out);
+    ck_assert_int_eq(model_file_write(disk, path, "", job.variables, 3, zeros, NULL, NULL),
+                     STATUS_OK);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, RUN_ID, &summary, NULL), STATUS_OK);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+
+START_TEST(of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model)
+{
+    static const enum run_state states[] = {RUN_DONE, RUN_STOPPED, RUN_RUNNING, RUN_FAILED};
+    for (size_t i = 0; i < 4; i++) {
+        char out[DISK_PATH_MAX], name[32], expected[DISK_PATH_MAX];
+        struct model_file file;
+        struct error error;
+        bool ended = i < 2;
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(out, name);
+        leave_run(out, states[i]);
+        ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+        ck_assert_float_eq(file.parameters[1], ended ? 0 : element_of(0, 1));
+        ck_assert_uint_eq(file.step, ended ? 7 : 10);
+        if (ended)
+            snprintf(expected, sizeof expected, "%.900s/model.safetensors", out);
+        else
+            checkpoint_path(expected, out, 10);
+        ck_assert_str_eq(file.path, expected);
+        ck_assert(file.declared);
+        ck_assert_uint_eq(file.job.seed, UINT64_MAX - 5);
+        model_file_close(&file);
+        ck_assert_int_eq(model_file_open(&file, disk, expected, &error), STATUS_OK);
+        ck_assert(file.declared == !ended); /* A file alone says nothing. */
+        model_file_close(&file);
+    }
+}
+END_TEST
+
+START_TEST(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct model_file file;
+    struct error error;
+    scratch_path(out, "run");
+    scratch_path(path, "run/run.json");
+    leave_run(out, RUN_DONE);
+    scratch_write(path, "{", 1);
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    ck_assert(file.declared && file.step == 10);
+    model_file_close(&file);
+    scratch_path(path, "run/checkpoints");
+    scratch_path(out, "elsewhere");
+    ck_assert_int_eq(rename(path, out), 0);
+    scratch_path(out, "run");
+    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    ck_assert(!file.declared); /* There is the model, at least. */
+    model_file_close(&file);
+}
+END_TEST
+
+START_TEST(variables_are_brought_into_order)
+{
+    char path[DISK_PATH_MAX];
+    static float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    struct variable reversed[3] = {job.variables[2], job.variables[1], job.variables[0]};
+    struct model_file file;
+    struct error error;
+    fill(space);
+    scratch_path(path, "model.safetensors");
+    ck_assert_int_eq(model_file_write(disk, path, "", job.variables, 3, space[0], NULL, NULL),
+                     STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, path, NULL), STATUS_OK);
+    ck_assert_int_eq(model_file_arrange(&file, reversed, 3, path, &error), STATUS_OK);
+    ck_assert_str_eq(file.variables[0].name, "dense2/kernel");
+    ck_assert_mem_eq(file.parameters, &space[0][64], 50 * sizeof(float));
+    ck_assert_mem_eq(file.parameters + 64, &space[0][48], 5 * sizeof(float));
+    ck_assert_mem_eq(file.parameters + 80, &space[0][0], 35 * sizeof(float));
+    ck_assert_int_eq(model_file_arrange(&file, reversed, 2, path, &error), STATUS_MISMATCH);
+    reversed[1].shape[0]++;
+    ck_assert_int_eq(model_file_arrange(&file, reversed, 3, path, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "dense1/bias"));
+    model_file_close(&file);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(gaps_do_not_count_in_the_digest_of_parameters)
+{
+    static float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    char before[65], after[65];
+    fill(space);
+    parameters_sha256(job.variables, 3, space[0], before);
+    space[0][40] = 77; /* In a gap. */
+    parameters_sha256(job.variables, 3, space[0], after);
+    ck_assert_str_eq(before, after);
+    space[0][113] = 77; /* The last value. */
+    parameters_sha256(job.variables, 3, space[0], after);
+    ck_assert_str_ne(before, after);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(files_that_are_no_model_are_refused)
+{
+    char path[DISK_PATH_MAX];
+    struct model_file file;
+    struct error error;
+    scratch_path(path, "file");
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_NOT_FOUND);
+    scratch_write(path, "hello", 5);
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
+    static const char integers[] =
+        "\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}"
+        "          \0\0\0\0";
+    scratch_write(path, integers, sizeof integers - 1);
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
+    ck_assert_msg(strstr(error.text, "only F32"), "%s", error.text);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+    tcase_add_test(tcase, what_any_number_of_servers_wrote_reads_back);
+    tcase_add_test(tcase, a_flipped_bit_anywhere_is_noticed);
+    tcase_add_test(tcase, a_file_cut_off_or_grown_is_noticed);
+    tcase_add_test(tcase, a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint);
+    tcase_add_test(tcase, chunks_must_cover_the_space_exactly_once);
+    tcase_add_test(tcase, a_part_of_another_step_is_refused);
+    tcase_add_test(tcase, a_manifest_beyond_its_job_is_refused);
+    tcase_add_test(tcase, a_part_cannot_lead_out_of_its_directory);
+    tcase_add_test(tcase, checkpoints_are_listed_from_the_newest);
+    tcase_add_test(tcase, a_manifest_is_not_written_before_its_parts);
+    tcase_add_test(tcase, a_later_generation_writes_beside_an_earlier_one);
+    tcase_add_test(tcase, left_overs_beside_a_manifest_go_but_not_what_is_being_written_again);
+    tcase_add_test(tcase, verifying_finds_what_opening_finds);
+    tcase_add_test(tcase, pruning_keeps_three);
+    tcase_add_test(tcase, as_many_are_kept_as_somebody_wants);
+    tcase_add_test(tcase, many_that_nobody_knows_are_found_out_bit_by_bit);
+    tcase_add_test(tcase, damaged_checkpoints_do_not_count_when_pruning);
+    tcase_add_test(tcase, what_was_just_written_is_never_pruned);
+    tcase_add_test(tcase, what_lies_behind_a_link_is_only_read);
+    tcase_add_test(tcase, only_what_nobody_finishes_is_swept);
+    tcase_add_test(tcase, a_run_that_has_begun_goes_on_from_its_own_checkpoints);
+    tcase_add_test(tcase, the_newest_whole_checkpoint_is_opened);
+    tcase_add_test(tcase, a_model_file_reads_back_with_zeros_in_the_gaps);
+    tcase_add_test(tcase, a_checkpoint_and_a_run_open_as_a_model);
+    tcase_add_test(tcase, of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model);
+    tcase_add_test(tcase, a_run_whose_record_is_damaged_is_known_by_its_checkpoints);
+    tcase_add_test(tcase, variables_are_brought_into_order);
+    tcase_add_test(tcase, gaps_do_not_count_in_the_digest_of_parameters);
+    tcase_add_test(tcase, files_that_are_no_model_are_refused);
+}
+
+int main(void)
+{
+    return suite_run("checkpoint", add);
+}

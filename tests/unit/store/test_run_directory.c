@@ -1,0 +1,749 @@
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "common/file/json.h"
+#include "common/job/job_json.h"
+#include "common/store/run_directory.h"
+#include "tests/lib/sample_job.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/suite.h"
+
+static enum status open_run(struct run_directory *directory, const char *path,
+                            const struct job *job, enum run_opening *opening, struct error *error)
+{
+    return run_directory_open(directory, path, job, 7, 0, opening, error);
+}
+
+/* A run that ended in this state after 100 steps and 12.5 seconds. */
+static void leave_run(const char *path, enum run_state state)
+{
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    const struct run_summary summary = {.state = state, .step = 100, .seconds = 12.5};
+    struct error error;
+    ck_assert_msg(open_run(&directory, path, &job, &opening, &error) == STATUS_OK, "%s",
+                  error.text);
+    ck_assert_int_eq(opening, RUN_BEGINS);
+    run_directory_event(&directory, "start", "\"step\": %d", 0);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+
+static struct json *read_run(const char *path)
+{
+    char file[DISK_PATH_MAX + 16];
+    struct json *root;
+    struct error error;
+    snprintf(file, sizeof file, "%s/run.json", path);
+    ck_assert_msg(json_read_file(&disk_posix, file, 1 << 20, &root, &error) == STATUS_OK, "%s",
+                  error.text);
+    return root;
+}
+
+START_TEST(staleness_is_counted_in_buckets)
+{
+    struct staleness staleness = {0}, other = {0};
+    staleness_add(&staleness, 0);
+    staleness_add(&staleness, 63);
+    staleness_add(&other, 64);
+    staleness_add(&other, 1000000);
+    staleness_merge(&staleness, &other);
+    ck_assert_uint_eq(staleness.count, 4);
+    ck_assert_uint_eq(staleness.sum, 1000127);
+    ck_assert_uint_eq(staleness.max, 1000000);
+    ck_assert_uint_eq(staleness.buckets[0], 1);
+    ck_assert_uint_eq(staleness.buckets[63], 1);
+    ck_assert_uint_eq(staleness.buckets[64], 2);
+}
+END_TEST
+
+START_TEST(a_new_directory_is_made_and_claimed)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job(), back;
+    struct run_directory directory;
+    enum run_opening opening = RUN_RESUMES;
+    struct error error;
+    scratch_path(path, "runs/deep/first");
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
+    ck_assert(!scratch_has(path));
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_BEGINS);
+    ck_assert_double_eq(directory.earlier.seconds, 0);
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), "running");
+    ck_assert_str_eq(json_text(root, "run_id"), "0000000000000007");
+    ck_assert(isnan(json_number(root, "test_accuracy")));
+    ck_assert_ptr_null(json_text(root, "model_sha256"));
+    ck_assert_int_eq(job_read_json(&back, json_at(root, "job"), "job", &error), STATUS_OK);
+    ck_assert_int_eq(job_compare(&job, "a", &back, "b", JOB_SCOPE_ALL, &error), STATUS_OK);
+    json_release(&root);
+    run_directory_close(&directory);
+    job_free(&back);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
+{
+    static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_FAILED};
+    for (size_t i = 0; i < 3; i++) {
+        char path[DISK_PATH_MAX], name[32];
+        struct job job = sample_job();
+        struct run_directory directory;
+        enum run_opening opening = RUN_BEGINS;
+        struct error error;
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(path, name);
+        leave_run(path, states[i]);
+        job.worker_count++; /* How the work is spread may differ. */
+        ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+        ck_assert_int_eq(opening, RUN_RESUMES);
+        ck_assert_double_eq(directory.earlier.seconds, 12.5);
+        struct json *root = read_run(path);
+        ck_assert_str_eq(json_text(root, "state"), "running");
+        ck_assert_double_eq(json_number(root, "step"), 100);
+        json_release(&root);
+        run_directory_close(&directory);
+        job_free(&job);
+    }
+}
+END_TEST
+
+START_TEST(an_unfinished_run_of_another_job_is_refused)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    scratch_path(path, "run");
+    leave_run(path, RUN_STOPPED);
+    job.seed = 3;
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(error.text, "seed"));
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), "stopped"); /* As it was. */
+    json_release(&root);
+    job_free(&job);
+}
+END_TEST
+
+/* run.json of a run says so. */
+static void expect_run(const char *path, const char *state, double steps)
+{
+    struct json *root = read_run(path);
+    ck_assert_str_eq(json_text(root, "state"), state);
+    ck_assert_double_eq(json_number(root, "steps"), steps);
+    json_release(&root);
+}
+
+/* What is said of a job in a folder, and that both ways of asking agree; nothing is changed. */
+static void expect_refusal(const char *path, const struct job *job, enum status expected,
+                           const char *text)
+{
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    ck_assert_int_eq(run_directory_check(path, job, &opening, &error), expected);
+    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    error.text[0] = '\0';
+    ck_assert_int_eq(open_run(&directory, path, job, &opening, &error), expected);
+    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    ck_assert_int_eq(directory.events.file, -1);
+}
+
+START_TEST(a_finished_run_that_would_not_be_longer_is_never_touched)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job(); /* 2,000 updates, which is more than two epochs of 938. */
+    scratch_path(path, "run");
+    leave_run(path, RUN_DONE);
+    expect_refusal(path, &job, STATUS_EXISTS,
+                   "run holds a finished run of 2,000 updates; --steps 2001 or more trains it "
+                   "further, or choose another --out");
+    job.steps = 2 * job_steps_per_epoch(&job);
+    expect_refusal(path, &job, STATUS_EXISTS,
+                   "a finished run of 2,000 updates, and this job has 2 epochs; --steps 2001");
+    expect_run(path, "done", 2000);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_finished_run_is_extended_by_a_longer_job)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening = RUN_BEGINS;
+    struct error error;
+    scratch_path(path, "run");
+    leave_run(path, RUN_DONE);
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
+    job.steps++;
+    job.worker_count++; /* How the work is spread may differ, as ever. */
+    job.checkpoint_every++;
+    ck_assert_int_eq(run_directory_check(path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_EXTENDS);
+    expect_run(path, "done", 2000);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_EXTENDS);
+    run_directory_close(&directory); /* Killed: from now on it is unfinished. */
+    expect_run(path, "running", 2001);
+    ck_assert_int_eq(run_directory_check(path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_RESUMES);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_finished_run_of_another_job_is_refused)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    scratch_path(path, "run");
+    leave_run(path, RUN_DONE);
+    job.steps++;
+    job.seed = 3;
+    expect_refusal(path, &job, STATUS_MISMATCH, "holds a finished run of another job: seed: 3 in");
+    job_free(&job);
+}
+END_TEST
+
+/* Its end is the job's, unless somebody has said where: then the declarations differ in it. */
+START_TEST(a_cosine_that_would_end_later_is_refused_naming_the_option)
+{
+    static const enum run_state states[] = {RUN_DONE, RUN_STOPPED};
+    for (int i = 0; i < 2; i++) {
+        char path[DISK_PATH_MAX], name[32], text[128];
+        struct job job = sample_job(), longer = sample_job();
+        struct run_directory directory;
+        enum run_opening opening;
+        const struct run_summary summary = {.state = states[i], .step = 100};
+        job.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 2000, 0};
+        longer.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 3000, 0};
+        longer.steps = 3000;
+        snprintf(name, sizeof name, "run%d", i);
+        scratch_path(path, name);
+        ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
+        ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+        run_directory_close(&directory);
+        snprintf(text, sizeof text,
+                 "holds %s run whose --schedule cosine ends after 2,000 updates, and this job's "
+                 "after 3,000",
+                 i == 0 ? "a finished" : "an unfinished");
+        expect_refusal(path, &longer, STATUS_MISMATCH, text);
+        expect_refusal(path, &longer, STATUS_MISMATCH, "--decay-steps 2000 goes on with it");
+        longer.schedule.decay_factor = 0.5; /* That would not help. */
+        expect_refusal(path, &longer, STATUS_MISMATCH, "decay factor: 0.5 in this job");
+        longer.schedule = job.schedule;
+        ck_assert_int_eq(run_directory_check(path, &longer, &opening, NULL), STATUS_OK);
+        job_free(&job);
+        job_free(&longer);
+    }
+}
+END_TEST
+
+START_TEST(a_folder_with_other_things_stays_as_it_is)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], events[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    scratch_path(path, "home");
+    scratch_path(file, "home/thesis.txt");
+    scratch_path(events, "home/events.jsonl");
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    scratch_write(file, "x", 1);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_EXISTS);
+    ck_assert(!scratch_has(events));
+    ck_assert_int_eq(open_run(&directory, file, &job, &opening, &error), STATUS_IO);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_run_json_that_is_not_ours_is_refused)
+{
+    static const char *const texts[] = {
+        "", "{}", "[]", "{\"state\": \"running\"}",
+        "{\"format\": \"syncopate-run-1\", \"state\": \"running\"}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+        struct job job = sample_job();
+        struct run_directory directory;
+        enum run_opening opening;
+        struct error error;
+        scratch_path(path, "run");
+        scratch_path(file, "run/run.json");
+        mkdir(path, 0700);
+        scratch_write(file, texts[i], strlen(texts[i]));
+        ck_assert_int_ne(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+        ck_assert_ptr_nonnull(strstr(error.text, file));
+        job_free(&job);
+    }
+}
+END_TEST
+
+START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    scratch_path(path, "run");
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
+    scratch_path(file, "run/events.jsonl");
+    scratch_write(file, "", 0);
+    scratch_path(file, "run/run.json.tmp");
+    scratch_write(file, "{", 1);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_BEGINS);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(two_live_runs_cannot_share_a_folder)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory first, second;
+    enum run_opening opening;
+    struct error error;
+    scratch_path(path, "run");
+    ck_assert_int_eq(open_run(&first, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(error.text, "another run is using"));
+    run_directory_close(&first);
+    ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_RESUMES);
+    run_directory_close(&second);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_place_that_cannot_be_written_is_refused)
+{
+    struct error error;
+    char path[DISK_PATH_MAX], long_path[2 * DISK_PATH_MAX];
+    ck_assert_int_eq(run_directory_check("", NULL, NULL, &error), STATUS_INVALID);
+    memset(long_path, 'x', sizeof long_path);
+    long_path[sizeof long_path - 1] = '\0';
+    ck_assert_int_eq(run_directory_check(long_path, NULL, NULL, &error), STATUS_INVALID);
+    scratch_path(path, "file");
+    scratch_write(path, "x", 1);
+    scratch_path(path, "file/run");
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_IO);
+}
+END_TEST
+
+START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    scratch_path(path, "run");
+    scratch_path(file, "run/events.jsonl");
+    leave_run(path, RUN_STOPPED);
+    FILE *events = fopen(file, "a");
+    ck_assert_ptr_nonnull(events);
+    fputs("{\"time\": 3, \"eve", events);
+    fclose(events);
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
+    run_directory_event(&directory, "stop", NULL);
+    run_directory_event(&directory, "end", "%s", "");
+
+    size_t bytes;
+    char *text = scratch_read(file, &bytes); /* Flushed already. */
+    static const char *const names[] = {"start", "stop", "end"};
+    char *line = text;
+    for (size_t i = 0; i < 3; i++) {
+        char *end = strchr(line, '\n');
+        ck_assert_ptr_nonnull(end);
+        struct json *event;
+        ck_assert_int_eq(json_parse(line, (size_t)(end - line), "event", &event, &error),
+                         STATUS_OK);
+        ck_assert_str_eq(json_text(event, "event"), names[i]);
+        ck_assert(json_number(event, "time") >= 0);
+        json_release(&event);
+        line = end + 1;
+    }
+    ck_assert_int_eq(*line, '\0');
+    free(text);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(a_summary_has_its_documented_fields)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    struct worker_summary workers[2] = {{.updates = 3, .examples = 48, .wait_seconds = 0.25}, {0}};
+    struct run_summary summary = {
+        .state = RUN_FAILED,
+        .reason = "lost \"it\"",
+        .step = 1000,
+        .seconds = 1.5,
+        .images_per_second = 42667,
+        .train_loss = 0.1,
+        .test_accuracy = NAN,
+        .verdicts = {4, 3, 2, 1},
+        .faults = {.generation = 2, .servers_lost = 3, .checkpoints_failed = 4, .fenced = 5},
+        .worker_count = 2,
+        .workers = workers,
+        .parameters_sha256 = "abc",
+    };
+    staleness_add(&summary.staleness, 0);
+    staleness_add(&summary.staleness, 2);
+    workers[0].staleness = summary.staleness;
+    scratch_path(path, "run");
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+    struct json *root = read_run(path);
+    static const struct {
+        const char *path;
+        double value;
+    } numbers[] = {
+        {"workers", 3},
+        {"servers", 2},
+        {"epochs", 3},
+        {"steps", 2000},
+        {"global_batch", 64},
+        {"micro_batch", 16},
+        {"step", 1000},
+        {"learning_rate", 0.1},
+        {"seconds", 1.5},
+        {"train_loss", 0.1},
+        {"train_accuracy", 0},
+        {"images_per_second", 42667},
+        {"staleness.mean", 1},
+        {"staleness.max", 2},
+        {"verdicts.applied", 4},
+        {"verdicts.stale", 3},
+        {"verdicts.duplicate", 2},
+        {"verdicts.rejected", 1},
+        {"faults.generation", 2},
+        {"faults.servers_lost", 3},
+        {"faults.checkpoints_failed", 4},
+        {"faults.fenced", 5},
+        {"faults.events_lost", 0},
+        {"evaluation_seconds", 0},
+        {"checkpoint_seconds", 0},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double found = json_number(root, numbers[i].path);
+        ck_assert_msg(found == numbers[i].value, "%s is %g", numbers[i].path, found);
+    }
+    ck_assert_uint_eq(json_u64(root, "seed", 0), UINT64_MAX - 5);
+    ck_assert_str_eq(json_text(root, "state"), "failed");
+    ck_assert_str_eq(json_text(root, "reason"), summary.reason);
+    ck_assert_str_eq(json_text(root, "mode"), "sync");
+    ck_assert_str_eq(json_text(root, "optimizer"), "adam");
+    ck_assert_str_eq(json_text(root, "parameters_sha256"), "abc");
+    ck_assert_ptr_nonnull(json_at(root, "test_accuracy"));
+    ck_assert(isnan(json_number(root, "test_accuracy")));
+    ck_assert_uint_eq(json_length(root, "staleness.histogram"), 3);
+    ck_assert_uint_eq(json_length(root, "worker_details"), 2);
+    const struct json *worker = json_item(json_at(root, "worker_details"), 0);
+    ck_assert_double_eq(json_number(worker, "examples"), 48);
+    ck_assert_double_eq(json_number(worker, "wait_seconds"), 0.25);
+    ck_assert_double_eq(json_number(worker, "staleness.max"), 2);
+    json_release(&root);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+/* The file's lines, which must be JSON; in names the events, separated by spaces. */
+static void read_events(const char *file, char *names, size_t size)
+{
+    size_t bytes, used = 0;
+    char *text = scratch_read(file, &bytes);
+    struct error error;
+    for (char *line = text; *line != '\0';) {
+        char *end = strchr(line, '\n');
+        struct json *event;
+        ck_assert_ptr_nonnull(end);
+        ck_assert_msg(json_parse(line, (size_t)(end - line), "event", &event, &error) == STATUS_OK,
+                      "%s", error.text);
+        used += (size_t)snprintf(names + used, size - used, "%s%s", used ? " " : "",
+                                 json_text(event, "event"));
+        if (strcmp(json_text(event, "event"), "events_lost") == 0)
+            used += (size_t)snprintf(names + used, size - used, "=%g", json_number(event, "count"));
+        json_release(&event);
+        line = end + 1;
+    }
+    free(text);
+}
+
+START_TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], names[200];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    struct run_summary summary = {0};
+    struct error error;
+    scratch_path(path, "run");
+    scratch_path(file, "run/events.jsonl");
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
+    run_directory_event(&directory, "before", NULL);
+
+    /* A limit on the size of files cuts the line off, as a full disk does. */
+    struct rlimit limit = {(rlim_t)directory.events.bytes + 10, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    run_directory_event(&directory, "lost", NULL);
+    run_directory_event(&directory, "lost", NULL);
+    ck_assert_uint_eq(directory.events.missing, 2);
+    ck_assert_ptr_nonnull(strstr(directory.events.error.text, file));
+    read_events(file, names, sizeof names);
+    ck_assert_str_eq(names, "before");
+
+    limit.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    run_directory_event(&directory, "after", NULL);
+    ck_assert_uint_eq(directory.events.missing, 0);
+    read_events(file, names, sizeof names);
+    ck_assert_str_eq(names, "before events_lost=2 after");
+    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, &error), STATUS_OK);
+    struct json *root = read_run(path);
+    ck_assert_double_eq(json_number(root, "faults.events_lost"), 2);
+    json_release(&root);
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+/* Before hours of training, and before anything is changed. */
+START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
+{
+    static const struct {
+        const char *name;
+        bool pipe; /* Else a folder. */
+    } cases[] = {{"generation", false},
+                 {"model.safetensors", false},
+                 {"run.json.tmp", false},
+                 {"model.safetensors.tmp", false},
+                 {"generation.tmp", false},
+                 {"checkpoints", true},
+                 {"checkpoints/step-000000000100", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[DISK_PATH_MAX], place[DISK_PATH_MAX], name[64];
+        struct job job = sample_job();
+        struct run_directory directory;
+        enum run_opening opening;
+        struct error error;
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(path, name);
+        leave_run(path, RUN_STOPPED);
+        if (strchr(cases[i].name, '/') != NULL) {
+            snprintf(place, sizeof place, "%.900s/checkpoints", path);
+            ck_assert_int_eq(mkdir(place, 0777), 0);
+        }
+        snprintf(place, sizeof place, "%.900s/%s", path, cases[i].name);
+        ck_assert_int_eq(cases[i].pipe ? mkfifo(place, 0666) : mkdir(place, 0777), 0);
+        ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_IO);
+        ck_assert_msg(strstr(error.text, place), "%s", error.text);
+        ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_IO);
+        struct json *root = read_run(path);
+        ck_assert_str_eq(json_text(root, "state"), "stopped");
+        json_release(&root);
+        job_free(&job);
+    }
+}
+END_TEST
+
+/* A log is not a run's, and a link to one may lead anywhere. */
+START_TEST(a_folder_with_an_odd_log_and_no_run_is_not_free)
+{
+    char path[DISK_PATH_MAX], events[DISK_PATH_MAX];
+    struct error error;
+    scratch_path(path, "home");
+    scratch_path(events, "home/events.jsonl");
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    ck_assert_int_eq(mkfifo(events, 0666), 0);
+    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_EXISTS);
+}
+END_TEST
+
+START_TEST(how_many_checkpoints_are_kept_is_remembered)
+{
+    static const struct {
+        uint32_t asked, kept;
+        const char *text; /* In run.json. */
+    } sessions[] = {{0, CHECKPOINTS_KEPT, "\"keep\": 3,"},
+                    {CHECKPOINTS_ALL, CHECKPOINTS_ALL, "\"keep\": \"all\","},
+                    {0, CHECKPOINTS_ALL, "\"keep\": \"all\","},
+                    {7, 7, "\"keep\": 7,"},
+                    {0, 7, "\"keep\": 7,"}};
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    const struct run_summary summary = {.state = RUN_STOPPED};
+    enum run_opening opening;
+    scratch_path(path, "run");
+    scratch_path(file, "run/run.json");
+    for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++) {
+        ck_assert_int_eq(
+            run_directory_open(&directory, path, &job, 7, sessions[i].asked, &opening, NULL),
+            STATUS_OK);
+        ck_assert_uint_eq(directory.keep, sessions[i].kept);
+        ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
+        run_directory_close(&directory);
+        size_t bytes;
+        char *text = scratch_read(file, &bytes);
+        ck_assert_ptr_nonnull(strstr(text, sessions[i].text));
+        free(text);
+    }
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(left_overs_of_killed_writers_are_removed)
+{
+    static const char *const names[] = {"run.json.tmp", "generation.tmp", "model.safetensors.tmp"};
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], name[64];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    scratch_path(path, "run");
+    leave_run(path, RUN_RUNNING);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "run/%s", names[i]);
+        scratch_path(file, name);
+        scratch_write(file, "x", 1);
+    }
+    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_RESUMES);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "run/%s", names[i]);
+        scratch_path(file, name);
+        ck_assert(!scratch_has(file));
+    }
+    run_directory_close(&directory);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session)
+{
+    char path[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    const struct run_faults faults = {.generation = 3,
+                                      .workers_lost = 1,
+                                      .servers_lost = 2,
+                                      .recomputed = 40,
+                                      .fenced = 5,
+                                      .bad_gradients = 6,
+                                      .checkpoints_skipped = 7,
+                                      .checkpoints_failed = 8};
+    const struct run_summary summary = {.state = RUN_STOPPED, .faults = faults};
+    static const struct {
+        const char *path;
+        uint64_t each;
+    } numbers[] = {{"workers_lost", 1},       {"servers_lost", 2},
+                   {"recomputed", 40},        {"fenced", 5},
+                   {"bad_gradients", 6},      {"checkpoints_skipped", 7},
+                   {"checkpoints_failed", 8}, {"events_lost", 9}};
+    scratch_path(path, "run");
+    for (uint64_t life = 1; life <= 4; life++) {
+        uint64_t run_id = life < 4 ? 7 : 8, lives = life < 4 ? life : 1;
+        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, 0, &opening, NULL),
+                         STATUS_OK);
+        directory.events.lost = 9;
+        if (life < 3) /* Killed. */
+            ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
+                             STATUS_OK);
+        else
+            ck_assert_int_eq(run_directory_summary(&directory, &job, run_id, &summary, NULL),
+                             STATUS_OK);
+        run_directory_close(&directory);
+        struct json *root = read_run(path);
+        ck_assert_str_eq(json_text(root, "state"), life < 3 ? "running" : "stopped");
+        ck_assert_uint_eq(json_u64(root, "faults.generation", 0), 3);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "faults.%s", numbers[i].path);
+            ck_assert_uint_eq(json_u64(root, name, 0), lives * numbers[i].each);
+        }
+        json_release(&root);
+    }
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(run_json_says_whether_a_run_has_ended)
+{
+    static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED};
+    enum run_state state;
+    char path[DISK_PATH_MAX], name[32], file[DISK_PATH_MAX];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "run%zu", i);
+        scratch_path(path, name);
+        ck_assert(!run_directory_has_ended(path, 7, &state));
+        leave_run(path, states[i]);
+        ck_assert(run_directory_has_ended(path, 7, &state) == (states[i] != RUN_RUNNING));
+        ck_assert(states[i] == RUN_RUNNING || state == states[i]);
+        ck_assert(!run_directory_has_ended(path, 8, &state));
+    }
+    snprintf(file, sizeof file, "%.1000s/run.json", path);
+    scratch_write(file, "{}", 2);
+    ck_assert(!run_directory_has_ended(path, 7, &state));
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+    tcase_add_test(tcase, staleness_is_counted_in_buckets);
+    tcase_add_test(tcase, a_new_directory_is_made_and_claimed);
+    tcase_add_test(tcase, an_unfinished_run_of_the_same_job_is_resumed);
+    tcase_add_test(tcase, an_unfinished_run_of_another_job_is_refused);
+    tcase_add_test(tcase, a_finished_run_that_would_not_be_longer_is_never_touched);
+    tcase_add_test(tcase, a_finished_run_is_extended_by_a_longer_job);
+    tcase_add_test(tcase, a_finished_run_of_another_job_is_refused);
+    tcase_add_test(tcase, a_cosine_that_would_end_later_is_refused_naming_the_option);
+    tcase_add_test(tcase, a_folder_with_other_things_stays_as_it_is);
+    tcase_add_test(tcase, a_run_json_that_is_not_ours_is_refused);
+    tcase_add_test(tcase, an_interrupted_claim_and_an_empty_folder_are_free);
+    tcase_add_test(tcase, two_live_runs_cannot_share_a_folder);
+    tcase_add_test(tcase, a_place_that_cannot_be_written_is_refused);
+    tcase_add_test(tcase, events_are_lines_of_json_and_a_torn_one_is_dropped);
+    tcase_add_test(tcase, a_summary_has_its_documented_fields);
+    tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
+    tcase_add_test(tcase, what_could_not_be_written_at_the_end_is_refused_at_the_start);
+    tcase_add_test(tcase, a_folder_with_an_odd_log_and_no_run_is_not_free);
+    tcase_add_test(tcase, how_many_checkpoints_are_kept_is_remembered);
+    tcase_add_test(tcase, left_overs_of_killed_writers_are_removed);
+    tcase_add_test(tcase,
+                   faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session);
+    tcase_add_test(tcase, run_json_says_whether_a_run_has_ended);
+}
+
+int main(void)
+{
+    return suite_run("run_directory", add);
+}

@@ -1,0 +1,150 @@
+#include "common/transport/zmq/gate.h"
+
+#include "tests/lib/suite.h"
+
+enum { SECOND = 1000000, LOOK = 50000 };
+
+static struct gate opened(bool busy, uint32_t strangers)
+{
+    struct gate gate;
+    gate_init(&gate);
+    gate.busy = busy;
+    gate.strangers = strangers;
+    return gate;
+}
+
+/* What all of them may have unheard is bounded, and each may always say a JOIN. */
+START_TEST(the_more_strangers_the_less_each_may_be_ahead)
+{
+    uint64_t before = UINT64_MAX;
+    for (uint32_t count = 0; count <= 2 * GATE_PLACES; count++) {
+        struct gate gate = opened(true, count);
+        uint64_t ahead = gate_ahead(&gate);
+        ck_assert_uint_le(ahead, before);
+        ck_assert_uint_ge(ahead, 256);
+        ck_assert_uint_le(ahead, 16384);
+        ck_assert_uint_le(count * ahead, 512 << 10);
+        before = ahead;
+    }
+}
+END_TEST
+
+/* Messages heard in a second of so many strangers that say short ones without end. */
+static uint64_t heard_in_a_second(bool busy, uint32_t strangers)
+{
+    struct gate gate = opened(busy, strangers);
+    uint64_t heard = 0;
+    int64_t credit = 0;
+    for (int i = 0; i < 10 * SECOND / LOOK; i++) { /* Of ten. */
+        credit = gate_refill(&gate, credit, LOOK);
+        for (; credit > 0; heard++)
+            credit = gate_charge(credit, 1, 9);
+    }
+    return heard * strangers / 10;
+}
+
+START_TEST(what_is_heard_of_all_strangers_does_not_grow_with_their_number)
+{
+    for (uint32_t count = 1; count <= GATE_PLACES; count *= 2)
+        ck_assert_uint_le(heard_in_a_second(true, count), 1200);
+    ck_assert_uint_ge(heard_in_a_second(true, 1), 100);
+    ck_assert_uint_ge(heard_in_a_second(true, GATE_PLACES), 500);
+}
+END_TEST
+
+/* As many as may be in a job: JOIN of 200 bytes every 64 ms. */
+START_TEST(while_there_is_no_job_everybody_may_ask_for_one)
+{
+    struct gate gate = opened(false, 1024);
+    int64_t credit = gate_first(&gate);
+    for (int i = 0; i < 60 * 1000 / 64; i++) {
+        ck_assert_int_gt(credit, 0);
+        credit = gate_charge(credit, 1, 200);
+        credit = gate_refill(&gate, credit, 64000);
+    }
+}
+END_TEST
+
+/* STATUS and a heartbeat a second, among hundreds who pour. */
+START_TEST(whoever_looks_once_a_second_has_credit)
+{
+    struct gate gate = opened(true, 800);
+    int64_t credit = gate_first(&gate);
+    for (int i = 0; i < 3600; i++) {
+        ck_assert_int_gt(credit, 0);
+        credit = gate_charge(credit, 1, 9);
+        for (int look = 0; look < SECOND / LOOK; look++)
+            credit = gate_refill(&gate, credit, LOOK);
+    }
+}
+END_TEST
+
+START_TEST(credit_is_not_saved_up)
+{
+    struct gate gate = opened(true, 1);
+    int64_t credit = gate_first(&gate);
+    for (int i = 0; i < 1000; i++)
+        credit = gate_refill(&gate, credit, SECOND);
+    ck_assert_int_le(credit, 16384);
+}
+END_TEST
+
+/* Those who come in, of so many that knock between two looks. */
+static uint64_t let_in(const struct gate *gate, uint64_t knocks)
+{
+    return knocks * gate->chance / GATE_OPEN;
+}
+
+START_TEST(many_may_come_at_once_and_then_so_many_a_second)
+{
+    struct gate gate = opened(true, 0);
+    gate_count(&gate, 1500, LOOK); /* After a restart. */
+    ck_assert_uint_eq(gate.chance, GATE_OPEN);
+    for (int i = 0; i < 100; i++)
+        gate_count(&gate, 0, LOOK);
+    uint64_t came = 0;
+    for (int i = 0; i < 60 * SECOND / LOOK; i++) { /* 10,000 knock a second, for a minute. */
+        uint64_t now = let_in(&gate, 500);
+        gate_count(&gate, now, LOOK);
+        ck_assert_uint_gt(gate.chance, 0); /* Nobody is shut out. */
+        came += now;
+    }
+    ck_assert_uint_ge(came, 60 * 200);
+    ck_assert_uint_le(came, 60 * 300 + 4000);
+    for (int i = 0; i < 20 * SECOND / LOOK; i++)
+        gate_count(&gate, 0, LOOK);
+    ck_assert_uint_eq(gate.chance, GATE_OPEN); /* As if nothing had been. */
+    ck_assert_int_gt(gate.entries, 1500);
+}
+END_TEST
+
+/* Strangers come in waves, and whoever knocks between two is let in. */
+START_TEST(whoever_knocks_when_few_do_gets_in_though_too_many_have_come)
+{
+    struct gate gate = opened(true, 800);
+    gate_count(&gate, 3000, LOOK);
+    for (int i = 0; i < 8; i++)
+        gate_count(&gate, 100, LOOK);
+    ck_assert_uint_lt(gate.chance, GATE_OPEN / 32);
+    for (int i = 0; i < 8; i++)
+        gate_count(&gate, 2, LOOK);
+    ck_assert_int_lt(gate.entries, 0);
+    ck_assert_uint_eq(gate.chance, GATE_OPEN);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, the_more_strangers_the_less_each_may_be_ahead);
+    tcase_add_test(t, what_is_heard_of_all_strangers_does_not_grow_with_their_number);
+    tcase_add_test(t, while_there_is_no_job_everybody_may_ask_for_one);
+    tcase_add_test(t, whoever_looks_once_a_second_has_credit);
+    tcase_add_test(t, credit_is_not_saved_up);
+    tcase_add_test(t, many_may_come_at_once_and_then_so_many_a_second);
+    tcase_add_test(t, whoever_knocks_when_few_do_gets_in_though_too_many_have_come);
+}
+
+int main(void)
+{
+    return suite_run("gate", add);
+}

@@ -1,0 +1,149 @@
+#include "common/wire/mailbox.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+static void post_number(struct mailbox *mailbox, uint32_t writer, uint64_t number)
+{
+    struct outgoing item = {.index = writer, .packet.message.request = number};
+    if (mailbox_post(mailbox, &item) != STATUS_OK)
+        abort();
+}
+
+START_TEST(packets_come_out_in_the_order_they_went_in)
+{
+    struct mailbox mailbox;
+    struct outgoing item;
+    ck_assert(mailbox_init(&mailbox) == STATUS_OK);
+    ck_assert(!mailbox_take(&mailbox, &item));
+    uint64_t in = 0, out = 0;
+    for (int round = 0; round < 50; round++) { /* The ring grows while it is wrapped around. */
+        for (int i = 0; i < 3 * round; i++)
+            post_number(&mailbox, 0, in++);
+        for (int i = 0; i < 2 * round; i++) {
+            ck_assert(mailbox_take(&mailbox, &item));
+            ck_assert_uint_eq(item.packet.message.request, out++);
+        }
+    }
+    while (mailbox_take(&mailbox, &item))
+        ck_assert_uint_eq(item.packet.message.request, out++);
+    ck_assert_uint_eq(in, out);
+    mailbox_free(&mailbox);
+}
+END_TEST
+
+START_TEST(what_is_left_behind_is_released)
+{
+    struct mailbox mailbox;
+    struct frame *frame = frame_of(1, 4);
+    ck_assert(mailbox_init(&mailbox) == STATUS_OK);
+    for (int i = 0; i < 100; i++) {
+        struct outgoing item = {.packet.payload = frame_retain(frame)};
+        ck_assert(mailbox_post(&mailbox, &item) == STATUS_OK);
+    }
+    mailbox_free(&mailbox);
+    ck_assert(frame_is_unique(frame));
+    frame_release(frame);
+}
+END_TEST
+
+static bool is_readable(const struct mailbox *mailbox)
+{
+    struct pollfd pollfd = {mailbox->event, POLLIN, 0};
+    return poll(&pollfd, 1, 0) == 1;
+}
+
+START_TEST(the_descriptor_is_readable_while_something_may_be_there)
+{
+    struct mailbox mailbox;
+    struct outgoing item;
+    ck_assert(mailbox_init(&mailbox) == STATUS_OK);
+    ck_assert(!is_readable(&mailbox));
+    post_number(&mailbox, 0, 1);
+    post_number(&mailbox, 0, 2);
+    ck_assert(is_readable(&mailbox));
+    ck_assert(mailbox_take(&mailbox, &item));
+    ck_assert(is_readable(&mailbox));
+    ck_assert(mailbox_take(&mailbox, &item));
+    ck_assert(!mailbox_take(&mailbox, &item));
+    ck_assert(!is_readable(&mailbox));
+    mailbox_ring(&mailbox);
+    ck_assert(is_readable(&mailbox));
+    ck_assert(!mailbox_take(&mailbox, &item));
+    ck_assert(!is_readable(&mailbox));
+    mailbox_free(&mailbox);
+}
+END_TEST
+
+START_TEST(waiting_ends_with_its_time)
+{
+    struct mailbox mailbox;
+    ck_assert(mailbox_init(&mailbox) == STATUS_OK);
+    uint64_t began_us = clock_now_us();
+    mailbox_wait(&mailbox, 30);
+    ck_assert_uint_ge(clock_now_us() - began_us, 25000);
+    mailbox_free(&mailbox);
+}
+END_TEST
+
+enum { WRITERS = 4, EACH = 20000 };
+
+struct writer {
+    struct mailbox *mailbox;
+    uint32_t index;
+    pthread_t thread;
+};
+
+static void *write_all(void *argument)
+{
+    struct writer *writer = argument;
+    for (uint64_t i = 0; i < EACH; i++)
+        post_number(writer->mailbox, writer->index, i);
+    return NULL;
+}
+
+START_TEST(nothing_is_lost_or_reordered_and_the_reader_is_always_woken)
+{
+    struct mailbox mailbox;
+    struct writer writers[WRITERS];
+    struct outgoing item;
+    uint64_t next[WRITERS] = {0}, taken = 0;
+    ck_assert(mailbox_init(&mailbox) == STATUS_OK);
+    for (uint32_t i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){.mailbox = &mailbox, .index = i};
+        pthread_create(&writers[i].thread, NULL, write_all, &writers[i]);
+    }
+    while (taken < WRITERS * EACH) {
+        while (mailbox_take(&mailbox, &item)) {
+            ck_assert_uint_eq(item.packet.message.request, next[item.index]);
+            next[item.index]++;
+            taken++;
+        }
+        if (taken < WRITERS * EACH) /* A lost wake-up would run into the suite's deadline. */
+            mailbox_wait(&mailbox, -1);
+    }
+    for (uint32_t i = 0; i < WRITERS; i++)
+        pthread_join(writers[i].thread, NULL);
+    ck_assert(!mailbox_take(&mailbox, &item));
+    mailbox_free(&mailbox);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, packets_come_out_in_the_order_they_went_in);
+    tcase_add_test(t, what_is_left_behind_is_released);
+    tcase_add_test(t, the_descriptor_is_readable_while_something_may_be_there);
+    tcase_add_test(t, waiting_ends_with_its_time);
+    tcase_add_test(t, nothing_is_lost_or_reordered_and_the_reader_is_always_woken);
+}
+
+int main(void)
+{
+    return suite_run("mailbox", add);
+}

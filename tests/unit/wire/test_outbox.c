@@ -1,0 +1,89 @@
+#include "common/wire/outbox.h"
+
+#include <string.h>
+
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+START_TEST(packets_come_out_in_order_with_their_destination)
+{
+    struct outbox outbox = {0};
+    struct outgoing item;
+    uint64_t in = 0, out = 0;
+    ck_assert(!outbox_take(&outbox, &item));
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < 3 * round; i++, in++)
+            outbox_add_to(&outbox, TO_OWNER, (uint32_t)in, MESSAGE_PING)->peer = in;
+        for (int i = 0; i < 2 * round; i++, out++) {
+            ck_assert(outbox_take(&outbox, &item));
+            ck_assert(item.to == TO_OWNER);
+            ck_assert_uint_eq(item.index, out);
+            ck_assert_uint_eq(item.packet.peer, out);
+            ck_assert(item.packet.message.kind == MESSAGE_PING);
+        }
+    }
+    while (outbox_take(&outbox, &item))
+        ck_assert_uint_eq(item.packet.peer, out++);
+    ck_assert_uint_eq(in, out);
+    outbox_free(&outbox);
+}
+END_TEST
+
+START_TEST(a_packet_is_empty_but_for_its_kind_although_its_place_was_used)
+{
+    struct outbox outbox = {0};
+    struct outgoing item;
+    struct packet clean = {.message.kind = MESSAGE_BYE};
+    for (int i = 0; i < 200; i++) {
+        struct packet *packet = outbox_add(&outbox, TO_PEER, MESSAGE_BYE);
+        ck_assert(memcmp(packet, &clean, sizeof clean) == 0);
+        memset(&packet->message.join, 0xff, sizeof packet->message.join);
+        ck_assert(outbox_take(&outbox, &item));
+    }
+    outbox_free(&outbox);
+}
+END_TEST
+
+START_TEST(what_is_left_behind_is_released)
+{
+    struct outbox outbox = {0};
+    struct frame *frame = frame_of(1, 4);
+    for (int i = 0; i < 100; i++)
+        outbox_add(&outbox, TO_PEER, MESSAGE_RESULT)->payload = frame_retain(frame);
+    outbox_free(&outbox);
+    ck_assert(frame_is_unique(frame));
+    frame_release(frame);
+    outbox_free(&outbox); /* Twice is fine. */
+}
+END_TEST
+
+START_TEST(a_line_for_people_is_cut_to_its_place)
+{
+    struct outbox outbox = {0};
+    struct outgoing item;
+    char text[2 * MESSAGE_TEXT_MAX];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    outbox_log(&outbox, "%s", text);
+    outbox_log(&outbox, "step=%d", 7);
+    ck_assert(outbox_take(&outbox, &item));
+    ck_assert(item.to == TO_LOG);
+    ck_assert_uint_eq(strlen(item.packet.message.waiting.text), MESSAGE_TEXT_MAX - 1);
+    ck_assert(outbox_take(&outbox, &item));
+    ck_assert_str_eq(item.packet.message.waiting.text, "step=7");
+    outbox_free(&outbox);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, packets_come_out_in_order_with_their_destination);
+    tcase_add_test(t, a_packet_is_empty_but_for_its_kind_although_its_place_was_used);
+    tcase_add_test(t, what_is_left_behind_is_released);
+    tcase_add_test(t, a_line_for_people_is_cut_to_its_place);
+}
+
+int main(void)
+{
+    return suite_run("outbox", add);
+}

@@ -1,0 +1,264 @@
+/* The bytes of every message that travels are those of messages.golden, which stays as it is. */
+
+#include "common/wire/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/simulator/message_line.h"
+#include "proto/syncopate.pb-c.h"
+#include "tests/lib/golden.h"
+#include "tests/lib/specimens.h"
+#include "tests/lib/suite.h"
+
+#define GOLDEN "tests/unit/wire/messages.golden"
+#define ADVICE                                                                                     \
+    "These bytes travel between builds. For a new field or message that old builds may ignore, "   \
+    "run\nTEST_GOLDEN=write build/release/tests/unit/wire/test_wire_golden; anything else is "     \
+    "another "                                                                                     \
+    "protocol\nversion: see proto/PROTOCOL.md, section 11"
+
+static char *hex_of(const uint8_t *bytes, size_t count)
+{
+    char *text = malloc(2 * count + 1);
+    ck_assert_ptr_nonnull(text);
+    hash_hex(bytes, count, text);
+    return text;
+}
+
+static size_t bytes_of(const char *hex, uint8_t *bytes, size_t most)
+{
+    size_t count = strlen(hex) / 2;
+    ck_assert_uint_le(count, most);
+    for (size_t i = 0; i < count; i++) {
+        unsigned byte;
+        ck_assert_int_eq(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        bytes[i] = (uint8_t)byte;
+    }
+    return count;
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static void give_message(struct golden *golden, const struct specimen *specimen)
+{
+    uint8_t buffer[HEADER_BYTES_MAX];
+    char *hex = hex_of(buffer, message_encode(&specimen->message, buffer));
+    golden_line(golden, specimen->name, hex);
+    free(hex);
+}
+
+static void give_job(struct golden *golden, enum mode mode)
+{
+    struct job job = specimen_job(mode);
+    char name[40];
+    uint8_t *bytes, digest[DIGEST_BYTES];
+    uint32_t count;
+    ck_assert(job_encode(&job, &bytes, &count) == STATUS_OK);
+    char *hex = hex_of(bytes, count);
+    snprintf(name, sizeof name, "job.%s", mode_name(mode));
+    golden_line(golden, name, hex);
+    free(hex);
+    free(bytes);
+
+    ck_assert(job_digest(&job, digest) == STATUS_OK);
+    hex = hex_of(digest, sizeof digest);
+    snprintf(name, sizeof name, "job.%s.digest", mode_name(mode));
+    golden_line(golden, name, hex);
+    free(hex);
+    job_free(&job);
+}
+
+START_TEST(every_message_has_the_bytes_that_it_always_had)
+{
+    struct golden *golden = golden_open(GOLDEN);
+    for (size_t i = 0; specimen_at(i) != NULL; i++)
+        give_message(golden, specimen_at(i));
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+        give_job(golden, mode);
+    golden_check(golden, ADVICE);
+    golden_free(golden);
+}
+END_TEST
+
+START_TEST(the_bytes_are_read_as_what_they_were_made_of)
+{
+    struct golden *golden = golden_open(GOLDEN);
+    const struct specimen *specimen;
+    for (size_t i = 0; (specimen = specimen_at(i)) != NULL; i++) {
+        uint8_t bytes[HEADER_BYTES_MAX];
+        char meant[MESSAGE_LINE_MAX], read[MESSAGE_LINE_MAX];
+        struct message message;
+        struct error error;
+        const char *hex = golden_find(golden, specimen->name);
+        ck_assert_msg(hex != NULL, "%s has no line in " GOLDEN, specimen->name);
+        size_t count = bytes_of(hex, bytes, sizeof bytes);
+        memset(&message, 0xee, sizeof message);
+        ck_assert_msg(message_decode(bytes, count, &message, &error) == STATUS_OK, "%s: %s",
+                      specimen->name, error.text);
+        message_line(&specimen->message, meant);
+        message_line(&message, read);
+        ck_assert_str_eq(meant, read);
+        ck_assert_msg(memcmp(&specimen->message, &message, sizeof message) == 0, "%s: %s",
+                      specimen->name, read);
+    }
+    golden_free(golden);
+}
+END_TEST
+
+START_TEST(declarations_are_read_as_what_they_were_made_of)
+{
+    struct golden *golden = golden_open(GOLDEN);
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        uint8_t bytes[4096];
+        char name[40];
+        struct job job = specimen_job(mode), read;
+        struct error error;
+        snprintf(name, sizeof name, "job.%s", mode_name(mode));
+        const char *hex = golden_find(golden, name);
+        ck_assert_msg(hex != NULL, "%s has no line in " GOLDEN, name);
+        size_t count = bytes_of(hex, bytes, sizeof bytes);
+        ck_assert_msg(job_decode(bytes, (uint32_t)count, &read, &error) == STATUS_OK, "%s: %s",
+                      name, error.text);
+        ck_assert_msg(job_compare(&job, "made", &read, "read", JOB_SCOPE_ALL, &error) == STATUS_OK,
+                      "%s: %s", name, error.text);
+        ck_assert_str_eq(job.data, read.data);
+        job_free(&job);
+        job_free(&read);
+    }
+    golden_free(golden);
+}
+END_TEST
+
+/* --- nothing is left out --------------------------------------------------------------------- */
+
+static bool has_specimen(const char *kind)
+{
+    for (size_t i = 0; specimen_at(i) != NULL; i++)
+        if (strcmp(message_kind_name(specimen_at(i)->message.kind), kind) == 0)
+            return true;
+    return false;
+}
+
+START_TEST(every_kind_that_travels_has_a_specimen)
+{
+    for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++)
+        ck_assert_msg(has_specimen(message_kind_name(kind)), "%s has no specimen",
+                      message_kind_name(kind));
+    const ProtobufCMessageDescriptor *header = &syncopate__header__descriptor;
+    unsigned kinds = 0;
+    for (unsigned i = 0; i < header->n_fields; i++) {
+        if (!(header->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF))
+            continue;
+        kinds++;
+        ck_assert_msg(has_specimen(header->fields[i].name), "%s of syncopate.proto has no specimen",
+                      header->fields[i].name);
+    }
+    ck_assert_uint_eq(kinds, MESSAGE_WIRE_COUNT - 1);
+}
+END_TEST
+
+/* Proto3 writes no zeros, so what is not in the bytes has not been filled in. */
+static bool is_filled(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    const uint8_t *at = (const uint8_t *)message + field->offset;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED)
+        return *(const size_t *)(const void *)((const uint8_t *)message +
+                                               field->quantifier_offset) > 0;
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_STRING:
+        return **(char *const *)(const void *)at != '\0';
+    case PROTOBUF_C_TYPE_BYTES:
+        return ((const ProtobufCBinaryData *)(const void *)at)->len > 0;
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return *(void *const *)(const void *)at != NULL;
+    case PROTOBUF_C_TYPE_DOUBLE:
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+        return *(const uint64_t *)(const void *)at != 0;
+    default:
+        return *(const uint32_t *)(const void *)at != 0;
+    }
+}
+
+/* What a message of one type lacks, in its own words; the messages in it are looked at, too. */
+static void check_filled(const char *name, const ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+    for (unsigned i = 0; i < type->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &type->fields[i];
+        bool is_body = field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
+        if (is_body && *(const uint32_t *)(const void *)((const uint8_t *)message +
+                                                         field->quantifier_offset) != field->id)
+            continue;
+        ck_assert_msg(is_filled(message, field), "the specimen %s leaves %s.%s empty", name,
+                      type->short_name, field->name);
+        if (field->type == PROTOBUF_C_TYPE_MESSAGE && field->label != PROTOBUF_C_LABEL_REPEATED)
+            check_filled(name, *(ProtobufCMessage *const *)(const void *)((const uint8_t *)message +
+                                                                          field->offset));
+    }
+}
+
+/* Variants, with a dot in their names, have something else than all fields. */
+START_TEST(specimens_have_all_their_fields_filled_in)
+{
+    const struct specimen *specimen;
+    unsigned checked = 0;
+    for (size_t i = 0; (specimen = specimen_at(i)) != NULL; i++) {
+        uint8_t buffer[HEADER_BYTES_MAX];
+        if (strchr(specimen->name, '.') != NULL)
+            continue;
+        size_t count = message_encode(&specimen->message, buffer);
+        Syncopate__Header *header = syncopate__header__unpack(NULL, count, buffer);
+        ck_assert_ptr_nonnull(header);
+        check_filled(specimen->name, &header->base);
+        syncopate__header__free_unpacked(header, NULL);
+        checked++;
+    }
+    ck_assert_uint_eq(checked, MESSAGE_WIRE_COUNT - 1);
+}
+END_TEST
+
+/* One declaration cannot be of both modes. */
+START_TEST(declarations_have_all_their_fields_between_them)
+{
+    Syncopate__Job *wire[MODE_COUNT];
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        struct job job = specimen_job(mode);
+        uint8_t *bytes;
+        uint32_t count;
+        ck_assert(job_encode(&job, &bytes, &count) == STATUS_OK);
+        wire[mode] = syncopate__job__unpack(NULL, count, bytes);
+        ck_assert_ptr_nonnull(wire[mode]);
+        check_filled("of a variable", &wire[mode]->variables[0]->base);
+        free(bytes);
+        job_free(&job);
+    }
+    for (unsigned i = 0; i < syncopate__job__descriptor.n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &syncopate__job__descriptor.fields[i];
+        bool filled = false;
+        for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+            filled = filled || is_filled(&wire[mode]->base, field);
+        ck_assert_msg(filled, "the specimens of a declaration leave %s empty", field->name);
+    }
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+        syncopate__job__free_unpacked(wire[mode], NULL);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, every_message_has_the_bytes_that_it_always_had);
+    tcase_add_test(t, the_bytes_are_read_as_what_they_were_made_of);
+    tcase_add_test(t, declarations_are_read_as_what_they_were_made_of);
+    tcase_add_test(t, every_kind_that_travels_has_a_specimen);
+    tcase_add_test(t, specimens_have_all_their_fields_filled_in);
+    tcase_add_test(t, declarations_have_all_their_fields_between_them);
+}
+
+int main(void)
+{
+    return suite_run("wire_golden", add);
+}

@@ -1,0 +1,229 @@
+#include "worker/node_gradient.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels/kernels.h"
+#include "tests/lib/suite.h"
+
+/* 50 synthetic examples in batches of 22 and leaves of 4: steps of 6, 6 and 2 leaves, the last leaf
+ * of a step smaller than the rest. */
+static struct dataset dataset;
+static struct model *model;
+static struct job job;
+static struct node_gradient gradient;
+static float *parameters;
+static uint64_t elements;
+
+static void open_all(void)
+{
+    struct error error;
+    uint32_t count;
+    kernels_init();
+    ck_assert_msg(dataset_open(&dataset, "synthetic:50", 3, &error) == STATUS_OK, "%s", error.text);
+    struct model_input input = {dataset.height, dataset.width, dataset.channels, dataset.classes};
+    ck_assert(model_create(&model, "flatten, dense 8 relu, dense 10", input, 4, &error) ==
+              STATUS_OK);
+    memset(&job, 0, sizeof job);
+    job.mode = MODE_SYNC;
+    job.seed = 3;
+    job.examples = dataset.train.count;
+    job.batch = 22;
+    job.micro_batch = 4;
+    job.steps = 100;
+    ck_assert(node_gradient_init(&gradient, &job, model, &dataset) == STATUS_OK);
+    elements = model_elements(model);
+    parameters = aligned_alloc(64, elements * sizeof(float));
+    memset(parameters, 0, elements * sizeof(float));
+    const struct variable *variables = model_variables(model, &count);
+    uint64_t offsets[8];
+    variables_layout(variables, count, offsets);
+    for (uint32_t i = 0; i < count; i++)
+        variable_initialize(&variables[i], i, 3, 0, variable_elements(&variables[i]),
+                            parameters + offsets[i]);
+}
+
+static void close_all(void)
+{
+    node_gradient_free(&gradient);
+    model_destroy(&model);
+    dataset_close(&dataset);
+    free(parameters);
+}
+
+static float *compute(uint64_t step, struct node node, struct score *score)
+{
+    struct error error;
+    float *sum = aligned_alloc(64, elements * sizeof(float));
+    memset(score, 0, sizeof *score);
+    memset(sum, 0xff, elements * sizeof(float)); /* Overwritten, gaps and all. */
+    ck_assert_msg(node_gradient_compute(&gradient, parameters, step, node, sum, score, &error) ==
+                      STATUS_OK,
+                  "%s", error.text);
+    return sum;
+}
+
+/* The node as the tree defines it: left + right, down to single leaves. */
+static float *by_leaves(uint64_t step, struct node node, struct score *score)
+{
+    if (node.leaf_count == 1)
+        return compute(step, node, score);
+    struct node left, right;
+    struct score other;
+    tree_children(node, &left, &right);
+    float *sum = by_leaves(step, left, score), *rest = by_leaves(step, right, &other);
+    for (uint64_t i = 0; i < elements; i++)
+        sum[i] += rest[i];
+    score->loss += other.loss;
+    score->correct += other.correct;
+    score->examples += other.examples;
+    free(rest);
+    return sum;
+}
+
+START_TEST(a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit)
+{
+    open_all();
+    for (uint64_t step = 0; step < 4; step++) {
+        uint32_t leaves = job_batch(&job, step).leaves;
+        ck_assert_uint_eq(leaves, step % 3 < 2 ? 6 : 2);
+        for (uint32_t first = 0; first < leaves; first++) {
+            for (uint32_t count = 1; count <= leaves - first; count++) {
+                struct node node = {first, count};
+                struct score ours, expected;
+                if (!tree_has(leaves, node))
+                    continue;
+                float *sum = compute(step, node, &ours), *tree = by_leaves(step, node, &expected);
+                ck_assert(memcmp(sum, tree, elements * sizeof(float)) == 0);
+                ck_assert_int_eq(ours.loss, expected.loss);
+                ck_assert_uint_eq(ours.correct, expected.correct);
+                ck_assert_uint_eq(ours.examples, expected.examples);
+                ck_assert_uint_eq(ours.examples,
+                                  job_node_examples(&job, job_batch(&job, step), first, count));
+                free(sum);
+                free(tree);
+            }
+        }
+    }
+    close_all();
+}
+END_TEST
+
+START_TEST(the_same_node_has_the_same_bits_whatever_was_computed_before)
+{
+    struct score score;
+    open_all();
+    float *first = compute(1, (struct node){0, 4}, &score);
+    free(compute(70, (struct node){0, 6}, &score)); /* Another epoch in between. */
+    float *again = compute(1, (struct node){0, 4}, &score);
+    ck_assert(memcmp(first, again, elements * sizeof(float)) == 0);
+    free(first);
+    free(again);
+    close_all();
+}
+END_TEST
+
+START_TEST(an_epoch_s_leaves_use_every_example_once)
+{
+    struct score score;
+    uint64_t examples = 0;
+    open_all();
+    for (uint64_t step = 0; step < job_steps_per_epoch(&job); step++) {
+        for (uint32_t leaf = 0; leaf < job_batch(&job, step).leaves; leaf++) {
+            free(compute(step, (struct node){leaf, 1}, &score));
+            examples += score.examples;
+        }
+    }
+    ck_assert_uint_eq(examples, dataset.train.count);
+    close_all();
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_not_finite_names_its_step_and_leaf)
+{
+    struct score score = {0};
+    struct error error;
+    open_all();
+    float *sum = aligned_alloc(64, elements * sizeof(float));
+    parameters[100] = NAN;
+    ck_assert(node_gradient_compute(&gradient, parameters, 1, (struct node){4, 2}, sum, &score,
+                                    &error) == STATUS_DIVERGED);
+    ck_assert_ptr_nonnull(strstr(error.text, "step 1, leaf 4"));
+    free(sum);
+    close_all();
+}
+END_TEST
+
+static bool leaf_has(uint64_t step, uint32_t leaf, uint8_t label)
+{
+    struct batch_range batch = job_batch(&job, step);
+    uint32_t count = job_node_examples(&job, batch, leaf, 1);
+    uint64_t first = batch.first + (uint64_t)leaf * job.micro_batch;
+    const uint32_t *places = order_places(&gradient.order, batch.epoch, first, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (dataset.train.labels[places[i]] == label)
+            return true;
+    return false;
+}
+
+/* All losses are finite: the one hidden unit that is alive gives every class of 10 the same odds,
+ * but `label` worse ones. Only for an example of that label do the products add up, on the way
+ * back, to more than a float holds. */
+START_TEST(a_leaf_whose_gradient_alone_is_not_finite_is_found)
+{
+    struct score score = {0};
+    struct error error;
+    uint64_t offsets[8];
+    uint32_t count;
+    uint8_t label = 0;
+    open_all();
+    const struct variable *variables = model_variables(model, &count);
+    variables_layout(variables, count, offsets);
+    while (!leaf_has(1, 5, label) || leaf_has(1, 4, label))
+        ck_assert_uint_lt(++label, 10);
+    memset(parameters, 0, elements * sizeof(float));
+    parameters[offsets[1]] = 1.2e-38f;
+    for (uint32_t i = 0; i < 10; i++)
+        parameters[offsets[2] + i] = i == label ? -3.3e38f : 3.3e38f;
+    float *sum = aligned_alloc(64, elements * sizeof(float));
+    ck_assert(node_gradient_compute(&gradient, parameters, 1, (struct node){4, 2}, sum, &score,
+                                    &error) == STATUS_DIVERGED);
+    ck_assert_uint_eq(score.not_finite, 0);
+    ck_assert_msg(strstr(error.text, "step 1, leaf 5 ") != NULL, "%s", error.text);
+    free(sum);
+    close_all();
+}
+END_TEST
+
+START_TEST(shares_of_the_test_set_add_up_whatever_their_number)
+{
+    open_all();
+    struct score whole = {0};
+    node_gradient_evaluate(&gradient, parameters, 1, 0, &whole);
+    ck_assert_uint_eq(whole.examples, dataset.test.count);
+    for (uint32_t members = 2; members < 15; members++) {
+        struct score sum = {0};
+        for (uint32_t i = 0; i < members; i++)
+            node_gradient_evaluate(&gradient, parameters, members, i, &sum);
+        ck_assert_uint_eq(sum.examples, whole.examples);
+        ck_assert_uint_eq(sum.correct, whole.correct);
+    }
+    close_all();
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit);
+    tcase_add_test(t, the_same_node_has_the_same_bits_whatever_was_computed_before);
+    tcase_add_test(t, an_epoch_s_leaves_use_every_example_once);
+    tcase_add_test(t, a_gradient_that_is_not_finite_names_its_step_and_leaf);
+    tcase_add_test(t, a_leaf_whose_gradient_alone_is_not_finite_is_found);
+    tcase_add_test(t, shares_of_the_test_set_add_up_whatever_their_number);
+}
+
+int main(void)
+{
+    return suite_run("node_gradient", add);
+}

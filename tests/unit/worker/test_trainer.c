@@ -1,0 +1,178 @@
+#include "worker/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels/kernels.h"
+#include "tests/lib/scripted_server.h"
+#include "tests/lib/suite.h"
+
+/* 50 synthetic examples in batches of 22: epochs of 3 steps, of 6, 6 and 2 leaves. */
+struct fixture {
+    struct dataset dataset;
+    struct model *model;
+    struct job job;
+    struct node_gradient gradient;
+    struct scripted_server server;
+    struct client *client;
+    struct trainer trainer;
+};
+
+static void make_job(struct fixture *f, enum mode mode, uint64_t steps)
+{
+    uint32_t count;
+    const struct variable *variables = model_variables(f->model, &count);
+    f->job = (struct job){.mode = mode,
+                          .seed = 3,
+                          .examples = f->dataset.train.count,
+                          .test_examples = f->dataset.test.count,
+                          .batch = 22,
+                          .micro_batch = 4,
+                          .steps = steps,
+                          .worker_count = 1,
+                          .server_count = 1,
+                          .variable_count = count};
+    f->job.variables = calloc(count, sizeof *variables);
+    f->job.servers = calloc(1, sizeof *f->job.servers);
+    ck_assert(f->job.variables != NULL && f->job.servers != NULL);
+    memcpy(f->job.variables, variables, count * sizeof *variables);
+}
+
+static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    kernels_init();
+    ck_assert_msg(dataset_open(&f->dataset, "synthetic:50", 3, &error) == STATUS_OK, "%s",
+                  error.text);
+    struct model_input input = {f->dataset.height, f->dataset.width, f->dataset.channels,
+                                f->dataset.classes};
+    ck_assert(model_create(&f->model, "flatten, dense 10", input, 4, &error) == STATUS_OK);
+    make_job(f, mode, steps);
+    ck_assert(node_gradient_init(&f->gradient, &f->job, f->model, &f->dataset) == STATUS_OK);
+    scripted_server_open(&f->server, &f->job);
+    struct client_options options = {.transport = &f->server.transport,
+                                     .job = &f->job,
+                                     .start_timeout = 60,
+                                     .worker_timeout = 60,
+                                     .recovery_timeout = 60,
+                                     .progress_timeout = 60};
+    ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
+    f->trainer =
+        (struct trainer){.client = f->client, .job = &f->job, .gradient = &f->gradient, .slow = 1};
+}
+
+static void close_fixture(struct fixture *f)
+{
+    client_close(&f->client);
+    scripted_server_close(&f->server);
+    node_gradient_free(&f->gradient);
+    model_destroy(&f->model);
+    dataset_close(&f->dataset);
+    job_free(&f->job);
+}
+
+/* The n-th message of a kind that came. */
+static const struct message *heard(struct fixture *f, enum message_kind kind, unsigned n)
+{
+    for (unsigned i = 0; i < f->server.heard_count; i++)
+        if (f->server.heard[i].message.kind == kind && n-- == 0)
+            return &f->server.heard[i].message;
+    ck_abort_msg("it has not come");
+}
+
+START_TEST(it_trains_to_the_end_and_scores_every_epoch)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        struct fixture f;
+        open_fixture(&f, mode ? MODE_SYNC : MODE_ASYNC, 7);
+        trainer_run(&f.trainer);
+        ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
+        ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_EVALUATION), 3);
+        for (unsigned i = 0; i < 3; i++) {
+            const struct message_evaluation *score = &heard(&f, MESSAGE_EVALUATION, i)->evaluation;
+            ck_assert_uint_eq(score->epoch, i + 1);
+            ck_assert_uint_eq(score->step, i < 2 ? 3 * (i + 1) : 7);
+            ck_assert_uint_eq(score->examples, f.job.test_examples);
+            ck_assert_uint_eq(score->assignment, 1);
+        }
+        ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_EXCHANGE), 8);
+        const struct message_exchange *exchange = &heard(&f, MESSAGE_EXCHANGE, 3)->exchange;
+        ck_assert_uint_eq(exchange->step, 2);
+        ck_assert_uint_eq(exchange->examples, 6);
+        ck_assert(exchange->has_report && !exchange->report.bad);
+        ck_assert_uint_eq(exchange->report.examples, 6);
+        ck_assert_int_gt(exchange->report.loss, 0);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_ASYNC, 2);
+    scripted_server_lock(&f.server);
+    f.server.value = NAN;
+    scripted_server_unlock(&f.server);
+    trainer_run(&f.trainer);
+    ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
+    for (unsigned i = 1; i <= 2; i++) {
+        const struct message_exchange *exchange = &heard(&f, MESSAGE_EXCHANGE, i)->exchange;
+        ck_assert(exchange->skip && !exchange->gradient);
+        ck_assert(exchange->report.bad);
+        ck_assert_uint_eq(exchange->step, i - 1);
+        ck_assert_uint_eq(exchange->report.examples, 0);
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(in_sync_mode_it_is_the_end)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 2);
+    scripted_server_lock(&f.server);
+    f.server.value = NAN;
+    scripted_server_unlock(&f.server);
+    trainer_run(&f.trainer);
+    ck_assert_int_eq(client_exit_code(f.client), EXIT_TRAINING_FAILED);
+    ck_assert_ptr_nonnull(strstr(client_exit_reason(f.client), "step 0, leaf 0"));
+    ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_STOP), 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_member_without_leaves_only_asks)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC, 2);
+    scripted_server_lock(&f.server);
+    f.server.start.members = 9;
+    while (tree_run(6, 9, f.server.start.position).leaf_count > 0)
+        f.server.start.position++;
+    scripted_server_unlock(&f.server);
+    trainer_run(&f.trainer);
+    ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
+    const struct message_exchange *exchange = &heard(&f, MESSAGE_EXCHANGE, 1)->exchange;
+    ck_assert(exchange->want && !exchange->gradient && !exchange->has_report);
+    ck_assert_uint_eq(exchange->want_version, 1);
+    ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_EVALUATION), 0);
+    close_fixture(&f);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, it_trains_to_the_end_and_scores_every_epoch);
+    tcase_add_test(t, in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted);
+    tcase_add_test(t, in_sync_mode_it_is_the_end);
+    tcase_add_test(t, a_member_without_leaves_only_asks);
+}
+
+int main(void)
+{
+    return suite_run("trainer", add);
+}

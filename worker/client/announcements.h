@@ -1,0 +1,58 @@
+/* announcements.h - what server 0 must come to know for sure: scores, DONE, STOP and LEAVE, said
+ * again until there is an answer.
+ *
+ * DONE waits until every score is known to have arrived, so that an epoch's score is there when the
+ * job ends.
+ *
+ * Threads: the session's. Time arrives as an argument. */
+
+#ifndef WORKER_ANNOUNCEMENTS_H
+#define WORKER_ANNOUNCEMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker/client/sender.h"
+
+#define ANNOUNCEMENTS_SCORES_MAX 16 /* Without an answer; the oldest is forgotten for one more. */
+
+struct announced_score {
+    uint64_t request, said_us;
+    struct message_evaluation evaluation;
+};
+
+struct announcements {
+    struct announced_score scores[ANNOUNCEMENTS_SCORES_MAX]; /* Oldest first. */
+    uint32_t score_count;
+    bool done, stop, leave; /* To be said. */
+    bool stop_known;        /* No need to: the job is stopping. But server 0 may fall back. */
+    bool leave_held;        /* Not yet: something is just being finished. */
+    struct message_done done_message;
+    uint32_t stop_code;
+    char stop_reason[MESSAGE_TEXT_MAX];
+    uint64_t done_us, stop_us, leave_us; /* When they were said last; 0: not yet. */
+};
+
+void announcements_score(struct announcements *announcements, struct sender *sender,
+                         const struct message_evaluation *evaluation, uint64_t now_us,
+                         struct outbox *outbox);
+
+/* A PONG: server 0 has heard this request. */
+void announcements_heard(struct announcements *announcements, uint64_t request);
+
+/* Nothing leaves before the next tick. */
+void announcements_done(struct announcements *announcements, const struct message_done *done);
+void announcements_stop(struct announcements *announcements, uint32_t exit_code,
+                        const char *reason);
+void announcements_leave(struct announcements *announcements);
+
+/* There is more to do, after all. */
+void announcements_forget_done(struct announcements *announcements);
+
+/* Another generation: scores of the one before are of no use. */
+void announcements_forget_scores(struct announcements *announcements);
+
+void announcements_tick(struct announcements *announcements, struct sender *sender, uint64_t now_us,
+                        struct outbox *outbox);
+
+#endif

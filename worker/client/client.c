@@ -1,0 +1,800 @@
+#include "worker/client/client.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/base/wording.h"
+#include "common/job/partition.h"
+#include "common/kernels/kernels.h"
+#include "common/process/headroom.h"
+#include "common/process/log.h"
+#include "common/transport/shm/rendezvous.h"
+#include "common/wire/outbox.h"
+#include "worker/client/exchange.h"
+#include "worker/client/score_duty.h"
+#include "worker/client/session.h"
+
+#define TICK_MS          100
+#define RECEIVES_A_ROUND 64
+#define LAST_WORDS_MS    2000 /* For what has been said to leave ... */
+#define GIVE_UP_MS       200  /* ... when the start timed out. */
+#define WAITING_LINE_US  5000000u
+#define SHARING_US       2000000u /* For servers to hand memory over. */
+#define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
+#define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
+/* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
+#define PENDING_BYTES (2u * WINDOW_BYTES)
+#define PENDING_MAX   (16u << 10)
+
+/* What a connection could not take yet, in order. */
+struct pending {
+    struct outbox items;
+    uint64_t bytes; /* Of payloads. */
+};
+
+struct client {
+    struct client_options options;
+    struct partition partition;
+    float *parameters; /* [elements] where the session copies them to. */
+
+    pthread_mutex_t lock; /* Held by whoever drives; guards everything down to `said_us`. */
+    struct session *session;
+    struct endpoint **servers; /* [server_count] */
+    struct pending *pending;   /* [server_count] */
+    uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
+    uint64_t *introduced;      /* [server_count] connections there had been, see introduce. */
+    struct outbox outbox;
+    struct outbox for_trainer; /* What client_next has still to hear. */
+    bool stop_sent, leave_sent, abandoned_noted;
+    bool unanswered;  /* Server 0 has never been heard. */
+    uint64_t over_us; /* When the session was over; 0: it is not. */
+    uint64_t said_us, heeded_us;
+
+    pthread_t thread; /* Drives while the trainer computes. */
+    bool started;
+    int doorbell; /* eventfd: whoever drives should look at the flags. */
+    atomic_bool close;
+    atomic_bool leave, abandoned;
+    atomic_int leave_code;
+    atomic_int stop_code;       /* 0: go on. */
+    struct message_start start; /* The trainer's, as is all below. */
+    struct score_duty duty;
+    const float *view;                      /* [elements] the parameters. */
+    bool apart;                             /* Gradients must be in memory that no server sees. */
+    struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
+    uint32_t gradient_count;
+    uint32_t gradients_out; /* Gradients pushed of this step. */
+    bool gradients_shared;
+    uint64_t gradients_of; /* Whose memory: server 0's incarnation. */
+    bool shares;           /* All servers share memory with this process. */
+    int exit_code;
+    char reason[MESSAGE_TEXT_MAX];
+};
+
+/* --- driving: the lock is held ------------------------------------------------------------- */
+
+static uint64_t connections_of(const struct client *client, uint32_t server)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    return operations->connections != NULL ? operations->connections(client->servers[server]) : 0;
+}
+
+/* A header has been sent: over the connection, unless memory is shared. */
+static void note_introduced(struct client *client, uint32_t server)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (operations->attached == NULL || !operations->attached(client->servers[server]))
+        client->introduced[server] = connections_of(client, server);
+}
+
+/* Over a new connection a server knows nobody, and takes little before it does. A header is enough:
+ * so if a gradient is the first that is to be said there, the question whether it is there goes
+ * before it. */
+static void introduce(struct client *client, const struct outgoing *item)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    struct message question = item->packet.message;
+    uint64_t connections = connections_of(client, item->index);
+    if (connections == client->introduced[item->index] || question.kind != MESSAGE_EXCHANGE)
+        return;
+    question.exchange.retry = true;
+    question.exchange.receipt = false;
+    size_t bytes = message_encode(&question, header);
+    if (client->options.transport->operations->send(client->servers[item->index], 0, header, bytes,
+                                                    NULL, TRANSPORT_PLACE_NOWHERE) == STATUS_OK)
+        client->introduced[item->index] = connections;
+}
+
+static bool try_send(struct client *client, struct outgoing *item)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    size_t bytes = message_encode(&item->packet.message, header);
+    struct frame *payload = item->packet.payload;
+    if (payload != NULL) {
+        introduce(client, item);
+        frame_retain(payload); /* Sending takes a reference over even when it fails. */
+    }
+    enum status status = client->options.transport->operations->send(
+        client->servers[item->index], 0, header, bytes, payload, item->packet.place);
+    if (payload == NULL && status == STATUS_OK)
+        note_introduced(client, item->index);
+    if (status == STATUS_AGAIN)
+        return false;
+    frame_release(item->packet.payload);
+    return true;
+}
+
+/* Whether it is worth keeping: what is said again by itself, and often, is not; nor is anything
+ * when nobody has taken anything for long. */
+static bool is_kept(const struct pending *pending, const struct packet *packet)
+{
+    enum message_kind kind = packet->message.kind;
+    uint64_t bytes = packet->payload != NULL ? packet->payload->bytes : 0;
+    if (kind == MESSAGE_JOIN || kind == MESSAGE_PING ||
+        (kind == MESSAGE_EXCHANGE && packet->message.exchange.retry))
+        return false;
+    return pending->items.count < PENDING_MAX &&
+           (pending->bytes == 0 || pending->bytes + bytes <= PENDING_BYTES);
+}
+
+static void keep(struct pending *pending, const struct outgoing *item)
+{
+    if (item->packet.payload != NULL)
+        pending->bytes += item->packet.payload->bytes;
+    *outbox_add_to(&pending->items, TO_SERVER, item->index, item->packet.message.kind) =
+        item->packet;
+}
+
+static bool is_newest(const struct packet *packet)
+{
+    return packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.newest;
+}
+
+/* The session begins anew: what it wanted before is of no use to anybody. */
+static void forget_older(struct pending *pending, const struct packet *newest)
+{
+    struct outgoing item;
+    size_t count = pending->items.count;
+    pending->bytes = 0;
+    while (count-- > 0 && outbox_take(&pending->items, &item)) {
+        const struct message *message = &item.packet.message;
+        bool current =
+            is_newest(&item.packet) && message->exchange.chunk != newest->message.exchange.chunk;
+        if (message->kind == MESSAGE_EXCHANGE && !current)
+            frame_release(item.packet.payload);
+        else
+            keep(pending, &item);
+    }
+}
+
+/* Keep what cannot be sent yet, in order. */
+static void send_or_keep(struct client *client, struct outgoing *item)
+{
+    struct pending *pending = &client->pending[item->index];
+    if (is_newest(&item->packet))
+        forget_older(pending, &item->packet);
+    if (pending->items.count == 0 && try_send(client, item))
+        return;
+    if (!is_kept(pending, &item->packet)) {
+        frame_release(item->packet.payload);
+        return;
+    }
+    keep(pending, item);
+}
+
+static void send_pending(struct client *client)
+{
+    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
+        struct pending *pending = &client->pending[i];
+        struct outbox *items = &pending->items;
+        while (items->count > 0) {
+            struct outgoing *item = &items->items[items->first];
+            uint64_t bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
+            if (!try_send(client, item))
+                break;
+            pending->bytes -= bytes;
+            items->first = (items->first + 1) % items->capacity;
+            items->count--;
+        }
+    }
+}
+
+/* What keeps server 0 from answering. */
+static void explain_silence(const struct client *client, char *why, size_t size)
+{
+    transport_explain_silence(client->options.transport, client->servers[0],
+                              client->options.job->servers[0], why, size);
+}
+
+/* A worker that never reached server 0 ends with the reason why. */
+static void explain_end(const struct client *client, struct message *finished)
+{
+    char why[MESSAGE_TEXT_MAX], *reason = finished->stop.reason;
+    if (finished->stop.exit_code != EXIT_START_TIMEOUT || !client->unanswered)
+        return;
+    size_t used = strlen(reason);
+    explain_silence(client, why, sizeof why);
+    snprintf(reason + used, MESSAGE_TEXT_MAX - used, ": %s", why);
+}
+
+static void flush(struct client *client)
+{
+    struct outgoing item;
+    while (outbox_take(&client->outbox, &item)) {
+        if (item.packet.message.kind == MESSAGE_FINISHED)
+            explain_end(client, &item.packet.message);
+        if (item.to == TO_SERVER)
+            send_or_keep(client, &item);
+        else if (item.to == TO_TRAINER)
+            *outbox_add(&client->for_trainer, TO_TRAINER, MESSAGE_NONE) = item.packet;
+        else if (item.index == 1)
+            log_warning("%s", item.packet.message.waiting.text);
+        else
+            log_info("%s", item.packet.message.waiting.text);
+    }
+}
+
+/* A server is found on this host by its incarnation, once it has values to give. One that takes
+ * another's place is asked as soon as the connection to that one is seen to have ended. */
+static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (message->kind != MESSAGE_RESULT || client->asked[server] == message->incarnation ||
+        operations->attach == NULL)
+        return;
+    enum status status =
+        operations->attach(client->servers[server], rendezvous_name(message->incarnation));
+    if (status == STATUS_EXISTS)
+        return;
+    client->asked[server] = message->incarnation;
+    log_debug("sharing memory with ps/%u: %s", server, status_name(status));
+}
+
+/* An address may lead to another server than the one that the list has there: its name stands for
+ * something else on this host, or the list is not everybody's. */
+static bool is_somebody_else(struct client *client, uint32_t server, const struct message *message)
+{
+    char who[32];
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (message_is_from_server(message, server))
+        return false;
+    message_describe_sender(message, server, who);
+    if (operations->shun != NULL)
+        operations->shun(client->servers[server], who);
+    return true;
+}
+
+static void receive(struct client *client, uint32_t server)
+{
+    struct received received;
+    struct error error;
+    for (int i = 0; i < RECEIVES_A_ROUND; i++) {
+        if (client->options.transport->operations->receive(client->servers[server], &received) !=
+            STATUS_OK)
+            return;
+        struct packet packet = {.payload = received.payload};
+        if (message_decode(received.header, received.header_bytes, &packet.message, &error) !=
+            STATUS_OK) {
+            log_warning("malformed message from ps/%u: %s", server, error.text);
+            frame_release(packet.payload);
+            continue;
+        }
+        if (is_somebody_else(client, server, &packet.message)) {
+            frame_release(packet.payload);
+            continue;
+        }
+        ask_to_share(client, server, &packet.message);
+        session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
+        flush(client);
+    }
+}
+
+/* A server that does not take this process's key will never say so itself: the session hears it as
+ * a refusal of its own. Looked for now and then: it is news of connections, which are few. */
+static void heed_refusals(struct client *client)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    uint64_t now_us = clock_now_us();
+    if (operations->refusal == NULL || now_us - client->heeded_us < TICK_MS * 1000u)
+        return;
+    client->heeded_us = now_us;
+    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
+        struct packet packet = {.message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS, .index = i}};
+        char why[MESSAGE_TEXT_MAX - ADDRESS_MAX / 2];
+        if (operations->refusal(client->servers[i], why, sizeof why) != STATUS_REFUSED)
+            continue;
+        packet.message.refused.reason = REFUSAL_KEY;
+        snprintf(packet.message.refused.text, MESSAGE_TEXT_MAX, "ps/%u at %.100s: %s", i,
+                 client->options.job->servers[i], why);
+        session_handle_server(client->session, i, &packet, now_us, &client->outbox);
+    }
+    flush(client);
+}
+
+static void say_why_waiting(struct client *client)
+{
+    char why[MESSAGE_TEXT_MAX];
+    double seconds;
+    uint64_t now_us = clock_now_us();
+    const char *what = session_waiting(client->session, &seconds, now_us);
+    client->unanswered = what != NULL && what[0] == '\0';
+    if (what == NULL)
+        return;
+    if (now_us - client->said_us < WAITING_LINE_US || seconds * 1e6 < WAITING_LINE_US)
+        return;
+    if (client->unanswered)
+        explain_silence(client, why, sizeof why);
+    log_info("waiting %s%s: %s", wording_waited(seconds).text,
+             client->unanswered ? " for ps/0" : ", ps/0 says", client->unanswered ? why : what);
+    client->said_us = clock_now_us();
+}
+
+static void pass_on_stop(struct client *client)
+{
+    if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
+        client->abandoned_noted = true;
+        session_abandon(client->session);
+    }
+    int code = atomic_load(&client->stop_code);
+    if (code == 0 || client->stop_sent)
+        return;
+    client->stop_sent = true;
+    struct packet packet = {.message.kind = MESSAGE_STOP};
+    packet.message.stop.exit_code = (uint32_t)code;
+    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "worker/%u was asked to",
+             client->options.worker);
+    session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
+}
+
+static void pass_on_leave(struct client *client)
+{
+    if (!atomic_load(&client->leave) || client->leave_sent)
+        return;
+    client->leave_sent = true;
+    struct packet packet = {.message.kind = MESSAGE_LEAVE};
+    packet.message.stop.exit_code = (uint32_t)atomic_load(&client->leave_code);
+    session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
+}
+
+/* Everything there is to do now, without waiting. */
+static void drive(struct client *client)
+{
+    eventfd_t ignored;
+    eventfd_read(client->doorbell, &ignored);
+    send_pending(client);
+    for (uint32_t i = 0; i < client->options.job->server_count; i++)
+        receive(client, i);
+    heed_refusals(client);
+    pass_on_stop(client);
+    pass_on_leave(client);
+    session_tick(client->session, clock_now_us(), &client->outbox);
+    flush(client);
+    say_why_waiting(client);
+}
+
+/* --- the second thread --------------------------------------------------------------------- */
+
+/* The job has ended, and the trainer has not come to hear it. */
+static void check_stuck(struct client *client)
+{
+    if (!session_is_over(client->session) || client->for_trainer.count == 0 ||
+        client->options.stuck == NULL)
+        return;
+    if (client->over_us == 0)
+        client->over_us = clock_now_us();
+    if (clock_now_us() - client->over_us > STUCK_US)
+        client->options.stuck(session_exit_code(client->session),
+                              session_exit_reason(client->session));
+}
+
+/* That a server which shared its memory is gone shows only in waiting, which this thread does not:
+ * a server that came back meanwhile would not be heard before the trainer waits again. */
+static void notice_ends(struct client *client)
+{
+    const struct client_options *options = &client->options;
+    options->transport->operations->wait(options->transport, client->servers,
+                                         options->job->server_count, NULL, 0, 0);
+}
+
+/* While the trainer waits for work it drives itself, so that an answer reaches it without another
+ * thread being woken in between. While it computes, this thread does: nothing is urgent then, but
+ * servers want to hear that the worker is alive, and deadlines go on. */
+static void *heart_run(void *argument)
+{
+    struct client *client = argument;
+    struct pollfd doorbell = {client->doorbell, POLLIN, 0};
+    while (!atomic_load(&client->close)) {
+        poll(&doorbell, 1, TICK_MS);
+        if (pthread_mutex_trylock(&client->lock) != 0)
+            continue; /* The trainer drives. */
+        notice_ends(client);
+        drive(client);
+        check_stuck(client);
+        pthread_mutex_unlock(&client->lock);
+    }
+    return NULL;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static enum status connect_all(struct client *client, struct error *error)
+{
+    const struct job *job = client->options.job;
+    enum status status = STATUS_OK;
+    client->servers = calloc(job->server_count, sizeof *client->servers);
+    client->pending = calloc(job->server_count, sizeof *client->pending);
+    client->asked = calloc(job->server_count, sizeof *client->asked);
+    client->introduced = calloc(job->server_count, sizeof *client->introduced);
+    if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
+        client->introduced == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
+        status = client->options.transport->operations->connect(client->options.transport,
+                                                                job->servers[i], CHUNK_BYTES_MAX,
+                                                                &client->servers[i], error);
+    return status;
+}
+
+static enum status make_session(struct client *client)
+{
+    struct session_options options = {
+        .worker = client->options.worker,
+        .incarnation = hash_random_u64(),
+        .job = client->options.job,
+        .partition = &client->partition,
+        .parameters = client->parameters,
+        .start_timeout = client->options.start_timeout,
+        .worker_timeout = client->options.worker_timeout,
+        .recovery_timeout = client->options.recovery_timeout,
+        .progress_timeout = client->options.progress_timeout,
+        .stop_timeout = client->options.stop_timeout,
+        .began_us = client->options.began_us,
+    };
+    memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
+    gethostname(options.host, sizeof options.host - 1);
+    snprintf(options.arithmetic, sizeof options.arithmetic, "%s",
+             kernels_instructions_name(kernels_instructions()));
+    return session_create(&client->session, &options, clock_now_us());
+}
+
+enum status client_open(struct client **client, const struct client_options *options,
+                        struct error *error)
+{
+    struct client *c = calloc(1, sizeof *c);
+    *client = c;
+    if (c == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    c->options = *options;
+    const struct job *job = options->job;
+    c->said_us = clock_now_us();
+    score_duty_init(&c->duty, job);
+    c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (c->doorbell < 0) {
+        free(c);
+        *client = NULL;
+        return error_set(error, STATUS_IO, "cannot make an eventfd: too many open files?");
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    enum status status =
+        partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
+                       job->chunk_bytes, job->use_locking, error);
+    if (status == STATUS_OK) {
+        c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
+        if (c->parameters == NULL)
+            status = error_set(error, STATUS_MEMORY, "out of memory for the parameters");
+        else /* A gradient, and answers on their way; libzmq loses a connection for want of these.
+              */
+            status = headroom_check(0, 2 * c->partition.elements * sizeof(float), error);
+    }
+    if (status == STATUS_OK)
+        status = connect_all(c, error);
+    if (status == STATUS_OK && make_session(c) != STATUS_OK)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK) {
+        c->started = pthread_create(&c->thread, NULL, heart_run, c) == 0;
+        if (!c->started)
+            status = error_set(error, STATUS_MEMORY, "cannot start a thread");
+    }
+    if (status != STATUS_OK)
+        client_close(client);
+    return status;
+}
+
+void client_close(struct client **client)
+{
+    struct client *c = *client;
+    if (c == NULL)
+        return;
+    if (c->started) {
+        atomic_store(&c->close, true);
+        eventfd_write(c->doorbell, 1);
+        pthread_join(c->thread, NULL);
+        send_pending(c);
+    }
+    int linger_ms = c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_MS : LAST_WORDS_MS;
+    for (uint32_t i = 0; i < c->options.job->server_count; i++) {
+        if (c->servers != NULL)
+            c->options.transport->operations->close(&c->servers[i], linger_ms);
+        if (c->pending != NULL)
+            outbox_free(&c->pending[i].items);
+    }
+    session_destroy(&c->session);
+    outbox_free(&c->outbox);
+    outbox_free(&c->for_trainer);
+    for (uint32_t i = 0; i < c->gradient_count; i++)
+        frame_release(c->gradients[i]);
+    partition_free(&c->partition);
+    pthread_mutex_destroy(&c->lock);
+    close(c->doorbell);
+    free(c->parameters);
+    free(c->servers);
+    free(c->pending);
+    free(c->asked);
+    free(c->introduced);
+    free(c);
+    *client = NULL;
+}
+
+/* --- the trainer's side -------------------------------------------------------------------- */
+
+const float *client_parameters(const struct client *client)
+{
+    return client->view;
+}
+
+/* Tell the session something; what it has to send leaves at once. */
+static void tell(struct client *client, struct packet *packet)
+{
+    pthread_mutex_lock(&client->lock);
+    session_handle_trainer(client->session, packet, clock_now_us(), &client->outbox);
+    flush(client);
+    pthread_mutex_unlock(&client->lock);
+}
+
+/* The next thing the session has to say. The session has a deadline in every state, so this ends.
+ */
+static void take(struct client *client, struct packet *packet)
+{
+    struct outgoing item;
+    const struct client_options *options = &client->options;
+    pthread_mutex_lock(&client->lock);
+    while (!outbox_take(&client->for_trainer, &item)) {
+        options->transport->operations->wait(options->transport, client->servers,
+                                             options->job->server_count, &client->doorbell, 1,
+                                             session_patience_ms(client->session));
+        drive(client);
+    }
+    client->view = session_parameters(client->session);
+    client->apart = session_apart(client->session);
+    pthread_mutex_unlock(&client->lock);
+    *packet = item.packet;
+}
+
+static void note_end(struct client *client, const struct message *message)
+{
+    client->exit_code = (int)message->stop.exit_code;
+    snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
+}
+
+/* With options.must_share: false when a server shares no memory, a while after it was asked. */
+static bool all_share(struct client *client)
+{
+    const struct client_options *options = &client->options;
+    const struct transport_operations *operations = options->transport->operations;
+    uint64_t began_us = clock_now_us();
+    bool all = false;
+    pthread_mutex_lock(&client->lock);
+    do {
+        all = operations->attached != NULL;
+        for (uint32_t i = 0; i < options->job->server_count && all; i++)
+            all = operations->attached(client->servers[i]);
+        if (!all && operations->attached != NULL)
+            operations->wait(options->transport, client->servers, options->job->server_count, NULL,
+                             0, TICK_MS / 10);
+    } while (!all && clock_now_us() - began_us < SHARING_US);
+    client->shares = all;
+    pthread_mutex_unlock(&client->lock);
+    return all;
+}
+
+static void take_work(struct client *client, const struct message *message, struct work *work)
+{
+    client->gradients_out = 0;
+    *work = (struct work){
+        .enough = message->work.enough,
+        .step = message->work.batch,
+        .started = client->start.step,
+        .members = client->start.members,
+        .position = client->start.position,
+    };
+    work->scored = score_duty_due(&client->duty, work->step, work->enough, &work->after);
+}
+
+enum status client_next(struct client *client, struct work *work)
+{
+    struct packet packet;
+    for (;;) {
+        take(client, &packet);
+        switch (packet.message.kind) {
+        case MESSAGE_START:
+            client->start = packet.message.start;
+            score_duty_start(&client->duty, &client->start, packet.message.generation);
+            break;
+        case MESSAGE_WORK:
+            if (client->options.must_share && !client->shares && !all_share(client)) {
+                client_fail(client, EXIT_CANNOT_OPEN,
+                            "a server shares no memory with this worker, and --transport is shm: "
+                            "it is on another host, another user's, or has --transport tcp");
+                return STATUS_LOST;
+            }
+            take_work(client, &packet.message, work);
+            return STATUS_OK;
+        case MESSAGE_FINISHED:
+            note_end(client, &packet.message);
+            return STATUS_LOST;
+        default:
+            assert(!"a message that trainers do not take");
+        }
+    }
+}
+
+/* Memory that server 0 sees too, when it owns everything; else a copy is cheaper than gathering. */
+static struct frame *lend_gradient(struct client *client, uint32_t slot)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    uint64_t bytes = client->partition.elements * sizeof(float);
+    if (!client->gradients_shared)
+        return NULL;
+    pthread_mutex_lock(&client->lock);
+    struct frame *frame = operations->lend(client->servers[0], slot * bytes, bytes);
+    pthread_mutex_unlock(&client->lock);
+    return frame;
+}
+
+/* As soon as memory is shared, gradients are written there; but not over what a server may hold. */
+static void move_gradients(struct client *client)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    if (operations->attached == NULL || client->options.job->server_count > 1)
+        return;
+    pthread_mutex_lock(&client->lock);
+    bool shared = operations->attached(client->servers[0]) && !client->apart;
+    pthread_mutex_unlock(&client->lock);
+    if (shared == client->gradients_shared && client->gradients_of == client->asked[0])
+        return;
+    client->gradients_shared = shared;
+    client->gradients_of = client->asked[0];
+    while (client->gradient_count > 0)
+        frame_release(client->gradients[--client->gradient_count]);
+}
+
+/* Shared memory is not the client's again before the step is over, whatever its frame says. */
+struct frame *client_gradient(struct client *client)
+{
+    if (client->gradients_out == 0)
+        move_gradients(client);
+    for (uint32_t i = client->gradients_out; i < client->gradient_count; i++)
+        if (frame_is_unique(client->gradients[i])) {
+            struct frame *frame = client->gradients[i];
+            client->gradients[i] = client->gradients[client->gradients_out];
+            client->gradients[client->gradients_out++] = frame;
+            return frame;
+        }
+    if (client->gradient_count == GRADIENTS_MAX)
+        return NULL;
+    struct frame *frame = lend_gradient(client, client->gradient_count);
+    if (frame == NULL)
+        frame = frame_create(client->partition.elements * sizeof(float));
+    if (frame == NULL)
+        return NULL;
+    client->gradients[client->gradient_count++] = client->gradients[client->gradients_out];
+    client->gradients[client->gradients_out++] = frame;
+    return frame;
+}
+
+void client_push(struct client *client, const struct push *push, struct frame *gradient)
+{
+    struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
+    struct message_exchange *exchange = &packet.message.exchange;
+    *exchange = (struct message_exchange){
+        .step = push->step,
+        .gradient = gradient != NULL,
+        .skip = push->bad,
+        .node = push->node,
+        .examples = push->examples,
+        .want = push->last,
+        .has_report = gradient != NULL || push->bad,
+    };
+    exchange->report = (struct message_report){
+        .step = push->step,
+        .node = push->node,
+        .loss = push->score.loss,
+        .correct = push->score.correct,
+        .examples = push->score.examples,
+        .compute_us = push->compute_us,
+        .bad = push->bad,
+    };
+    if (gradient != NULL)
+        frame_retain(gradient);
+    tell(client, &packet);
+}
+
+void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
+                       const struct score *score, uint64_t took_us)
+{
+    struct packet packet = {.message.kind = MESSAGE_EVALUATION};
+    packet.message.evaluation = (struct message_evaluation){
+        .epoch = epoch,
+        .step = step,
+        .loss = score->loss,
+        .correct = score->correct,
+        .examples = score->examples,
+        .took_us = took_us,
+    };
+    tell(client, &packet);
+}
+
+static void wait_for_end(struct client *client)
+{
+    struct packet packet;
+    do {
+        take(client, &packet);
+        frame_release(packet.payload);
+    } while (packet.message.kind != MESSAGE_FINISHED);
+    note_end(client, &packet.message);
+}
+
+void client_done(struct client *client)
+{
+    struct packet packet = {.message.kind = MESSAGE_DONE};
+    tell(client, &packet);
+}
+
+void client_fail(struct client *client, int exit_code, const char *reason)
+{
+    struct packet packet = {.message.kind = MESSAGE_STOP};
+    packet.message.stop.exit_code = (uint32_t)exit_code;
+    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    tell(client, &packet);
+    wait_for_end(client);
+}
+
+void client_request_stop(struct client *client, int exit_code)
+{
+    atomic_store(&client->stop_code, exit_code);
+    eventfd_write(client->doorbell, 1);
+}
+
+void client_abandoned(struct client *client)
+{
+    atomic_store(&client->abandoned, true);
+    eventfd_write(client->doorbell, 1);
+}
+
+void client_request_leave(struct client *client, int exit_code)
+{
+    if (atomic_load(&client->leave))
+        return; /* It is leaving already, and was told with what code. */
+    atomic_store(&client->leave_code, exit_code);
+    atomic_store(&client->leave, true);
+    eventfd_write(client->doorbell, 1);
+}
+
+int client_exit_code(const struct client *client)
+{
+    return client->exit_code;
+}
+
+const char *client_exit_reason(const struct client *client)
+{
+    return client->reason;
+}

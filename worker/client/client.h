@@ -1,0 +1,117 @@
+/* client.h - a worker's connection to the servers of its job, for whoever computes gradients.
+ *
+ *     client_open(&client, &options, &error);
+ *     while (client_next(client, &work) == STATUS_OK) {
+ *         if (work.enough) {
+ *             client_done(client);                        and wait: there may be more, after all
+ *             continue;
+ *         }
+ *         compute from client_parameters(client) ...
+ *         client_push(client, &push, gradient);           the last push of a step asks for values
+ *     }
+ *     client_close(&client);
+ *
+ * Whoever waits does the work: inside client_next the caller's own thread moves the messages, so
+ * that no other has to be woken on the way. While a gradient is computed a second thread says
+ * "alive" and watches the deadlines. Between client_next and the last push of that step the
+ * parameters may be read; the rest of the time they are being filled.
+ *
+ * Servers and other workers may come and go meanwhile: the next work is then from elsewhere, also
+ * one that was done before.
+ *
+ * Threads: all functions from one thread, but client_request_stop, client_abandoned and
+ *   client_request_leave from any. */
+
+#ifndef WORKER_CLIENT_H
+#define WORKER_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/frame.h"
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/job/tree.h"
+#include "common/transport/transport.h"
+#include "worker/model/model.h"
+
+struct client;
+
+struct client_options {
+    struct transport *transport;
+    const struct job
+        *job;        /* Declared as it is; job->servers are connected to. Outlives the client. */
+    uint32_t worker; /* Task index. */
+    uint8_t probe_digest[DIGEST_BYTES];
+    /* Seconds. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    uint64_t began_us; /* From when start_timeout counts; 0: client_open. */
+    bool must_share;   /* A server that shares no memory with this process is an error. */
+    /* Called, on another thread, when the job has ended and the caller has been computing on for a
+     * while: it is stuck, and only ending the process is left. NULL: wait for it. */
+    void (*stuck)(int exit_code, const char *reason);
+};
+
+/* What to compute next. */
+struct work {
+    bool enough;                /* Nothing: training is over; score what is due, and say done. */
+    uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
+    uint64_t started;           /* Step at which the job, or this assignment of it, began. */
+    uint32_t members, position; /* Sync: leaves are dealt among the members. */
+    uint64_t after, scored; /* Epochs to be scored now: after + 1 to scored; see score_duty.h. */
+};
+
+struct push {
+    uint64_t step;
+    struct node node;
+    uint32_t examples;
+    bool last; /* Of this step: asks for parameters. */
+    bool bad;  /* Async: the gradient is not finite, and NULL: the batch is skipped, and counted. */
+    uint64_t compute_us;
+    struct score score; /* Counted once, with the node. */
+};
+
+enum status client_open(struct client **client, const struct client_options *options,
+                        struct error *error);
+/* Waits for the last words to leave, at most two seconds. */
+void client_close(struct client **client);
+
+/* [elements] the whole parameter space, 64-byte aligned. */
+const float *client_parameters(const struct client *client);
+
+/* Wait for work. Anything but STATUS_OK: the job has ended; see client_exit_code. */
+enum status client_next(struct client *client, struct work *work);
+
+/* A gradient buffer of the whole parameter space that nobody is reading; the client's. NULL when
+ * out of memory. */
+struct frame *client_gradient(struct client *client);
+
+/* Push a node computed from the parameters; gradient came from client_gradient. NULL for a worker
+ * without leaves in this step, which only asks for parameters, and for a bad one. */
+void client_push(struct client *client, const struct push *push, struct frame *gradient);
+
+/* Report this worker's share of an epoch's test score. */
+void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
+                       const struct score *score, uint64_t took_us);
+
+/* Training is over for this worker, as far as is known; client_next waits until the job has ended
+ * for everybody. */
+void client_done(struct client *client);
+
+/* This worker cannot go on. Waits for the end, which is at once. */
+void client_fail(struct client *client, int exit_code, const char *reason);
+
+/* A person or the launcher asked for a clean stop. */
+void client_request_stop(struct client *client, int exit_code);
+
+/* Whoever started this process is gone; ask for a stop as well. */
+void client_abandoned(struct client *client);
+
+/* This worker alone is to go, with this exit code: the job goes on without it. */
+void client_request_leave(struct client *client, int exit_code);
+
+/* After client_next failed. */
+int client_exit_code(const struct client *client);
+const char *client_exit_reason(const struct client *client);
+
+#endif

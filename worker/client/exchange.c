@@ -1,0 +1,551 @@
+#include "worker/client/exchange.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum sent {
+    NOT_SENT,
+    SENT,
+    ASKED_FOR, /* Sent, and then asked whether it is there. */
+    CONFIRMED,
+};
+
+struct asked {
+    uint64_t first_request, request; /* Its numbers, first and latest. 0: it is answered. */
+    uint64_t want;                   /* The version, or EXCHANGE_WHATEVER. */
+    uint64_t version;                /* Held. */
+    struct frame *stays;             /* Its values where the server wrote them, or NULL. */
+};
+
+struct link {
+    uint64_t shard_elements;
+    uint32_t first_chunk;
+    uint32_t unanswered;        /* Chunks. */
+    uint64_t window_bytes;      /* The most that may be unconfirmed. */
+    uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
+    bool waiting;               /* Something waits for the window: */
+    uint32_t next_node, next_chunk;
+    uint64_t asked_us; /* Or asked again, or answered. */
+    uint64_t retry_us; /* After that, repeat. */
+    uint64_t heard_us; /* Anything of this exchange, or its beginning. */
+};
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static uint32_t next_of_server(const struct partition *partition, uint32_t server, uint32_t chunk)
+{
+    while (chunk < partition->chunk_count && partition->chunks[chunk].server != server)
+        chunk++;
+    return chunk;
+}
+
+enum status exchange_init(struct exchange *exchange, const struct job *job,
+                          const struct partition *partition, float *parameters)
+{
+    struct exchange *x = exchange;
+    memset(x, 0, sizeof *x);
+    x->job = job;
+    x->partition = partition;
+    x->parameters = parameters;
+    x->view = parameters;
+    x->chunks = calloc(partition->chunk_count, sizeof *x->chunks);
+    x->links = calloc(job->server_count, sizeof *x->links);
+    x->pushed[0].sent = calloc(partition->chunk_count, sizeof *x->pushed[0].sent);
+    if (x->chunks == NULL || x->links == NULL || x->pushed[0].sent == NULL) {
+        exchange_free(x);
+        return STATUS_MEMORY;
+    }
+    uint64_t largest = partition->chunk_elements * sizeof(float);
+    for (uint32_t i = 0; i < job->server_count; i++) {
+        struct link *link = &x->links[i];
+        link->shard_elements = partition_server_bytes(partition, i) / sizeof(float);
+        link->first_chunk = next_of_server(partition, i, 0);
+        link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
+    }
+    x->report_chunk = x->links[0].first_chunk;
+    return STATUS_OK;
+}
+
+static void forget_gradients(struct exchange *x)
+{
+    for (uint32_t i = 0; i < x->pushed_count; i++) {
+        frame_release(x->pushed[i].gradient);
+        x->pushed[i].gradient = NULL;
+    }
+    x->pushed_count = 0;
+    for (uint32_t i = 0; i < x->job->server_count; i++) {
+        x->links[i].waiting = false;
+        x->links[i].unconfirmed_bytes = 0;
+    }
+}
+
+static void forget_values(struct asked *chunk)
+{
+    frame_release(chunk->stays);
+    chunk->stays = NULL;
+}
+
+void exchange_free(struct exchange *exchange)
+{
+    struct exchange *x = exchange;
+    for (uint32_t i = 0; i < x->pushed_count; i++)
+        frame_release(x->pushed[i].gradient);
+    for (uint32_t i = 0; i < TREE_COVER_MAX; i++)
+        free(x->pushed[i].sent);
+    for (uint32_t i = 0; x->chunks != NULL && i < x->partition->chunk_count; i++)
+        forget_values(&x->chunks[i]);
+    free(x->chunks);
+    free(x->links);
+    memset(x, 0, sizeof *x);
+}
+
+void exchange_forget(struct exchange *exchange)
+{
+    struct exchange *x = exchange;
+    forget_gradients(x);
+    for (uint32_t i = 0; i < x->partition->chunk_count; i++)
+        x->chunks[i].first_request = x->chunks[i].request = 0;
+    for (uint32_t i = 0; i < x->job->server_count; i++)
+        x->links[i].unanswered = 0;
+    x->under_way = 0;
+}
+
+/* --- sending ------------------------------------------------------------------------------- */
+
+static uint64_t chunk_bytes(const struct exchange *x, uint32_t chunk)
+{
+    return x->partition->chunks[chunk].count * sizeof(float);
+}
+
+/* Gradients of one step lie beside each other until all are used. */
+static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk)
+{
+    const struct chunk_range *range = &x->partition->chunks[chunk];
+    if (x->apart)
+        return TRANSPORT_PLACE_NOWHERE;
+    return (node * x->links[range->server].shard_elements + range->place) * sizeof(float);
+}
+
+/* Whether the gradient of the step's last node can wait long at a server with more to come: then it
+ * must say that it has it. */
+static bool needs_receipt(const struct exchange *x, uint32_t server)
+{
+    const struct link *link = &x->links[server];
+    return x->job->mode == MODE_SYNC &&
+           x->pushed_count * link->shard_elements * sizeof(float) > link->window_bytes;
+}
+
+static struct message_exchange *add_header(const struct exchange *x, const struct sender *sender,
+                                           uint32_t node, uint32_t chunk, uint64_t request,
+                                           struct packet **packet, struct outbox *outbox)
+{
+    *packet = sender_add_as(sender, x->partition->chunks[chunk].server, MESSAGE_EXCHANGE, request,
+                            outbox);
+    struct message_exchange *exchange = &(*packet)->message.exchange;
+    *exchange = x->pushed[node].what;
+    exchange->chunk = chunk;
+    if (chunk != x->report_chunk)
+        exchange->has_report = false;
+    if (x->job->mode == MODE_ASYNC)
+        exchange->base_version = x->chunks[chunk].version;
+    if (exchange->want && x->pushed[node].gradient != NULL)
+        exchange->receipt = needs_receipt(x, x->partition->chunks[chunk].server);
+    return exchange;
+}
+
+/* The number of a node's request for a chunk: whoever asks for values may ask again. */
+static uint64_t request_of(const struct exchange *x, uint32_t node, uint32_t chunk)
+{
+    const struct pushed *pushed = &x->pushed[node];
+    return pushed->what.want && x->chunks[chunk].request != 0 ? x->chunks[chunk].request
+                                                              : pushed->first_request + chunk;
+}
+
+/* A node's gradient for a chunk, or what there is in its place. */
+static enum status send_chunk(struct exchange *x, const struct sender *sender, uint32_t node,
+                              uint32_t chunk, struct outbox *outbox)
+{
+    struct pushed *pushed = &x->pushed[node];
+    struct frame *slice = NULL;
+    struct packet *packet;
+    if (pushed->gradient != NULL) {
+        slice = frame_slice(pushed->gradient, x->partition->chunks[chunk].first * sizeof(float),
+                            chunk_bytes(x, chunk));
+        if (slice == NULL)
+            return STATUS_MEMORY;
+        if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
+            x->links[x->partition->chunks[chunk].server].unconfirmed_bytes += slice->bytes;
+    }
+    pushed->sent[chunk] = SENT;
+    add_header(x, sender, node, chunk, request_of(x, node, chunk), &packet, outbox);
+    packet->payload = slice;
+    packet->place = place_of(x, node, chunk);
+    return STATUS_OK;
+}
+
+static bool fits_window(const struct exchange *x, const struct link *link, uint32_t chunk)
+{
+    return link->unconfirmed_bytes == 0 ||
+           link->unconfirmed_bytes + chunk_bytes(x, chunk) <= link->window_bytes;
+}
+
+/* Send what has waited for the window, as far as it goes. */
+static enum status send_waiting(struct exchange *x, const struct sender *sender, struct link *link,
+                                struct outbox *outbox)
+{
+    enum status status = STATUS_OK;
+    uint32_t server = (uint32_t)(link - x->links);
+    while (status == STATUS_OK && link->waiting && fits_window(x, link, link->next_chunk)) {
+        uint32_t node = link->next_node, chunk = link->next_chunk;
+        link->next_chunk = next_of_server(x->partition, server, chunk + 1);
+        if (link->next_chunk == x->partition->chunk_count) {
+            link->next_chunk = link->first_chunk;
+            link->next_node++;
+        }
+        link->waiting = link->next_node < x->pushed_count;
+        status = send_chunk(x, sender, node, chunk, outbox);
+    }
+    return status;
+}
+
+/* A chunk's values are wanted under this number. */
+static void ask(struct exchange *x, uint32_t chunk, uint64_t request, uint64_t want)
+{
+    struct asked *asked = &x->chunks[chunk];
+    asked->first_request = asked->request = request;
+    asked->want = want;
+    forget_values(asked);
+    x->links[x->partition->chunks[chunk].server].unanswered++;
+    x->under_way++;
+}
+
+static void begin_waiting(struct exchange *x, uint64_t now_us)
+{
+    for (uint32_t i = 0; i < x->job->server_count; i++) {
+        struct link *link = &x->links[i];
+        link->asked_us = link->heard_us = now_us;
+        link->retry_us = EXCHANGE_RETRY_US;
+    }
+}
+
+static enum status push_chunk(struct exchange *x, struct sender *sender, uint32_t node,
+                              uint32_t chunk, struct outbox *outbox)
+{
+    struct link *link = &x->links[x->partition->chunks[chunk].server];
+    x->pushed[node].sent[chunk] = NOT_SENT;
+    if (x->pushed[node].gradient == NULL || (!link->waiting && fits_window(x, link, chunk)))
+        return send_chunk(x, sender, node, chunk, outbox);
+    if (!link->waiting) {
+        link->waiting = true;
+        link->next_node = node;
+        link->next_chunk = chunk;
+    }
+    return STATUS_OK;
+}
+
+enum status exchange_push(struct exchange *exchange, struct sender *sender,
+                          const struct message_exchange *what, struct frame *gradient,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = exchange;
+    const struct partition *partition = x->partition;
+    assert(x->under_way == 0 && x->pushed_count < TREE_COVER_MAX);
+    uint32_t node = x->pushed_count;
+    struct pushed *pushed = &x->pushed[node];
+    if (pushed->sent == NULL)
+        pushed->sent = calloc(partition->chunk_count, sizeof *pushed->sent);
+    if (pushed->sent == NULL)
+        return STATUS_MEMORY;
+    pushed->what = *what;
+    pushed->gradient = gradient != NULL ? frame_retain(gradient) : NULL;
+    pushed->first_request = sender->last_request + 1;
+    sender->last_request += partition->chunk_count;
+    x->pushed_count++;
+    if (what->want) {
+        bool any = x->job->mode == MODE_ASYNC || what->newest;
+        for (uint32_t i = 0; i < partition->chunk_count; i++)
+            ask(x, i, pushed->first_request + i, any ? EXCHANGE_WHATEVER : what->want_version);
+        begin_waiting(x, now_us);
+        x->newest = what->newest;
+        x->version = what->want_version;
+        x->began_us = now_us;
+        x->held_us = 0;
+        x->staleness = 0;
+    }
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
+        status = push_chunk(x, sender, node, i, outbox);
+    return status;
+}
+
+void exchange_ask_newest(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    struct exchange *x = exchange;
+    struct message_exchange what = {.want = true, .newest = true};
+    exchange_forget(x);
+    enum status status = exchange_push(x, sender, &what, NULL, now_us, outbox);
+    assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
+    (void)status;
+}
+
+/* --- taking answers ------------------------------------------------------------------------ */
+
+/* All values are here. Those of one server with shared memory lie there as the parameter space
+ * does, and are used where they are; else what was left in place is copied together. */
+static void settle_values(struct exchange *x)
+{
+    const struct partition *partition = x->partition;
+    const float *base = x->chunks[0].stays != NULL ? x->chunks[0].stays->data : NULL;
+    bool whole = base != NULL;
+    for (uint32_t i = 0; i < partition->chunk_count && whole; i++)
+        whole = x->chunks[i].stays != NULL &&
+                (const float *)x->chunks[i].stays->data == base + partition->chunks[i].first;
+    x->view = whole ? base : x->parameters;
+    for (uint32_t i = 0; i < partition->chunk_count && !whole; i++)
+        if (x->chunks[i].stays != NULL)
+            memcpy(x->parameters + partition->chunks[i].first, x->chunks[i].stays->data,
+                   x->chunks[i].stays->bytes);
+}
+
+/* Newest values have come. Chunks are at most one version apart, and those ahead still have the
+ * version before: they are asked for that. */
+static void align(struct exchange *x, struct sender *sender, uint64_t now_us, struct outbox *outbox)
+{
+    struct packet *packet;
+    x->newest = false;
+    x->version = UINT64_MAX;
+    for (uint32_t i = 0; i < x->partition->chunk_count; i++)
+        if (x->chunks[i].version < x->version)
+            x->version = x->chunks[i].version;
+    x->pushed[0].what.newest = false;
+    x->pushed[0].what.want_version = x->version;
+    for (uint32_t i = 0; i < x->partition->chunk_count; i++) {
+        if (x->chunks[i].version == x->version)
+            continue;
+        ask(x, i, ++sender->last_request, x->version);
+        add_header(x, sender, 0, i, sender->last_request, &packet, outbox);
+    }
+    begin_waiting(x, now_us);
+}
+
+static enum exchange_outcome all_answered(struct exchange *x, struct sender *sender,
+                                          uint64_t now_us, struct outbox *outbox)
+{
+    if (x->newest && x->job->mode == MODE_SYNC) {
+        align(x, sender, now_us, outbox);
+        if (x->under_way > 0)
+            return EXCHANGE_PROGRESS;
+    }
+    settle_values(x);
+    forget_gradients(x);
+    return EXCHANGE_COMPLETE;
+}
+
+static bool is_asked(const struct exchange *x, uint32_t server, uint32_t chunk, uint64_t request)
+{
+    if (chunk >= x->partition->chunk_count || x->partition->chunks[chunk].server != server)
+        return false;
+    const struct asked *asked = &x->chunks[chunk];
+    return asked->request != 0 && request >= asked->first_request && request <= asked->request;
+}
+
+static enum exchange_outcome confirm(struct exchange *x, struct sender *sender, uint32_t node,
+                                     uint32_t chunk, struct outbox *outbox)
+{
+    struct pushed *pushed = &x->pushed[node];
+    struct link *link = &x->links[x->partition->chunks[chunk].server];
+    if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
+        return EXCHANGE_IGNORED;
+    pushed->sent[chunk] = CONFIRMED;
+    if (pushed->gradient != NULL)
+        link->unconfirmed_bytes -= chunk_bytes(x, chunk);
+    if (link->waiting && send_waiting(x, sender, link, outbox) != STATUS_OK)
+        return EXCHANGE_MEMORY;
+    return EXCHANGE_PROGRESS;
+}
+
+/* The verdict on a node that asked for no values: the server has it, or needs it no more. */
+static enum exchange_outcome take_verdict(struct exchange *x, struct sender *sender,
+                                          uint32_t server, const struct message *message,
+                                          uint64_t now_us, struct outbox *outbox)
+{
+    uint32_t chunk = message->result.chunk;
+    if (chunk >= x->partition->chunk_count || x->partition->chunks[chunk].server != server)
+        return EXCHANGE_IGNORED;
+    for (uint32_t node = 0; node < x->pushed_count; node++) {
+        if (x->pushed[node].what.want || message->request != x->pushed[node].first_request + chunk)
+            continue;
+        if (x->job->mode == MODE_SYNC && message->result.verdict == VERDICT_REJECTED)
+            return EXCHANGE_REJECTED;
+        x->links[server].heard_us = now_us;
+        return confirm(x, sender, node, chunk, outbox);
+    }
+    return EXCHANGE_IGNORED;
+}
+
+static void take_values(struct exchange *x, const struct packet *packet)
+{
+    const struct message_result *result = &packet->message.result;
+    struct asked *asked = &x->chunks[result->chunk];
+    if (packet->payload->stays)
+        asked->stays = frame_retain(packet->payload);
+    else
+        memcpy(x->parameters + x->partition->chunks[result->chunk].first, packet->payload->data,
+               packet->payload->bytes);
+    asked->version = result->version;
+    asked->first_request = asked->request = 0;
+}
+
+static void take_numbers(struct exchange *x, const struct message_result *result)
+{
+    if (result->held_us > x->held_us)
+        x->held_us = result->held_us;
+    if (result->staleness > x->staleness)
+        x->staleness = result->staleness;
+}
+
+enum exchange_outcome exchange_take_result(struct exchange *exchange, struct sender *sender,
+                                           uint32_t server, const struct packet *packet,
+                                           uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = exchange;
+    const struct message_result *result = &packet->message.result;
+    uint32_t chunk = result->chunk;
+    if (!is_asked(x, server, chunk, packet->message.request))
+        return take_verdict(x, sender, server, &packet->message, now_us, outbox);
+    if (x->job->mode == MODE_SYNC && result->verdict == VERDICT_REJECTED)
+        return EXCHANGE_REJECTED;
+    struct asked *asked = &x->chunks[chunk];
+    if (!result->parameters || packet->payload == NULL ||
+        packet->payload->bytes != chunk_bytes(x, chunk) ||
+        (packet->payload->stays && packet->message.request != asked->request) ||
+        (asked->want != EXCHANGE_WHATEVER && result->version != asked->want))
+        return EXCHANGE_IGNORED;
+    take_values(x, packet);
+    take_numbers(x, result);
+    struct link *link = &x->links[server];
+    link->asked_us = link->heard_us = now_us;
+    link->retry_us = EXCHANGE_RETRY_US;
+    link->unanswered--;
+    x->under_way--;
+    if (confirm(x, sender, x->pushed_count - 1, chunk, outbox) == EXCHANGE_MEMORY)
+        return EXCHANGE_MEMORY;
+    return x->under_way > 0 ? EXCHANGE_PROGRESS : all_answered(x, sender, now_us, outbox);
+}
+
+enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct sender *sender,
+                                            uint32_t server, const struct message *message,
+                                            uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = exchange;
+    const struct message_receipt *receipt = &message->receipt;
+    uint32_t chunk = receipt->chunk;
+    if (chunk >= x->partition->chunk_count || x->partition->chunks[chunk].server != server)
+        return EXCHANGE_IGNORED;
+    if (is_asked(x, server, chunk, message->request))
+        x->links[server].heard_us = now_us;
+    for (uint32_t node = 0; node < x->pushed_count; node++) {
+        const struct pushed *pushed = &x->pushed[node];
+        if (pushed->what.step != receipt->step || !node_equal(pushed->what.node, receipt->node) ||
+            pushed->sent[chunk] == NOT_SENT)
+            continue;
+        /* Of a step that is complete here, whatever was missing once. */
+        if (pushed->what.want && x->chunks[chunk].request == 0)
+            return EXCHANGE_IGNORED;
+        x->links[server].heard_us = now_us;
+        if (!receipt->missing)
+            return confirm(x, sender, node, chunk, outbox);
+        /* Unless it was asked, the server had no room for it, and would not have now. */
+        if (pushed->sent[chunk] == SENT)
+            return EXCHANGE_PROGRESS;
+        return send_chunk(x, sender, node, chunk, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
+                                                                       : EXCHANGE_MEMORY;
+    }
+    return EXCHANGE_IGNORED;
+}
+
+enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t server,
+                                             const struct message *message, uint64_t now_us)
+{
+    struct exchange *x = exchange;
+    if (!is_asked(x, server, message->moved_on.chunk, message->request))
+        return EXCHANGE_IGNORED;
+    x->links[server].heard_us = now_us;
+    return EXCHANGE_MISSED;
+}
+
+/* --- time ---------------------------------------------------------------------------------- */
+
+/* Ask for one chunk again, with the headers of what was pushed and is not known to be there. */
+static void retry_chunk(struct exchange *x, struct sender *sender, uint32_t chunk,
+                        struct outbox *outbox)
+{
+    struct packet *packet;
+    for (uint32_t node = 0; node < x->pushed_count; node++) {
+        const struct pushed *pushed = &x->pushed[node];
+        bool last = node + 1 == x->pushed_count;
+        if (pushed->sent[chunk] == NOT_SENT || (!last && pushed->sent[chunk] == CONFIRMED))
+            continue;
+        uint64_t request = pushed->first_request + chunk;
+        if (last)
+            request = x->chunks[chunk].request = ++sender->last_request;
+        if (pushed->sent[chunk] == SENT)
+            pushed->sent[chunk] = ASKED_FOR;
+        struct message_exchange *exchange =
+            add_header(x, sender, node, chunk, request, &packet, outbox);
+        exchange->retry = !exchange->skip; /* There is no more of that than its header. */
+        exchange->receipt = false;
+    }
+}
+
+void exchange_tick(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    struct exchange *x = exchange;
+    if (x->under_way == 0)
+        return;
+    for (uint32_t server = 0; server < x->job->server_count; server++) {
+        struct link *link = &x->links[server];
+        if (link->unanswered == 0 || now_us - link->asked_us < link->retry_us)
+            continue;
+        link->asked_us = now_us;
+        link->retry_us = 2 * link->retry_us < EXCHANGE_RETRY_MOST_US ? 2 * link->retry_us
+                                                                     : EXCHANGE_RETRY_MOST_US;
+        for (uint32_t i = link->first_chunk; i < x->partition->chunk_count;
+             i = next_of_server(x->partition, server, i + 1))
+            if (x->chunks[i].request != 0)
+                retry_chunk(x, sender, i, outbox);
+    }
+}
+
+uint64_t exchange_silence_us(const struct exchange *exchange, uint64_t now_us, uint32_t *server)
+{
+    uint64_t longest_us = 0;
+    for (uint32_t i = 0; i < exchange->job->server_count; i++) {
+        const struct link *link = &exchange->links[i];
+        if (link->unanswered == 0 || now_us - link->heard_us < longest_us)
+            continue;
+        longest_us = now_us - link->heard_us;
+        *server = i;
+    }
+    return longest_us;
+}
+
+void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us)
+{
+    exchange->began_us += gap_us;
+    for (uint32_t i = 0; i < exchange->job->server_count; i++)
+        exchange->links[i].asked_us = exchange->links[i].heard_us = now_us;
+}
+
+bool exchange_has_pushed(const struct exchange *exchange, uint64_t *step)
+{
+    for (uint32_t i = 0; i < exchange->pushed_count; i++)
+        if (exchange->pushed[i].gradient != NULL) {
+            *step = exchange->pushed[i].what.step;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,117 @@
+/* exchange.h - the chunks under way between a worker and its servers: who has been asked for what,
+ * which gradients were sent, what is confirmed, and what has to be said again.
+ *
+ * An exchange is one of
+ *
+ *     newest    every chunk is asked for at whichever version it is; then those that are ahead of
+ *               the lowest are asked for exactly that one (sync). How a worker joins the flow.
+ *     step      the nodes of one step are pushed; parameters are asked for with the last one.
+ *
+ * It is complete when every chunk has come. A request without its answer is repeated: as a header
+ * only, and the server says whether it holds the gradient or has to be sent it again; so all nodes
+ * of a step are referred to until it is complete. A repeated request for values has a new number.
+ * Of several answers the first to come is taken; but values that stay in memory of the server's
+ * only from the answer to the latest, because a later answer is written over an earlier one's.
+ *
+ * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
+ * but always two chunks; the rest waits here in order.
+ *
+ * Threads: the session's. Time arrives as an argument.
+ * Ownership: borrows job, partition and the memory for parameters. */
+
+#ifndef WORKER_EXCHANGE_H
+#define WORKER_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/partition.h"
+#include "common/job/tree.h"
+#include "common/transport/transport.h"
+#include "worker/client/sender.h"
+
+#define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubled ... */
+#define EXCHANGE_RETRY_MOST_US 4000000u   /* ... up to this. */
+#define EXCHANGE_WHATEVER      UINT64_MAX /* Of versions. */
+
+struct asked; /* A chunk. */
+struct link;  /* A server. */
+
+/* One node of the step under way. */
+struct pushed {
+    struct message_exchange what; /* For every chunk, but its number. */
+    struct frame *gradient;       /* [elements], or NULL: nothing to push, or a skipped batch. */
+    uint64_t first_request;       /* Chunk 0's; the others' follow. */
+    uint8_t *sent;                /* [chunk_count] enum sent; kept from step to step. */
+};
+
+enum exchange_outcome {
+    EXCHANGE_IGNORED,  /* Not asked for, or not any more. */
+    EXCHANGE_PROGRESS, /* That is one. */
+    EXCHANGE_COMPLETE, /* That was the last: all parameters are of exchange->version (sync). */
+    EXCHANGE_MISSED,   /* What was asked for is gone: ask for the newest. */
+    EXCHANGE_REJECTED, /* A gradient was refused (sync). */
+    EXCHANGE_MEMORY,   /* Out of memory for a gradient. */
+};
+
+struct exchange {
+    const struct job *job;
+    const struct partition *partition;
+    float *parameters; /* [elements] where values are copied to that do not stay. */
+    const float *view; /* [elements] the parameters that have come. */
+    struct asked *chunks;
+    struct link *links;
+    uint32_t report_chunk; /* The one whose EXCHANGE carries the report: server 0's first. */
+    uint32_t under_way;    /* Chunks without their answer. */
+    struct pushed pushed[TREE_COVER_MAX];
+    uint32_t pushed_count;
+    bool newest;      /* This is a newest one. */
+    bool apart;       /* Gradients must not go through memory that servers see. */
+    uint64_t version; /* Sync: that all chunks have, or will have. */
+    uint64_t began_us;
+    /* Of the answers: */
+    uint64_t staleness; /* The stalest chunk's. */
+    uint32_t held_us;   /* The longest wait at a barrier. */
+};
+
+enum status exchange_init(struct exchange *exchange, const struct job *job,
+                          const struct partition *partition, float *parameters);
+void exchange_free(struct exchange *exchange);
+
+/* Nothing is under way; answers that come are ignored. Frees all gradients. */
+void exchange_forget(struct exchange *exchange);
+
+/* Forget, and ask for everything anew. */
+void exchange_ask_newest(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+                         struct outbox *outbox);
+
+/* Push a node (gradient: a reference is taken), skip a batch or, with neither, only ask. With
+ * what->want this is the last of its step, and the exchange is under way. STATUS_MEMORY. */
+enum status exchange_push(struct exchange *exchange, struct sender *sender,
+                          const struct message_exchange *what, struct frame *gradient,
+                          uint64_t now_us, struct outbox *outbox);
+
+/* Answers from server number `server`. Payloads stay the caller's. */
+enum exchange_outcome exchange_take_result(struct exchange *exchange, struct sender *sender,
+                                           uint32_t server, const struct packet *packet,
+                                           uint64_t now_us, struct outbox *outbox);
+enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct sender *sender,
+                                            uint32_t server, const struct message *message,
+                                            uint64_t now_us, struct outbox *outbox);
+enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t server,
+                                             const struct message *message, uint64_t now_us);
+
+/* Say again what has waited too long for its answer. */
+void exchange_tick(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+                   struct outbox *outbox);
+
+/* For how long the server that has said nothing longest has owed an answer; 0 when none does. */
+uint64_t exchange_silence_us(const struct exchange *exchange, uint64_t now_us, uint32_t *server);
+
+/* This process was stopped for a while: nobody was silent meanwhile. */
+void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us);
+
+/* Whether gradients were sent whose step is not known to be over; then of which. */
+bool exchange_has_pushed(const struct exchange *exchange, uint64_t *step);
+
+#endif

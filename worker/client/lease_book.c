@@ -1,0 +1,131 @@
+#include "worker/client/lease_book.h"
+
+#include <string.h>
+
+#define REPEAT_US 500000u
+
+void lease_book_init(struct lease_book *book, const struct job *job)
+{
+    memset(book, 0, sizeof *book);
+    book->job = job;
+    book->current = UINT64_MAX;
+}
+
+void lease_book_forget(struct lease_book *book)
+{
+    lease_book_init(book, book->job);
+}
+
+/* --- saying -------------------------------------------------------------------------------- */
+
+static void say(struct lease_said *said, const struct sender *sender, uint64_t now_us,
+                struct outbox *outbox)
+{
+    struct packet *packet = sender_add_as(sender, 0, MESSAGE_LEASE, said->request, outbox);
+    packet->message.lease.finished = said->finished;
+    packet->message.lease.batch = said->batch;
+    said->said_us = now_us;
+}
+
+static void say_first(struct lease_book *book, struct sender *sender, bool finished, uint64_t batch,
+                      uint64_t now_us, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < book->said_count; i++)
+        if (book->said[i].finished == finished && book->said[i].batch == batch)
+            return; /* It is repeated until it is heard. */
+    /* What is forgotten comes again: its batch stays on lease, and WORK brings it. */
+    if (book->said_count == LEASES_SAID_MAX)
+        memmove(book->said, book->said + 1, --book->said_count * sizeof *book->said);
+    struct lease_said *said = &book->said[book->said_count++];
+    *said = (struct lease_said){
+        .request = ++sender->last_request, .batch = batch, .finished = finished};
+    say(said, sender, now_us, outbox);
+    book->said_us = now_us;
+}
+
+void lease_book_ask(struct lease_book *book, struct sender *sender, uint64_t now_us,
+                    struct outbox *outbox)
+{
+    say_first(book, sender, false, 0, now_us, outbox);
+}
+
+void lease_book_finish(struct lease_book *book, struct sender *sender, uint64_t now_us,
+                       struct outbox *outbox)
+{
+    say_first(book, sender, true, book->current, now_us, outbox);
+    book->current = UINT64_MAX;
+}
+
+static void heard(struct lease_book *book, uint64_t request)
+{
+    for (uint32_t i = 0; i < book->said_count; i++)
+        if (book->said[i].request == request) {
+            memmove(&book->said[i], &book->said[i + 1],
+                    (--book->said_count - i) * sizeof *book->said);
+            return;
+        }
+}
+
+void lease_book_tick(struct lease_book *book, struct sender *sender, bool idle, uint64_t now_us,
+                     struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < book->said_count; i++)
+        if (now_us - book->said[i].said_us >= REPEAT_US)
+            say(&book->said[i], sender, now_us, outbox);
+    if (idle && !book->enough && book->said_count == 0 && now_us - book->said_us >= REPEAT_US)
+        lease_book_ask(book, sender, now_us, outbox);
+}
+
+/* --- taking -------------------------------------------------------------------------------- */
+
+/* Note that this worker has taken the batch; false when it had before. */
+static bool take_once(struct lease_book *book, uint64_t batch)
+{
+    if (batch + LEASES_TAKEN_MAX < book->taken_end)
+        return false;
+    if (batch >= book->taken_end + LEASES_TAKEN_MAX) {
+        memset(book->taken, 0, sizeof book->taken);
+        book->taken_end = batch;
+    }
+    for (; book->taken_end <= batch; book->taken_end++)
+        book->taken[book->taken_end % LEASES_TAKEN_MAX / 64] &=
+            ~((uint64_t)1 << (book->taken_end % 64));
+    uint64_t *word = &book->taken[batch % LEASES_TAKEN_MAX / 64], bit = (uint64_t)1 << (batch % 64);
+    bool fresh = (*word & bit) == 0;
+    *word |= bit;
+    return fresh;
+}
+
+static bool holds(const struct lease_book *book, uint64_t batch)
+{
+    bool found = book->current == batch;
+    for (uint32_t i = 0; i < book->held_count; i++)
+        found = found || book->held[i] == batch;
+    return found;
+}
+
+void lease_book_work(struct lease_book *book, struct sender *sender, const struct message *message,
+                     uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t batch = message->work.batch;
+    heard(book, message->request);
+    book->said_us = now_us;
+    if (message->work.enough)
+        book->enough = true;
+    if (message->work.enough || message->work.none || batch >= book->job->steps ||
+        holds(book, batch) || book->held_count == LEASES_HELD_MAX)
+        return;
+    if (take_once(book, batch))
+        book->held[book->held_count++] = batch;
+    else /* Done long ago, but still on lease, as it seems: whoever leases must hear of it. */
+        say_first(book, sender, true, batch, now_us, outbox);
+}
+
+bool lease_book_next(struct lease_book *book, uint64_t *batch)
+{
+    if (book->held_count == 0)
+        return false;
+    *batch = book->current = book->held[0];
+    memmove(book->held, book->held + 1, --book->held_count * sizeof *book->held);
+    return true;
+}

@@ -1,0 +1,65 @@
+/* lease_book.h - async: which batches this worker has to compute, and what it has said of them.
+ *
+ * A batch is taken once, however often WORK brings it: repeats can come long after it is done. What
+ * is said in a LEASE is said again, under the same number, until a WORK with that number comes; a
+ * worker that has nothing to do asks again and again.
+ *
+ * Threads: the session's. Time arrives as an argument. */
+
+#ifndef WORKER_LEASE_BOOK_H
+#define WORKER_LEASE_BOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/job.h"
+#include "common/wire/message.h"
+#include "worker/client/sender.h"
+
+#define LEASES_HELD_MAX  4    /* More than the coordinator gives. */
+#define LEASES_SAID_MAX  8    /* Without an answer; the oldest is forgotten for a ninth. */
+#define LEASES_TAKEN_MAX 4096 /* Batches under way in the whole job are fewer. */
+
+struct lease_said {
+    uint64_t request, batch, said_us;
+    bool finished;
+};
+
+struct lease_book {
+    const struct job *job;
+    uint64_t held[LEASES_HELD_MAX]; /* To compute, in order. */
+    uint32_t held_count;
+    uint64_t current;                      /* Being computed or exchanged; UINT64_MAX for none. */
+    bool enough;                           /* There will be no more. */
+    uint64_t taken[LEASES_TAKEN_MAX / 64]; /* Bits: of batches below taken_end, ever taken. */
+    uint64_t taken_end;
+    struct lease_said said[LEASES_SAID_MAX]; /* Oldest first. */
+    uint32_t said_count;
+    uint64_t said_us; /* The last time that anything was, or was answered. */
+};
+
+void lease_book_init(struct lease_book *book, const struct job *job);
+
+/* All batches will come again. */
+void lease_book_forget(struct lease_book *book);
+
+/* Give me work. */
+void lease_book_ask(struct lease_book *book, struct sender *sender, uint64_t now_us,
+                    struct outbox *outbox);
+
+/* The current batch is done: every chunk has answered. */
+void lease_book_finish(struct lease_book *book, struct sender *sender, uint64_t now_us,
+                       struct outbox *outbox);
+
+/* WORK has come, but for enough's batch, which is the caller's. */
+void lease_book_work(struct lease_book *book, struct sender *sender, const struct message *message,
+                     uint64_t now_us, struct outbox *outbox);
+
+/* The next batch becomes the current one; false when there is none. */
+bool lease_book_next(struct lease_book *book, uint64_t *batch);
+
+/* idle: there is nothing to do. */
+void lease_book_tick(struct lease_book *book, struct sender *sender, bool idle, uint64_t now_us,
+                     struct outbox *outbox);
+
+#endif

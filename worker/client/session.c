@@ -1,0 +1,952 @@
+#include "worker/client/session.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/wire/pages.h"
+#include "worker/client/announcements.h"
+#include "worker/client/exchange.h"
+#include "worker/client/lease_book.h"
+#include "worker/client/sender.h"
+
+#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
+#define JOIN_INTERVAL_US 64000u /* ... up to this. */
+#define PATIENCE_MS      100
+#define PING_INTERVAL_US 500000u
+#define GAP_US           1000000u /* Between ticks: longer, and this process was stopped. */
+#define ROUNDS_AT_ONCE   3        /* Of asking for the newest; later ones are ... */
+#define ROUND_US         20000u   /* ... so far apart. */
+#define GRACE_SECONDS    5        /* For server 0, whose reasons are better, to be first ... */
+#define START_GRACE      0.5      /* ... and at the start, which nobody is to wait for longer. */
+#define SAY_WHY_US       5000000u /* A wait of this length is worth a line. */
+#define FINISH_US        1000000u /* For what was pushed to be answered, before it leaves. */
+
+enum stage {
+    JOINING,  /* Until WELCOME, also when server 0 knows this worker no more. */
+    GATHERED, /* Until START. */
+    STARTED,
+    OVER,
+};
+
+enum trainer { IDLE, BUSY, DONE };
+
+struct session {
+    struct session_options options;
+    enum stage stage;
+    enum trainer trainer;
+    struct sender sender;
+    uint8_t *job_bytes; /* [job_size] the declaration. */
+    uint32_t job_size;
+    uint8_t job_digest[DIGEST_BYTES];
+    struct exchange exchange;
+    struct lease_book leases; /* Async. */
+    struct announcements announcements;
+
+    /* What server 0 has said. */
+    struct message_start start; /* Of this generation; assignment 0: none yet. */
+    bool ever_started;
+    bool rejoined;             /* Welcomed again since the last START. */
+    uint64_t welcomed_request; /* The last number used before the latest WELCOME. */
+    uint64_t stop_step;
+    char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
+
+    /* The trainer's side. */
+    bool start_told;               /* The trainer has heard of `start`. */
+    uint32_t told_assignment;      /* Of the START it has heard last. */
+    uint64_t work_generation;      /* In which WORK was given. */
+    bool abandoned;                /* START came since: the trainer finishes for others' sake. */
+    bool have_parameters;          /* Of `step`, since the latest START. */
+    uint64_t step;                 /* Sync: version held or asked for. Async: latest batch. */
+    uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
+    uint32_t rounds;               /* Of asking for the newest, since the last success. */
+    uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
+    bool exchanged, has_staleness; /* The exchange under way, the last one pushed a gradient. */
+    uint64_t staleness, exchange_us, wait_us; /* Of the last exchange, for the next report. */
+
+    /* Since when. */
+    uint64_t started_us; /* This process. */
+    uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
+    uint64_t busy_us;    /* The trainer computes this one gradient or score. */
+    uint64_t heard_us;   /* Server 0. */
+    uint64_t ticked_us;
+    uint64_t joined_us, join_interval_us; /* JOIN was said; 0: it has not been. */
+    uint64_t pinged_us;
+    uint64_t leave_us; /* It was asked to leave. */
+    bool unheard_said;
+
+    int leave_code; /* With which it is to leave. */
+
+    int exit_code;
+    char reason[MESSAGE_TEXT_MAX];
+    bool finished; /* By FINISHED, so that BYE is owed. */
+};
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+enum status session_create(struct session **session, const struct session_options *options,
+                           uint64_t now_us)
+{
+    struct session *s = calloc(1, sizeof *s);
+    *session = s;
+    if (s == NULL)
+        return STATUS_MEMORY;
+    s->options = *options;
+    s->sender = (struct sender){.worker = options->worker, .incarnation = options->incarnation};
+    s->stop_step = options->job->steps;
+    s->started_us = options->began_us != 0 ? options->began_us : now_us;
+    s->waiting_us = s->heard_us = s->ticked_us = now_us;
+    lease_book_init(&s->leases, options->job);
+    enum status status =
+        exchange_init(&s->exchange, options->job, options->partition, options->parameters);
+    if (status == STATUS_OK)
+        status = job_encode(options->job, &s->job_bytes, &s->job_size);
+    if (status == STATUS_OK)
+        status = job_digest(options->job, s->job_digest);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    session_destroy(session);
+    return STATUS_MEMORY;
+}
+
+void session_destroy(struct session **session)
+{
+    if (*session == NULL)
+        return;
+    if ((*session)->exchange.chunks != NULL)
+        exchange_free(&(*session)->exchange);
+    free((*session)->job_bytes);
+    free(*session);
+    *session = NULL;
+}
+
+const float *session_parameters(const struct session *session)
+{
+    return session->exchange.view;
+}
+
+bool session_apart(const struct session *session)
+{
+    return session->exchange.apart;
+}
+
+bool session_is_over(const struct session *session)
+{
+    return session->stage == OVER;
+}
+
+int session_exit_code(const struct session *session)
+{
+    return session->exit_code;
+}
+
+const char *session_exit_reason(const struct session *session)
+{
+    return session->reason;
+}
+
+const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
+{
+    const struct session *s = session;
+    uint64_t since_us = s->ever_started ? s->waiting_us : s->started_us;
+    *seconds = (double)(now_us - since_us) * 1e-6;
+    if (s->stage == JOINING || s->stage == GATHERED)
+        return s->waiting;
+    bool waits = s->stage == STARTED && s->trainer != BUSY && now_us - since_us >= SAY_WHY_US;
+    return waits && s->waiting[0] != '\0' ? s->waiting : NULL;
+}
+
+/* Over for this worker; the trainer is told so that it lets go. */
+static void end(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
+{
+    if (s->stage == OVER)
+        return;
+    s->stage = OVER;
+    s->exit_code = exit_code;
+    snprintf(s->reason, sizeof s->reason, "%s", reason);
+    exchange_forget(&s->exchange);
+    struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
+    packet->message.stop.exit_code = (uint32_t)exit_code;
+    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+}
+
+/* This worker failed in a way that others would too: everybody should know why. */
+static void fail(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
+{
+    if (s->stage == OVER)
+        return;
+    struct message *message = &sender_add(&s->sender, 0, MESSAGE_STOP, outbox)->message;
+    message->stop.exit_code = (uint32_t)exit_code;
+    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    end(s, exit_code, reason, outbox);
+}
+
+static void end_left(struct session *s, const char *reason, struct outbox *outbox)
+{
+    end(s, s->leave_code, reason, outbox);
+}
+
+/* What server 0 must come to know. Whoever leaves first finishes what is under way: so nothing is
+ * computed twice, and the last to leave leaves all chunks at one version. */
+static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->announcements.leave_held =
+        s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
+    announcements_tick(&s->announcements, &s->sender, now_us, outbox);
+}
+
+/* --- giving work --------------------------------------------------------------------------- */
+
+static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    if (!s->start_told) {
+        struct packet *start = outbox_add(outbox, TO_TRAINER, MESSAGE_START);
+        start->message.generation = s->sender.generation;
+        start->message.start = s->start;
+        s->start_told = true;
+        s->told_assignment = s->start.assignment;
+    }
+    struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_WORK);
+    packet->message.work.enough = enough;
+    packet->message.work.batch = step;
+    s->exchange.apart = step < s->apart_below;
+    s->work_generation = s->sender.generation;
+    s->abandoned = false;
+    s->trainer = BUSY;
+    s->busy_us = now_us;
+    if (!enough)
+        s->step = step;
+}
+
+static bool trainer_waits(const struct session *s)
+{
+    return s->trainer == IDLE || (s->trainer == DONE && s->leases.held_count > 0);
+}
+
+/* All parameters are here: go on with the next step or batch, if there is one. */
+static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t batch;
+    if (!s->have_parameters || !trainer_waits(s) || s->exchange.under_way > 0)
+        return;
+    announcements_forget_done(&s->announcements);
+    if (s->options.job->mode == MODE_SYNC)
+        hand_to_trainer(s, s->step, s->step >= s->stop_step, now_us, outbox);
+    else if (lease_book_next(&s->leases, &batch))
+        hand_to_trainer(s, batch, false, now_us, outbox);
+    else if (s->leases.enough)
+        hand_to_trainer(s, s->stop_step, true, now_us, outbox);
+    /* Else WORK will come. */
+}
+
+static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->ask_at_us = 0;
+    s->exchanged = false;
+    exchange_ask_newest(&s->exchange, &s->sender, now_us, outbox);
+}
+
+/* The trainer waits and holds nothing that is of use: begin from where everybody is. What others
+ * have made meanwhile this worker did not owe. */
+static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    exchange_forget(&s->exchange);
+    s->have_parameters = false;
+    s->waiting_us = s->rounds == 0 ? now_us : s->waiting_us;
+    if (++s->rounds <= ROUNDS_AT_ONCE)
+        ask_newest(s, now_us, outbox);
+    else
+        s->ask_at_us = now_us + ROUND_US;
+}
+
+static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->rounds = 0;
+    s->trainer = IDLE;
+    s->abandoned = false;
+    s->busy_us = now_us;
+    if (s->options.job->mode == MODE_ASYNC)
+        lease_book_ask(&s->leases, &s->sender, now_us, outbox);
+    join_flow(s, now_us, outbox);
+}
+
+static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = &s->exchange;
+    uint64_t took = now_us - x->began_us;
+    s->wait_us = x->held_us < took ? x->held_us : took;
+    s->exchange_us = took - s->wait_us;
+    s->has_staleness = s->exchanged; /* 0 in sync mode. */
+    s->staleness = x->staleness;
+    s->have_parameters = true;
+    s->rounds = 0;
+    s->waiting_us = now_us;
+    if (s->options.job->mode == MODE_SYNC)
+        s->step = x->version;
+    else if (s->leases.current != UINT64_MAX)
+        lease_book_finish(&s->leases, &s->sender, now_us, outbox);
+    go_on(s, now_us, outbox);
+}
+
+/* --- joining ------------------------------------------------------------------------------- */
+
+/* Whoever joins is nobody's member: only the run counts. */
+static struct message *add_stranger(struct session *s, enum message_kind kind,
+                                    struct outbox *outbox)
+{
+    struct message *message = &sender_add(&s->sender, 0, kind, outbox)->message;
+    message->generation = message->ticket = message->proof = 0;
+    return message;
+}
+
+static void join(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t next_us = s->join_interval_us == 0 ? JOIN_FIRST_US : 2 * s->join_interval_us;
+    s->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
+    s->joined_us = now_us;
+    struct message_join *message = &add_stranger(s, MESSAGE_JOIN, outbox)->join;
+    message->version_min = PROTOCOL_VERSION_MIN;
+    message->version_max = PROTOCOL_VERSION_MAX;
+    memcpy(message->job_digest, s->job_digest, DIGEST_BYTES);
+    memcpy(message->probe_digest, s->options.probe_digest, DIGEST_BYTES);
+    snprintf(message->host, sizeof message->host, "%s", s->options.host);
+    snprintf(message->arithmetic, sizeof message->arithmetic, "%s", s->options.arithmetic);
+}
+
+static void send_declaration(struct session *s, struct outbox *outbox)
+{
+    struct message_job_page page;
+    for (uint32_t i = 0; pages_cut(s->job_bytes, s->job_size, i, &page); i++)
+        add_stranger(s, MESSAGE_JOB_PAGE, outbox)->job_page = page;
+}
+
+/* Nothing of the generation before counts any more, but what the trainer is computing: it is left
+ * to finish, for nothing. */
+static void adopt_generation(struct session *s, uint64_t generation, uint64_t now_us)
+{
+    if (generation == s->sender.generation)
+        return;
+    s->sender.generation = generation;
+    s->start.assignment = 0;
+    s->stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
+    s->apart_below = 0;
+    s->ask_at_us = 0;
+    s->have_parameters = false;
+    s->waiting_us = now_us;
+    exchange_forget(&s->exchange);
+    lease_book_forget(&s->leases);
+    announcements_forget_scores(&s->announcements);
+    announcements_forget_done(&s->announcements);
+    if (s->trainer == DONE)
+        s->trainer = IDLE;
+    if (s->trainer == BUSY)
+        s->abandoned = true;
+}
+
+static bool is_later(const struct session *s, uint64_t generation, uint64_t ticket)
+{
+    return generation > s->sender.generation ||
+           (generation == s->sender.generation && ticket > s->sender.ticket);
+}
+
+static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
+{
+    uint64_t ticket = message->welcome.ticket;
+    bool same = message->generation == s->sender.generation && ticket == s->sender.ticket;
+    if ((s->sender.run_id != 0 && message->run_id != s->sender.run_id) ||
+        (!is_later(s, message->generation, ticket) && !(s->stage == JOINING && same)))
+        return; /* Of an admission before. */
+    s->sender.run_id = message->run_id;
+    s->sender.ticket = ticket;
+    s->sender.proof = message->welcome.proof;
+    adopt_generation(s, message->generation, now_us);
+    s->stage = s->start.assignment == 0 ? GATHERED : STARTED;
+    s->rejoined = true;
+    s->welcomed_request = s->sender.last_request;
+    s->waiting_us = now_us;
+    s->pinged_us = 0; /* Server 0 is to see at once which START is missing. */
+    snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
+}
+
+/* Server 0 does not know this worker, or not any more. */
+static void join_again(struct session *s, const struct message *message, uint64_t now_us,
+                       struct outbox *outbox)
+{
+    if (s->stage == JOINING || (message->request != 0 && message->request <= s->welcomed_request))
+        return;                   /* Said of an admission before. */
+    if (s->announcements.leave) { /* To be let in, only to leave. */
+        sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox);
+        end_left(s, "left the job", outbox);
+        return;
+    }
+    outbox_log(outbox, "joining again: %s", message->refused.text);
+    s->stage = JOINING;
+    s->join_interval_us = 0;
+    s->waiting_us = now_us;
+    snprintf(s->waiting, sizeof s->waiting, "joining again");
+}
+
+/* Whether a START changes nothing for an async worker but who else is there: its batches stay its
+ * own, and it goes on. */
+static bool only_members_change(const struct session *s, const struct message *message)
+{
+    return s->options.job->mode == MODE_ASYNC && s->stage == STARTED && !s->rejoined &&
+           s->trainer != DONE && message->generation == s->sender.generation;
+}
+
+/* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
+ * when a PING shows that it is missing. */
+static void handle_start(struct session *s, const struct message *message, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    const struct message_start *start = &message->start;
+    uint64_t pushed;
+    bool same = message->generation == s->sender.generation;
+    if (s->stage == JOINING || message->generation < s->sender.generation ||
+        (same && start->assignment <= s->start.assignment))
+        return;
+    bool light = only_members_change(s, message);
+    if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
+        s->apart_below = pushed + 1;
+    adopt_generation(s, message->generation, now_us);
+    /* In one generation it only falls, and some server 0's RESULT may have been faster. */
+    if (!same || !s->ever_started || start->stop_step < s->stop_step)
+        s->stop_step = start->stop_step;
+    s->start = *start;
+    s->start_told = false;
+    s->stage = STARTED;
+    s->ever_started = true;
+    s->rejoined = false;
+    s->waiting_us = now_us;
+    s->waiting[0] = '\0';
+    s->pinged_us = 0; /* Server 0 is to see at once that it is followed. */
+    if (light)
+        return;
+    lease_book_forget(&s->leases);
+    announcements_forget_done(&s->announcements);
+    exchange_forget(&s->exchange);
+    s->ask_at_us = 0;
+    s->have_parameters = false;
+    s->abandoned = s->trainer == BUSY;
+    if (s->trainer != BUSY)
+        begin_anew(s, now_us, outbox);
+}
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+static void follow(struct session *s, enum exchange_outcome outcome, uint64_t now_us,
+                   struct outbox *outbox)
+{
+    switch (outcome) {
+    case EXCHANGE_COMPLETE:
+        exchange_complete(s, now_us, outbox);
+        break;
+    case EXCHANGE_MISSED:
+        join_flow(s, now_us, outbox);
+        break;
+    case EXCHANGE_REJECTED:
+        fail(s, EXIT_TRAINING_FAILED, "a server rejected a gradient as not finite or out of place",
+             outbox);
+        break;
+    case EXCHANGE_MEMORY:
+        fail(s, EXIT_TRAINING_FAILED, "out of memory for a gradient", outbox);
+        break;
+    default:
+        break;
+    }
+}
+
+static void handle_result(struct session *s, uint32_t server, const struct packet *packet,
+                          uint64_t now_us, struct outbox *outbox)
+{
+    if (packet->message.generation != s->sender.generation)
+        return;
+    /* What other servers say of the end is not meant for workers. */
+    if (server == 0 && packet->message.result.stop_step < s->stop_step)
+        s->stop_step = packet->message.result.stop_step;
+    follow(s, exchange_take_result(&s->exchange, &s->sender, server, packet, now_us, outbox),
+           now_us, outbox);
+}
+
+static void handle_receipt(struct session *s, uint32_t server, const struct message *message,
+                           uint64_t now_us, struct outbox *outbox)
+{
+    if (message->generation == s->sender.generation)
+        follow(s, exchange_take_receipt(&s->exchange, &s->sender, server, message, now_us, outbox),
+               now_us, outbox);
+}
+
+static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
+                            uint64_t now_us, struct outbox *outbox)
+{
+    if (message->generation == s->sender.generation)
+        follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
+}
+
+static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    if (message->generation != s->sender.generation || s->options.job->mode != MODE_ASYNC)
+        return;
+    if (message->work.enough && message->work.batch < s->stop_step)
+        s->stop_step = message->work.batch;
+    lease_book_work(&s->leases, &s->sender, message, now_us, outbox);
+    go_on(s, now_us, outbox);
+}
+
+static double seconds_since(uint64_t then_us, uint64_t now_us)
+{
+    return now_us > then_us ? (double)(now_us - then_us) * 1e-6 : 0;
+}
+
+static int refusal_exit_code(const struct session *s, enum refusal reason, uint64_t now_us)
+{
+    /* Whoever was dropped while it got nowhere was dropped because of that. */
+    bool stuck =
+        s->trainer == BUSY && seconds_since(s->busy_us, now_us) > s->options.progress_timeout / 2;
+    switch (reason) {
+    case REFUSAL_RUN:
+        return EXIT_CLUSTER_LOST;
+    case REFUSAL_MEMBER: /* Never admitted; stuck; or replaced by another process. */
+        return s->sender.run_id == 0 ? EXIT_MISMATCH
+               : stuck               ? EXIT_TRAINING_FAILED
+                                     : EXIT_CLUSTER_LOST;
+    case REFUSAL_MALFORMED:
+        return EXIT_TRAINING_FAILED;
+    case REFUSAL_KEY:
+        return EXIT_UNAUTHENTICATED;
+    default:
+        return EXIT_MISMATCH;
+    }
+}
+
+static void handle_refused(struct session *s, uint32_t server, const struct message *message,
+                           uint64_t now_us, struct outbox *outbox)
+{
+    enum refusal reason = message->refused.reason;
+    const char *text = message->refused.text;
+    int exit_code = refusal_exit_code(s, reason, now_us);
+    /* What was said by an earlier ticket may be refused by the router as another process's. */
+    bool earlier = message->request != 0 && message->request <= s->welcomed_request;
+    if (server == 0 && reason == REFUSAL_MEMBER && earlier)
+        return;
+    if (server == 0 && reason == REFUSAL_REJOIN)
+        join_again(s, message, now_us, outbox);
+    else if (server == 0) /* It knows why it refused; what another refused it cannot know. */
+        end(s, exit_code, text, outbox);
+    else if (reason != REFUSAL_RUN && reason != REFUSAL_MEMBER && reason != REFUSAL_REJOIN)
+        fail(s, exit_code, text, outbox);
+    /* Else it is server 0's to say who is a member of what. */
+}
+
+static void handle_finished(struct session *s, const struct message *message, struct outbox *outbox)
+{
+    if (s->sender.run_id != 0 && message->run_id != 0 && message->run_id != s->sender.run_id)
+        return;
+    sender_add(&s->sender, 0, MESSAGE_BYE, outbox);
+    s->finished = true;
+    if (message->stop.left && s->announcements.leave)
+        end_left(s, message->stop.reason, outbox);
+    else
+        end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
+}
+
+static void note_heard(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (s->unheard_said)
+        outbox_log(outbox, "ps/0 is heard again, after %s",
+                   wording_duration((double)(now_us - s->heard_us) * 1e-6).text);
+    s->unheard_said = false;
+    s->heard_us = now_us;
+}
+
+static void handle_from_0(struct session *s, const struct message *message, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    switch (message->kind) {
+    case MESSAGE_WANT_JOB:
+        if (s->stage == JOINING)
+            send_declaration(s, outbox);
+        break;
+    case MESSAGE_WELCOME:
+        handle_welcome(s, message, now_us);
+        break;
+    case MESSAGE_START:
+        handle_start(s, message, now_us, outbox);
+        break;
+    case MESSAGE_WORK:
+        handle_work(s, message, now_us, outbox);
+        break;
+    case MESSAGE_PONG:
+        announcements_heard(&s->announcements, message->request);
+        if (s->stage == STARTED)
+            snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
+        break;
+    case MESSAGE_WAITING:
+        snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
+        break;
+    case MESSAGE_FINISHED:
+        handle_finished(s, message, outbox);
+        break;
+    default:
+        break;
+    }
+}
+
+void session_handle_server(struct session *session, uint32_t server, struct packet *packet,
+                           uint64_t now_us, struct outbox *outbox)
+{
+    struct session *s = session;
+    const struct message *message = &packet->message;
+    if (s->stage == OVER) {
+        if (s->finished && server == 0 && message->kind == MESSAGE_FINISHED)
+            sender_add(&s->sender, 0, MESSAGE_BYE, outbox); /* The one before was lost. */
+        frame_release(packet->payload);
+        packet->payload = NULL;
+        return;
+    }
+    if (server == 0)
+        note_heard(s, now_us, outbox);
+    switch (message->kind) {
+    case MESSAGE_RESULT:
+        handle_result(s, server, packet, now_us, outbox);
+        break;
+    case MESSAGE_RECEIPT:
+        handle_receipt(s, server, message, now_us, outbox);
+        break;
+    case MESSAGE_MOVED_ON:
+        handle_moved_on(s, server, message, now_us, outbox);
+        break;
+    case MESSAGE_REFUSED:
+        handle_refused(s, server, message, now_us, outbox);
+        break;
+    default:
+        if (server == 0)
+            handle_from_0(s, message, now_us, outbox);
+        break;
+    }
+    if (s->stage != OVER && s->stage != JOINING)
+        announce(s, now_us, outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+/* --- from the trainer ---------------------------------------------------------------------- */
+
+static void add_times(struct session *s, struct message_report *report)
+{
+    report->exchange_us = s->exchange_us;
+    report->wait_us = s->wait_us;
+    report->has_staleness = s->has_staleness;
+    report->staleness = s->staleness;
+    s->exchange_us = s->wait_us = s->staleness = 0;
+    s->has_staleness = false;
+}
+
+/* A START has come since WORK was given. In the same generation others may profit from what this
+ * worker was asked for then; what was computed in another one nobody wants. */
+static void finish_abandoned(struct session *s, struct message_exchange *what,
+                             struct frame *gradient, uint64_t now_us, struct outbox *outbox)
+{
+    bool last = what->want, current = s->work_generation == s->sender.generation;
+    enum status status = STATUS_OK;
+    what->want = false;
+    s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
+    if (current && (what->gradient || what->skip))
+        status = exchange_push(&s->exchange, &s->sender, what, gradient, now_us, outbox);
+    if (status != STATUS_OK) {
+        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+        return;
+    }
+    if (current && gradient != NULL && what->step >= s->apart_below)
+        s->apart_below = what->step + 1;
+    if (!last)
+        return;
+    if (s->start.assignment != 0) {
+        begin_anew(s, now_us, outbox);
+    } else {
+        s->trainer = IDLE;
+        s->waiting_us = now_us;
+        exchange_forget(&s->exchange);
+    }
+}
+
+static void trainer_exchange(struct session *s, const struct packet *packet, uint64_t now_us,
+                             struct outbox *outbox)
+{
+    struct message_exchange what = packet->message.exchange;
+    assert(s->trainer == BUSY);
+    s->busy_us = now_us;
+    if (what.has_report)
+        add_times(s, &what.report);
+    if (s->options.job->mode == MODE_SYNC) {
+        what.base_version = what.step;
+        what.want_version = what.step + 1;
+    }
+    if (s->abandoned) {
+        finish_abandoned(s, &what, packet->payload, now_us, outbox);
+        return;
+    }
+    if (what.want) {
+        s->trainer = IDLE;
+        s->waiting_us = now_us;
+        s->waiting[0] = '\0';
+        s->exchanged = packet->payload != NULL;
+        if (s->options.job->mode == MODE_SYNC)
+            s->step = what.step + 1;
+    }
+    if (exchange_push(&s->exchange, &s->sender, &what, packet->payload, now_us, outbox) !=
+        STATUS_OK)
+        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+}
+
+static void trainer_evaluation(struct session *s, const struct message *message, uint64_t now_us,
+                               struct outbox *outbox)
+{
+    struct message_evaluation evaluation = message->evaluation;
+    s->busy_us = now_us;
+    if (s->work_generation != s->sender.generation)
+        return;
+    evaluation.assignment = s->told_assignment;
+    announcements_score(&s->announcements, &s->sender, &evaluation, now_us, outbox);
+}
+
+static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    assert(s->trainer == BUSY);
+    s->waiting_us = now_us;
+    if (s->abandoned) {
+        struct message_exchange nothing = {.want = true};
+        finish_abandoned(s, &nothing, NULL, now_us, outbox);
+        return;
+    }
+    s->trainer = DONE;
+    struct message_done done = {
+        .step = s->options.job->mode == MODE_SYNC ? s->step : s->stop_step,
+        .exchange_us = s->exchange_us,
+        .wait_us = s->wait_us,
+        .has_staleness = s->has_staleness,
+        .staleness = s->staleness,
+    };
+    announcements_done(&s->announcements, &done);
+}
+
+static void trainer_stop(struct session *s, const struct message *message, struct outbox *outbox)
+{
+    uint32_t exit_code = message->stop.exit_code;
+    bool clean = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
+    if (s->sender.run_id == 0) {
+        /* Server 0 may have let it in already, and then must tell the others. */
+        sender_add(&s->sender, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
+        end(s, (int)exit_code, "stopped before training started", outbox);
+    } else if (clean) {
+        announcements_stop(&s->announcements, exit_code, message->stop.reason);
+    } else {
+        fail(s, (int)exit_code, message->stop.reason, outbox);
+    }
+}
+
+static void trainer_leave(struct session *s, const struct message *message, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    s->leave_us = now_us;
+    s->leave_code = (int)message->stop.exit_code;
+    outbox_log(outbox, "leaving, exit=%d; the job goes on without this worker", s->leave_code);
+    if (s->stage == JOINING) {
+        sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
+        end_left(s, "left the job", outbox);
+    } else {
+        announcements_leave(&s->announcements);
+    }
+}
+
+void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox)
+{
+    struct session *s = session;
+    const struct message *message = &packet->message;
+    if (s->stage != OVER)
+        switch (message->kind) {
+        case MESSAGE_EXCHANGE:
+            trainer_exchange(s, packet, now_us, outbox);
+            break;
+        case MESSAGE_EVALUATION:
+            trainer_evaluation(s, message, now_us, outbox);
+            break;
+        case MESSAGE_DONE:
+            trainer_done(s, now_us, outbox);
+            break;
+        case MESSAGE_STOP:
+            trainer_stop(s, message, outbox);
+            break;
+        case MESSAGE_LEAVE:
+            trainer_leave(s, message, now_us, outbox);
+            break;
+        default:
+            assert(!"a message that sessions do not take");
+        }
+    if (s->stage != OVER && s->stage != JOINING)
+        announce(s, now_us, outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+}
+
+void session_abandon(struct session *session)
+{
+    session->options.recovery_timeout = 0;
+}
+
+/* --- time ---------------------------------------------------------------------------------- */
+
+/* Server 0 gives up first, and tells why; this is for when there is no server 0. */
+static void check_start(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double waited = seconds_since(s->started_us, now_us);
+    if (s->ever_started || waited <= s->options.start_timeout + START_GRACE)
+        return;
+    snprintf(text, sizeof text, "start timed out after %s: %.300s",
+             wording_duration(s->options.start_timeout).text,
+             s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
+    end(s, EXIT_START_TIMEOUT, text, outbox);
+}
+
+static void check_server_0(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double unheard = seconds_since(s->heard_us, now_us);
+    double most = s->options.recovery_timeout > s->options.worker_timeout
+                      ? s->options.recovery_timeout
+                      : s->options.worker_timeout;
+    if (s->sender.run_id == 0) /* There is a deadline for the start. */
+        return;
+    if (unheard > most) {
+        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
+                 wording_duration(unheard).text);
+        end(s, EXIT_CLUSTER_LOST, text, outbox);
+    } else if (unheard > s->options.worker_timeout && !s->unheard_said) {
+        s->unheard_said = true;
+        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it has been %s",
+                    wording_duration(unheard).text, wording_duration(most).text);
+    }
+}
+
+static void check_exchange(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    uint32_t server = 0;
+    double silence = (double)exchange_silence_us(&s->exchange, now_us, &server) * 1e-6;
+    /* Server 0 first notices that the server is gone, and then waits for it. */
+    if (silence <= s->options.worker_timeout + s->options.recovery_timeout + GRACE_SECONDS)
+        return;
+    snprintf(text, sizeof text, "no answer from ps/%u for %s", server,
+             wording_duration(silence).text);
+    end(s, EXIT_CLUSTER_LOST, text, outbox);
+}
+
+/* Whoever is to leave does, whether it is let go or not. */
+static void check_leaving(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (!s->announcements.leave)
+        return;
+    double waited = seconds_since(s->leave_us, now_us);
+    double unheard = seconds_since(s->heard_us, now_us);
+    if (waited > s->options.stop_timeout ||
+        (waited > s->options.worker_timeout && unheard > s->options.worker_timeout))
+        end_left(s, "left the job, unheard by ps/0", outbox);
+}
+
+/* Server 0 is heard, and still nothing comes of it. */
+static void check_waiting(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double waited = seconds_since(s->waiting_us, now_us);
+    if (!s->ever_started || s->trainer == BUSY ||
+        waited <= s->options.progress_timeout + s->options.recovery_timeout)
+        return;
+    snprintf(text, sizeof text, "ps/0 %s, for %s%s%.300s",
+             s->stage == JOINING     ? "does not let this worker in again"
+             : s->trainer == DONE    ? "does not end the job"
+             : s->stage == GATHERED  ? "does not start the job"
+             : s->exchange.under_way ? "lets it go on though the step does not end"
+                                     : "gives no work",
+             wording_duration(waited).text, s->waiting[0] != '\0' ? ": " : "", s->waiting);
+    end(s, EXIT_CLUSTER_LOST, text, outbox);
+}
+
+/* The others go on without this worker, so they are not told. */
+static void check_trainer(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double busy = seconds_since(s->busy_us, now_us);
+    if (s->trainer != BUSY || busy <= s->options.progress_timeout)
+        return;
+    snprintf(text, sizeof text, "stuck: computing one gradient for %s",
+             wording_duration(busy).text);
+    end(s, EXIT_TRAINING_FAILED, text, outbox);
+}
+
+/* This process was stopped, or had no processor: nobody was silent meanwhile. */
+static void resume(struct session *s, uint64_t gap_us, uint64_t now_us)
+{
+    s->heard_us = now_us;
+    s->waiting_us += gap_us;
+    s->busy_us += gap_us;
+    exchange_resume(&s->exchange, gap_us, now_us);
+}
+
+static void ping(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->pinged_us = now_us;
+    sender_add(&s->sender, 0, MESSAGE_PING, outbox)->message.ping = (struct message_ping){
+        .step = s->step, .assignment = s->start.assignment, .computing = s->trainer == BUSY};
+}
+
+int session_patience_ms(const struct session *session)
+{
+    return session->stage == JOINING ? (int)(session->join_interval_us / 1000)
+           : session->ask_at_us != 0 ? (int)(ROUND_US / 1000)
+                                     : PATIENCE_MS;
+}
+
+static bool is_idle(const struct session *s)
+{
+    return s->options.job->mode == MODE_ASYNC && s->have_parameters && s->trainer == IDLE &&
+           s->exchange.under_way == 0;
+}
+
+static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (now_us - s->pinged_us >= PING_INTERVAL_US)
+        ping(s, now_us, outbox);
+    if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
+        ask_newest(s, now_us, outbox);
+    s->announcements.stop_known = s->stop_step < s->options.job->steps || s->leases.enough;
+    announce(s, now_us, outbox);
+    lease_book_tick(&s->leases, &s->sender, is_idle(s), now_us, outbox);
+    exchange_tick(&s->exchange, &s->sender, now_us, outbox);
+}
+
+void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)
+{
+    struct session *s = session;
+    uint64_t gap_us = now_us - s->ticked_us;
+    s->ticked_us = now_us;
+    if (s->stage == OVER)
+        return;
+    if (gap_us > GAP_US)
+        resume(s, gap_us, now_us);
+    if (s->stage == JOINING && now_us - s->joined_us >= s->join_interval_us)
+        join(s, now_us, outbox);
+    if (s->stage != JOINING)
+        tick_member(s, now_us, outbox);
+    check_leaving(s, now_us, outbox);
+    check_start(s, now_us, outbox);
+    check_server_0(s, now_us, outbox);
+    check_exchange(s, now_us, outbox);
+    check_waiting(s, now_us, outbox);
+    check_trainer(s, now_us, outbox);
+}

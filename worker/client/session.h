@@ -1,0 +1,106 @@
+/* session.h - the worker's side of the protocol as a core: join, follow, exchange, finish.
+ *
+ *     trainer --EXCHANGE(whole gradient)--> session --EXCHANGE(chunk)--> servers
+ *     trainer <--START, WORK(step)--------- session <--RESULT(values)--- servers
+ *
+ * The session cuts a gradient into chunks (exchange.h), puts the values that come back where the
+ * trainer reads them, and tells the trainer what to compute next once all of them are there.
+ * Whatever is lost on the way is said again; whoever else comes, goes or falls back, the session
+ * begins anew from where everybody is: it asks for the newest values, and goes on from them.
+ *
+ * Two conversations go on side by side. With server 0: JOINING (until WELCOME), GATHERED (until
+ * START), STARTED. With the trainer: IDLE (it waits for WORK), BUSY (from WORK to its last EXCHANGE
+ * of that step, the one with want), DONE (it has said so). A START that comes while the trainer is
+ * BUSY is followed when it has finished; what it pushes meanwhile still goes out if it is of this
+ * generation, and asks for nothing.
+ *
+ * To the trainer:
+ *   START      before the first WORK after members, assignment or generation changed;
+ *              header.generation is its. Only the latest START is passed on.
+ *   WORK       compute this step or batch (batch) from session_parameters; or, with enough, score
+ *              what is due and say DONE. Also after DONE: somebody was lost while the job ended.
+ *   FINISHED   the end, with an exit code and a reason; nothing comes after it.
+ * From the trainer:
+ *   EXCHANGE   in answer to WORK, one for each node, the last with want. step, node, examples; with
+ *              gradient: payload, the gradient over the whole parameter space, which is not to be
+ *              written until its reference count says so, and has_report with a report (loss,
+ *              correct, examples, compute_us, bad; the session adds the rest). With skip (async):
+ *              no payload, the gradient was not finite. With neither: the worker has no leaves.
+ *   EVALUATION before the EXCHANGEs of a WORK; the session notes the assignment, and repeats it.
+ *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.
+ *   STOP       130 or 143: asks for a clean end, and goes on. Else the trainer cannot go on: over.
+ *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. What has been
+ * pushed is finished first, for a second at most; what is being computed is for others. There is no
+ * REPORT.
+ *
+ * Between WORK and the last EXCHANGE the trainer alone touches the parameters; the rest of the time
+ * the session alone does. Gradients in memory that a server sees too must not be written from their
+ * EXCHANGE until the next WORK; and not at all while session_apart says so, because the server may
+ * still hold what was pushed of the same step before.
+ *
+ * Threads: the client's I/O thread. Time arrives as an argument; a gap of more than a second
+ * between ticks means that this process was stopped, and nobody is blamed for the silence. */
+
+#ifndef WORKER_SESSION_H
+#define WORKER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/job/partition.h"
+#include "common/wire/outbox.h"
+
+struct session_options {
+    uint32_t worker;
+    uint64_t incarnation;
+    const struct job *job; /* Outlives the session. */
+    const struct partition *partition;
+    float *parameters; /* [partition->elements] where parameters are copied to when they must. */
+    uint8_t probe_digest[DIGEST_BYTES];
+    char host[64], arithmetic[64];
+    /* Seconds. worker_timeout: of silence until a line says so; recovery_timeout: until it is the
+     * end; progress_timeout: for the trainer's arithmetic; stop_timeout: to be let go. */
+    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    uint64_t began_us; /* From when start_timeout counts; 0: now. */
+};
+
+struct session;
+
+enum status session_create(struct session **session, const struct session_options *options,
+                           uint64_t now_us);
+void session_destroy(struct session **session);
+
+/* From server number `server`. Takes over the payload. */
+void session_handle_server(struct session *session, uint32_t server, struct packet *packet,
+                           uint64_t now_us, struct outbox *outbox);
+
+/* From the trainer. Takes over the payload. */
+void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
+                            struct outbox *outbox);
+
+/* Whoever started this process is gone, and starts nobody again who is lost: silence of server 0 of
+ * worker_timeout is the end. */
+void session_abandon(struct session *session);
+
+void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
+/* In how many milliseconds to tick again at the latest. */
+int session_patience_ms(const struct session *session);
+
+/* The parameters that work is to be computed from, [partition->elements]: options.parameters, or
+ * where the server wrote them. Valid while the trainer has work. */
+const float *session_parameters(const struct session *session);
+
+/* Whether gradients of the work given must be in memory that no server sees. */
+bool session_apart(const struct session *session);
+
+/* While this worker waits for server 0, or long for others: what for, "" if server 0 has never
+ * answered, and for how long; NULL when it does not wait. The I/O thread says so, and why nobody
+ * answers. */
+const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us);
+
+/* Everything has been said; exit code and reason are valid. */
+bool session_is_over(const struct session *session);
+int session_exit_code(const struct session *session);
+const char *session_exit_reason(const struct session *session);
+
+#endif

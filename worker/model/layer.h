@@ -1,0 +1,119 @@
+/* layer.h - one kind of layer: how it is written, what variables it has, forward and backward.
+ *
+ * A layer kind is a file layer_x.c with a `const struct layer_kind layer_x`, and a row in kinds[]
+ * in model.c. Its own struct begins with a struct layer, which is all that the model knows of it.
+ *
+ * A layer's life:  create -> [absorb] -> (the model fits `in` and `out`, sets `offsets`)
+ *                         -> prepare -> forward, backward, ... -> destroy
+ *
+ * Activations are [count][height][width][channels], dense and 64-byte aligned. Whatever a layer
+ * computes for an example may depend on the number of examples in the call, never on anything else:
+ * that is what makes a leaf's gradient the same bits everywhere (design.md section 3).
+ *
+ * Threads: one thread per layer. Ownership: the model owns layers, activations and scratch. */
+
+#ifndef WORKER_LAYER_H
+#define WORKER_LAYER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/job/variable.h"
+
+#define LAYER_VARIABLES_MAX 2
+#define LAYER_TEXT_MAX      64
+#define LAYER_SIDE_MAX      65536     /* Height, width, kernel side, channels, outputs. */
+#define LAYER_ELEMENTS_MAX  (1 << 26) /* Of one example's activation, or of one patch matrix. */
+
+struct shape {
+    uint32_t height, width, channels;
+    bool flat; /* A vector of `channels` elements: height and width are 1. */
+};
+
+static inline uint64_t shape_elements(struct shape shape)
+{
+    return (uint64_t)shape.height * shape.width * shape.channels;
+}
+
+struct layer_kind;
+
+struct layer {
+    const struct layer_kind *kind; /* Set by the model, after create. */
+    struct shape in;               /* As it lies in memory. */
+    struct shape out;              /* As it lies in memory: what the next layer reads, no more. */
+    uint64_t offsets[LAYER_VARIABLES_MAX]; /* Of its variables in the parameter space. */
+    uint64_t scratch; /* Elements of scratch memory it needs, at most; known after prepare. */
+};
+
+/* One leaf's way through one layer. */
+struct layer_pass {
+    uint32_t count;          /* Examples. */
+    const float *parameters; /* The whole parameter space. */
+    const float *in;         /* [count][in] */
+    float *out;              /* [count][out] */
+    float *scratch;          /* [layer->scratch] */
+    bool learn;              /* forward: backward will follow, keep what it needs. */
+    float *out_gradient;     /* backward: [count][out], the layer may spoil it. */
+    float *in_gradient;      /* backward: [count][in], written; NULL: nobody wants it. */
+    float *gradient; /* backward: the whole parameter space, zero where it is this layer's (but
+                      * see writes_kernel). */
+};
+
+/* Words after the layer's name: "64x3" "relu". */
+struct layer_words {
+    uint32_t count;
+    char word[4][LAYER_TEXT_MAX];
+};
+
+struct layer_kind {
+    const char *name;
+
+    /* Make a layer from its words for this input and set `in` and `out`. An error's text reads on
+     * from "layer 3 'conv 64x9': ". */
+    enum status (*create)(struct layer **layer, const struct layer_words *words, struct shape in,
+                          struct error *error);
+    void (*destroy)(struct layer *layer);
+
+    /* The canonical way to write it: "conv 64x3 relu". */
+    void (*text)(const struct layer *layer, char text[LAYER_TEXT_MAX]);
+
+    /* Take over the work of the layer that would come next, when that saves work. May be NULL. */
+    bool (*absorb)(struct layer *layer, const struct layer *next);
+
+    /* The top-left part of its input that it reads to make `out`, so that the layer before makes no
+     * more (a max-pool drops odd rows, so the convolution before need not compute them). */
+    struct shape (*reads)(const struct layer *layer);
+
+    /* Fill in its variables; `number` counts layers of this kind from 1. May be NULL: none. */
+    uint32_t (*variables)(const struct layer *layer, uint32_t number,
+                          struct variable variables[LAYER_VARIABLES_MAX]);
+
+    /* backward overwrites the gradient of its first variable: nobody need clear it first, which for
+     * a large matrix takes longer than it sounds. */
+    bool writes_kernel;
+
+    /* in and out are final: take the memory for up to count_max examples. May be NULL. */
+    enum status (*prepare)(struct layer *layer, uint32_t count_max);
+
+    /* Both NULL: the output is the input as it lies. */
+    void (*forward)(struct layer *layer, const struct layer_pass *pass);
+    void (*backward)(struct layer *layer, const struct layer_pass *pass);
+};
+
+extern const struct layer_kind layer_conv, layer_pool, layer_flatten, layer_dense;
+
+/* The window of a max-pool layer. */
+uint32_t layer_pool_size(const struct layer *layer);
+
+/* --- for create ---------------------------------------------------------------------------- */
+
+/* Read "64", or "64x3x3" into parts[parts_max]; returns how many parts, 0 when text is something
+ * else or a number is 0 or above LAYER_SIDE_MAX. */
+uint32_t layer_parse_sizes(const char *text, uint32_t *parts, uint32_t parts_max);
+
+/* Whether the words from `first` on are nothing or "relu". */
+enum status layer_parse_activation(const struct layer_words *words, uint32_t first, bool *relu,
+                                   struct error *error);
+
+#endif

@@ -1,0 +1,57 @@
+#include "worker/model/loss.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "common/base/elementary.h"
+#include "common/kernels/kernels.h"
+
+static uint32_t largest_of(const float *logits, uint32_t classes)
+{
+    uint32_t largest = 0;
+    for (uint32_t c = 1; c < classes; c++) {
+        if (logits[c] > logits[largest]) {
+            largest = c;
+        }
+    }
+    return largest;
+}
+
+static void score_add(struct score *score, double loss, bool correct)
+{
+    score->examples++;
+    if (!isfinite(loss)) {
+        score->not_finite++;
+        return;
+    }
+    score->loss += llrint(fmin(loss, LOSS_MAX) / SCORE_LOSS_UNIT);
+    score->correct += correct;
+}
+
+/* One example. Exponents are moved so that the largest becomes 0: nothing overflows. */
+static void loss_one(const float *logits, uint32_t label, uint32_t classes, float *gradient,
+                     struct score *score)
+{
+    double exponentials[LOSS_CLASSES_MAX], sum = 0;
+    uint32_t largest = largest_of(logits, classes);
+    double shift = logits[largest];
+    kernels_exponentials(logits, classes, shift, exponentials);
+    for (uint32_t c = 0; c < classes; c++) {
+        sum += exponentials[c];
+    }
+    score_add(score, elementary_logarithm(sum) + shift - (double)logits[label], largest == label);
+    for (uint32_t c = 0; gradient && c < classes; c++) {
+        gradient[c] = (float)(exponentials[c] / sum - (c == label ? 1.0 : 0.0));
+    }
+}
+
+void loss_softmax(const float *logits, const uint8_t *labels, uint32_t count, uint32_t classes,
+                  float *gradient, struct score *score)
+{
+    assert(classes <= LOSS_CLASSES_MAX);
+    for (uint32_t i = 0; i < count; i++, logits += classes) {
+        loss_one(logits, labels[i], classes, gradient, score);
+        gradient = gradient ? gradient + classes : NULL;
+    }
+}
