@@ -5,8 +5,8 @@
  *
  * Threads: no shared state. */
 
-#ifndef COMMON_ADDRESS_H
-#define COMMON_ADDRESS_H
+#ifndef COMMON_ADDRESS_ADDRESS_H
+#define COMMON_ADDRESS_ADDRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Threads: any; no shared state. */
 
-#ifndef COMMON_GREETING_H
-#define COMMON_GREETING_H
+#ifndef COMMON_ADDRESS_GREETING_H
+#define COMMON_ADDRESS_GREETING_H
 
 enum greeting {
     GREETING_NONE,  /* Nobody, or somebody who says nothing, or something else than ZMTP 3. */

@@ -10,8 +10,8 @@
  *
  * Threads: each from one thread at a time. */
 
-#ifndef COMMON_INQUIRY_H
-#define COMMON_INQUIRY_H
+#ifndef COMMON_ADDRESS_INQUIRY_H
+#define COMMON_ADDRESS_INQUIRY_H
 
 #include "common/address/resolver.h"
 

@@ -9,8 +9,8 @@
  *
  * Threads: any; no shared state. */
 
-#ifndef COMMON_RESOLVER_H
-#define COMMON_RESOLVER_H
+#ifndef COMMON_ADDRESS_RESOLVER_H
+#define COMMON_ADDRESS_RESOLVER_H
 
 #include <stdbool.h>
 #include <stdint.h>

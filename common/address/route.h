@@ -18,8 +18,8 @@
  *
  * A core: time and news come in, what to do comes out. Threads: plain values. */
 
-#ifndef COMMON_ROUTE_H
-#define COMMON_ROUTE_H
+#ifndef COMMON_ADDRESS_ROUTE_H
+#define COMMON_ADDRESS_ROUTE_H
 
 #include <stdbool.h>
 #include <stdint.h>

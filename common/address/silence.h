@@ -5,8 +5,8 @@
  *
  * Threads: no shared state. */
 
-#ifndef COMMON_SILENCE_H
-#define COMMON_SILENCE_H
+#ifndef COMMON_ADDRESS_SILENCE_H
+#define COMMON_ADDRESS_SILENCE_H
 
 #include <stddef.h>
 

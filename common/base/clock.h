@@ -4,8 +4,8 @@
  *
  * Threads: any. */
 
-#ifndef COMMON_CLOCK_H
-#define COMMON_CLOCK_H
+#ifndef COMMON_BASE_CLOCK_H
+#define COMMON_BASE_CLOCK_H
 
 #include <stdint.h>
 

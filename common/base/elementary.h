@@ -7,8 +7,8 @@
  *
  * Threads: pure. */
 
-#ifndef COMMON_ELEMENTARY_H
-#define COMMON_ELEMENTARY_H
+#ifndef COMMON_BASE_ELEMENTARY_H
+#define COMMON_BASE_ELEMENTARY_H
 
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
  *   reason, so an owner that sees only its own reference may write.
  * Ownership: create, wrap and slice return one reference, the caller's. */
 
-#ifndef COMMON_FRAME_H
-#define COMMON_FRAME_H
+#ifndef COMMON_BASE_FRAME_H
+#define COMMON_BASE_FRAME_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -10,8 +10,8 @@
  * Ownership: the structs are plain values without owned memory. struct hash asks for 64-byte
  * alignment, which the stack gives and malloc does not: keep it on the stack. */
 
-#ifndef COMMON_HASH_H
-#define COMMON_HASH_H
+#ifndef COMMON_BASE_HASH_H
+#define COMMON_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

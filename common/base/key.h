@@ -4,8 +4,8 @@
  *
  * Threads: plain values. */
 
-#ifndef COMMON_KEY_H
-#define COMMON_KEY_H
+#ifndef COMMON_BASE_KEY_H
+#define COMMON_BASE_KEY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Threads: pure. */
 
-#ifndef COMMON_RANDOM_H
-#define COMMON_RANDOM_H
+#ifndef COMMON_BASE_RANDOM_H
+#define COMMON_BASE_RANDOM_H
 
 #include <stdint.h>
 

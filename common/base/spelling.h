@@ -12,8 +12,8 @@
  *
  * Ownership: borrows the words. Threads: plain values. */
 
-#ifndef COMMON_SPELLING_H
-#define COMMON_SPELLING_H
+#ifndef COMMON_BASE_SPELLING_H
+#define COMMON_BASE_SPELLING_H
 
 #include <stddef.h>
 

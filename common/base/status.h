@@ -6,8 +6,8 @@
  *
  * Threads: no shared state. */
 
-#ifndef COMMON_STATUS_H
-#define COMMON_STATUS_H
+#ifndef COMMON_BASE_STATUS_H
+#define COMMON_BASE_STATUS_H
 
 enum status {
     STATUS_OK = 0,

@@ -7,8 +7,8 @@
  *
  * Threads: pure. */
 
-#ifndef COMMON_WORDING_H
-#define COMMON_WORDING_H
+#ifndef COMMON_BASE_WORDING_H
+#define COMMON_BASE_WORDING_H
 
 #include <stdint.h>
 

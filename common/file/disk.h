@@ -16,8 +16,8 @@
  * Threads: any. Errors: STATUS_IO, STATUS_NOT_FOUND, STATUS_EXISTS, STATUS_MEMORY, with a line
  * naming the path and, behind its last ": ", the system's reason. */
 
-#ifndef COMMON_DISK_H
-#define COMMON_DISK_H
+#ifndef COMMON_FILE_DISK_H
+#define COMMON_FILE_DISK_H
 
 #include <stddef.h>
 #include <stdint.h>

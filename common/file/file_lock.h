@@ -8,8 +8,8 @@
  * Threads: any. Errors: STATUS_EXISTS with a line that names the holder, if it is on this host;
  * STATUS_IO. */
 
-#ifndef COMMON_FILE_LOCK_H
-#define COMMON_FILE_LOCK_H
+#ifndef COMMON_FILE_FILE_LOCK_H
+#define COMMON_FILE_FILE_LOCK_H
 
 #include <stdbool.h>
 

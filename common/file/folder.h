@@ -6,8 +6,8 @@
  *
  * Threads: no shared state. */
 
-#ifndef COMMON_FOLDER_H
-#define COMMON_FOLDER_H
+#ifndef COMMON_FILE_FOLDER_H
+#define COMMON_FILE_FOLDER_H
 
 #include "common/base/status.h"
 

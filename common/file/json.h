@@ -15,8 +15,8 @@
  * Threads: values are read-only; any thread. Ownership: everything hangs from the root and lives
  * until json_release. Names avoid jansson's own, which share the prefix. */
 
-#ifndef COMMON_JSON_H
-#define COMMON_JSON_H
+#ifndef COMMON_FILE_JSON_H
+#define COMMON_FILE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * A call's name is NULL inside an array and at the top. Failure (no memory) sticks: check once, at
  * the end. Threads: one owner. */
 
-#ifndef COMMON_JSON_WRITER_H
-#define COMMON_JSON_WRITER_H
+#ifndef COMMON_FILE_JSON_WRITER_H
+#define COMMON_FILE_JSON_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>

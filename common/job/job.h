@@ -6,8 +6,8 @@
  *
  * Threads: plain values; read-only once the job runs. */
 
-#ifndef COMMON_JOB_H
-#define COMMON_JOB_H
+#ifndef COMMON_JOB_JOB_H
+#define COMMON_JOB_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *
  * Threads: plain values. */
 
-#ifndef COMMON_JOB_JSON_H
-#define COMMON_JOB_JSON_H
+#ifndef COMMON_JOB_JOB_JSON_H
+#define COMMON_JOB_JOB_JSON_H
 
 #include "common/base/status.h"
 #include "common/file/json.h"

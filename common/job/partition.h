@@ -14,8 +14,8 @@
  *
  * Units: elements (float32). Threads: plain values after partition_make. */
 
-#ifndef COMMON_PARTITION_H
-#define COMMON_PARTITION_H
+#ifndef COMMON_JOB_PARTITION_H
+#define COMMON_JOB_PARTITION_H
 
 #include <stdbool.h>
 #include <stdint.h>

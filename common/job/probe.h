@@ -7,8 +7,8 @@
  *
  * Threads: pure. */
 
-#ifndef COMMON_PROBE_H
-#define COMMON_PROBE_H
+#ifndef COMMON_JOB_PROBE_H
+#define COMMON_JOB_PROBE_H
 
 #include <stdint.h>
 

@@ -11,8 +11,8 @@
  * version counts updates already made, so the first update uses version 0. Evaluated in double and
  * rounded once to float. Threads: pure. */
 
-#ifndef COMMON_SCHEDULE_H
-#define COMMON_SCHEDULE_H
+#ifndef COMMON_JOB_SCHEDULE_H
+#define COMMON_JOB_SCHEDULE_H
 
 #include <stdint.h>
 

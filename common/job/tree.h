@@ -13,8 +13,8 @@
  *
  * Threads: pure arithmetic. Source: design.md section 3. */
 
-#ifndef COMMON_TREE_H
-#define COMMON_TREE_H
+#ifndef COMMON_JOB_TREE_H
+#define COMMON_JOB_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

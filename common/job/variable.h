@@ -6,8 +6,8 @@
  * Units: element = one float32; offsets and counts are in elements unless a name says bytes.
  * Threads: plain values. */
 
-#ifndef COMMON_VARIABLE_H
-#define COMMON_VARIABLE_H
+#ifndef COMMON_JOB_VARIABLE_H
+#define COMMON_JOB_VARIABLE_H
 
 #include <stdint.h>
 

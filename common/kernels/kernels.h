@@ -12,8 +12,8 @@
  *
  * Units: elements. Threads: pure, once kernels_init has run. */
 
-#ifndef COMMON_KERNELS_H
-#define COMMON_KERNELS_H
+#ifndef COMMON_KERNELS_KERNELS_H
+#define COMMON_KERNELS_KERNELS_H
 
 #include <stdbool.h>
 #include <stdint.h>

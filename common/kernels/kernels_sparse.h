@@ -16,8 +16,8 @@
  *
  * Units: elements. Threads: pure. */
 
-#ifndef COMMON_KERNELS_SPARSE_H
-#define COMMON_KERNELS_SPARSE_H
+#ifndef COMMON_KERNELS_KERNELS_SPARSE_H
+#define COMMON_KERNELS_KERNELS_SPARSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Units: elements. */
 
-#ifndef COMMON_SPARSE_H
-#define COMMON_SPARSE_H
+#ifndef COMMON_KERNELS_SPARSE_H
+#define COMMON_KERNELS_SPARSE_H
 
 #include <stdint.h>
 

@@ -16,8 +16,8 @@
  *
  * Units: elements. Threads: pure. */
 
-#ifndef COMMON_TILE_H
-#define COMMON_TILE_H
+#ifndef COMMON_KERNELS_TILE_H
+#define COMMON_KERNELS_TILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

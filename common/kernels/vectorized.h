@@ -7,8 +7,8 @@
  * Sanitizers instrument the loader's resolver before their run-time is up, so their builds take the
  * baseline; other architectures have one width. */
 
-#ifndef COMMON_VECTORIZED_H
-#define COMMON_VECTORIZED_H
+#ifndef COMMON_KERNELS_VECTORIZED_H
+#define COMMON_KERNELS_VECTORIZED_H
 
 #include <stdint.h>
 

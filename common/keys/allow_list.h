@@ -5,8 +5,8 @@
  *
  * Threads: one at a time. Ownership: owns its entries; a zeroed list is empty, and refuses all. */
 
-#ifndef COMMON_ALLOW_LIST_H
-#define COMMON_ALLOW_LIST_H
+#ifndef COMMON_KEYS_ALLOW_LIST_H
+#define COMMON_KEYS_ALLOW_LIST_H
 
 #include "common/base/status.h"
 #include "common/keys/identity.h"

@@ -18,8 +18,8 @@
  * Threads: plain values. Errors: STATUS_INVALID (bytes that break a rule), STATUS_REFUSED (a secret
  * others can read), STATUS_NOT_FOUND, STATUS_EXISTS, STATUS_IO, with a line that names the file. */
 
-#ifndef COMMON_CERTIFICATE_H
-#define COMMON_CERTIFICATE_H
+#ifndef COMMON_KEYS_CERTIFICATE_H
+#define COMMON_KEYS_CERTIFICATE_H
 
 #include <stddef.h>
 

@@ -9,8 +9,8 @@
  *
  * Threads: plain values. */
 
-#ifndef COMMON_IDENTITY_H
-#define COMMON_IDENTITY_H
+#ifndef COMMON_KEYS_IDENTITY_H
+#define COMMON_KEYS_IDENTITY_H
 
 #include <stddef.h>
 

@@ -11,8 +11,8 @@
  * Threads: plain values, read-only once opened. Ownership: holds a secret; keys_close leaves none
  *   in memory. */
 
-#ifndef COMMON_KEYS_H
-#define COMMON_KEYS_H
+#ifndef COMMON_KEYS_KEYS_H
+#define COMMON_KEYS_KEYS_H
 
 #include "common/file/disk.h"
 #include "common/keys/certificate.h"

@@ -6,8 +6,8 @@
  *
  * Threads: plain values, zeroed to begin with. */
 
-#ifndef COMMON_REFUSED_H
-#define COMMON_REFUSED_H
+#ifndef COMMON_KEYS_REFUSED_H
+#define COMMON_KEYS_REFUSED_H
 
 #include "common/base/key.h"
 

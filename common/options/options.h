@@ -7,8 +7,8 @@
  *
  * Threads: plain values. */
 
-#ifndef COMMON_OPTIONS_H
-#define COMMON_OPTIONS_H
+#ifndef COMMON_OPTIONS_OPTIONS_H
+#define COMMON_OPTIONS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

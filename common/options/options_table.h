@@ -7,8 +7,8 @@
  *
  * Threads: constant. */
 
-#ifndef COMMON_OPTIONS_TABLE_H
-#define COMMON_OPTIONS_TABLE_H
+#ifndef COMMON_OPTIONS_OPTIONS_TABLE_H
+#define COMMON_OPTIONS_OPTIONS_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

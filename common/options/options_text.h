@@ -3,8 +3,8 @@
  *
  * Threads: constant. */
 
-#ifndef COMMON_OPTIONS_TEXT_H
-#define COMMON_OPTIONS_TEXT_H
+#ifndef COMMON_OPTIONS_OPTIONS_TEXT_H
+#define COMMON_OPTIONS_OPTIONS_TEXT_H
 
 #include "common/options/options_table.h"
 

@@ -12,8 +12,8 @@
  *
  * Threads: one owner. */
 
-#ifndef COMMON_COMPLAINT_H
-#define COMMON_COMPLAINT_H
+#ifndef COMMON_PROCESS_COMPLAINT_H
+#define COMMON_PROCESS_COMPLAINT_H
 
 #include <stdbool.h>
 #include <stdint.h>

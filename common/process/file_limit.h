@@ -5,8 +5,8 @@
  *
  * Threads: once, in main. */
 
-#ifndef COMMON_FILE_LIMIT_H
-#define COMMON_FILE_LIMIT_H
+#ifndef COMMON_PROCESS_FILE_LIMIT_H
+#define COMMON_PROCESS_FILE_LIMIT_H
 
 /* To the hard limit. Where that cannot be had, things stay as they are. */
 void file_limit_raise(void);

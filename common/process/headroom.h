@@ -6,8 +6,8 @@
  *
  * Threads: any. */
 
-#ifndef COMMON_HEADROOM_H
-#define COMMON_HEADROOM_H
+#ifndef COMMON_PROCESS_HEADROOM_H
+#define COMMON_PROCESS_HEADROOM_H
 
 #include <stddef.h>
 

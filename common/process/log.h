@@ -11,8 +11,8 @@
  *
  * Threads: any; a line is written whole. */
 
-#ifndef COMMON_LOG_H
-#define COMMON_LOG_H
+#ifndef COMMON_PROCESS_LOG_H
+#define COMMON_PROCESS_LOG_H
 
 #include "common/process/log_line.h"
 

@@ -9,8 +9,8 @@
  *
  * Threads: pure. */
 
-#ifndef COMMON_LOG_LINE_H
-#define COMMON_LOG_LINE_H
+#ifndef COMMON_PROCESS_LOG_LINE_H
+#define COMMON_PROCESS_LOG_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  *
  * Threads: one at a time. Ownership: outlet_open may open a descriptor; outlet_close closes it. */
 
-#ifndef COMMON_OUTLET_H
-#define COMMON_OUTLET_H
+#ifndef COMMON_PROCESS_OUTLET_H
+#define COMMON_PROCESS_OUTLET_H
 
 #include <stdbool.h>
 #include <stddef.h>

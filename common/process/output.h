@@ -5,8 +5,8 @@
  *
  * Threads: one, when the others are done. */
 
-#ifndef COMMON_OUTPUT_H
-#define COMMON_OUTPUT_H
+#ifndef COMMON_PROCESS_OUTPUT_H
+#define COMMON_PROCESS_OUTPUT_H
 
 #include "common/base/status.h"
 

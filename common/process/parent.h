@@ -9,8 +9,8 @@
  *
  * Threads: parent_greet in main; after it one thread. */
 
-#ifndef COMMON_PARENT_H
-#define COMMON_PARENT_H
+#ifndef COMMON_PROCESS_PARENT_H
+#define COMMON_PROCESS_PARENT_H
 
 #include <stdbool.h>
 

@@ -15,8 +15,8 @@
  *
  * Threads: first thing in main. */
 
-#ifndef COMMON_PROCESS_H
-#define COMMON_PROCESS_H
+#ifndef COMMON_PROCESS_PROCESS_H
+#define COMMON_PROCESS_PROCESS_H
 
 void process_begin(void);
 

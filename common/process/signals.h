@@ -15,8 +15,8 @@
  * Threads: signals_block before any other thread is made; the callbacks run on a thread of their
  *   own. */
 
-#ifndef COMMON_SIGNALS_H
-#define COMMON_SIGNALS_H
+#ifndef COMMON_PROCESS_SIGNALS_H
+#define COMMON_PROCESS_SIGNALS_H
 
 #include <pthread.h>
 #include <stdbool.h>

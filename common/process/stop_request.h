@@ -9,8 +9,8 @@
  *
  * Threads: plain values. Time arrives as an argument. */
 
-#ifndef COMMON_STOP_REQUEST_H
-#define COMMON_STOP_REQUEST_H
+#ifndef COMMON_PROCESS_STOP_REQUEST_H
+#define COMMON_PROCESS_STOP_REQUEST_H
 
 #include <stdbool.h>
 

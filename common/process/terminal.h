@@ -2,8 +2,8 @@
  *
  * Threads: any. */
 
-#ifndef COMMON_TERMINAL_H
-#define COMMON_TERMINAL_H
+#ifndef COMMON_PROCESS_TERMINAL_H
+#define COMMON_PROCESS_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -19,8 +19,8 @@
  *
  * Threads: start and stop from one. Ownership: the narrator is the caller's until narrator_stop. */
 
-#ifndef COMMON_NARRATOR_H
-#define COMMON_NARRATOR_H
+#ifndef COMMON_PROGRESS_NARRATOR_H
+#define COMMON_PROGRESS_NARRATOR_H
 
 #include <stdbool.h>
 

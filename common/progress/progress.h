@@ -18,8 +18,8 @@
  *
  * Threads: one. Ownership: progress_open opens nothing that progress_close does not close. */
 
-#ifndef COMMON_PROGRESS_H
-#define COMMON_PROGRESS_H
+#ifndef COMMON_PROGRESS_PROGRESS_H
+#define COMMON_PROGRESS_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  * Ownership: record_free frees the series. Threads: plain values.
  * Units: seconds, examples, fractions of 1 for accuracies. */
 
-#ifndef COMMON_RECORD_H
-#define COMMON_RECORD_H
+#ifndef COMMON_PROGRESS_RECORD_H
+#define COMMON_PROGRESS_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Threads: plain values. */
 
-#ifndef COMMON_SUMMARY_H
-#define COMMON_SUMMARY_H
+#ifndef COMMON_PROGRESS_SUMMARY_H
+#define COMMON_PROGRESS_SUMMARY_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -20,8 +20,8 @@
  * Threads: a reader belongs to one thread. Errors: STATUS_INVALID for bytes that break a rule,
  * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: design.md section 7. */
 
-#ifndef COMMON_CHECKPOINT_H
-#define COMMON_CHECKPOINT_H
+#ifndef COMMON_STORE_CHECKPOINT_H
+#define COMMON_STORE_CHECKPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,8 +15,8 @@
  *
  * Threads: one owner. Source: design.md section 7. */
 
-#ifndef COMMON_EVENT_LOG_H
-#define COMMON_EVENT_LOG_H
+#ifndef COMMON_STORE_EVENT_LOG_H
+#define COMMON_STORE_EVENT_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  * Threads: plain values. Errors: STATUS_NOT_FOUND; STATUS_INVALID for a file with anything else in
  * it, to the last byte; STATUS_IO. */
 
-#ifndef COMMON_GENERATION_H
-#define COMMON_GENERATION_H
+#ifndef COMMON_STORE_GENERATION_H
+#define COMMON_STORE_GENERATION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,8 +15,8 @@
  * Threads: plain values. Errors: STATUS_INVALID for bytes that break a rule; the line names the
  * file. */
 
-#ifndef COMMON_MANIFEST_H
-#define COMMON_MANIFEST_H
+#ifndef COMMON_STORE_MANIFEST_H
+#define COMMON_STORE_MANIFEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

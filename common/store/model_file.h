@@ -2,8 +2,8 @@
  *
  * Threads: plain values. Errors: as checkpoint.h's; the line names the file. */
 
-#ifndef COMMON_MODEL_FILE_H
-#define COMMON_MODEL_FILE_H
+#ifndef COMMON_STORE_MODEL_FILE_H
+#define COMMON_STORE_MODEL_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -18,8 +18,8 @@
  *
  * Threads: any. */
 
-#ifndef COMMON_OCCUPANCY_H
-#define COMMON_OCCUPANCY_H
+#ifndef COMMON_STORE_OCCUPANCY_H
+#define COMMON_STORE_OCCUPANCY_H
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
  *
  * Threads: no shared state. */
 
-#ifndef COMMON_RESTORE_H
-#define COMMON_RESTORE_H
+#ifndef COMMON_STORE_RESTORE_H
+#define COMMON_STORE_RESTORE_H
 
 #include "common/base/status.h"
 #include "common/job/job.h"

@@ -34,8 +34,8 @@
  *
  * Threads: one owner. Source: design.md section 7. */
 
-#ifndef COMMON_RUN_DIRECTORY_H
-#define COMMON_RUN_DIRECTORY_H
+#ifndef COMMON_STORE_RUN_DIRECTORY_H
+#define COMMON_STORE_RUN_DIRECTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

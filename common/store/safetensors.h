@@ -11,8 +11,8 @@
  * Threads: one owner. Errors: STATUS_INVALID with a line that names the file. Source:
  * https://github.com/huggingface/safetensors, README "Format" and safetensors/src/tensor.rs. */
 
-#ifndef COMMON_SAFETENSORS_H
-#define COMMON_SAFETENSORS_H
+#ifndef COMMON_STORE_SAFETENSORS_H
+#define COMMON_STORE_SAFETENSORS_H
 
 #include <stdbool.h>
 #include <stddef.h>

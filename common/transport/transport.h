@@ -17,8 +17,8 @@
  * Ownership: endpoint_send takes over one reference of the payload, whatever it returns. A received
  *   payload is one reference, the caller's. */
 
-#ifndef COMMON_TRANSPORT_H
-#define COMMON_TRANSPORT_H
+#ifndef COMMON_TRANSPORT_TRANSPORT_H
+#define COMMON_TRANSPORT_TRANSPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *   one packet and never while anything is computed.
  * Ownership: a posted packet's payload reference moves to whoever takes it. */
 
-#ifndef COMMON_MAILBOX_H
-#define COMMON_MAILBOX_H
+#ifndef COMMON_WIRE_MAILBOX_H
+#define COMMON_WIRE_MAILBOX_H
 
 #include <pthread.h>
 #include <stdbool.h>

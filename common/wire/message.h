@@ -11,8 +11,8 @@
  *
  * Threads: plain values. */
 
-#ifndef COMMON_MESSAGE_H
-#define COMMON_MESSAGE_H
+#ifndef COMMON_WIRE_MESSAGE_H
+#define COMMON_WIRE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

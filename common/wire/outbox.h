@@ -7,8 +7,8 @@
  * Ownership: an appended packet's payload reference moves to the outbox, and on to whoever takes
  * it. */
 
-#ifndef COMMON_OUTBOX_H
-#define COMMON_OUTBOX_H
+#ifndef COMMON_WIRE_OUTBOX_H
+#define COMMON_WIRE_OUTBOX_H
 
 #include <stdbool.h>
 #include <stddef.h>

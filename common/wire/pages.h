@@ -2,8 +2,8 @@
  *
  * Threads: one owner. Memory: the declaration's size, at most JOB_BYTES_MAX. */
 
-#ifndef COMMON_PAGES_H
-#define COMMON_PAGES_H
+#ifndef COMMON_WIRE_PAGES_H
+#define COMMON_WIRE_PAGES_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_COMMAND_H
-#define DEPLOY_COMMAND_H
+#ifndef DEPLOY_COMMAND_COMMAND_H
+#define DEPLOY_COMMAND_COMMAND_H
 
 #include <stdbool.h>
 

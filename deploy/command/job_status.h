@@ -9,8 +9,8 @@
  *
  * Threads: pure. */
 
-#ifndef DEPLOY_JOB_STATUS_H
-#define DEPLOY_JOB_STATUS_H
+#ifndef DEPLOY_COMMAND_JOB_STATUS_H
+#define DEPLOY_COMMAND_JOB_STATUS_H
 
 #include <stdbool.h>
 #include <stdio.h>

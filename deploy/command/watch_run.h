@@ -2,8 +2,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_WATCH_RUN_H
-#define DEPLOY_WATCH_RUN_H
+#ifndef DEPLOY_COMMAND_WATCH_RUN_H
+#define DEPLOY_COMMAND_WATCH_RUN_H
 
 #include "deploy/command/inspect_address.h"
 

@@ -8,8 +8,8 @@
  * Ownership: the list owns its strings. Threads: plain values.
  * Errors: running out of memory is remembered, and told by arguments_list. */
 
-#ifndef DEPLOY_ARGUMENTS_H
-#define DEPLOY_ARGUMENTS_H
+#ifndef DEPLOY_LAUNCHER_ARGUMENTS_H
+#define DEPLOY_LAUNCHER_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

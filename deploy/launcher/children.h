@@ -18,8 +18,8 @@
  * Threads: one, the one that starts children (PR_SET_PDEATHSIG follows the starting thread).
  * Ownership: a child owns its pipes and log until child_free. */
 
-#ifndef DEPLOY_CHILDREN_H
-#define DEPLOY_CHILDREN_H
+#ifndef DEPLOY_LAUNCHER_CHILDREN_H
+#define DEPLOY_LAUNCHER_CHILDREN_H
 
 #include <stdbool.h>
 #include <stddef.h>

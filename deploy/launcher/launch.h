@@ -15,8 +15,8 @@
  *
  * Threads: one; not re-entrant with respect to signals. */
 
-#ifndef DEPLOY_LAUNCH_H
-#define DEPLOY_LAUNCH_H
+#ifndef DEPLOY_LAUNCHER_LAUNCH_H
+#define DEPLOY_LAUNCHER_LAUNCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *
  * Threads: any. Ownership: the caller closes the socket. */
 
-#ifndef DEPLOY_PORTS_H
-#define DEPLOY_PORTS_H
+#ifndef DEPLOY_LAUNCHER_PORTS_H
+#define DEPLOY_LAUNCHER_PORTS_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_PROGRAMS_H
-#define DEPLOY_PROGRAMS_H
+#ifndef DEPLOY_LAUNCHER_PROGRAMS_H
+#define DEPLOY_LAUNCHER_PROGRAMS_H
 
 #include <limits.h>
 

@@ -12,8 +12,8 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_RESTART_H
-#define DEPLOY_RESTART_H
+#ifndef DEPLOY_LAUNCHER_RESTART_H
+#define DEPLOY_LAUNCHER_RESTART_H
 
 #include <stdbool.h>
 #include <stdint.h>

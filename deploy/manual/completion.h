@@ -7,8 +7,8 @@
  *
  * Threads: constant. */
 
-#ifndef DEPLOY_COMPLETION_H
-#define DEPLOY_COMPLETION_H
+#ifndef DEPLOY_MANUAL_COMPLETION_H
+#define DEPLOY_MANUAL_COMPLETION_H
 
 #include <stdbool.h>
 #include <stdio.h>

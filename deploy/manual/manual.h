@@ -6,8 +6,8 @@
  *
  * Threads: constant. */
 
-#ifndef DEPLOY_MANUAL_H
-#define DEPLOY_MANUAL_H
+#ifndef DEPLOY_MANUAL_MANUAL_H
+#define DEPLOY_MANUAL_MANUAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

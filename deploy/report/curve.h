@@ -7,8 +7,8 @@
  *
  * Ownership: curve_free. Threads: plain values. Errors: out of memory gives an empty curve. */
 
-#ifndef DEPLOY_CURVE_H
-#define DEPLOY_CURVE_H
+#ifndef DEPLOY_REPORT_CURVE_H
+#define DEPLOY_REPORT_CURVE_H
 
 #include <stddef.h>
 

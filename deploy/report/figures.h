@@ -6,8 +6,8 @@
  *
  * Ownership: figures_free. Threads: plain values. */
 
-#ifndef DEPLOY_FIGURES_H
-#define DEPLOY_FIGURES_H
+#ifndef DEPLOY_REPORT_FIGURES_H
+#define DEPLOY_REPORT_FIGURES_H
 
 #include <stddef.h>
 

@@ -9,8 +9,8 @@
  *
  * Ownership and errors: as svg.h. Threads: one owner. */
 
-#ifndef DEPLOY_PLOT_H
-#define DEPLOY_PLOT_H
+#ifndef DEPLOY_REPORT_PLOT_H
+#define DEPLOY_REPORT_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *
  * Threads: plain values. Errors: as disk.h. */
 
-#ifndef DEPLOY_REPORT_H
-#define DEPLOY_REPORT_H
+#ifndef DEPLOY_REPORT_REPORT_H
+#define DEPLOY_REPORT_REPORT_H
 
 #include "common/base/status.h"
 #include "common/file/disk.h"

@@ -5,8 +5,8 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_TABLE_H
-#define DEPLOY_TABLE_H
+#ifndef DEPLOY_REPORT_TABLE_H
+#define DEPLOY_REPORT_TABLE_H
 
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
  * Threads: one. Ownership: an event's item and parcel are whoever's takes it; event_queue_free
  * frees those that nobody took. */
 
-#ifndef DEPLOY_EVENT_QUEUE_H
-#define DEPLOY_EVENT_QUEUE_H
+#ifndef DEPLOY_SIMULATOR_EVENT_QUEUE_H
+#define DEPLOY_SIMULATOR_EVENT_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_FAULT_INJECTOR_H
-#define DEPLOY_FAULT_INJECTOR_H
+#ifndef DEPLOY_SIMULATOR_FAULT_INJECTOR_H
+#define DEPLOY_SIMULATOR_FAULT_INJECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_FAULT_PLAN_H
-#define DEPLOY_FAULT_PLAN_H
+#ifndef DEPLOY_SIMULATOR_FAULT_PLAN_H
+#define DEPLOY_SIMULATOR_FAULT_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

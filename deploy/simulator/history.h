@@ -11,8 +11,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_HISTORY_H
-#define DEPLOY_HISTORY_H
+#ifndef DEPLOY_SIMULATOR_HISTORY_H
+#define DEPLOY_SIMULATOR_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_HISTORY_TOTALS_H
-#define DEPLOY_HISTORY_TOTALS_H
+#ifndef DEPLOY_SIMULATOR_HISTORY_TOTALS_H
+#define DEPLOY_SIMULATOR_HISTORY_TOTALS_H
 
 #include <stdint.h>
 

@@ -13,8 +13,8 @@
  *
  * Threads: pure. */
 
-#ifndef DEPLOY_MESSAGE_LINE_H
-#define DEPLOY_MESSAGE_LINE_H
+#ifndef DEPLOY_SIMULATOR_MESSAGE_LINE_H
+#define DEPLOY_SIMULATOR_MESSAGE_LINE_H
 
 #include "common/wire/message.h"
 

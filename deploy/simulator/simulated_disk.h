@@ -23,8 +23,8 @@
  *
  * Units: virtual microseconds. Threads: one. Ownership: owns the files' bytes. */
 
-#ifndef DEPLOY_SIMULATED_DISK_H
-#define DEPLOY_SIMULATED_DISK_H
+#ifndef DEPLOY_SIMULATOR_SIMULATED_DISK_H
+#define DEPLOY_SIMULATOR_SIMULATED_DISK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -21,8 +21,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_SIMULATED_NETWORK_H
-#define DEPLOY_SIMULATED_NETWORK_H
+#ifndef DEPLOY_SIMULATOR_SIMULATED_NETWORK_H
+#define DEPLOY_SIMULATOR_SIMULATED_NETWORK_H
 
 #include "common/base/random.h"
 #include "common/wire/message.h"

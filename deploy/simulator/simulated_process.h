@@ -7,8 +7,8 @@
  *
  * Threads: one. Ownership: owns its cores, worker and what is queued for it while it is stopped. */
 
-#ifndef DEPLOY_SIMULATED_PROCESS_H
-#define DEPLOY_SIMULATED_PROCESS_H
+#ifndef DEPLOY_SIMULATOR_SIMULATED_PROCESS_H
+#define DEPLOY_SIMULATOR_SIMULATED_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

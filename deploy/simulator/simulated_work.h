@@ -10,8 +10,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_SIMULATED_WORK_H
-#define DEPLOY_SIMULATED_WORK_H
+#ifndef DEPLOY_SIMULATOR_SIMULATED_WORK_H
+#define DEPLOY_SIMULATOR_SIMULATED_WORK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Threads: one. Ownership: owns session, parameters and gradient buffers. */
 
-#ifndef DEPLOY_SIMULATED_WORKER_H
-#define DEPLOY_SIMULATED_WORKER_H
+#ifndef DEPLOY_SIMULATOR_SIMULATED_WORKER_H
+#define DEPLOY_SIMULATOR_SIMULATED_WORKER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  *
  * Units: virtual microseconds. Threads: one. */
 
-#ifndef DEPLOY_SIMULATOR_H
-#define DEPLOY_SIMULATOR_H
+#ifndef DEPLOY_SIMULATOR_SIMULATOR_H
+#define DEPLOY_SIMULATOR_SIMULATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

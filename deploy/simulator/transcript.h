@@ -11,8 +11,8 @@
  *
  * Threads: one. Units: virtual microseconds. */
 
-#ifndef DEPLOY_TRANSCRIPT_H
-#define DEPLOY_TRANSCRIPT_H
+#ifndef DEPLOY_SIMULATOR_TRANSCRIPT_H
+#define DEPLOY_SIMULATOR_TRANSCRIPT_H
 
 #include "common/base/frame.h"
 #include "common/job/job.h"

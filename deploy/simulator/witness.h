@@ -23,8 +23,8 @@
  *
  * Threads: one. The first broken promise is kept, and everything after it ignored. */
 
-#ifndef DEPLOY_WITNESS_H
-#define DEPLOY_WITNESS_H
+#ifndef DEPLOY_SIMULATOR_WITNESS_H
+#define DEPLOY_SIMULATOR_WITNESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

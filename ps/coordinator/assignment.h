@@ -7,8 +7,8 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_ASSIGNMENT_H
-#define PS_ASSIGNMENT_H
+#ifndef PS_COORDINATOR_ASSIGNMENT_H
+#define PS_COORDINATOR_ASSIGNMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -24,8 +24,8 @@
  *
  * Threads: server 0's router thread. Time and random numbers come in. */
 
-#ifndef PS_COORDINATOR_H
-#define PS_COORDINATOR_H
+#ifndef PS_COORDINATOR_COORDINATOR_H
+#define PS_COORDINATOR_COORDINATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

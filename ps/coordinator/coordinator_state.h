@@ -9,8 +9,8 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_COORDINATOR_STATE_H
-#define PS_COORDINATOR_STATE_H
+#ifndef PS_COORDINATOR_COORDINATOR_STATE_H
+#define PS_COORDINATOR_COORDINATOR_STATE_H
 
 #include "common/process/complaint.h"
 #include "ps/coordinator/assignment.h"

@@ -8,8 +8,8 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_CUT_H
-#define PS_CUT_H
+#ifndef PS_COORDINATOR_CUT_H
+#define PS_COORDINATOR_CUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_DECLARATION_H
-#define PS_DECLARATION_H
+#ifndef PS_COORDINATOR_DECLARATION_H
+#define PS_COORDINATOR_DECLARATION_H
 
 #include <stdbool.h>
 #include <stdint.h>

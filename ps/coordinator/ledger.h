@@ -10,8 +10,8 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_LEDGER_H
-#define PS_LEDGER_H
+#ifndef PS_COORDINATOR_LEDGER_H
+#define PS_COORDINATOR_LEDGER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *
  * Threads: the coordinator's. Ownership: packets are the outbox's, see outbox_add. */
 
-#ifndef PS_LETTERHEAD_H
-#define PS_LETTERHEAD_H
+#ifndef PS_COORDINATOR_LETTERHEAD_H
+#define PS_COORDINATOR_LETTERHEAD_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_PACE_H
-#define PS_PACE_H
+#ifndef PS_COORDINATOR_PACE_H
+#define PS_COORDINATOR_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

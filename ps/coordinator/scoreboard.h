@@ -8,8 +8,8 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_SCOREBOARD_H
-#define PS_SCOREBOARD_H
+#ifndef PS_COORDINATOR_SCOREBOARD_H
+#define PS_COORDINATOR_SCOREBOARD_H
 
 #include <stdbool.h>
 #include <stdint.h>

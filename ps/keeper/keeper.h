@@ -28,8 +28,8 @@
  *
  * The disk comes in as a table. Threads: the keeper's own, so that a slow disk holds up nobody. */
 
-#ifndef PS_KEEPER_H
-#define PS_KEEPER_H
+#ifndef PS_KEEPER_KEEPER_H
+#define PS_KEEPER_KEEPER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *   orders nothing (relaxed), and the gauge's own references, which are as a frame's.
  * Ownership: whoever created it holds one reference, every payload on its way another. */
 
-#ifndef PS_GAUGE_H
-#define PS_GAUGE_H
+#ifndef PS_ROUTER_GAUGE_H
+#define PS_ROUTER_GAUGE_H
 
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
  *
  * Threads: no shared state. */
 
-#ifndef PS_LISTENING_H
-#define PS_LISTENING_H
+#ifndef PS_ROUTER_LISTENING_H
+#define PS_ROUTER_LISTENING_H
 
 #include <stdbool.h>
 

@@ -7,8 +7,8 @@
  *
  * Threads: plain values. */
 
-#ifndef PS_PROOF_H
-#define PS_PROOF_H
+#ifndef PS_ROUTER_PROOF_H
+#define PS_ROUTER_PROOF_H
 
 #include <stdbool.h>
 #include <stdint.h>

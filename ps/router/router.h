@@ -29,8 +29,8 @@
  *
  * Threads: the server's router thread. Time arrives as an argument. */
 
-#ifndef PS_ROUTER_H
-#define PS_ROUTER_H
+#ifndef PS_ROUTER_ROUTER_H
+#define PS_ROUTER_ROUTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

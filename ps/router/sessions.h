@@ -18,8 +18,8 @@
  *
  * Threads: the router's. Units: bytes. */
 
-#ifndef PS_SESSIONS_H
-#define PS_SESSIONS_H
+#ifndef PS_ROUTER_SESSIONS_H
+#define PS_ROUTER_SESSIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,8 +19,8 @@
  * Memory:    one gradient a node that waits for its sibling, so at most leaf_count / 2 (rounded up)
  *            of them whatever is offered, and the last step's root. */
 
-#ifndef PS_AGGREGATOR_H
-#define PS_AGGREGATOR_H
+#ifndef PS_SHARD_AGGREGATOR_H
+#define PS_SHARD_AGGREGATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Threads: plain values. */
 
-#ifndef PS_BATCH_SET_H
-#define PS_BATCH_SET_H
+#ifndef PS_SHARD_BATCH_SET_H
+#define PS_SHARD_BATCH_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

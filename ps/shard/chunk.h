@@ -20,8 +20,8 @@
  * Threads: one owner; readers of frames elsewhere only drop references.
  * Memory: values twice, slots once; one more copy of the values while sends are in flight. */
 
-#ifndef PS_CHUNK_H
-#define PS_CHUNK_H
+#ifndef PS_SHARD_CHUNK_H
+#define PS_SHARD_CHUNK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,8 +22,8 @@
  *
  * Threads: one owner thread, or the router's. Time arrives as an argument. */
 
-#ifndef PS_OWNER_H
-#define PS_OWNER_H
+#ifndef PS_SHARD_OWNER_H
+#define PS_SHARD_OWNER_H
 
 #include <stdint.h>
 

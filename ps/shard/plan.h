@@ -2,8 +2,8 @@
  *
  * Threads: read-only after plan_create; the router, the owners and the keeper all look at it. */
 
-#ifndef PS_PLAN_H
-#define PS_PLAN_H
+#ifndef PS_SHARD_PLAN_H
+#define PS_SHARD_PLAN_H
 
 #include "common/base/status.h"
 #include "common/job/job.h"

@@ -6,8 +6,8 @@
  *
  * Threads: the session's. Time arrives as an argument. */
 
-#ifndef WORKER_ANNOUNCEMENTS_H
-#define WORKER_ANNOUNCEMENTS_H
+#ifndef WORKER_CLIENT_ANNOUNCEMENTS_H
+#define WORKER_CLIENT_ANNOUNCEMENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,8 +22,8 @@
  * Threads: all functions from one thread, but client_request_stop, client_abandoned and
  *   client_request_leave from any. */
 
-#ifndef WORKER_CLIENT_H
-#define WORKER_CLIENT_H
+#ifndef WORKER_CLIENT_CLIENT_H
+#define WORKER_CLIENT_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

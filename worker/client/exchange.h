@@ -19,8 +19,8 @@
  * Threads: the session's. Time arrives as an argument.
  * Ownership: borrows job, partition and the memory for parameters. */
 
-#ifndef WORKER_EXCHANGE_H
-#define WORKER_EXCHANGE_H
+#ifndef WORKER_CLIENT_EXCHANGE_H
+#define WORKER_CLIENT_EXCHANGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

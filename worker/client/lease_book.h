@@ -6,8 +6,8 @@
  *
  * Threads: the session's. Time arrives as an argument. */
 
-#ifndef WORKER_LEASE_BOOK_H
-#define WORKER_LEASE_BOOK_H
+#ifndef WORKER_CLIENT_LEASE_BOOK_H
+#define WORKER_CLIENT_LEASE_BOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  *
  * Threads: the trainer's. */
 
-#ifndef WORKER_SCORE_DUTY_H
-#define WORKER_SCORE_DUTY_H
+#ifndef WORKER_CLIENT_SCORE_DUTY_H
+#define WORKER_CLIENT_SCORE_DUTY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Threads: the session's. */
 
-#ifndef WORKER_SENDER_H
-#define WORKER_SENDER_H
+#ifndef WORKER_CLIENT_SENDER_H
+#define WORKER_CLIENT_SENDER_H
 
 #include <stdint.h>
 

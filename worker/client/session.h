@@ -41,8 +41,8 @@
  * Threads: the client's I/O thread. Time arrives as an argument; a gap of more than a second
  * between ticks means that this process was stopped, and nobody is blamed for the silence. */
 
-#ifndef WORKER_SESSION_H
-#define WORKER_SESSION_H
+#ifndef WORKER_CLIENT_SESSION_H
+#define WORKER_CLIENT_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,8 +12,8 @@
  *
  * Threads: read-only after dataset_open. */
 
-#ifndef WORKER_DATASET_H
-#define WORKER_DATASET_H
+#ifndef WORKER_DATA_DATASET_H
+#define WORKER_DATA_DATASET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Errors: one line that names the file. Threads: no shared state. */
 
-#ifndef WORKER_IDX_H
-#define WORKER_IDX_H
+#ifndef WORKER_DATA_IDX_H
+#define WORKER_DATA_IDX_H
 
 #include <stdint.h>
 

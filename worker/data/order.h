@@ -6,8 +6,8 @@
  *
  * Threads: one order per thread. */
 
-#ifndef WORKER_ORDER_H
-#define WORKER_ORDER_H
+#ifndef WORKER_DATA_ORDER_H
+#define WORKER_DATA_ORDER_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  *
  * Threads: pure. */
 
-#ifndef WORKER_SYNTHETIC_H
-#define WORKER_SYNTHETIC_H
+#ifndef WORKER_DATA_SYNTHETIC_H
+#define WORKER_DATA_SYNTHETIC_H
 
 #include <stdint.h>
 

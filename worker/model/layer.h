@@ -12,8 +12,8 @@
  *
  * Threads: one thread per layer. Ownership: the model owns layers, activations and scratch. */
 
-#ifndef WORKER_LAYER_H
-#define WORKER_LAYER_H
+#ifndef WORKER_MODEL_LAYER_H
+#define WORKER_MODEL_LAYER_H
 
 #include <stdbool.h>
 #include <stdint.h>

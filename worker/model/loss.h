@@ -5,8 +5,8 @@
  *
  * Threads: pure. */
 
-#ifndef WORKER_LOSS_H
-#define WORKER_LOSS_H
+#ifndef WORKER_MODEL_LOSS_H
+#define WORKER_MODEL_LOSS_H
 
 #include <stdbool.h>
 #include <stdint.h>

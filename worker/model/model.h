@@ -19,8 +19,8 @@
  * Units: parameters and gradients are whole parameter spaces as variables_layout lays them out.
  * Ownership: a model owns its scratch memory. Threads: one model per thread. */
 
-#ifndef WORKER_MODEL_H
-#define WORKER_MODEL_H
+#ifndef WORKER_MODEL_MODEL_H
+#define WORKER_MODEL_MODEL_H
 
 #include <stdint.h>
 

@@ -13,8 +13,8 @@
  *   descriptors are the caller's, to poll and to close; so are those received. Those sent stay the
  *   sender's, which may close them at once. */
 
-#ifndef COMMON_RENDEZVOUS_H
-#define COMMON_RENDEZVOUS_H
+#ifndef COMMON_TRANSPORT_SHM_RENDEZVOUS_H
+#define COMMON_TRANSPORT_SHM_RENDEZVOUS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -27,8 +27,8 @@
  *   all zero when it was made, aligned to 64; it must outlive the handles, which need no freeing.
  */
 
-#ifndef COMMON_RING_H
-#define COMMON_RING_H
+#ifndef COMMON_TRANSPORT_SHM_RING_H
+#define COMMON_TRANSPORT_SHM_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>

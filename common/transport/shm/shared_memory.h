@@ -10,8 +10,8 @@
  *   the rest only reads. What the bytes mean, and when they may change, is the caller's to say.
  * Ownership: create and open return one reference. The last one unmaps and closes. */
 
-#ifndef COMMON_SHARED_MEMORY_H
-#define COMMON_SHARED_MEMORY_H
+#ifndef COMMON_TRANSPORT_SHM_SHARED_MEMORY_H
+#define COMMON_TRANSPORT_SHM_SHARED_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

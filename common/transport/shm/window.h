@@ -19,8 +19,8 @@
  *
  * Threads: one at a time; frames may be dropped anywhere. Units: bytes. */
 
-#ifndef COMMON_WINDOW_H
-#define COMMON_WINDOW_H
+#ifndef COMMON_TRANSPORT_SHM_WINDOW_H
+#define COMMON_TRANSPORT_SHM_WINDOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -52,8 +52,8 @@
  *
  * Threads: one. Units: bytes on the wire. Linux. */
 
-#ifndef COMMON_INFLOW_H
-#define COMMON_INFLOW_H
+#ifndef COMMON_TRANSPORT_ZMQ_INFLOW_H
+#define COMMON_TRANSPORT_ZMQ_INFLOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

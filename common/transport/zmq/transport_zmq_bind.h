@@ -3,8 +3,8 @@
  *
  * Threads: the socket's. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_BIND_H
-#define COMMON_TRANSPORT_ZMQ_BIND_H
+#ifndef COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_BIND_H
+#define COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_BIND_H
 
 #include "common/base/status.h"
 #include "common/job/job.h"

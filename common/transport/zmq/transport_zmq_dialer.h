@@ -6,8 +6,8 @@
  *
  * Threads: the socket's. Ownership: the socket is the caller's. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_DIALER_H
-#define COMMON_TRANSPORT_ZMQ_DIALER_H
+#ifndef COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_DIALER_H
+#define COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_DIALER_H
 
 #include "common/address/route.h"
 #include "common/base/status.h"

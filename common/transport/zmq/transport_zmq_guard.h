@@ -12,8 +12,8 @@
  *
  * Threads: guard_start and guard_stop from one; the thread is the guard's own. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_GUARD_H
-#define COMMON_TRANSPORT_ZMQ_GUARD_H
+#ifndef COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_GUARD_H
+#define COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_GUARD_H
 
 #include "common/base/status.h"
 #include "common/keys/keys.h"

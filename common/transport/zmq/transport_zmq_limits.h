@@ -13,8 +13,8 @@
  *
  * Threads: those of the endpoint. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_LIMITS_H
-#define COMMON_TRANSPORT_ZMQ_LIMITS_H
+#ifndef COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_LIMITS_H
+#define COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_LIMITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *
  * Threads: the socket's. Ownership: the monitor's own socket. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_MONITOR_H
-#define COMMON_TRANSPORT_ZMQ_MONITOR_H
+#ifndef COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_MONITOR_H
+#define COMMON_TRANSPORT_ZMQ_TRANSPORT_ZMQ_MONITOR_H
 
 #include <stdint.h>
 
