@@ -133,23 +133,23 @@ setup-check: ## the same, and what the tests need
 all: $(PROGRAMS) $(if $(filter release,$(MODE)),$(DOCUMENTS)) ## build the three programs into build/release/
 	@:
 
-demo: setup ## train synchronously and asynchronously on Fashion-MNIST and compare (minutes)
+demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 	@$(AGAIN) all
 	$(BUILD)/syncopate compare --modes sync,async --workers 2 --epochs 3 \
 	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-check: setup-check ## build and test: units, threads, simulated clusters, real processes (2 minutes)
+check: setup-check ## build and test: units, clusters, real processes (2 minutes)
 	@$(AGAIN) all tests
 	@$(RUN_TESTS) $(TESTS) tests/include_direction.sh
 
-check-rest: setup-check ## what check leaves out because it takes long, and libFuzzer for a second each
+check-rest: setup-check ## what check leaves out as it takes long; libFuzzer, a second
 	@$(AGAIN) all tests
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
 	@TEST_LONG=only RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) $(LONG) tests/fuzz/run.sh
 
 check-all: check check-rest ## both: every test there is
 
-asan: setup-check ## the same tests with AddressSanitizer and UndefinedBehaviorSanitizer
+asan: setup-check ## the same tests with Address-, UndefinedBehaviorSanitizer
 	@$(AGAIN) MODE=asan all tests
 	@$(MAKE) --no-print-directory MODE=asan run-tests
 
@@ -160,22 +160,22 @@ tsan: setup-check ## the same tests with ThreadSanitizer
 sim: export TEST_SEEDS = $(SEEDS)
 sim: export TEST_TIMEOUT = 36000
 sim chaos: SHOWN := 1
-sim: setup-check ## simulated clusters in virtual time, SEEDS=1000 histories of each kind
+sim: setup-check ## clusters in virtual time, SEEDS=1000 histories of each kind
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(SIMULATED)
 
 chaos: export CHAOS_FAULTS ?= 60
 chaos: export CHAOS_LAUNCHERS ?= 40
 chaos: LANES := 1
-chaos: setup-check ## real processes killed, stopped, joined and left at random, launchers too, and every case of faults.sh (minutes)
+chaos: setup-check ## real processes killed and stopped at random (minutes)
 	@$(AGAIN) all tests
 	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
 
-matrix: ## write README.md's table of failures anew, from what faults.sh tests
+matrix: ## write the table of failures in README.md anew
 	@tests/processes/matrix.sh --write
 
 fuzz: export RUNS := $(RUNS)
-fuzz: setup-check ## libFuzzer on everything that reads others' bytes; RUNS=100000 each, PARSERS="job json"
+fuzz: setup-check ## libFuzzer on others' bytes; RUNS=100000, PARSERS="job json"
 	@$(if $(HAS_LIBFUZZER),,$(error needs clang with libFuzzer: deploy/setup.sh ci))
 	@$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers
 	@JOBS=$(JOBS) tests/fuzz/run.sh
@@ -190,7 +190,7 @@ fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid thi
 bench: export BENCH_SECONDS = $(if $(filter load,$(BENCH)),600,10)
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
 bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
-bench: setup-bench ## measure, in one table and build/bench.json; BENCH=name for one of tests/bench/
+bench: setup-bench ## measure; table and build/bench.json; BENCH=exchange for one
 	@$(AGAIN) all benches
 	@rm -f build/bench.json
 	@for b in $(MEASURED); do \
@@ -222,7 +222,7 @@ tidy: $(PROTO_C) ## clang-tidy and cppcheck
 	    --suppress=memleak:tests/lib/transport_memory.c --error-exitcode=1 -D_GNU_SOURCE -I. \
 	    $(foreach d,common ps worker deploy,$(call in_rooms,$d,*.c))
 
-install: $(PROGRAMS) $(DOCUMENTS) ## put programs, manual, completions below PREFIX=/usr/local; BINDIR, MANDIR, DESTDIR
+install: $(PROGRAMS) $(DOCUMENTS) ## programs, manual, completions; PREFIX=/usr/local, DESTDIR
 	@$(INSTALL) -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	@$(INSTALL) -s -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
 	@$(INSTALL) -m 644 $(PAGES) $(DESTDIR)$(MANDIR)/man1

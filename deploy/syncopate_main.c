@@ -42,16 +42,15 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, program_text(commands[i].user)->brief);
-    fputs(
-        "\n"
-        "  syncopate help COMMAND    the options of one command\n"
-        "  syncopate --version\n"
-        "\n"
-        "The servers and workers themselves are syncopate-ps and syncopate-worker; start them by\n"
-        "hand to spread a job over several hosts.\n"
-        "\n"
-        "A first run:  syncopate run --mode sync --epochs 1\n",
-        out);
+    fputs("\n"
+          "  syncopate help COMMAND    the options of one command\n"
+          "  syncopate --version\n"
+          "\n"
+          "The servers and workers themselves are syncopate-ps and syncopate-worker;\n"
+          "start them by hand to spread a job over several hosts.\n"
+          "\n"
+          "A first run:  syncopate run --mode sync --epochs 1\n",
+          out);
 }
 
 static const struct command *find_command(const char *name)

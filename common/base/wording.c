@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SECONDS_MAX 3.2e9 /* A century; more is somebody's mistake. */
 
@@ -88,4 +89,23 @@ struct wording wording_duration(double seconds)
 struct wording wording_waited(double seconds)
 {
     return wording_duration(round(seconds));
+}
+
+void wording_wrap(FILE *out, const char *text, int column, int indent)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + length > WORDING_COLUMNS) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += *text == ' ';
+    }
+    fputc('\n', out);
 }

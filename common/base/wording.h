@@ -1,16 +1,20 @@
-/* wording.h - numbers as people read them, so that all programs say the same thing alike.
+/* wording.h - numbers, and texts in lines, as people read them, so that all programs say the same
+ * thing alike.
  *
  *     printf("%s, %s\n", wording_counted(2814, "update", "updates").text,
  *            wording_duration(3725.4).text);                         2,814 updates, 1 h 2 min
  *
  * What comes back lives to the end of the full expression it is made in.
  *
- * Threads: pure. */
+ * Threads: pure, but for wording_wrap's stream. */
 
 #ifndef COMMON_BASE_WORDING_H
 #define COMMON_BASE_WORDING_H
 
 #include <stdint.h>
+#include <stdio.h>
+
+#define WORDING_COLUMNS 80 /* Of a page. */
 
 struct wording {
     char text[96];
@@ -31,5 +35,9 @@ struct wording wording_duration(double seconds);
 
 /* The same in whole seconds, for what still goes on: "0 s", "5 s". */
 struct wording wording_waited(double seconds);
+
+/* Print a text and a newline, its lines broken between words. The first line goes on from `column`,
+ * after a blank where that is beyond `indent`; later ones start at `indent`. */
+void wording_wrap(FILE *out, const char *text, int column, int indent);
 
 #endif

@@ -1,32 +1,11 @@
 #include <string.h>
 
+#include "common/base/wording.h"
 #include "common/options/options_text.h"
 
-#define HELP_WIDTH  80
 #define HELP_INDENT 28
 
 /* --- layout -------------------------------------------------------------------------------- */
-
-/* Print text with lines broken between words. The first line goes on from `column`; later ones
- * start at `indent`. */
-static void print_wrapped(FILE *out, const char *text, int column, int indent)
-{
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > HELP_WIDTH) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", length, text);
-        column += length;
-        text += length;
-        text += *text == ' ';
-    }
-    fputc('\n', out);
-}
 
 static void print_row(FILE *out, const struct option_row *row)
 {
@@ -39,7 +18,7 @@ static void print_row(FILE *out, const struct option_row *row)
     fprintf(out, "%*s", HELP_INDENT - column, "");
     char text[OPTION_TEXT_MAX];
     option_describe(row, text);
-    print_wrapped(out, text, HELP_INDENT, HELP_INDENT);
+    wording_wrap(out, text, HELP_INDENT, HELP_INDENT);
 }
 
 static void print_group(FILE *out, enum option_user user, enum option_group group)
@@ -60,15 +39,15 @@ void options_help(FILE *out, enum option_user user, const char *program)
 {
     const struct program_text *text = program_text(user);
     int column = fprintf(out, "Usage: %s", program);
-    print_wrapped(out, text->arguments, column, 7);
+    wording_wrap(out, text->arguments, column, 7);
     fputc('\n', out);
-    print_wrapped(out, text->summary, 0, 0);
+    wording_wrap(out, text->summary, 0, 0);
     for (int group = 0; group < OPTION_GROUP_COUNT; group++)
         print_group(out, user, (enum option_group)group);
     fprintf(out, "  %-*s%s\n", HELP_INDENT - 2, "--help", "Print this and exit.");
     fprintf(out, "  %-*s%s\n", HELP_INDENT - 2, "--version", "Print the version and exit.");
     fputs("\nEnvironment:\n  ", out);
-    print_wrapped(out, options_environment_text, 2, 2);
+    wording_wrap(out, options_environment_text, 2, 2);
     fputs("\nExit codes:\n", out);
     for (size_t i = 0; i < exit_text_count; i++) {
         if (exit_texts[i].users & user)

@@ -60,7 +60,7 @@ static const struct program_text program_texts[] = {
      "folder PATH. Files are as czmq's, and never overwritten.",
      "  syncopate keygen keys --workers 4"},
     {OPTION_SIMULATE, "[options]", NULL,
-     "clusters in virtual time with mishaps, and whether they keep their promises",
+     "clusters in virtual time with mishaps: do they keep their promises",
      "Run whole clusters in this one process, in virtual time: the real servers' and workers' "
      "logic with a made-up model, late, reordered and repeated messages, clean stops. Each history "
      "follows from its seed alone and is checked against training done serially.",

@@ -40,14 +40,6 @@ static void append(char *text, const char *format, ...)
     va_end(arguments);
 }
 
-static void append_scores(char *text, const struct progress_state *state)
-{
-    if (!isnan(state->loss))
-        append(text, "  loss %.3f", state->loss);
-    if (!isnan(state->accuracy))
-        append(text, "  accuracy %.1f %%", 100 * state->accuracy);
-}
-
 static double seconds_left(const struct progress_state *state)
 {
     if (state->steps < state->step || !(state->images_per_second > 0))
@@ -56,29 +48,69 @@ static double seconds_left(const struct progress_state *state)
     return (double)updates * (double)state->update_examples / state->images_per_second;
 }
 
-void progress_describe(const struct progress_state *state, double waited, char *text)
+/* What can be told of training, in the order of the line. */
+enum { ITEM_EPOCH, ITEM_STEP, ITEM_LOSS, ITEM_ACCURACY, ITEM_STALENESS, ITEM_SPEED, ITEM_LEFT };
+#define ITEM_COUNT (ITEM_LEFT + 1)
+#define ITEM_MAX   64
+
+/* On a narrow terminal the last of these go first. */
+static const unsigned char importance[ITEM_COUNT] = {
+    ITEM_EPOCH, ITEM_LEFT, ITEM_LOSS, ITEM_ACCURACY, ITEM_STALENESS, ITEM_SPEED, ITEM_STEP};
+
+/* What is not known stays "". */
+static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_state *state)
+{
+    memset(items, 0, (size_t)ITEM_COUNT * ITEM_MAX);
+    if (state->steps_per_epoch > 0)
+        snprintf(items[ITEM_EPOCH], ITEM_MAX, "epoch %.1f of %.3g", state->epoch,
+                 (double)state->steps / (double)state->steps_per_epoch);
+    snprintf(items[ITEM_STEP], ITEM_MAX, "step %s of %s", wording_count(state->step).text,
+             wording_count(state->steps).text);
+    if (!isnan(state->loss))
+        snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->loss);
+    if (!isnan(state->accuracy))
+        snprintf(items[ITEM_ACCURACY], ITEM_MAX, "accuracy %.1f %%", 100 * state->accuracy);
+    if (state->async && !isnan(state->staleness_mean))
+        snprintf(items[ITEM_STALENESS], ITEM_MAX, "staleness %.1f", state->staleness_mean);
+    if (state->images_per_second > 0)
+        snprintf(items[ITEM_SPEED], ITEM_MAX, "%s images/s",
+                 wording_count((uint64_t)state->images_per_second).text);
+    if (state->step < state->steps && !isnan(seconds_left(state)))
+        snprintf(items[ITEM_LEFT], ITEM_MAX, "%s left",
+                 wording_duration(ceil(seconds_left(state))).text);
+}
+
+static void describe_training(const struct progress_state *state, size_t columns, char *text)
+{
+    char items[ITEM_COUNT][ITEM_MAX];
+    make_items(items, state);
+    /* Where there are no epochs the step says how far it is. */
+    size_t used = state->steps_per_epoch > 0 ? 0 : strlen(items[ITEM_STEP]);
+    for (size_t i = 0; i < ITEM_COUNT; i++) {
+        char *item = items[importance[i]];
+        size_t more = strlen(item) + (used > 0 ? 2 : 0);
+        if (item[0] == '\0' || (importance[i] == ITEM_STEP && state->steps_per_epoch == 0))
+            continue;
+        if (used > 0 && used + more > columns)
+            item[0] = '\0';
+        else
+            used += more;
+    }
+    for (size_t i = 0; i < ITEM_COUNT; i++)
+        if (items[i][0] != '\0')
+            append(text, "%s%s", text[0] != '\0' ? "  " : "", items[i]);
+}
+
+void progress_describe(const struct progress_state *state, double waited, size_t columns,
+                       char *text)
 {
     text[0] = '\0';
-    if (state->waiting[0] != '\0') {
+    if (state->waiting[0] != '\0')
         append(text, "%s", state->waiting);
-        return;
-    }
-    if (!state->started) {
+    else if (!state->started)
         append(text, "starting, %s", wording_waited(waited).text);
-        return;
-    }
-    if (state->steps_per_epoch > 0)
-        append(text, "epoch %.1f of %.3g  ", state->epoch,
-               (double)state->steps / (double)state->steps_per_epoch);
-    append(text, "step %s of %s", wording_count(state->step).text,
-           wording_count(state->steps).text);
-    append_scores(text, state);
-    if (state->async && !isnan(state->staleness_mean))
-        append(text, "  staleness %.1f", state->staleness_mean);
-    if (state->images_per_second > 0)
-        append(text, "  %s images/s", wording_count((uint64_t)state->images_per_second).text);
-    if (state->step < state->steps && !isnan(seconds_left(state)))
-        append(text, "  %s left", wording_duration(ceil(seconds_left(state))).text);
+    else
+        describe_training(state, columns, text);
 }
 
 /* --- drawing --------------------------------------------------------------------------------- */
@@ -93,10 +125,10 @@ static void erase(struct progress *progress)
 static void draw(struct progress *progress, double now)
 {
     char text[PROGRESS_LINE_MAX];
-    progress_describe(&progress->state, now - progress->opened, text);
-    size_t width = terminal_width(progress->out);
-    if (strlen(text) > width - 1) /* The last column would make some terminals wrap. */
-        text[width - 1] = '\0';
+    size_t columns = terminal_width(progress->out) - 1; /* The last would make some wrap. */
+    progress_describe(&progress->state, now - progress->opened, columns, text);
+    if (strlen(text) > columns)
+        text[columns] = '\0';
     fprintf(progress->out, progress->style.colour ? "\r\033[36m%s\033[0m\033[K" : "\r%s\033[K",
             text);
     fflush(progress->out);
@@ -123,7 +155,7 @@ static void print_plain(struct progress *progress, double now)
     if (!waiting && (progress->state.step == progress->epoch_step ||
                      progress->state.step == progress->state.first_step))
         return; /* Another line has said it all. */
-    progress_describe(&progress->state, now - progress->opened, text);
+    progress_describe(&progress->state, now - progress->opened, PROGRESS_LINE_MAX, text);
     print_line(progress, text, 0);
     progress->told = now;
 }

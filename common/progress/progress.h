@@ -3,8 +3,7 @@
  * On a terminal one line is drawn over and over, with a line that stays for each epoch:
  *
  *     epoch 3  step 2,814  loss 0.2867  accuracy 89.61 %  test accuracy 88.45 %
- *     epoch 3.4 of 10  step 3,189 of 9,380  loss 0.271  accuracy 90.0 %  21,300 images/s  5 min
- * left
+ *     epoch 3.4 of 10  loss 0.271  accuracy 90.0 %  21,300 images/s  19 s left
  *
  * Loss and accuracy are always means over the examples of an epoch as they were trained: in the
  * first line of the epoch that has ended, in the second of the epoch under way, so far. Where an
@@ -99,7 +98,9 @@ void progress_close(struct progress *progress);
  * an event that matters here. */
 bool progress_take_event(struct progress *progress, const char *line);
 
-/* The live line without colour, at most PROGRESS_LINE_MAX bytes. */
-void progress_describe(const struct progress_state *state, double waited, char *text);
+/* The live line without colour, at most PROGRESS_LINE_MAX bytes. How training goes is told in at
+ * most `columns`: what matters least there is left out. */
+void progress_describe(const struct progress_state *state, double waited, size_t columns,
+                       char *text);
 
 #endif

@@ -141,7 +141,7 @@ static void print_files(FILE *out, const struct record *record)
                                         "model.safetensors", "logs"};
     char path[DISK_PATH_MAX + 32];
     struct stat there;
-    fprintf(out, "  files          %s:", record->path);
+    fprintf(out, "  files          %s:\n%16s", record->path, "");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", record->path, names[i]);
         if (stat(path, &there) == 0)

@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
+#include "common/file/disk.h"
 #include "common/keys/keys.h"
 #include "common/options/options_table.h"
 #include "common/process/log.h"
@@ -65,6 +67,16 @@ int command_check_keys(const char *directory, uint32_t workers, struct error *er
     for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
         status = check_pair(directory, ROLE_WORKER, i, error);
     return keys_exit_code(status);
+}
+
+void command_explain_comparison(const char *path, struct error *error)
+{
+    char name[DISK_PATH_MAX + 32];
+    struct stat there;
+    snprintf(name, sizeof name, "%s/compare.json", path);
+    if (stat(name, &there) == 0)
+        error_set(error, STATUS_INVALID,
+                  "%.300s is a comparison; name one of its runs, which are folders in it", path);
 }
 
 int command_exit_code(enum status status)

@@ -43,6 +43,9 @@ int command_fail(const char *program, int code, const struct error *error);
  * the halves of each secret certificate belong together. An exit code. */
 int command_check_keys(const char *directory, uint32_t workers, struct error *error);
 
+/* Of a path that could not be read and is a comparison's folder: make the error say so. */
+void command_explain_comparison(const char *path, struct error *error);
+
 /* The exit code of a failure to read or write something a person named. */
 int command_exit_code(enum status status);
 

@@ -134,7 +134,7 @@ static void print_source(const struct model_file *file)
     if (file->declared)
         printf("trained        %s of %s\n", wording_count(file->step).text,
                wording_counted(file->job.steps, "update", "updates").text);
-    printf("model          %s\n", file->model);
+    wording_wrap(stdout, file->model, printf("model          "), 15);
 }
 
 static void print_data(const struct options *options, const struct choice *choice,
@@ -233,8 +233,10 @@ static enum status evaluate(const struct options *options, struct error *error)
     struct dataset dataset = {0};
     struct score score = {0};
     enum status status = model_file_open(&file, &disk_posix, options->path, error);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        command_explain_comparison(options->path, error);
         return status;
+    }
     struct choice choice = choose_data(options, &file);
     status = check_model(&file, options->path, error);
     if (status == STATUS_OK)

@@ -46,10 +46,13 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
     struct model_file file = {0};
     char sha256[65];
     enum status status = check_free(out, error);
-    if (status == STATUS_OK)
-        status = model_file_open(&file, &disk_posix, path, error);
     if (status != STATUS_OK)
         return status;
+    status = model_file_open(&file, &disk_posix, path, error);
+    if (status != STATUS_OK) {
+        command_explain_comparison(path, error);
+        return status;
+    }
     status = model_file_check_whole(&file, path, error);
     if (status == STATUS_OK)
         status = model_file_write(&disk_posix, out, file.model, file.variables, file.variable_count,
@@ -58,10 +61,12 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
     if (status == STATUS_OK && !quiet)
         printf("%s  %s\n", sha256, out);
     struct stat written;
-    if (status == STATUS_OK && !quiet && stat(out, &written) == 0)
-        fprintf(stderr, "%s, %s, %s\n",
-                wording_counted(file.variable_count, "variable", "variables").text,
-                wording_bytes((uint64_t)written.st_size).text, file.model);
+    if (status == STATUS_OK && !quiet && stat(out, &written) == 0) {
+        int column = fprintf(stderr, "%s, %s,",
+                             wording_counted(file.variable_count, "variable", "variables").text,
+                             wording_bytes((uint64_t)written.st_size).text);
+        wording_wrap(stderr, file.model, column, 4);
+    }
     model_file_close(&file);
     return status;
 }

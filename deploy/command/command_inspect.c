@@ -36,24 +36,23 @@ static enum status print_variables(const struct variable *variables, uint32_t co
     if (offsets == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     variables_layout(variables, count, offsets);
-    printf("  %-20s %-16s %12s %12s %12s %12s\n", "variable", "shape", "values", "norm", "min",
+    printf("  %-16s %-14s %10s %11s %11s %11s\n", "variable", "shape", "values", "norm", "min",
            "max");
     for (uint32_t i = 0; i < count; i++) {
         char shape[COMMAND_SHAPE_MAX];
         uint64_t elements = variable_elements(&variables[i]);
         struct statistics statistics = statistics_of(values + offsets[i], elements);
         parameters += elements;
-        printf("  %-20s %-16s %12s %12.6g %12.6g %12.6g\n", variables[i].name,
+        printf("  %-16s %-14s %10s %11.6g %11.6g %11.6g\n", variables[i].name,
                command_shape(&variables[i], shape), wording_count(elements).text, statistics.norm,
                statistics.min, statistics.max);
         if (statistics.not_finite > 0)
-            printf("  %-20s %s not finite\n", "",
+            printf("  %-16s %s not finite\n", "",
                    wording_counted(statistics.not_finite, "value is", "values are").text);
     }
     char sha256[65];
     parameters_sha256(variables, count, values, sha256);
-    printf("  %s, sha256 %s\n", wording_counted(parameters, "parameter", "parameters").text,
-           sha256);
+    printf("  parameters   %s\n  sha256       %s\n", wording_count(parameters).text, sha256);
     free(offsets);
     return STATUS_OK;
 }
@@ -65,7 +64,7 @@ static void print_job(const struct job *job)
     printf("  job          %s%s, seed %" PRIu64 ", %s an update in leaves of %u\n",
            mode_name(job->mode), job->use_locking ? " with locking" : "", job->seed,
            wording_counted(job->batch, "example", "examples").text, job->micro_batch);
-    printf("  model        %s\n", job->model);
+    wording_wrap(stdout, job->model, printf("  model        "), 15);
     printf("  data         %s\n", job->data);
     printf("  optimizer    %s, learning rate %g, schedule %s\n", job->optimizer.name,
            job->schedule.learning_rate, schedule_kind_name(job->schedule.kind));
@@ -130,7 +129,7 @@ static enum status inspect_model(const char *path, struct error *error)
     if (status != STATUS_OK)
         return status;
     printf("model %s\n", path);
-    printf("  model        %s\n", file.model);
+    wording_wrap(stdout, file.model, printf("  model        "), 15);
     status = print_variables(file.variables, file.variable_count, file.parameters, error);
     model_file_close(&file);
     return status;
@@ -142,13 +141,15 @@ static void print_latest(const struct record *record)
 {
     if (record->point_count > 0) {
         const struct record_point *point = &record->points[record->point_count - 1];
-        printf("  latest         epoch %.2f, step %s", point->epoch,
-               wording_count(point->step > 0 ? (uint64_t)point->step : 0).text);
-        printf(", loss %.4f, accuracy %.1f %% of the epoch so far", point->epoch_loss,
-               100 * point->epoch_accuracy);
-        printf(", %s images/s\n",
-               wording_count(point->images_per_second > 0 ? (uint64_t)point->images_per_second : 0)
-                   .text);
+        double speed = point->images_per_second;
+        char text[256];
+        snprintf(
+            text, sizeof text,
+            "epoch %.2f, step %s, loss %.4f, accuracy %.1f %% of the epoch so far, %s images/s",
+            point->epoch, wording_count(point->step > 0 ? (uint64_t)point->step : 0).text,
+            point->epoch_loss, 100 * point->epoch_accuracy,
+            wording_count(speed > 0 ? (uint64_t)speed : 0).text);
+        wording_wrap(stdout, text, printf("  latest         "), 17);
     }
     for (size_t i = 0; i < record->evaluation_count; i++)
         printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
@@ -184,7 +185,7 @@ static enum status inspect_run(const char *path, struct error *error)
     enum status status = record_read(&record, path, error);
     if (status == STATUS_OK) {
         printf("run %s\n", path);
-        printf("  model          %s\n", record.model);
+        wording_wrap(stdout, record.model, printf("  model          "), 17);
         printf("  data           %s, seed %" PRIu64 "\n", record.data, record.seed);
         printf("  optimizer      %s, learning rate %g\n", record.optimizer, record.learning_rate);
         summary_print(stdout, &record, 0);
@@ -245,6 +246,7 @@ static enum inspected what_is(const char *path, struct error *error)
               "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
               "manifest.json)",
               path);
+    command_explain_comparison(path, error);
     return NOTHING;
 }
 

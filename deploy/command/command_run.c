@@ -123,6 +123,12 @@ static int check(struct plan *plan, struct error *error)
 
 /* --- what will be run ------------------------------------------------------------------------ */
 
+static void print_field(const struct plan *plan, const char *name, const char *text)
+{
+    int column = fprintf(plan->voice, "  %-9s  ", name);
+    wording_wrap(plan->voice, text, column, column);
+}
+
 static void print_learning_rate(const struct plan *plan)
 {
     const struct schedule *schedule = &plan->workload.job.schedule;
@@ -220,31 +226,40 @@ static void print_remarks(const struct plan *plan)
                 wording_counted((uint64_t)processors, "processor", "processors").text);
 }
 
+static void print_model(const struct plan *plan)
+{
+    const struct job *job = &plan->workload.job;
+    uint64_t parameters = variables_elements(job->variables, job->variable_count);
+    char text[sizeof job->model + 64];
+    snprintf(text, sizeof text, "%s (%s)", job->model,
+             wording_counted(parameters, "parameter", "parameters").text);
+    print_field(plan, "model", text);
+}
+
 static void print_dealt(const struct plan *plan)
 {
     const struct partition *partition = &plan->workload.partition;
+    char text[256];
     if (partition->chunk_count == 0)
         return;
-    fprintf(plan->voice, "  dealt      %s of up to %s, about %s a server, max/mean %.3f\n",
-            wording_counted(partition->chunk_count, "chunk", "chunks").text,
-            wording_bytes(partition->chunk_elements * sizeof(float)).text,
-            wording_bytes(partition_server_bytes(partition, 0)).text,
-            partition_imbalance(partition));
+    snprintf(text, sizeof text, "%s up to %s, about %s a server, max/mean %.3f",
+             wording_counted(partition->chunk_count, "chunk", "chunks").text,
+             wording_bytes(partition->chunk_elements * sizeof(float)).text,
+             wording_bytes(partition_server_bytes(partition, 0)).text,
+             partition_imbalance(partition));
+    print_field(plan, "dealt", text);
 }
 
 static void print_plan(const struct plan *plan)
 {
     const struct options *options = &plan->options;
-    const struct job *job = &plan->workload.job;
-    uint64_t parameters = variables_elements(job->variables, job->variable_count);
     fprintf(plan->voice, "%s training on %s, ", mode_name(options->mode), options->data);
     if (options->ps == 0)
         fprintf(plan->voice, "one process without servers\n");
     else
         fprintf(plan->voice, "%s and %s\n", wording_counted(options->ps, "server", "servers").text,
                 wording_counted(options->workers, "worker", "workers").text);
-    fprintf(plan->voice, "  model      %s (%s)\n", job->model,
-            wording_counted(parameters, "parameter", "parameters").text);
+    print_model(plan);
     print_dealt(plan);
     print_work(plan);
     print_learning_rate(plan);

@@ -60,6 +60,8 @@ struct column {
     double unit; /* Shown as a multiple of this. */
 };
 
+enum { COLUMN_MODE, COLUMN_WORKERS, COLUMN_SEEDS, COLUMN_UPDATES, COLUMN_EXAMPLES };
+
 static const struct column columns[COLUMN_COUNT] = {
     {"", "mode", "mode", NULL, 0, 1},
     {"", "workers", "workers", NULL, 0, 1},
@@ -115,18 +117,31 @@ static void make_cell(char *cell, const struct group *group, size_t column, cons
 {
     if (columns[column].number) {
         number_cell(cell, group, &columns[column], plus_minus);
-    } else if (column == 0) {
+    } else if (column == COLUMN_MODE) {
         snprintf(cell, CELL_BYTES, "%s", group->mode);
     } else {
         snprintf(cell, CELL_BYTES, "%zu",
-                 column == 1 ? (size_t)group->workers : group->record_count);
+                 column == COLUMN_WORKERS ? (size_t)group->workers : group->record_count);
     }
+}
+
+/* What is the same in all rows, such as the work that all modes do, is said once, above the table.
+ */
+static bool column_shared(const struct comparison *comparison, size_t column)
+{
+    char first[CELL_BYTES], cell[CELL_BYTES];
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        make_cell(i == 0 ? first : cell, &comparison->groups[i], column, "+-");
+        if (i > 0 && strcmp(first, cell) != 0)
+            return false;
+    }
+    return comparison->group_count > 0 && strcmp(first, "-") != 0 && strstr(first, "+-") == NULL;
 }
 
 /* The column of seeds only says something when there are several. */
 static bool column_shown(const struct comparison *comparison, size_t column)
 {
-    if (column != 2)
+    if (column != COLUMN_SEEDS)
         return true;
     for (size_t i = 0; i < comparison->group_count; i++)
         if (comparison->groups[i].record_count > 1)
@@ -152,18 +167,32 @@ static size_t column_width(const struct comparison *comparison, size_t column)
 /* Texts to the left, numbers to the right. */
 static void write_cell(FILE *stream, size_t column, size_t width, const char *text)
 {
-    fprintf(stream, column == 0 ? "%-*s" : "  %*s", (int)width, text);
+    fprintf(stream, column == COLUMN_MODE ? "%-*s" : "  %*s", (int)width, text);
+}
+
+/* Whether the work of all rows was the same, and has been told. */
+static bool write_work(FILE *stream, const struct comparison *comparison)
+{
+    char updates[CELL_BYTES], examples[CELL_BYTES];
+    if (!column_shared(comparison, COLUMN_UPDATES) || !column_shared(comparison, COLUMN_EXAMPLES))
+        return false;
+    make_cell(updates, &comparison->groups[0], COLUMN_UPDATES, "+-");
+    make_cell(examples, &comparison->groups[0], COLUMN_EXAMPLES, "+-");
+    fprintf(stream, "each run: updates %s, examples an update %s\n", updates, examples);
+    return true;
 }
 
 void table_write_text(FILE *stream, const struct comparison *comparison)
 {
     size_t widths[COLUMN_COUNT];
     char cell[CELL_BYTES];
+    bool told = write_work(stream, comparison);
     for (size_t column = 0; column < COLUMN_COUNT; column++)
         widths[column] = column_width(comparison, column);
     for (size_t row = 0; row < comparison->group_count + 2; row++) {
         for (size_t column = 0; column < COLUMN_COUNT; column++) {
-            if (!column_shown(comparison, column))
+            bool work = column == COLUMN_UPDATES || column == COLUMN_EXAMPLES;
+            if (!column_shown(comparison, column) || (told && work))
                 continue;
             if (row < 2) {
                 snprintf(cell, sizeof(cell), "%s",

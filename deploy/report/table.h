@@ -12,7 +12,8 @@
 
 #include "deploy/report/comparison.h"
 
-/* Plain text, aligned, with two lines of heading and no line after it. */
+/* Plain text, aligned, with two lines of heading and no line after it. Where updates and examples
+ * an update are the same in all rows, a line above the table has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
 /* A <table>. */

@@ -37,7 +37,9 @@ expect "two modes, two numbers of workers and two seeds are eight runs" \
     ends_with 0 "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
 expect "every run is announced" grep -q "run 8 of 8: async, 2 workers, 1 server, seed 2" "$folder/output"
 expect "the table has a row for each mode and number of workers" \
-    test "$(grep -cE '^(sync|async) +[12] +2 +40 ' "$folder/output")" -eq 4
+    test "$(grep -cE '^(sync|async) +[12] +2 +[0-9.]+ ' "$folder/output")" -eq 4
+expect "and the work, which is the same for all, stands above it" \
+    grep -qx "each run: updates 40, examples an update 64" "$folder/output"
 expect "sync has the same bits for one and two workers" \
     grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
 for file in report.html table.txt compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
@@ -46,6 +48,14 @@ for file in report.html table.txt compare.json loss-time.svg loss-step.svg accur
 done
 expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
 
+for command in inspect evaluate export; do
+    expect "$command of a comparison says where its runs are" ends_with 5 "$syncopate" "$command" "$out"
+    expect "and nothing else" grep -qx "syncopate $command: $out is a comparison; name one of its runs, which are folders in it" \
+        "$folder/output"
+done
+expect "with one seed" ends_with 0 "$syncopate" compare "${work[@]}" --out "$folder/one"
+expect "the table has its place in 80 columns" \
+    test "$(awk '/^ *examples|^mode|^sync|^async/ && length > 80' "$folder/output" | wc -l)" -eq 0
 expect "an earlier comparison is not overwritten" \
     ends_with 5 "$syncopate" compare "${work[@]}" --out "$out"
 expect "and that is said" grep -q "$out" "$folder/output"

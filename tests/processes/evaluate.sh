@@ -23,6 +23,29 @@ score()
 }
 silent() { if said "$1" warning; then fail "$1 warns of nothing"; fi; }
 
+# --- on 80 columns --------------------------------------------------------------------------------
+# narrow NAME PATTERN - what was said, with such a line, is no wider; only a digest or a path may be.
+narrow()
+{
+    says "$1" "$2"
+    if grep -E '^.{81}' "$work/$1.log" | grep -vE "[0-9a-f]{64}|$work"; then
+        fail "$1 has a line of more than 80 columns"
+    fi
+}
+run wide 0 syncopate run --data synthetic:64 --steps 2 --ps 1 --workers 1 --out "$work/wide"
+narrow wide "^  model      conv 32x3 relu, "
+run wide-run 0 syncopate inspect "$work/wide"
+narrow wide-run "^  latest  "
+run wide-model 0 syncopate inspect "$work/wide/model.safetensors"
+narrow wide-model "^  conv1/kernel +[[]3,3,1,32[]] +288 "
+run wide-score 0 syncopate evaluate "$work/wide"
+narrow wide-score "^model          conv 32x3 relu, "
+run wide-export 0 syncopate export "$work/wide" --out "$work/wide.safetensors"
+narrow wide-export "^8 variables, "
+run wide-help 0 syncopate help
+narrow wide-help "^  simulate "
+ok "what is said has its place in 80 columns"
+
 # --- the data -------------------------------------------------------------------------------------
 for path in "$trained" "$newest"; do
     if [ "$(score same "$path")" != "$own" ]; then fail "$path scores on other data than its own"; fi

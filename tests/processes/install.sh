@@ -49,6 +49,11 @@ make_it uninstall DESTDIR="$work/b" PREFIX=/opt/s BINDIR=/opt/bin MANDIR=/opt/ma
 if [ -n "$(files "$work/b")" ]; then fail "make uninstall with BINDIR and MANDIR leaves something"; fi
 ok "BINDIR and MANDIR are where programs and manual go"
 
+make_it help
+if grep -E '^.{81}' "$work/make.log"; then fail "make help has a line of more than 80 columns"; fi
+if [ "$(grep -cE '^  [a-z-]+ +[^ ]' "$work/make.log")" -lt 20 ]; then fail "make help does not list the targets"; fi
+ok "make help has its place in 80 columns"
+
 # --- the manual -----------------------------------------------------------------------------------
 # options TEXT-FILE - the options that --help lists.
 options() { grep -oE '^  --[a-z0-9-]+' "$1" | tr -d ' ' | sort -u; }

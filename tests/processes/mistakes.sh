@@ -393,7 +393,7 @@ if unshare --mount true 2>/dev/null; then
     mistake 5 "apt-get install dataset-fashion-mnist', or give --data DIR or --data synthetic" "${run[@]}"
     under=() whose=
 else
-    skip "a read-only disk, and Debian's data missing: only root may mount something else there"
+    skip "a read-only disk, and Debian's data missing: only root may mount something else there (and a container may not)"
 fi
 
 answered "about folders and files"

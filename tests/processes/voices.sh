@@ -72,7 +72,8 @@ for how in sync async; do
     told "$how-ps" "^epoch 1  step $steps  loss [0-9.]+  accuracy [0-9.]+ %  test accuracy"
     same_figures "$how-ps" "$work/$how"
     told "$how-ps" "^$how, 1 server, 2 workers: done$"
-    told "$how-ps" "^  files +$work/$how: run.json .*model.safetensors"
+    told "$how-ps" "^  files +$work/$how:$"
+    told "$how-ps" "^                 run.json .*model.safetensors"
     lines=$(grep -cE "^epoch [0-9.]+ of 2  step [0-9]+ of 64  loss [0-9.]+ " "$work/$how-ps.out" || true)
     if [ "$lines" -lt 1 ]; then fail "$how: there are no progress lines with --log-every 0.1"; fi
     if grep -qE "^[0-9]{4}-" "$work/$how-ps.out"; then fail "the log is in the report"; fi
@@ -84,7 +85,7 @@ for how in sync async; do
 done
 says together-ps "^training on"
 if said together-ps "^waiting"; then fail "who is waited for is said twice"; fi
-if grep -qvE "^(20[0-9-]+T[0-9:.]+Z ps/0 |training on|epoch |sync, 1 server|  [a-z])" \
+if grep -qvE "^(20[0-9-]+T[0-9:.]+Z ps/0 |training on|epoch |sync, 1 server|  +[a-z])" \
     "$work/together-ps.log"
 then
     fail "report and log are mixed up"
@@ -95,7 +96,8 @@ ok "report and log in one place: whole lines, and nothing said twice"
 speaks alone syncopate-worker --ps 0 --out "$work/alone" "${small[@]}" --epochs 2 --slow "0:$((2 * slow))" --log-every 0.1
 ends alone 0
 same_figures alone "$work/alone"
-told alone "^  files +$work/alone: run.json"
+told alone "^  files +$work/alone:$"
+told alone "^                 run.json"
 told alone "^epoch [0-9.]+ of 2  step [0-9]+ of 64 " "$(grep -c " of 2  step " "$work/alone.out")"
 if ! grep -q " of 2  step " "$work/alone.out"; then fail "a worker alone has no progress lines"; fi
 ok "a worker that trains alone reports the same"

@@ -203,7 +203,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k syncopate-test "$work/disk
     if [ -e "$work/disk/run/model.safetensors" ]; then fail "half a model lies on a full disk"; fi
     ok "a full disk is named, and nothing half-written counts"
 else
-    skip "a full disk: only root may mount a small one"
+    skip "a full disk: only root may mount a small one (and a container may not)"
 fi
 
 # --- damaged checkpoints ----------------------------------------------------------------------------

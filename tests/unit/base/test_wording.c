@@ -1,6 +1,8 @@
 #include "common/base/wording.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/lib/suite.h"
 
@@ -74,12 +76,49 @@ START_TEST(durations_read_well)
 }
 END_TEST
 
+START_TEST(lines_break_between_words)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    char longer[120];
+    memset(longer, 'x', 100);
+    snprintf(longer + 100, sizeof longer - 100, " and more");
+    fputs("name ", stream);
+    wording_wrap(stream,
+                 "of a line that has just eighty columns, and so it is not broken up anywhere", 5,
+                 5);
+    fputs("name", stream);
+    wording_wrap(stream,
+                 "of a line that has just one column more, so that it is broken before the one", 4,
+                 2);
+    wording_wrap(stream, longer, 0, 2);
+    wording_wrap(stream, "", 0, 0);
+    fclose(stream);
+    longer[100] = '\0';
+    char *rest = text;
+    static const char *const lines[] = {
+        "name of a line that has just eighty columns, and so it is not broken up anywhere\n",
+        "name of a line that has just one column more, so that it is broken before the\n",
+        "  one\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg(strncmp(rest, lines[i], strlen(lines[i])) == 0, "%s", rest);
+        rest += strlen(lines[i]);
+    }
+    ck_assert_msg(strncmp(rest, longer, 100) == 0, "%s", rest);
+    ck_assert_str_eq(rest + 100, "\n  and more\n\n");
+    free(text);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, counts_have_commas);
     tcase_add_test(t, one_is_not_many);
     tcase_add_test(t, bytes_have_units);
     tcase_add_test(t, durations_read_well);
+    tcase_add_test(t, lines_break_between_words);
 }
 
 int main(void)

@@ -189,7 +189,7 @@ START_TEST(the_live_line_is_redrawn_and_gone_at_the_end)
 }
 END_TEST
 
-START_TEST(the_live_line_is_cut_to_the_width)
+START_TEST(the_live_line_fits_the_width)
 {
     struct scene scene;
     scene_init(&scene);
@@ -197,7 +197,14 @@ START_TEST(the_live_line_is_cut_to_the_width)
     happen(&scene, START PROGRESS);
     progress_tick(&scene.progress, 4);
     const char *line = strrchr(shown(&scene), '\r');
-    ck_assert_uint_eq(strcspn(line + 1, "\033"), 79); /* A memory stream has no width: 80. */
+    /* A memory stream has no width: 80. */
+    ck_assert_str_eq(line + 1, "epoch 3.0 of 10  loss 0.312  accuracy 88.7 %  6,400 images/s  "
+                               "1 min 6 s left\033[K");
+    happen(&scene, "{\"event\": \"waiting\", \"text\": \"waiting for worker/1, worker/2, worker/3, "
+                   "worker/4, worker/5, worker/6, worker/7 and worker/8\"}\n");
+    progress_tick(&scene.progress, 5);
+    line = strrchr(shown(&scene), '\r');
+    ck_assert_uint_eq(strcspn(line + 1, "\033"), 79);
     scene_end(&scene);
 }
 END_TEST
@@ -357,7 +364,7 @@ START_TEST(members_that_are_missing_or_absurd_are_left_out)
     ck_assert(progress_take_event(&scene.progress,
                                   "{\"event\": \"progress\", \"step\": -5, \"loss\": null, "
                                   "\"images_per_second\": \"fast\", \"epoch\": 1e300}"));
-    progress_describe(&scene.progress.state, 0, text);
+    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_str_eq(text, "step 0 of 0");
     scene_end(&scene);
 }
@@ -371,7 +378,7 @@ START_TEST(waiting_says_for_whom)
     scene_open(&scene, false, false, false);
     progress_take_event(&scene.progress,
                         "{\"event\": \"waiting\", \"text\": \"waiting for worker 1\\u001b[2J\"}");
-    progress_describe(&scene.progress.state, 0, text);
+    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_str_eq(text, "waiting for worker 1 [2J"); /* No escapes reach the terminal. */
     progress_take_event(&scene.progress, PROGRESS);
     ck_assert_str_eq(scene.progress.state.waiting, "");
@@ -390,7 +397,7 @@ START_TEST(a_new_generation_goes_back)
     progress_tick(&scene.progress, 1);
     ck_assert_ptr_nonnull(
         strstr(shown(&scene), "a lost server is back; going on after update 938\n"));
-    progress_describe(&scene.progress.state, 0, text);
+    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
     scene_end(&scene);
 }
@@ -419,9 +426,45 @@ START_TEST(async_progress_tells_staleness)
     progress_take_event(&scene.progress,
                         "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 10}");
     progress_take_event(&scene.progress, PROGRESS);
-    progress_describe(&scene.progress.state, 0, text);
+    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "staleness 0.5"));
     scene_end(&scene);
+}
+END_TEST
+
+/* A line of the reference job on a terminal of so many columns. */
+static const struct narrow {
+    const char *mode;
+    size_t columns;
+    const char *line;
+} narrow[] = {
+    {"sync", 120,
+     "epoch 3.0 of 10  step 2,814 of 9,380  loss 0.312  accuracy 88.7 %  6,400 images/s  "
+     "1 min 6 s left"},
+    {"sync", 79, "epoch 3.0 of 10  loss 0.312  accuracy 88.7 %  6,400 images/s  1 min 6 s left"},
+    {"sync", 75, "epoch 3.0 of 10  loss 0.312  accuracy 88.7 %  1 min 6 s left"},
+    {"sync", 31, "epoch 3.0 of 10  1 min 6 s left"},
+    {"sync", 3, "epoch 3.0 of 10"},
+    {"async", 79, "epoch 3.0 of 10  loss 0.312  accuracy 88.7 %  staleness 0.5  1 min 6 s left"},
+};
+
+START_TEST(what_has_no_place_in_a_line_is_left_out_whole)
+{
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        char text[PROGRESS_LINE_MAX], start[320];
+        struct scene scene;
+        scene_init(&scene);
+        scene_open(&scene, false, false, false);
+        snprintf(start, sizeof start,
+                 "{\"event\": \"start\", \"mode\": \"%s\", \"steps\": 9380, "
+                 "\"steps_per_epoch\": 938, \"update_examples\": 64}",
+                 narrow[i].mode);
+        ck_assert(progress_take_event(&scene.progress, start));
+        ck_assert(progress_take_event(&scene.progress, PROGRESS));
+        progress_describe(&scene.progress.state, 0, narrow[i].columns, text);
+        ck_assert_str_eq(text, narrow[i].line);
+        scene_end(&scene);
+    }
 }
 END_TEST
 
@@ -445,7 +488,7 @@ static void add(TCase *t)
     tcase_add_test(t, what_async_workers_score_is_about_right);
     tcase_add_test(t, plain_lines_come_every_log_every_seconds);
     tcase_add_test(t, the_live_line_is_redrawn_and_gone_at_the_end);
-    tcase_add_test(t, the_live_line_is_cut_to_the_width);
+    tcase_add_test(t, the_live_line_fits_the_width);
     tcase_add_test(t, colour_is_there_only_when_asked_for);
     tcase_add_test(t, quiet_shows_nothing);
     tcase_add_test(t, events_of_an_earlier_session_are_not_told_again);
@@ -459,6 +502,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_new_generation_goes_back);
     tcase_add_test(t, another_server_0_says_where_it_goes_on);
     tcase_add_test(t, async_progress_tells_staleness);
+    tcase_add_test(t, what_has_no_place_in_a_line_is_left_out_whole);
     tcase_add_test(t, a_file_is_no_terminal);
 }
 

@@ -260,9 +260,32 @@ START_TEST(the_table_has_a_row_for_each_group)
     FILE *stream = open_memstream(&text, &bytes);
     table_write_text(stream, &scene.comparison);
     fclose(stream);
-    ck_assert_uint_eq(occurrences(text, "\n"), 6);
+    ck_assert_uint_eq(occurrences(text, "\n"), 7);
+    ck_assert_msg(strncmp(text, "each run: updates 200, examples an update 64\n", 45) == 0, "%s",
+                  text);
     ck_assert_ptr_nonnull(strstr(text, "89.00 +- 1.41")); /* async, 2 workers */
     ck_assert_ptr_nonnull(strstr(text, "0.4000 +- 0.1414"));
+    free(text);
+    scene_free(&scene);
+}
+END_TEST
+
+START_TEST(work_that_differs_has_columns)
+{
+    struct scene scene;
+    char *text = NULL;
+    size_t bytes = 0;
+    scene_init(&scene);
+    take_eight(&scene);
+    for (size_t i = 0; i < scene.comparison.record_count; i++)
+        if (scene.comparison.records[i]->seed == 2)
+            scene.comparison.records[i]->step = 100; /* Stopped early: another mean. */
+    FILE *stream = open_memstream(&text, &bytes);
+    table_write_text(stream, &scene.comparison);
+    fclose(stream);
+    ck_assert_ptr_null(strstr(text, "each run"));
+    ck_assert_ptr_nonnull(strstr(text, "  updates  "));
+    ck_assert_ptr_nonnull(strstr(text, "150 +- 71"));
     free(text);
     scene_free(&scene);
 }
@@ -459,6 +482,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_curve_is_the_mean_of_its_seeds_and_their_range);
     tcase_add_test(tcase, a_long_curve_is_thinned);
     tcase_add_test(tcase, the_table_has_a_row_for_each_group);
+    tcase_add_test(tcase, work_that_differs_has_columns);
     tcase_add_test(tcase, a_number_that_was_not_recorded_is_a_dash);
     tcase_add_test(tcase, the_report_is_whole);
     tcase_add_test(tcase, the_numbers_can_be_read_by_programs);
