@@ -191,6 +191,8 @@ bench: export BENCH_SECONDS = $(if $(filter load,$(BENCH)),600,10)
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
 bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
 bench: setup-bench ## measure; table and build/bench.json; BENCH=exchange for one
+	@$(if $(filter-out $(BENCHES),$(MEASURED)),$(error BENCH=$(BENCH): there are all \
+	    $(patsubst $(BUILD)/tests/bench/bench_%,%,$(BENCHES))))
 	@$(AGAIN) all benches
 	@rm -f build/bench.json
 	@for b in $(MEASURED); do \

@@ -39,7 +39,7 @@ static void print_training_score(FILE *out, const struct record *record)
     fprintf(out, "  train loss     %.4f, accuracy %.2f %%", record->train_loss,
             100 * record->train_accuracy);
     if (record->train_examples < record->examples)
-        fprintf(out, " (mean over %s of epoch %" PRIu64 " as trained)\n",
+        fprintf(out, " (mean over %s of epoch %" PRIu64 ")\n",
                 wording_counted(record->train_examples, "example", "examples").text,
                 record->train_epoch);
     else
@@ -55,8 +55,7 @@ static void print_test_score(FILE *out, const struct record *record)
     fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", async ? "about " : "",
             100 * record->test_accuracy, record->test_loss);
     if (async)
-        fprintf(out, " (of what each worker held near step %s)\n",
-                wording_count(record->test_step).text);
+        fprintf(out, " (what workers held near step %s)\n", wording_count(record->test_step).text);
     else if (record->test_step == record->step)
         fprintf(out, " (of this model)\n");
     else

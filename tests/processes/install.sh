@@ -54,6 +54,10 @@ if grep -E '^.{81}' "$work/make.log"; then fail "make help has a line of more th
 if [ "$(grep -cE '^  [a-z-]+ +[^ ]' "$work/make.log")" -lt 20 ]; then fail "make help does not list the targets"; fi
 ok "make help has its place in 80 columns"
 
+if make_it bench BENCH=nothing; then fail "make bench takes any name"; fi
+grep -qE "BENCH=nothing: there are all .*exchange" "$work/make.log" || fail "make bench does not say which there are"
+ok "make bench names what it can measure"
+
 # --- the manual -----------------------------------------------------------------------------------
 # options TEXT-FILE - the options that --help lists.
 options() { grep -oE '^  --[a-z0-9-]+' "$1" | tr -d ' ' | sort -u; }

@@ -651,8 +651,11 @@ END_TEST
 START_TEST(a_worker_whose_failure_ends_the_job_is_not_started_again)
 {
     struct scene scene;
-    scene_init(&scene, 1, 2, "sleep 0.8\nexit 1\n",
-               "[ $index = 0 ] && exec sleep 60\nsleep 0.5\n" SAYS_ERROR "exit 1\n");
+    /* The server's word comes after the worker's, however busy the machine is. */
+    scene_init(&scene, 1, 2,
+               "until [ -e ${0%/*}/failing ]; do sleep 0.1; done\nsleep 0.3\nexit 1\n",
+               "[ $index = 0 ] && exec sleep 60\nsleep 0.5\n" SAYS_ERROR
+               "touch ${0%/*}/failing\nexit 1\n");
     ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
     ck_assert_uint_eq(scene.result.restarts, 0);
     ck_assert_str_eq(scene.said, "");
