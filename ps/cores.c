@@ -1,3 +1,6 @@
+/* cores.c - a switch over destinations: what a core put into its outbox goes to another core, or
+ * out, stamped by whom it is for. */
+
 #include "ps/cores.h"
 
 #include <assert.h>

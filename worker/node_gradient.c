@@ -1,3 +1,6 @@
+/* node_gradient.c - walks the node's subtree, computes a leaf at each end and adds right sums to
+ * left ones; one gradient of scratch for each level. */
+
 #include "worker/node_gradient.h"
 
 #include <stdlib.h>

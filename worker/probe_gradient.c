@@ -1,3 +1,6 @@
+/* probe_gradient.c - a small network with convolutions, a pool and dense layers on made-up
+ * examples; gradient, loss and the updates of probe.h make the digest. */
+
 #include "worker/probe_gradient.h"
 
 #include <stdlib.h>

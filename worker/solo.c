@@ -1,3 +1,6 @@
+/* solo.c - the loop of all modes without its servers: leaves, tree, one update over the whole
+ * space; checkpoints, scores and run.json as server 0 writes them. */
+
 #include "worker/solo.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* trainer.c - client_next, compute, push; and sleep, where the worker is to be a slow one. */
+
 #include "worker/trainer.h"
 
 #include <string.h>

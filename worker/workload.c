@@ -1,3 +1,6 @@
+/* workload.c - options, model and data into a declaration, in this order; every step says what is
+ * wrong in the words of the option. */
+
 #include "worker/workload.h"
 
 #include <stdio.h>

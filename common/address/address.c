@@ -1,3 +1,5 @@
+/* address.c - splits "host:port" by hand and compares names; no resolver is asked. */
+
 #include "common/address/address.h"
 
 #include <arpa/inet.h>

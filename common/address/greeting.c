@@ -1,3 +1,6 @@
+/* greeting.c - connects with a socket of its own, says the first bytes of a ZMTP greeting, reads
+ * the other side's and looks at the mechanism in it; every step has a deadline. */
+
 #include "common/address/greeting.h"
 
 #include <poll.h>

@@ -1,3 +1,6 @@
+/* inquiry.c - a detached thread calls the resolver; question and answer lie in memory that the last
+ * of the two, asker or thread, frees. */
+
 #include "common/address/inquiry.h"
 
 #include <poll.h>

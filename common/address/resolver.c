@@ -1,3 +1,6 @@
+/* resolver.c - getaddrinfo with its answers written as numbers, and a TCP connection to each place
+ * at once to see who accepts one. */
+
 #include "common/address/resolver.h"
 
 #include <errno.h>

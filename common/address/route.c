@@ -1,3 +1,6 @@
+/* route.c - the state of one search: which place is tried, since when, and when the name is to be
+ * asked about again. What moves it is what route.h draws. */
+
 #include "common/address/route.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* silence.c - words what the route knows of each place (refused, silent, somebody else) and advises
+ * by the reason. */
+
 #include "common/address/silence.h"
 
 #include <errno.h>

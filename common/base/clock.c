@@ -1,3 +1,5 @@
+/* clock.c - CLOCK_MONOTONIC in nanoseconds, microseconds and seconds. */
+
 #include "common/base/clock.h"
 
 #include <time.h>

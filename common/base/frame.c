@@ -1,3 +1,6 @@
+/* frame.c - the reference count, whose memory order is argued where it changes, and what is freed
+ * when it gets to 0. */
+
 #include "common/base/frame.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* hash.c - BLAKE2b and SHA-256 of libsodium, over its own states kept inside our plain structs. */
+
 #include "common/base/hash.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* key.c - Z85, there and back, by ZeroMQ RFC 32's table. */
+
 #include "common/base/key.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* random.c - ten rounds of Philox4x32, and numbers below a bound by rejection, so that none is
+ * likelier. */
+
 #include "common/base/random.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* spelling.c - Levenshtein's distance with swaps over words of equal case, and the longest part
+ * that two words share. */
+
 #include "common/base/spelling.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* status.c - formats the one line, and names every status. */
+
 #include "common/base/status.h"
 
 #include <stdarg.h>

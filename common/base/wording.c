@@ -1,3 +1,5 @@
+/* wording.c - thousands with commas, bytes in KiB to TiB, durations in two units at most. */
+
 #include "common/base/wording.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* disk.c - the real disk: every file is written aside, flushed, renamed and its directory flushed,
+ * and what stands in the way of one is looked at before it is opened. */
+
 #include "common/file/disk.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* file_lock.c - flock, tried again for a moment; who holds the lock is read from /proc/locks. */
+
 #include "common/file/file_lock.h"
 
 #include <errno.h>

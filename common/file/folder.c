@@ -1,3 +1,6 @@
+/* folder.c - walks up from the wished folder to one that is there, and tries to make a folder in
+ * it. */
+
 #include "common/file/folder.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* json.c - jansson behind two ways of looking; and a walk over the text beforehand, because
+ * jansson's own limit of depth is too generous for our stack. */
+
 #include "common/file/json.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* json_writer.c - text that grows at its end; commas, line breaks and indentation follow from the
+ * level that is open. */
+
 #include "common/file/json_writer.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* job.c - checks a declaration field by field, names the first difference of two, and counts the
+ * steps, batches and epochs that follow from one. */
+
 #include "common/job/job.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* job_json.c - the fields of a declaration in the order of job.h, written and read back; what is
+ * read is checked like what comes over the wire. */
+
 #include "common/job/job_json.h"
 
 #include <stdlib.h>

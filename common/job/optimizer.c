@@ -1,3 +1,5 @@
+/* optimizer.c - the table of optimizers, and bounds that hold for the settings of all. */
+
 #include "common/job/optimizer.h"
 
 #include <float.h>

@@ -1,3 +1,6 @@
+/* partition.c - the chunks: near-equal ones dealt in turn, or, with locking, the largest part first
+ * to whichever server has least. */
+
 #include "common/job/partition.h"
 
 #include <assert.h>

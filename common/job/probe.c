@@ -1,3 +1,6 @@
+/* probe.c - updates of made-up numbers by every optimizer, with every length of tail, and some
+ * learning rates, all into one digest. */
+
 #include "common/job/probe.h"
 
 #include "common/base/hash.h"

@@ -1,3 +1,6 @@
+/* schedule.c - the formulas of schedule.h in double precision, with our own cosine (elementary.h),
+ * rounded to float once. */
+
 #include "common/job/schedule.h"
 
 #include <assert.h>

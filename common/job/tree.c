@@ -1,3 +1,6 @@
+/* tree.c - walks from the root down; the tree is nowhere stored, because it follows from the number
+ * of leaves. */
+
 #include "common/job/tree.h"
 
 #include <assert.h>

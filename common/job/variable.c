@@ -1,3 +1,6 @@
+/* variable.c - lays variables out and gives them their initial values, each element from its own
+ * place in a counter-based sequence. */
+
 #include "common/job/variable.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* kernels.c - matrix products as walks of the tiles of tile.h; addition, ReLU, exponentials and
+ * max-pool as loops that the compiler vectorises. */
+
 #include "common/kernels/kernels.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* kernels_sparse.c - lists of places and values, written without branches, and loops over them;
+ * kernels_sparse.h has the idea. */
+
 #include "common/kernels/kernels_sparse.h"
 
 #include <assert.h>

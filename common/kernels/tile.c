@@ -1,3 +1,5 @@
+/* tile.c - asks the processor once which vector instructions it has, and picks the set of loops. */
+
 #include "common/kernels/tile.h"
 
 /* The one thing here that outlives a call: what this process may use, decided once; see

@@ -1,3 +1,6 @@
+/* allow_list.c - reads all certificates of a folder, sorts them by key, drops those that share one,
+ * and finds by bisection. */
+
 #include "common/keys/allow_list.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* certificate.c - a parser for the little of ZPL that certificates need, line by line, and the
+ * writer of the same. */
+
 #include "common/keys/certificate.h"
 
 #include <assert.h>

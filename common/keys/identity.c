@@ -1,3 +1,5 @@
+/* identity.c - the text "KEY", "KEY role" or "KEY role/index", written and read back. */
+
 #include "common/keys/identity.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* keys.c - names the certificates of one process, reads them from the folder, and finds what is
+ * missing or does not fit. */
+
 #include "common/keys/keys.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* refused.c - a short list of digests of address and key; who finds no place on it is only counted.
+ * */
+
 #include "common/keys/refused.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* options.c - reads command line and environment into struct options by the one table, and says
+ * what is wrong with them as a whole. */
+
 #include "common/options/options.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* options_help.c - the --help of each program, out of the table, in lines of 80 characters. */
+
 #include <string.h>
 
 #include "common/base/wording.h"

@@ -1,3 +1,6 @@
+/* options_hosts.c - lists of hosts: commas, ranges as Slurm writes them, and that no two are one.
+ * */
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

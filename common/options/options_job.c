@@ -1,3 +1,6 @@
+/* options_job.c - the declaration that options amount to; what the model and the data add comes in
+ * workload.c. */
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

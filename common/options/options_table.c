@@ -1,3 +1,5 @@
+/* options_table.c - the table itself, a row an option, and the words that stand for values. */
+
 #include "common/options/options_table.h"
 
 #include <string.h>

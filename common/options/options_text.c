@@ -1,3 +1,5 @@
+/* options_text.c - what a program is for, and a row's bounds and default as a sentence. */
+
 #include "common/options/options_text.h"
 
 #include <string.h>

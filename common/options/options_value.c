@@ -1,3 +1,5 @@
+/* options_value.c - numbers, bytes, flags and lists from text; each says no rather than guess. */
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* complaint.c - two complaints are of one kind when what stands behind their last colon is the
+ * same. */
+
 #include "common/process/complaint.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* file_limit.c - RLIMIT_NOFILE, the soft limit up to the hard one. */
+
 #include "common/process/file_limit.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,5 @@
+/* headroom.c - tries to have the memory and the threads, and gives them back. */
+
 #include "common/process/headroom.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* log.c - one write a line under a lock, to a standard error that nobody waits for; lines that are
+ * lost are counted. */
+
 #include "common/process/log.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* log_line.c - formats a line as text or JSON, and takes one apart again, for the launcher. */
+
 #include "common/process/log_line.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* outlet.c - opens the terminal or pipe anew so that writes do not wait, or else asks first whether
+ * they would; keeps the rest of a line of which only the beginning was taken. */
+
 #include "common/process/outlet.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* output.c - flushes standard output and closes a copy of it, to hear what stdio would not say. */
+
 #include "common/process/output.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* parent.c - poll and read on standard input, which ends when whoever holds its other end does. */
+
 #include "common/process/parent.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* process.c - opens the standard files that are closed, and sets signals back to what programs
+ * expect. */
+
 #include "common/process/process.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* signals.c - one thread waits on a signalfd and on standard input and turns what comes into the
+ * requests; when time is up it ends the process. */
+
 #include "common/process/signals.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* stop_request.c - the rule itself: which signal counts after which. */
+
 #include "common/process/stop_request.h"
 
 #include <signal.h>

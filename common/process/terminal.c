@@ -1,3 +1,5 @@
+/* terminal.c - isatty, TERM, NO_COLOR and the width that the kernel knows. */
+
 #include "common/process/terminal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* narrator.c - a thread that follows the run's own events.jsonl like any reader, so that nobody who
+ * trains waits for a terminal. */
+
 #include "common/progress/narrator.h"
 
 #include <poll.h>

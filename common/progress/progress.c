@@ -1,3 +1,6 @@
+/* progress.c - reads lines of events.jsonl as they come and draws the line; an epoch's line waits
+ * until both its halves, training and test, are known. */
+
 #include "common/progress/progress.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+/* record.c - run.json by way of json.h, then events.jsonl from its start; when the run went back to
+ * an earlier step, what was told beyond it is forgotten. */
+
 #include "common/progress/record.h"
 
 #include <inttypes.h>

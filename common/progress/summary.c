@@ -1,3 +1,5 @@
+/* summary.c - the table, section by section; what a run does not have is left out. */
+
 #include "common/progress/summary.h"
 
 #include <inttypes.h>

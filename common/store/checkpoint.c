@@ -1,3 +1,6 @@
+/* checkpoint.c - writes parts and the manifest, finds, verifies, loads and removes checkpoints.
+ * Loading maps each tensor of each part to its place in the whole and insists that they tile it. */
+
 #include "common/store/checkpoint.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* event_log.c - appends whole lines under a lock, mends what a crash left of the last one, and sets
+ * aside what is no log. */
+
 #include "common/store/event_log.h"
 
 #include <errno.h>

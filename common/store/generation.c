@@ -1,3 +1,6 @@
+/* generation.c - four lines of text, read generously and accepted only when they are byte for byte
+ * what we would have written. */
+
 #include "common/store/generation.h"
 
 #include <inttypes.h>

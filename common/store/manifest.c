@@ -1,3 +1,6 @@
+/* manifest.c - the manifest's JSON, written and read back; every field is checked before it is
+ * believed. */
+
 #include "common/store/manifest.h"
 
 #include <inttypes.h>

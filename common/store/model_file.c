@@ -1,3 +1,6 @@
+/* model_file.c - variables with their own names and shapes as tensors, read from a model, a
+ * checkpoint or a run and put where a given layout wants them. */
+
 #include "common/store/model_file.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* occupancy.c - open-file-description locks on the directory itself: a read lock for whoever stays,
+ * asked about by whoever comes. */
+
 #include "common/store/occupancy.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* restore.c - reads manifests only, newest first, and compares their declaration with the job's. */
+
 #include "common/store/restore.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* run_directory.c - writes run.json, and decides whether what stands in a folder can be gone on
+ * with, is in the way, or is none of ours. */
+
 #include "common/store/run_directory.h"
 
 #include <errno.h>

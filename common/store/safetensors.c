@@ -1,3 +1,6 @@
+/* safetensors.c - the header is JSON and is checked whole before a byte of data is read: types,
+ * shapes, offsets, and that tensors tile the data. */
+
 #include "common/store/safetensors.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* transport.c - picks the best reason that an endpoint has for nobody's answering: a refusal, then
+ * what silence says. */
+
 #include "common/transport/transport.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* mailbox.c - a growing ring under a lock, and an eventfd that is written when the ring was empty.
+ * */
+
 #include "common/wire/mailbox.h"
 
 #include <assert.h>

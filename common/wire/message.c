@@ -1,3 +1,6 @@
+/* message.c - one put and one get a message, joined in a table by kind; decoding allocates from an
+ * arena on the stack. */
+
 #include "common/wire/message.h"
 
 #include <assert.h>

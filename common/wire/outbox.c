@@ -1,3 +1,6 @@
+/* outbox.c - a ring of packets that doubles when it is full. Without memory for it the process
+ * ends: a core that cannot speak cannot keep its promises. */
+
 #include "common/wire/outbox.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* pages.c - pages go to their places in one buffer, and a mark a page says which are there. */
+
 #include "common/wire/pages.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* command.c - what commands share: parsing with complaints, the exit code of a status, checks
+ * before anything starts. */
+
 #include "deploy/command/command.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* inspect_address.c - asks, shows, and waits for the next look or for server 0's last word,
+ * whichever comes first. */
+
 #include "deploy/command/inspect_address.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* inspect_facts.c - reads manifests, sizes, digests and values; shows nothing. */
+
 #include "deploy/command/inspect_facts.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* inspect_json.c - members in the order in which deploy/RUNS.md lists them. */
+
 #include "deploy/command/inspect_json.h"
 
 #include <math.h>

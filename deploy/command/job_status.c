@@ -1,3 +1,5 @@
+/* job_status.c - one message_status_answer as lines, as one line, and as JSON. */
+
 #include "deploy/command/job_status.h"
 
 #include <inttypes.h>

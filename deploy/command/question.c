@@ -1,3 +1,6 @@
+/* question.c - STATUS over an endpoint of its own; while no answer comes, an inquiry finds out why.
+ * */
+
 #include "deploy/command/question.h"
 
 #include <errno.h>

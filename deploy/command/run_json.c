@@ -1,3 +1,5 @@
+/* run_json.c - run.json copied behind what only the launcher knows. */
+
 #include "deploy/command/run_json.h"
 
 #include <string.h>

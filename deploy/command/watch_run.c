@@ -1,3 +1,6 @@
+/* watch_run.c - progress.h and record.h over a run directory, until run.json says that it has ended
+ * or nobody holds the folder. */
+
 #include "deploy/command/watch_run.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* arguments.c - walks the table of options and keeps what was set and is for that program. */
+
 #include "deploy/launcher/arguments.h"
 
 #include <inttypes.h>

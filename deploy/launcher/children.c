@@ -1,3 +1,6 @@
+/* children.c - fork, exec and three pipes; lines are cut, kept and logged as they come, and what a
+ * child's end means is read from its exit code and its last lines. */
+
 #include "deploy/launcher/children.h"
 
 #include <errno.h>

@@ -1,13 +1,12 @@
-/* The launcher's loop waits on the children's pipes and on signals taken as bytes from a signalfd,
- * so there are no handlers and no globals. Everything that may take long has a moment at which
- * patience ends:
+/* launch.c - the launcher's loop waits on the children's pipes and on signals taken as bytes from a
+ * signalfd, so there are no handlers and no globals. Everything that may take long has a moment at
+ * which patience ends:
  *
  *     a child dies --- restart_delay ---> restart_at: once more, --max-restarts times
  *     a child fails --- 1 s: do others say why? ---> terminate_at: SIGTERM
- *                                                        |--- stop timeout, 10 s at most --->
- * kill_at SIGINT, SIGTERM: passed to server 0 --- stop timeout and 5 s ---> kill_at: SIGKILL the
- * coordinator leaves --- the same ---> terminate_at
- */
+ *                                       |--- stop timeout, 10 s at most ---> kill_at: SIGKILL
+ *     SIGINT, SIGTERM: passed to server 0 --- stop timeout and 5 s ---> kill_at: SIGKILL
+ *     server 0 ends, or all workers do --- the same ---> terminate_at */
 
 #include "deploy/launcher/launch.h"
 

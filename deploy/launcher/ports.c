@@ -1,3 +1,5 @@
+/* ports.c - bind without listen: the port is ours and nobody's. */
+
 #include "deploy/launcher/ports.h"
 
 #include <arpa/inet.h>

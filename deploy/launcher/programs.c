@@ -1,3 +1,5 @@
+/* programs.c - four places, in order; the first that has syncopate-ps is it. */
+
 #include "deploy/launcher/programs.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* restart.c - the rule, and a delay that doubles while starts fail early. */
+
 #include "deploy/launcher/restart.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* completion.c - derives from each option's row what may stand behind it, and hands that to one
+ * writer for each shell. */
+
 #include "deploy/manual/completion.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* manual.c - pages in mdoc from the rows of options and the texts beside them; escapes what roff
+ * would take for its own. */
+
 #include "deploy/manual/manual.h"
 
 #include <ctype.h>

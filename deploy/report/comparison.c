@@ -1,3 +1,6 @@
+/* comparison.c - finds each run's group, and says whether runs of one seed that ought to have equal
+ * bits have them. */
+
 #include "deploy/report/comparison.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* curve.c - reads pairs of each run, thins them by averaging neighbours, and joins runs at the
+ * first one's places. */
+
 #include "deploy/report/curve.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* figures.c - one function a figure: fit the axes to what is shown, then draw bands, lines, bars
+ * and keys. */
+
 #include "deploy/report/figures.h"
 
 #include <math.h>

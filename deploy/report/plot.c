@@ -1,3 +1,5 @@
+/* plot.c - margins, frame, ticks and legend; series go through the two axes to svg.h. */
+
 #include "deploy/report/plot.h"
 
 #include <math.h>

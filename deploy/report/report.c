@@ -1,3 +1,6 @@
+/* report.c - puts the page together from table, figures and notes, and writes its parts beside it.
+ * */
+
 #include "deploy/report/report.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* svg.c - prints elements into memory; the style sheet, with hues for light and dark screens,
+ * stands at the top. */
+
 #include "deploy/report/svg.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* table.c - one row of columns[] for every column: its title, unit, how its number is had and how
+ * it is written. */
+
 #include "deploy/report/table.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* event_queue.c - a binary heap by time and, at equal times, by order of arrival. */
+
 #include "deploy/simulator/event_queue.h"
 
 #include <stdlib.h>

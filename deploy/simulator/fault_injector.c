@@ -1,3 +1,6 @@
+/* fault_injector.c - one function for each kind of fault that needs more than a line; what cannot
+ * befall whoever is at the host now is left out. */
+
 #include "deploy/simulator/fault_injector.h"
 
 #include <inttypes.h>

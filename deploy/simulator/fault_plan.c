@@ -1,3 +1,5 @@
+/* fault_plan.c - kinds drawn by weight, with times and durations, all from one sequence. */
+
 #include "deploy/simulator/fault_plan.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* history.c - draws a job and its faults, runs it phase by phase, and checks after each what is on
+ * the disk and what was computed. */
+
 #include "deploy/simulator/history.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* history_totals.c - adds up counts of histories and prints them, a table a mode. */
+
 #include "deploy/simulator/history_totals.h"
 #include "common/base/wording.h"
 

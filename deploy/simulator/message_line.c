@@ -1,3 +1,6 @@
+/* message_line.c - a table of every field of every message, by name, kind and place, and one loop
+ * over it. */
+
 #include "deploy/simulator/message_line.h"
 
 #include <assert.h>

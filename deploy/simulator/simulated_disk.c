@@ -1,3 +1,6 @@
+/* simulated_disk.c - files, and a list of changes under way with what was there before, so that a
+ * kill can undo, keep or tear them. */
+
 #include "deploy/simulator/simulated_disk.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
  *
  *     simulated_disk_turn(disk, server, now_us);            calls from here on are this server's
  *     keeper_handle(keeper, packet, &outbox);
- *     deliver outbox at simulated_disk_done_us(disk, server)  not before: it speaks of durable
- * files
+ *     deliver outbox at simulated_disk_done_us(disk, server)  not before: it speaks of files
+ *                                                             that are durable
  *     ...
  *     simulated_disk_crash(disk, server, now_us);           killed: what was under way is undone
  *

@@ -1,3 +1,6 @@
+/* simulated_network.c - every parcel gets its time of arrival when it is sent; breaking, holding up
+ * and healing a wire decide what becomes of those in flight. */
+
 #include "deploy/simulator/simulated_network.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* simulated_process.c - the thread code's part played in virtual time: which core runs when, and
+ * what goes from one to another late. */
+
 #include "deploy/simulator/simulated_process.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* simulated_work.c - numbers from a scrambled counter, summed as the tree says, and the serial
+ * training of the same. */
+
 #include "deploy/simulator/simulated_work.h"
 
 #include <stdlib.h>

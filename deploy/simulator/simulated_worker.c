@@ -1,3 +1,5 @@
+/* simulated_worker.c - worker/trainer.c once more, with an event in place of each computation. */
+
 #include "deploy/simulator/simulated_worker.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* simulator.c - takes the next event and lets it happen; starts, ends and judges processes, and at
+ * the end whoever should not be left. */
+
 #include "deploy/simulator/simulator.h"
 
 #include <assert.h>

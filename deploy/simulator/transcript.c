@@ -1,3 +1,5 @@
+/* transcript.c - hashes each line, its length known by its end, and the payload behind it. */
+
 #include "deploy/simulator/transcript.h"
 
 #include <assert.h>

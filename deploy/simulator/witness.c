@@ -1,3 +1,6 @@
+/* witness.c - its own model of every chunk, moved along by what goes into an owner and compared
+ * with what comes out; values that ever were right are kept as checksums in a hash table. */
+
 #include "deploy/simulator/witness.h"
 
 #include <inttypes.h>

@@ -1,3 +1,20 @@
+/* coordinator.c - who is heard, and what the passing of time brings in each state.
+ *
+ *     WAITING --> OPENING --> GATHERING --> RUNNING --> CLOSING --> FINISHING --> OVER
+ *      a job      the run     everybody      ^   |         |        everybody
+ *      comes      is ours     is here        |   v         |        has been told
+ *                                          RECOVERING <----'
+ *     a failure, or a stop before training: any of them --> FINISHING, or OVER if nobody is here
+ *
+ * A message goes through handle: STATUS, JOIN and JOB_PAGE are taken from anybody, the rest from
+ * members; whoever is none is told so. What the messages do is in the files beside this one:
+ *
+ *     coordinator_gathering.c   JOIN JOB_PAGE READY   from the first page to START, and again
+ *     coordinator_training.c    LEASE REPORT EVALUATION DONE STOP
+ *     coordinator_cuts.c        CUT_TAKEN PART_WRITTEN and the manifest
+ *     coordinator_losses.c      silence, LEAVE, and who is waited for
+ *     coordinator_end.c         summary, FINISHED */
+
 #include "ps/coordinator/coordinator.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* coordinator_cuts.c - where checkpoints are cut: the next step or gate that is named, what comes
+ * back from servers and keeper, and what is done when nothing comes. */
+
 #include <inttypes.h>
 
 #include "ps/coordinator/coordinator_state.h"

@@ -1,3 +1,6 @@
+/* coordinator_end.c - the end: what the run has come to, who is told FINISHED, and with which exit
+ * code. */
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* coordinator_gathering.c - the beginning, and every new beginning: JOIN, the declaration, the run
+ * directory, WELCOME, READY, and START when all are there. */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

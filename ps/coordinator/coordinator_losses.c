@@ -1,3 +1,6 @@
+/* coordinator_losses.c - who is lost, has left, is stuck or is waited for, and what becomes of the
+ * work of each. */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,6 @@
+/* coordinator_training.c - while it trains: leases, reports, scores, and DONE or STOP when it is to
+ * end. */
+
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,3 +1,6 @@
+/* cut.c - one mark a server for taken and one for written, and CUT said again to whoever lacks one.
+ * */
+
 #include "ps/coordinator/cut.h"
 
 #define REPEAT_US 1000000u

@@ -1,3 +1,6 @@
+/* declaration.c - the declaration in its encoding, put together from pages, decoded and checked
+ * once, and sent on page by page. */
+
 #include "ps/coordinator/declaration.h"
 
 #include <stdlib.h>

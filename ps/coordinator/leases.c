@@ -1,3 +1,6 @@
+/* leases.c - arrays of batches a worker holds and of those given back, and a batch_set of what is
+ * done. */
+
 #include "ps/coordinator/leases.h"
 
 #include <assert.h>

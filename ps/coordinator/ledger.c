@@ -1,3 +1,6 @@
+/* ledger.c - sums of the open steps, joined along the tree as gradients are, which go into their
+ * epoch when they are complete. */
+
 #include "ps/coordinator/ledger.h"
 
 #include <assert.h>

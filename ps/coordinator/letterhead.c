@@ -1,3 +1,6 @@
+/* letterhead.c - adds a packet with run id and generation on it, for every kind of message that
+ * server 0 sends by itself. */
+
 #include "ps/coordinator/letterhead.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* pace.c - compares what a worker says of itself with what it said before; the wait until the next
+ * line doubles. */
+
 #include "ps/coordinator/pace.h"
 #include "common/base/wording.h"
 

@@ -1,3 +1,6 @@
+/* scoreboard.c - sums of the last two epochs; shares of a newer assignment begin an epoch's sum
+ * anew, and a worker counts once. */
+
 #include "ps/coordinator/scoreboard.h"
 
 #include <string.h>

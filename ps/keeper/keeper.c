@@ -1,3 +1,13 @@
+/* keeper.c - one handler for each item that the keeper takes. One server's part of a cut:
+ *
+ *     CHUNK_STATE (first) --> part_begin --> CHUNK_STATE ... all arrays --> write_part
+ *                                |                                            |
+ *        of an older step: dropped; of a newer one: begins anew         PART_WRITTEN
+ *                                                                             |
+ *     server 0: all have said so --MANIFEST--> write_manifest --> it is a checkpoint; prune
+ *
+ * Whatever server 0 writes for the whole run comes after check_claim. */
+
 #include "ps/keeper/keeper.h"
 
 #include <assert.h>

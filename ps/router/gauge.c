@@ -1,3 +1,6 @@
+/* gauge.c - a counter with references of its own, because frames may be dropped when the session
+ * that they were counted for is long gone. */
+
 #include "ps/router/gauge.h"
 
 #include <stdatomic.h>

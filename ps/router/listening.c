@@ -1,3 +1,6 @@
+/* listening.c - resolves the server's own name and, where that is a loopback address though others
+ * are to come, chooses all addresses. */
+
 #include "ps/router/listening.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* proof.c - the first bytes of a keyed BLAKE2b, compared as one number. */
+
 #include "ps/router/proof.h"
 
 #include <string.h>

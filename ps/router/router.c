@@ -1,3 +1,12 @@
+/* router.c - the checks, and the life of one server:
+ *
+ *     JOINING ---WELCOME (first: the plan is made)---> LOADING ---owners have loaded---> SERVING
+ *                                                         ^                                |
+ *                                                         '--WELCOME, greater generation---'
+ *     any of them ---FINISHED, a refusal, a deadline, router_fail---> OVER
+ *
+ * EXCHANGE is taken while SERVING only; all that server 0 says is taken in any state but OVER. */
+
 #include "ps/router/router.h"
 
 #include <stdio.h>

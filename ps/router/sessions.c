@@ -1,3 +1,6 @@
+/* sessions.c - one entry a worker: the newest process by ticket, the bytes that it has under way,
+ * and the gauge of what it was given. */
+
 #include "ps/router/sessions.h"
 
 #include <assert.h>

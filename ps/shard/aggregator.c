@@ -1,3 +1,6 @@
+/* aggregator.c - parts wait in an array, few at any time; a sum is written over whichever of the
+ * two may be written, else into the last root's memory or new one. */
+
 #include "ps/shard/aggregator.h"
 
 #include <assert.h>

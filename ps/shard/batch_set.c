@@ -1,3 +1,5 @@
+/* batch_set.c - a low-water mark, and a bitmap used as a ring that moves up with it. */
+
 #include "ps/shard/batch_set.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* chunk.c - which buffer the next version is written to, and the update: initial values, apply,
+ * renew after a restore. */
+
 #include "ps/shard/chunk.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *
  *     sync     current  version t+1 ----.   every update into another buffer;
  *              previous version t    <--'   previous stays until a gradient of t+1 proves that
- * every chunk of the job has committed t async    current, written in place unless a send is in
- * flight
+ *                                           every chunk of the job has committed t
+ *     async    current, written in place unless a send is in flight
  *
  * With workers on the same host the two buffers of sync mode are lent ones: workers read values
  * where the update wrote them. They hold no references; but a worker reads version t only until it

@@ -1,3 +1,6 @@
+/* owner.c - one handler for each item that an owner takes. exchange_sync and exchange_async are the
+ * two modes; what they share is how values are attached, requests parked and verdicts counted. */
+
 #include "ps/shard/owner.h"
 
 #include <assert.h>

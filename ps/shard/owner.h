@@ -9,7 +9,7 @@
  * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
  * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the keeper;
  *         LOADED, TAKEN and OWNER_CUT to the router; STOP to the coordinator when training cannot
- * go on.
+ *         go on.
  *
  * Generations: LOAD begins one. Everything of the one before is forgotten: held gradients, parked
  * requests, cuts, `previous`, verdict counts; what was given out stays as it was. All that an owner

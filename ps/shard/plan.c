@@ -1,3 +1,6 @@
+/* plan.c - lays out the variables, makes the partition and counts the most pushes that a worker can
+ * make in a step. */
+
 #include "ps/shard/plan.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* bench_siege.c - what strangers without keys cost a job and its server: the reference job on
  * loopback, over TCP, alone and with hundreds at the server's door, in turn.
  *
- *     bench_siege [--json FILE] [--more] [--strangers N] [--kinds 0,1,...] [--epochs E] [--rounds
- * R]
+ *     bench_siege [--json FILE] [--more] [--strangers N] [--kinds 0,1,...] [--epochs E] [--rounds R]
  *
  * Of each kind (siege.h), 800 unless told otherwise. Time is from when training is on, and the
  * strangers begin, to the end of the last worker. The strangers run at the lowest priority: what

@@ -1,8 +1,8 @@
 /* contender.h - one way of doing a piece of work, in processes of its own, waiting to be told.
  *
  *     contender_start(&ours, &kind, &setting);        forks a server and a worker
- *     contender_piece(&ours)                          for measure_in_turn: A B A B, the others
- * sleep contender_stop(&ours);
+ *     contender_piece(&ours)                          for measure_in_turn: A B A B, the others sleep
+ *     contender_stop(&ours);
  *
  * What is compared exists side by side and takes turns, so that a noisy minute hits everybody.
  * Processor seconds are those of both processes, all threads.

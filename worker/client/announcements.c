@@ -1,3 +1,5 @@
+/* announcements.c - what is to be said again, since when, and what stops it. */
+
 #include "worker/client/announcements.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/* client.c - sockets and threads around session.h. Whoever has the lock drives: the trainer's
+ * thread while it waits, a second one while it computes. What a connection cannot take yet is kept
+ * in order; over a new connection a header goes before any gradient. */
+
 #include "worker/client/client.h"
 
 #include <assert.h>

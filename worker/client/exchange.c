@@ -1,3 +1,14 @@
+/* exchange.c - one node's gradient for one chunk, as this side knows it:
+ *
+ *     NOT_SENT --fits the window--> SENT -------RECEIPT or a verdict-----> CONFIRMED
+ *                                   |  ^                                      ^
+ *              no answer: a header  |  | RECEIPT(missing): it is sent again   |
+ *              asks whether it is   v  |                                      |
+ *              there              ASKED_FOR -----RECEIPT or a verdict---------'
+ *
+ * Beside it, for each chunk: the number under which its values were asked for last, 0 when they are
+ * here. The exchange is complete when all are 0. */
+
 #include "worker/client/exchange.h"
 
 #include <assert.h>

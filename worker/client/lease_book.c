@@ -1,3 +1,6 @@
+/* lease_book.c - a short list of batches held, and the numbered LEASE that is said again until its
+ * WORK comes. */
+
 #include "worker/client/lease_book.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* score_duty.c - compares the epoch that a version ends with those that have been scored. */
+
 #include "worker/client/score_duty.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* sender.c - fills in role, index, incarnation, run, generation, ticket and proof. */
+
 #include "worker/client/sender.h"
 
 struct packet *sender_add_as(const struct sender *sender, uint32_t server, enum message_kind kind,

@@ -1,3 +1,17 @@
+/* session.c - both conversations, and the deadlines of each state.
+ *
+ *     with server 0                                        with the trainer
+ *
+ *     JOINING --WELCOME--> GATHERED --START--> STARTED     IDLE --WORK--> BUSY
+ *        ^                    |                   |         ^ ^             |
+ *        '--REFUSED(REJOIN)---+-------------------'         | '-- the last -'
+ *                                                           |    EXCHANGE
+ *     any of them --FINISHED, a refusal, a deadline--> OVER |
+ *                                                           '--START-- DONE, said when IDLE
+ *
+ * A newer START makes the trainer IDLE at once, or, if it is BUSY, after its last EXCHANGE.
+ * WORK is given (go_on) when the trainer is IDLE, START has come and every chunk is here. */
+
 #include "worker/client/session.h"
 
 #include <assert.h>

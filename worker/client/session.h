@@ -29,9 +29,9 @@
  *   EVALUATION before the EXCHANGEs of a WORK; the session notes the assignment, and repeats it.
  *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.
  *   STOP       130 or 143: asks for a clean end, and goes on. Else the trainer cannot go on: over.
- *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. What has been
- * pushed is finished first, for a second at most; what is being computed is for others. There is no
- * REPORT.
+ *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. What has been pushed
+ *              is finished first, for a second at most; what is being computed is for others.
+ * There is no REPORT.
  *
  * Between WORK and the last EXCHANGE the trainer alone touches the parameters; the rest of the time
  * the session alone does. Gradients in memory that a server sees too must not be written from their

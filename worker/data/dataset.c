@@ -1,3 +1,6 @@
+/* dataset.c - finds the files, or makes the examples up, and digests what came out, so that workers
+ * with different data are told apart. */
+
 #include "worker/data/dataset.h"
 
 #include <errno.h>

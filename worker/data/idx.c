@@ -1,3 +1,6 @@
+/* idx.c - zlib, which reads plain files too; sizes of the header are compared with the file's, and
+ * memory doubles as bytes really come. */
+
 #include "worker/data/idx.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* order.c - Fisher-Yates over random_below, a permutation an epoch. */
+
 #include "worker/data/order.h"
 
 #include <assert.h>

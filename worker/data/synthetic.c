@@ -1,3 +1,6 @@
+/* synthetic.c - patterns from one sub-stream of the generator and each example from one of its own,
+ * all in integers. */
+
 #include "worker/data/synthetic.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* layer.c - the numbers and words that layers of several kinds are written with. */
+
 #include "worker/model/layer.h"
 
 #include <stdlib.h>

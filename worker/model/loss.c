@@ -1,3 +1,6 @@
+/* loss.c - the softmax of one example at a time, with exponents moved below zero; loss, gradient
+ * and score in one pass. */
+
 #include "worker/model/loss.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* model.c - reads the layer list, fits layers to each other, takes all memory at once, and walks
+ * the layers forward and backward. */
+
 #include "worker/model/model.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* rendezvous.c - abstract Unix sockets and SCM_RIGHTS; the kernel says whose process is at the
+ * other end. */
+
 #include "common/transport/shm/rendezvous.h"
 
 #include <assert.h>

@@ -2,8 +2,8 @@
  *
  *       head (reader's)    tail (writer's)
  *            v                  v
- *     |......[len|bytes..][len|b]..............|    positions only grow; place = position %
- * capacity
+ *     |......[len|bytes..][len|b]..............|    positions only grow;
+ *                                                   place = position % capacity
  *
  * One writer, one reader. Whatever the other side writes into the memory, nothing here reads or
  * writes outside the ring, asserts, or runs on for ever: each side keeps its own position and the

@@ -1,3 +1,6 @@
+/* shared_memory.c - memfd with sealed size, mapped here and checked before it is mapped when it
+ * comes from elsewhere. */
+
 #include "common/transport/shm/shared_memory.h"
 
 #include <assert.h>

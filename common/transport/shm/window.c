@@ -1,3 +1,6 @@
+/* window.c - lays rings, gradients and values out in shared memory, and puts a payload where the
+ * other side sees it: by reference when it lies there already, else by a copy. */
+
 #include "common/transport/shm/window.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* inflow.c - a table of the port's connections, found among this process's descriptors, each with
+ * what came over it, what was heard of it, and the limit that its TCP filter has. */
+
 #include "common/transport/zmq/inflow.h"
 
 #include <limits.h>

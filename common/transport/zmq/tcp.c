@@ -1,3 +1,5 @@
+/* tcp.c - TCP_INFO, SO_COOKIE and classic BPF filters on descriptors that are libzmq's. */
+
 #include "common/transport/zmq/tcp.h"
 
 #include <linux/filter.h>

@@ -1,3 +1,6 @@
+/* transport_zmq_bind.c - bind on each numeric address; what other addresses of a list get is the
+ * first one's port. */
+
 #include "common/transport/zmq/transport_zmq_bind.h"
 
 #include <errno.h>

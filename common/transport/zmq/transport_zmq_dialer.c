@@ -1,3 +1,12 @@
+/* transport_zmq_dialer.c - asks route.h where to be, and has libzmq connect there; an inquiry asks
+ * about the name meanwhile, on a thread of its own.
+ *
+ *     no place --an answer--> connecting --ZMQ_POLLOUT--> connected: stays, whatever the name
+ *                              ^      |  ^                  |         stands for by now
+ *               the next place |      |  '------lost--------'
+ *                              '------'         the name is asked about again
+ *         refused, silent for too long, or shunned: disconnect */
+
 #include "common/transport/zmq/transport_zmq_dialer.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* transport_zmq_guard.c - one thread on the ZAP socket, for as long as the context has listening
+ * sockets with keys. */
+
 #include "common/transport/zmq/transport_zmq_guard.h"
 
 #include <pthread.h>

@@ -1,3 +1,6 @@
+/* transport_zmq_limits.c - joins inflow.h to one libzmq socket, and sets the high-water mark for
+ * sending. */
+
 #include "common/transport/zmq/transport_zmq_limits.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* transport_zmq_monitor.c - reads the events that libzmq's monitor sends and keeps counts of them.
+ * */
+
 #include "common/transport/zmq/transport_zmq_monitor.h"
 
 #include <errno.h>
