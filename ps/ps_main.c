@@ -294,6 +294,7 @@ int main(int argc, char **argv)
     kernels_init();
     kernels_limit(options_instructions(&options));
 
+    process_keep_memory();
     enum status status = make_transport(&options, &keys, &transport, &error);
     exit_code = keys_exit_code(status);
     if (status == STATUS_OK) {

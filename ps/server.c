@@ -265,9 +265,7 @@ static void post_all(struct server *server, struct outbox *outbox)
 {
     struct outgoing item;
     while (outbox_take(outbox, &item)) {
-        struct mailbox *to = item.to == TO_KEEPER ? &server->keeper.mailbox : &server->inbox;
-        if (mailbox_post(to, &item) != STATUS_OK)
-            log_error("out of memory between threads");
+        mailbox_post(item.to == TO_KEEPER ? &server->keeper.mailbox : &server->inbox, &item);
     }
 }
 

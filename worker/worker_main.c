@@ -165,6 +165,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
+    process_keep_memory();
     enum status status = make_transport(options, &keys, &transport, error);
     if (status != STATUS_OK)
         return keys_exit_code(status);

@@ -138,11 +138,6 @@ const char *json_text(const struct json *value, const char *path)
     return json_string_value(inner(json_at(value, path)));
 }
 
-bool json_is_yes(const struct json *value, const char *path)
-{
-    return json_is_true(inner(json_at(value, path)));
-}
-
 size_t json_length(const struct json *value, const char *path)
 {
     const json_t *at = inner(json_at(value, path));

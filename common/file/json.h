@@ -49,7 +49,6 @@ uint64_t json_u64(const struct json *value, const char *path, uint64_t fallback)
 bool json_whole(const struct json *value, uint64_t *number);
 /* A text; NULL when there is none. */
 const char *json_text(const struct json *value, const char *path);
-bool json_is_yes(const struct json *value, const char *path);
 
 /* Items of an array or members of an object at path; 0 for anything else. */
 size_t json_length(const struct json *value, const char *path);

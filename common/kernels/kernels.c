@@ -213,23 +213,6 @@ static inline float relu_of(float x)
     return x < 0.0f ? 0.0f : x;
 }
 
-VECTORIZED void kernels_bias_rows(float *rows, uint64_t row_count, uint64_t columns,
-                                  const float *bias, bool relu)
-{
-    for (uint64_t r = 0; r < row_count; r++) {
-        float *restrict row = rows + r * columns;
-        if (relu) {
-            for (uint64_t c = 0; c < columns; c++) {
-                row[c] = relu_of(row[c] + bias[c]);
-            }
-        } else {
-            for (uint64_t c = 0; c < columns; c++) {
-                row[c] += bias[c];
-            }
-        }
-    }
-}
-
 VECTORIZED void kernels_sum_rows(const float *rows, uint64_t row_count, uint64_t columns,
                                  float *restrict sum)
 {
@@ -245,41 +228,6 @@ VECTORIZED void kernels_relu_gradient(float *restrict gradient, const float *out
 {
     for (uint64_t i = 0; i < count; i++) {
         gradient[i] = out[i] > 0.0f ? gradient[i] : 0.0f;
-    }
-}
-
-VECTORIZED void kernels_patches(struct kernels_window window, const float *image,
-                                float *restrict patches)
-{
-    uint64_t row = (uint64_t)window.in_width * window.channels;
-    uint64_t run = (uint64_t)window.size * window.channels; /* One row of a patch is contiguous. */
-    for (uint32_t y = 0; y < window.out_height; y++) {
-        for (uint32_t x = 0; x < window.out_width; x++) {
-            const float *from = image + y * row + (uint64_t)x * window.channels;
-            for (uint32_t i = 0; i < window.size; i++, from += row, patches += run) {
-                for (uint64_t j = 0; j < run; j++) {
-                    patches[j] = from[j];
-                }
-            }
-        }
-    }
-}
-
-VECTORIZED void kernels_patches_sum(struct kernels_window window, const float *patches,
-                                    float *restrict image)
-{
-    uint64_t row = (uint64_t)window.in_width * window.channels;
-    uint64_t run = (uint64_t)window.size * window.channels;
-    memset(image, 0, window.in_height * row * sizeof *image);
-    for (uint32_t y = 0; y < window.out_height; y++) {
-        for (uint32_t x = 0; x < window.out_width; x++) {
-            float *to = image + y * row + (uint64_t)x * window.channels;
-            for (uint32_t i = 0; i < window.size; i++, to += row, patches += run) {
-                for (uint64_t j = 0; j < run; j++) {
-                    to[j] += patches[j];
-                }
-            }
-        }
     }
 }
 

@@ -84,11 +84,6 @@ void kernels_exponentials(const float *x, uint64_t count, double shift, double *
 
 /* --- layers -------------------------------------------------------------------------------- */
 
-/* rows [row_count][columns]: add bias [columns] to each and, with relu, cut what is below zero.
- * NaN stays NaN. */
-void kernels_bias_rows(float *rows, uint64_t row_count, uint64_t columns, const float *bias,
-                       bool relu);
-
 /* sum[columns] += each of rows [row_count][columns], first row first. */
 void kernels_sum_rows(const float *rows, uint64_t row_count, uint64_t columns, float *sum);
 
@@ -111,13 +106,6 @@ struct kernels_finish {
                         * stored, to [out_height / 2][out_width / 2][out_channels]. 1: all are. */
     uint8_t *which;    /* pool 2: their numbers as kernels_pool has them, or NULL. */
 };
-
-/* Lay the patch under every window, stride 1, out as one row:
- * patches [out_height * out_width][size * size * channels]. */
-void kernels_patches(struct kernels_window window, const float *image, float *patches);
-
-/* The way back: image = the sum of all rows of patches, each where it was taken from. */
-void kernels_patches_sum(struct kernels_window window, const float *patches, float *image);
 
 /* out [out_height][out_width][out_channels] = the patch under every window, stride 1, times
  * kernel [size][size][channels][out_channels], finished. */

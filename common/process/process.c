@@ -5,12 +5,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
 #include "common/base/status.h"
+
+#define KEPT_BLOCK_BYTES (32 << 20)
+#define KEPT_BYTES       (256 << 20)
+#define SPARE_BYTES      (16 << 20) /* Of addresses; a heap that is emptied would go without. */
 
 /* Something that can be neither read nor written takes the place of what is closed: a directory,
  * which needs no /dev. The lowest free number is the one that is missing. */
@@ -57,4 +62,12 @@ void process_begin(void)
 {
     open_standard_files();
     reset_signals();
+}
+
+void process_keep_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TOP_PAD, SPARE_BYTES);
 }

@@ -44,12 +44,6 @@ void model_file_close(struct model_file *file);
 enum status model_file_check_whole(const struct model_file *file, const char *path,
                                    struct error *error);
 
-/* Bring the parameters into the order of these variables, which a tool that saved the file anew may
- * have changed. STATUS_MISMATCH names the first variable that the file lacks, has in another shape,
- * or has beyond them. */
-enum status model_file_arrange(struct model_file *file, const struct variable *variables,
-                               uint32_t variable_count, const char *path, struct error *error);
-
 /* SHA-256 of the values of all variables, little-endian, in order, without gaps. */
 void parameters_sha256(const struct variable *variables, uint32_t variable_count,
                        const float *parameters, char hex[65]);

@@ -10,6 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/process/log.h"
+
 #define MAILBOX_FIRST_CAPACITY 64
 
 enum status mailbox_init(struct mailbox *mailbox)
@@ -33,12 +35,14 @@ void mailbox_free(struct mailbox *mailbox)
 }
 
 /* The lock is held. */
-static enum status grow(struct mailbox *mailbox)
+static void grow(struct mailbox *mailbox)
 {
     size_t capacity = mailbox->capacity == 0 ? MAILBOX_FIRST_CAPACITY : 2 * mailbox->capacity;
     struct outgoing *ring = malloc(capacity * sizeof *ring);
-    if (ring == NULL)
-        return STATUS_MEMORY;
+    if (ring == NULL) {
+        log_error("out of memory for %zu packets between threads", capacity);
+        exit(EXIT_TRAINING_FAILED);
+    }
     assert(mailbox->count <= mailbox->capacity);
     for (size_t i = 0; i < mailbox->count; i++)
         ring[i] = mailbox->ring[(mailbox->first + i) % mailbox->capacity];
@@ -46,23 +50,18 @@ static enum status grow(struct mailbox *mailbox)
     mailbox->ring = ring;
     mailbox->capacity = capacity;
     mailbox->first = 0;
-    return STATUS_OK;
 }
 
-enum status mailbox_post(struct mailbox *mailbox, const struct outgoing *item)
+void mailbox_post(struct mailbox *mailbox, const struct outgoing *item)
 {
     pthread_mutex_lock(&mailbox->lock);
     bool was_empty = mailbox->count == 0;
-    enum status status = mailbox->count < mailbox->capacity ? STATUS_OK : grow(mailbox);
-    assert(status != STATUS_OK || mailbox->capacity > 0);
-    if (status == STATUS_OK)
-        mailbox->ring[(mailbox->first + mailbox->count++) % mailbox->capacity] = *item;
+    if (mailbox->count == mailbox->capacity)
+        grow(mailbox);
+    mailbox->ring[(mailbox->first + mailbox->count++) % mailbox->capacity] = *item;
     pthread_mutex_unlock(&mailbox->lock);
-    if (status != STATUS_OK)
-        frame_release(item->packet.payload);
-    else if (was_empty) /* A reader that found it empty may be asleep; nobody else can be. */
+    if (was_empty) /* A reader that found it empty may be asleep; nobody else can be. */
         mailbox_ring(mailbox);
-    return status;
 }
 
 void mailbox_ring(struct mailbox *mailbox)

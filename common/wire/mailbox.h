@@ -27,8 +27,9 @@ struct mailbox {
 enum status mailbox_init(struct mailbox *mailbox);
 void mailbox_free(struct mailbox *mailbox);
 
-/* STATUS_MEMORY drops the payload. */
-enum status mailbox_post(struct mailbox *mailbox, const struct outgoing *item);
+/* Running out of memory for a few packets ends the process, as in outbox.h: an order that a thread
+ * never hears would be waited for without end. */
+void mailbox_post(struct mailbox *mailbox, const struct outgoing *item);
 
 /* Wake the reader without a packet. */
 void mailbox_ring(struct mailbox *mailbox);

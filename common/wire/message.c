@@ -840,8 +840,8 @@ const char *role_name(enum role role)
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[VERDICT_COUNT] = {"none",      "applied",  "stale",
-                                                     "duplicate", "rejected", "run over"};
+    static const char *const names[VERDICT_COUNT] = {"none", "applied", "stale", "duplicate",
+                                                     "rejected"};
     return (unsigned)verdict < VERDICT_COUNT ? names[verdict] : "none";
 }
 

@@ -185,12 +185,6 @@ void simulated_disk_crash(struct simulated_disk *disk, uint32_t writer, uint64_t
     }
 }
 
-void simulated_disk_restart(struct simulated_disk *disk)
-{
-    disk->crashed = false;
-    disk->crash_at = 0;
-}
-
 /* --- faults -------------------------------------------------------------------------------- */
 
 /* Counts down to 0; whether it has just got there. */

@@ -54,7 +54,7 @@ struct simulated_disk {
     uint64_t bytes_a_second; /* ... and its bytes at this rate; 0: no time. */
     uint64_t fail_at;        /* The so-manieth change from now fails; 0: none. */
     uint64_t crash_at;       /* It is interrupted by a kill; from then on every call fails. */
-    bool crashed;            /* Until simulated_disk_restart. */
+    bool crashed;            /* Until it is taken back: another process takes over. */
 
     uint64_t writes, failed; /* Counted. */
 
@@ -77,8 +77,5 @@ uint64_t simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writ
 
 /* The writer is killed now. It may take a turn again, as its successor, from now_us on. */
 void simulated_disk_crash(struct simulated_disk *disk, uint32_t writer, uint64_t now_us);
-
-/* After crash_at: another process takes over. */
-void simulated_disk_restart(struct simulated_disk *disk);
 
 #endif

@@ -28,6 +28,7 @@
 #include "common/kernels/kernels.h"
 #include "common/options/options.h"
 #include "common/process/log.h"
+#include "common/process/process.h"
 #include "common/wire/message.h"
 #include "ps/server.h"
 #include "tests/bench/flood.h"
@@ -104,6 +105,7 @@ static void serve(const struct trial *trial, int tell)
     prctl(PR_SET_NAME, "bench-ps");
     log_init("bench/ps", LOG_ERROR, LOG_FORMAT_TEXT);
     kernels_init();
+    process_keep_memory();
     if (transport_create(&transport, strcmp(trial->transport, "tcp") != 0, &error) != STATUS_OK)
         fail(error.text);
     struct server_options options = {.transport = transport,

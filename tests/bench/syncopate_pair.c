@@ -11,6 +11,7 @@
 #include "common/keys/keys.h"
 #include "common/options/options.h"
 #include "common/process/log.h"
+#include "common/process/process.h"
 #include "common/wire/message.h"
 #include "ps/server.h"
 #include "worker/client/client.h"
@@ -75,6 +76,7 @@ static struct transport *make_transport(const struct syncopate_pair_setting *set
 {
     struct error error;
     struct transport *transport;
+    process_keep_memory();
     if (strcmp(setting->transport, "curve") == 0)
         return make_curve_transport(setting, role);
     if (transport_create(&transport, strcmp(setting->transport, "tcp") != 0, &error) != STATUS_OK)

@@ -59,7 +59,6 @@ static void walk(const struct json *value, unsigned depth)
     json_number(value, "");
     json_u64(value, "a.b", 1);
     json_text(value, "");
-    json_is_yes(value, "");
     size_t items = json_is_a_record(value) ? 0 : json_length(value, "");
     for (size_t i = 0; i < items; i++)
         walk(json_item(value, i), depth + 1);

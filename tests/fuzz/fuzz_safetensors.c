@@ -1,5 +1,5 @@
-/* fuzz_safetensors.c - model files from anywhere: what opens can be brought into any order, and
- * written and opened again. */
+/* fuzz_safetensors.c - model files from anywhere: what opens can be written and opened
+ * again. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,24 +32,10 @@ static void check_tensors(const uint8_t *data, size_t size)
     safetensors_close(&file);
 }
 
-/* The same variables in the other order. */
-static struct variable *reversed(const struct model_file *file)
-{
-    struct variable *variables = calloc(file->variable_count + 1, sizeof *variables);
-    fuzz_must(variables != NULL, "there is memory for the variables");
-    for (uint32_t i = 0; i < file->variable_count; i++)
-        variables[i] = file->variables[file->variable_count - 1 - i];
-    return variables;
-}
-
 static void check_file(struct model_file *file, struct simulated_disk *disk)
 {
     struct error error;
     char before[65], after[65];
-    struct variable *variables = reversed(file);
-    fuzz_must(model_file_arrange(file, variables, file->variable_count, "a", &error) == STATUS_OK,
-              "the same variables fit in any order");
-    free(variables);
     parameters_sha256(file->variables, file->variable_count, file->parameters, before);
     fuzz_must(model_file_write(&disk->disk, "b.safetensors", file->model, file->variables,
                                file->variable_count, file->parameters, NULL, &error) == STATUS_OK,
@@ -59,9 +45,9 @@ static void check_file(struct model_file *file, struct simulated_disk *disk)
     fuzz_must(model_file_open(&again, &disk->disk, "b.safetensors", &error) == STATUS_OK,
               "what was written can be opened");
     fuzz_must(again.variable_count == file->variable_count, "writing keeps every variable");
-    fuzz_must(model_file_arrange(&again, file->variables, file->variable_count, "b", &error) ==
-                  STATUS_OK,
-              "writing keeps names and shapes");
+    for (uint32_t i = 0; i < file->variable_count; i++)
+        fuzz_must(memcmp(&again.variables[i], &file->variables[i], sizeof again.variables[i]) == 0,
+                  "writing keeps order, names and shapes");
     parameters_sha256(again.variables, again.variable_count, again.parameters, after);
     fuzz_must(strcmp(before, after) == 0, "writing keeps every value");
     model_file_close(&again);

@@ -449,6 +449,17 @@ static void print_missed(const struct json *line)
     puts(json_text(line, "noisy") != NULL ? " (noisy)" : "");
 }
 
+bool benchmark_is_yes(const struct json *value, const char *path)
+{
+    struct json_writer text;
+    json_writer_init(&text, true);
+    if (json_at(value, path) != NULL)
+        json_write(json_at(value, path), &text, NULL);
+    bool yes = text.bytes > 0 && strcmp(text.text, "true") == 0;
+    json_writer_free(&text);
+    return yes;
+}
+
 static void print_summary(const struct benchmark *benchmark, const struct json *lines)
 {
     unsigned measured = 0, noisy = 0, targets = 0, met = 0;
@@ -457,7 +468,7 @@ static void print_summary(const struct benchmark *benchmark, const struct json *
         measured += json_text(line, "what") != NULL;
         noisy += json_text(line, "noisy") != NULL;
         targets += json_text(line, "target") != NULL;
-        met += json_is_yes(line, "met");
+        met += benchmark_is_yes(line, "met");
     }
     printf("\n%u lines; %u of %u targets met", measured, met, targets);
     if (noisy > 0)
@@ -466,7 +477,7 @@ static void print_summary(const struct benchmark *benchmark, const struct json *
     puts("");
     for (size_t i = 0; i < json_length(lines, ""); i++)
         if (json_text(json_item(lines, i), "target") != NULL &&
-            !json_is_yes(json_item(lines, i), "met"))
+            !benchmark_is_yes(json_item(lines, i), "met"))
             print_missed(json_item(lines, i));
     if (benchmark->json_path != NULL)
         printf("JSON: %s\n", benchmark->json_path);

@@ -80,6 +80,10 @@ void benchmark_remark(struct benchmark *benchmark, const char *format, ...)
 /* Writes FILE. Returns the program's exit code. */
 int benchmark_close(struct benchmark *benchmark);
 
+/* Whether the member at path is true, of a document read back. */
+struct json;
+bool benchmark_is_yes(const struct json *value, const char *path);
+
 /* --- settings that matter ------------------------------------------------------------------ */
 
 /* "bbr", of this network namespace. Static text. */

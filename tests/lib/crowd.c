@@ -16,6 +16,7 @@
 #include "common/job/tree.h"
 #include "common/kernels/kernels.h"
 #include "common/process/log.h"
+#include "common/process/process.h"
 #include "common/transport/transport.h"
 #include "worker/client/client.h"
 
@@ -211,6 +212,7 @@ static _Noreturn void live(const struct crowd *crowd, uint32_t first, uint32_t c
     prctl(PR_SET_NAME, "bench-crowd");
     log_init("bench/crowd", LOG_ERROR, LOG_FORMAT_TEXT);
     kernels_init();
+    process_keep_memory();
     if (members == NULL ||
         transport_create(&transport, strcmp(crowd->transport, "tcp") != 0, &error) != STATUS_OK)
         fail("out of memory");

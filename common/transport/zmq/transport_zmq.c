@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,13 +27,10 @@
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
 
-#define KEPT_BLOCK_BYTES (32 << 20)
 /* What libzmq may want before there is anything to send: its two threads and the guard's; and
  * memory for its sockets and first connections. */
 #define LIBRARY_THREADS 3
 #define LIBRARY_BYTES   (8 << 20)
-#define KEPT_BYTES      (256 << 20)
-#define SPARE_BYTES     (16 << 20) /* Of addresses; a heap that is emptied would go without. */
 
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
@@ -599,20 +595,6 @@ static const struct transport_operations operations = {
     .silence = zmq_silence,
 };
 
-/* libzmq allocates every payload it receives. By default glibc gives such memory back as soon as it
- * is freed, and the next payload pays for having it mapped and zeroed again: a quarter of an
- * exchange's time. Kept, it costs no more than the most that was ever under way at once: in one
- * arena, because gradients, which libzmq's thread allocates, and answers take turns in the same
- * memory. Otherwise each kind keeps what it ever took, nearly twice as much, and it takes long to
- * get there. */
-static void keep_freed_memory(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    mallopt(M_TOP_PAD, SPARE_BYTES);
-}
-
 static enum status check_library(bool curve, struct error *error)
 {
     int major, minor, patch;
@@ -631,7 +613,6 @@ enum status transport_zmq_create(struct transport **transport, struct error *err
     enum status status = check_library(false, error);
     if (status != STATUS_OK)
         return status;
-    keep_freed_memory();
     status = headroom_check(LIBRARY_THREADS, LIBRARY_BYTES, error);
     if (status != STATUS_OK)
         return status;

@@ -71,8 +71,6 @@ START_TEST(paths_lead_to_values)
     ck_assert_ptr_null(json_text(root, "a"));
     ck_assert_uint_eq(json_u64(root, "big", 3), UINT64_MAX);
     ck_assert_uint_eq(json_u64(root, "minus", 3), 3);
-    ck_assert(json_is_yes(root, "yes"));
-    ck_assert(!json_is_yes(root, "no"));
     ck_assert_uint_eq(json_length(root, "a.list"), 2);
     ck_assert_uint_eq(json_length(root, "a"), 2);
     ck_assert_uint_eq(json_length(root, "t"), 0);

@@ -168,11 +168,11 @@ START_TEST(ratios_are_taken_round_by_round)
     ck_assert(json_number(rate, "limit.median") == 4);
     ck_assert(json_number(rate, "ratio.least") == 0.5 && json_number(rate, "ratio.most") == 0.5);
     ck_assert(json_number(rate, "cpu_seconds_per_gb") == 2);
-    ck_assert(json_is_yes(rate, "met"));
+    ck_assert(benchmark_is_yes(rate, "met"));
     ck_assert_ptr_null(json_text(rate, "noisy"));
     ck_assert(json_number(time, "ours.median") == 4000);
     ck_assert(json_number(time, "ratio.median") == 2);
-    ck_assert(!json_is_yes(time, "met"));
+    ck_assert(!benchmark_is_yes(time, "met"));
     ck_assert_ptr_nonnull(strstr(text, "ratio >= 0.5: met"));
     ck_assert_ptr_nonnull(strstr(text, "ratio <= 1.9: MISSED"));
     ck_assert_ptr_nonnull(strstr(text, "2 lines; 1 of 2 targets met"));
@@ -202,8 +202,8 @@ START_TEST(every_bound_of_a_target_counts)
     benchmark_line(&benchmark, &figure);
     struct json *root = finish(&benchmark, &text);
     for (unsigned i = 0; i < 5; i++)
-        ck_assert_msg(!json_is_yes(line_at(root, i), "met"), "bound %u", i);
-    ck_assert(json_is_yes(line_at(root, 5), "met"));
+        ck_assert_msg(!benchmark_is_yes(line_at(root, i), "met"), "bound %u", i);
+    ck_assert(benchmark_is_yes(line_at(root, 5), "met"));
     json_release(&root);
     free(text);
 }

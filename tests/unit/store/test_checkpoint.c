@@ -885,33 +885,6 @@ START_TEST(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
 }
 END_TEST
 
-START_TEST(variables_are_brought_into_order)
-{
-    char path[DISK_PATH_MAX];
-    static float space[ARRAYS][ELEMENTS];
-    struct job job = sample_job();
-    struct variable reversed[3] = {job.variables[2], job.variables[1], job.variables[0]};
-    struct model_file file;
-    struct error error;
-    fill(space);
-    scratch_path(path, "model.safetensors");
-    ck_assert_int_eq(model_file_write(disk, path, "", job.variables, 3, space[0], NULL, NULL),
-                     STATUS_OK);
-    ck_assert_int_eq(model_file_open(&file, disk, path, NULL), STATUS_OK);
-    ck_assert_int_eq(model_file_arrange(&file, reversed, 3, path, &error), STATUS_OK);
-    ck_assert_str_eq(file.variables[0].name, "dense2/kernel");
-    ck_assert_mem_eq(file.parameters, &space[0][64], 50 * sizeof(float));
-    ck_assert_mem_eq(file.parameters + 64, &space[0][48], 5 * sizeof(float));
-    ck_assert_mem_eq(file.parameters + 80, &space[0][0], 35 * sizeof(float));
-    ck_assert_int_eq(model_file_arrange(&file, reversed, 2, path, &error), STATUS_MISMATCH);
-    reversed[1].shape[0]++;
-    ck_assert_int_eq(model_file_arrange(&file, reversed, 3, path, &error), STATUS_MISMATCH);
-    ck_assert_ptr_nonnull(strstr(error.text, "dense1/bias"));
-    model_file_close(&file);
-    job_free(&job);
-}
-END_TEST
-
 START_TEST(gaps_do_not_count_in_the_digest_of_parameters)
 {
     static float space[ARRAYS][ELEMENTS];
@@ -976,7 +949,6 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_checkpoint_and_a_run_open_as_a_model);
     tcase_add_test(tcase, of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model);
     tcase_add_test(tcase, a_run_whose_record_is_damaged_is_known_by_its_checkpoints);
-    tcase_add_test(tcase, variables_are_brought_into_order);
     tcase_add_test(tcase, gaps_do_not_count_in_the_digest_of_parameters);
     tcase_add_test(tcase, files_that_are_no_model_are_refused);
 }
