@@ -116,7 +116,7 @@ static int await_out(const struct options *options, struct error *error)
 {
     if (options->task_index != 0 || options->out == NULL || options->parent_stdin)
         return EXIT_DONE;
-    enum status status = occupancy_await(options->out, occupancy_patience(options->stop_timeout),
+    enum status status = occupancy_await(options->out, occupancy_patience(options->deadlines.stop),
                                          say_wait, NULL, error);
     return status == STATUS_OK        ? EXIT_DONE
            : status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST
@@ -161,17 +161,14 @@ static int serve(const struct options *options, const struct addresses *addresse
         .restore = options->restore,
         .keep = options_keep(options),
         .owner_threads = options->owner_threads,
-        .start_timeout = fmax(options->start_timeout - addresses->seconds, 0),
-        .worker_timeout = options->worker_timeout,
-        .recovery_timeout = options->recovery_timeout,
-        .progress_timeout = options->progress_timeout,
+        .deadlines = options->deadlines,
         .on_worker_loss = find_worker_loss(options->on_worker_loss),
         .max_bad_gradients = options->max_bad_gradients,
-        .stop_timeout = options->stop_timeout,
         .allow_mixed = options->allow_mixed,
         .journal = true,
         .has_parent = options->parent_stdin,
     };
+    server_options.deadlines.start = fmax(options->deadlines.start - addresses->seconds, 0);
     enum status status = create_server(&server, &server_options, error);
     if (status != STATUS_OK)
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
@@ -184,7 +181,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         .stop = request_stop,
         .has_parent = options->parent_stdin,
         .abandoned = note_abandoned,
-        .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),
+        .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->deadlines.stop),
     };
     if (signals_start(&signals, &requests) != STATUS_OK) {
         server_destroy(&server);
@@ -218,7 +215,7 @@ static int find_own_place(const struct options *options, struct addresses *addre
 {
     struct places places;
     struct inquiry *inquiry = inquiry_begin(addresses->own, false);
-    double patience_ms = 1e3 * fmin(options->start_timeout, 1e6), began = clock_now_seconds();
+    double patience_ms = 1e3 * fmin(options->deadlines.start, 1e6), began = clock_now_seconds();
     if (inquiry == NULL) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
@@ -229,7 +226,7 @@ static int find_own_place(const struct options *options, struct addresses *addre
     if (places.status == STATUS_AGAIN) {
         error_set(error, STATUS_TIMEOUT,
                   "start timed out after %s: no name server says what address %s has",
-                  wording_duration(options->start_timeout).text, addresses->own);
+                  wording_duration(options->deadlines.start).text, addresses->own);
         return EXIT_START_TIMEOUT;
     }
     bool everybody = options->keys != NULL || options->insecure;
@@ -276,7 +273,7 @@ int main(int argc, char **argv)
     char who[32];
     snprintf(who, sizeof who, "ps/%u", options.task_index);
     options_begin_log(&options, who);
-    if (options.parent_stdin && parent_greet(options.start_timeout, &error) != STATUS_OK)
+    if (options.parent_stdin && parent_greet(options.deadlines.start, &error) != STATUS_OK)
         return complain(EXIT_USAGE, &error);
     if (options.ignored[0] != '\0')
         log_info("ignored, as options of syncopate-worker: %s", options.ignored);

@@ -80,8 +80,7 @@ struct server_options {
     const char *out, *restore;
     uint32_t keep;         /* Checkpoints; 0: as the run was begun with. */
     int32_t owner_threads; /* -1: choose. */
-    /* Seconds. */
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    struct deadlines deadlines;
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;
     bool allow_mixed;

@@ -46,7 +46,7 @@ static struct signals_options requests_of(const struct options *options)
 {
     return (struct signals_options){
         .has_parent = options->parent_stdin,
-        .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),
+        .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->deadlines.stop),
     };
 }
 
@@ -140,7 +140,7 @@ static int train_as_asked(struct client *client, struct workload *workload,
  * half a second to join all the same. */
 static uint64_t count_from(const struct options *options, uint64_t began_us)
 {
-    double most = 1e6 * fmax(options->start_timeout - 0.5, 0);
+    double most = 1e6 * fmax(options->deadlines.start - 0.5, 0);
     uint64_t now_us = clock_now_us();
     return (double)(now_us - began_us) > most ? now_us - (uint64_t)most : began_us;
 }
@@ -154,11 +154,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     struct client_options client_options = {
         .job = &workload->job,
         .worker = options->task_index,
-        .start_timeout = options->start_timeout,
-        .worker_timeout = options->worker_timeout,
-        .recovery_timeout = options->recovery_timeout,
-        .progress_timeout = options->progress_timeout,
-        .stop_timeout = options->stop_timeout,
+        .deadlines = options->deadlines,
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,
         .stuck = end_stuck,
@@ -228,7 +224,7 @@ static int await_out(const struct options *options, struct error *error)
 {
     if (options->ps > 0 || options->parent_stdin)
         return EXIT_DONE;
-    enum status status = occupancy_await(options->out, occupancy_patience(options->stop_timeout),
+    enum status status = occupancy_await(options->out, occupancy_patience(options->deadlines.stop),
                                          say_wait, NULL, error);
     return status == STATUS_OK        ? EXIT_DONE
            : status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST
@@ -248,7 +244,7 @@ int main(int argc, char **argv)
     char who[32];
     snprintf(who, sizeof who, "worker/%u", options.task_index);
     options_begin_log(&options, who);
-    if (options.parent_stdin && parent_greet(options.start_timeout, &error) != STATUS_OK)
+    if (options.parent_stdin && parent_greet(options.deadlines.start, &error) != STATUS_OK)
         return complain(EXIT_USAGE, &error);
     exit_code = await_out(&options, &error); /* Which a signal may still cut short. */
     if (exit_code != EXIT_DONE)

@@ -3,7 +3,7 @@
  * A row is a name, a type, a default, bounds, who has it and a help line. `--name value`,
  * `--name=value`, `-` or `_` alike; SYNCOPATE_NAME in the environment is the same, and a flag
  * wins. Read once in main, passed down as struct options. Adding an option is one row in
- * options_table.c and one field here.
+ * options_table.c and one field here (a deadline: in deadlines.h).
  *
  * Threads: plain values. */
 
@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/base/deadlines.h"
 #include "common/base/status.h"
 #include "common/job/job.h"
 #include "common/kernels/kernels.h"
@@ -76,8 +77,7 @@ struct options {
     const char *transport; /* "auto", "tcp" or "shm". */
     int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
 
-    /* Deadlines, in seconds. */
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    struct deadlines deadlines;
 
     /* When something fails. */
     const char *on_term;        /* worker: "stop" or "leave". */

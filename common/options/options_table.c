@@ -297,13 +297,13 @@ const struct option_row option_rows[] = {
      "times as long."},
 
     /* Deadlines. */
-    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(start_timeout), RUNS, "S",
+    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), RUNS, "S",
      "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until everybody must have joined (exit code 4)."},
-    {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(worker_timeout), RUNS, "S",
+    {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.silence), RUNS, "S",
      "5", 0.001, 1e9, NULL, NULL,
      "Seconds of silence after which a process counts as lost: what then, --on-worker-loss and "
      "--recovery-timeout say."},
-    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(recovery_timeout), RUNS,
+    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.recovery), RUNS,
      "S", "60", 0.001, 1e9, NULL, NULL,
      "Seconds that a job waits for a lost server, or for a worker when none is left, to come back "
      "(exit code 195)."},
@@ -324,7 +324,7 @@ const struct option_row option_rows[] = {
     {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES, "N",
      "5", 0, 1000000, NULL, NULL,
      "How often a server or worker that crashed is started again; once more ends the job."},
-    {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(progress_timeout), RUNS,
+    {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.progress), RUNS,
      "S", "300", 0.001, 1e9, NULL, NULL,
      "Seconds without progress after which a process that is alive counts as stuck."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
@@ -334,7 +334,7 @@ const struct option_row option_rows[] = {
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
      LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async",
      "Gradients that are not finite and are left out; one more ends the job (exit code 1)."},
-    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(stop_timeout), RUNS, "S", "30",
+    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), RUNS, "S", "30",
      0.001, 1e9, NULL, NULL,
      "Seconds for a clean stop; past it the last complete checkpoint stands."},
 

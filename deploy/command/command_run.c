@@ -94,8 +94,8 @@ static enum status check_out(struct plan *plan, struct error *error)
     if (strlen(out) >= sizeof plan->out)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     snprintf(plan->out, sizeof plan->out, "%s", out);
-    enum status status = occupancy_await(plan->out, occupancy_patience(plan->options.stop_timeout),
-                                         say_wait, NULL, error);
+    enum status status = occupancy_await(
+        plan->out, occupancy_patience(plan->options.deadlines.stop), say_wait, NULL, error);
     if (status != STATUS_OK)
         return status;
     return run_directory_check(plan->out, &plan->workload.job, NULL, error);

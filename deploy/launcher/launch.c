@@ -292,7 +292,7 @@ static void on_stop_signal(struct launcher *launcher, int signal, double now)
     else
         launcher->terminate_at = now;
     launcher->kill_at =
-        fmin(launcher->kill_at, now + launcher->options->stop_timeout + STOP_EXTRA_SECONDS);
+        fmin(launcher->kill_at, now + launcher->options->deadlines.stop + STOP_EXTRA_SECONDS);
 }
 
 static void read_signals(struct launcher *launcher, double now)
@@ -403,7 +403,7 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
     } else if (child == launcher->children && launcher->stop_signal != 0) {
         patience = EXPLAIN_SECONDS;
     } else if (child == launcher->children || workers_ended(launcher)) {
-        patience = launcher->options->stop_timeout + STOP_EXTRA_SECONDS;
+        patience = launcher->options->deadlines.stop + STOP_EXTRA_SECONDS;
     }
     /* A server 0 that came back after the end waits for nobody. */
     if (launcher->children[0].restarts > 0 && others_ended(launcher) && run_is_done(launcher))
@@ -489,7 +489,7 @@ static void keep_deadlines(struct launcher *launcher, double now)
         launcher->terminate_at = INFINITY;
         double most = launcher->gave_up ? GIVE_UP_SECONDS : TERMINATE_SECONDS;
         launcher->kill_at =
-            fmin(launcher->kill_at, now + fmin(launcher->options->stop_timeout, most));
+            fmin(launcher->kill_at, now + fmin(launcher->options->deadlines.stop, most));
     }
     if (now >= launcher->kill_at)
         kill_all(launcher, now);
@@ -630,7 +630,7 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
 static enum status await_server(struct launcher *launcher, uint32_t index, struct error *error)
 {
     struct child *server = &launcher->children[index];
-    double deadline = launcher->began + launcher->options->start_timeout;
+    double deadline = launcher->began + launcher->options->deadlines.start;
     const char *address;
     while ((address = child_announced(server)) == NULL) {
         if (!may_go_on(launcher))
@@ -638,7 +638,7 @@ static enum status await_server(struct launcher *launcher, uint32_t index, struc
         if (clock_now_seconds() > deadline)
             return error_set(error, STATUS_TIMEOUT,
                              "ps/%u did not say where it listens within %s (--start-timeout)",
-                             index, wording_duration(launcher->options->start_timeout).text);
+                             index, wording_duration(launcher->options->deadlines.start).text);
         turn(launcher, ANNOUNCE_SECONDS);
     }
     snprintf(launcher->places[index].address, ADDRESS_MAX, "%s", address);
@@ -771,7 +771,7 @@ static int stopped(const struct launcher *launcher, struct error *error)
         error_set(error, STATUS_TIMEOUT,
                   "the job did not stop within %s (--stop-timeout) and was killed; the last "
                   "complete checkpoint stands",
-                  wording_duration(launcher->options->stop_timeout).text);
+                  wording_duration(launcher->options->deadlines.stop).text);
         return EXIT_CLUSTER_LOST;
     }
     error_set(error, STATUS_INTERRUPTED, "stopped by %s",

@@ -125,9 +125,9 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
     plan->on_worker_loss = one_in(random, 4)   ? LOSS_WAIT
                            : one_in(random, 6) ? LOSS_FAIL
                                                : LOSS_CONTINUE;
-    plan->deadlines = (struct simulated_deadlines){
+    plan->deadlines = (struct deadlines){
         .start = 60,
-        .worker = one_in(random, 2) ? 5 : 2,
+        .silence = one_in(random, 2) ? 5 : 2,
         .recovery = one_in(random, 8) ? 8 : 60,
         .progress = 30,
         .stop = 20,
@@ -377,7 +377,7 @@ static void check_phase(struct running *r, struct simulator *s, int code)
 static uint64_t bound_us(const struct history_plan *plan, const struct history_phase *phase)
 {
     const struct job *job = &plan->job;
-    const struct simulated_deadlines *deadlines = &plan->deadlines;
+    const struct deadlines *deadlines = &plan->deadlines;
     double slowest = 20;
     for (uint32_t i = 0; i < phase->workers; i++)
         slowest = phase->slow[i] > slowest ? phase->slow[i] : slowest;
@@ -385,7 +385,7 @@ static uint64_t bound_us(const struct history_plan *plan, const struct history_p
     uint64_t round_us =
         20 * plan->faults.delay_max_us + plan->faults.repeat_late_us + 6 * plan->queue_delay_us;
     uint64_t cut_us = 100 * plan->disk_latency_us + 4 * round_us;
-    double waits = deadlines->start + deadlines->worker + deadlines->recovery +
+    double waits = deadlines->start + deadlines->silence + deadlines->recovery +
                    deadlines->progress + 2 * deadlines->stop;
     return job->steps * (job_leaves_max(job) * node_us + round_us + cut_us) +
            (uint64_t)(waits * 1e6) + plan->start_within_us + 10 * round_us;

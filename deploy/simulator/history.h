@@ -42,7 +42,7 @@ struct history_plan {
     struct job job; /* Servers and workers are the phases'. */
     enum work_kind kind;
     uint32_t bad_one_in; /* Batches without a finite gradient; 0: none. */
-    struct simulated_deadlines deadlines;
+    struct deadlines deadlines;
     struct network_faults faults;
     uint64_t queue_delay_us, start_within_us, compute_us, disk_latency_us;
     uint64_t time_limit_us; /* Of a phase after its last fault; 0: what its deadlines allow. */

@@ -36,16 +36,10 @@ static enum status make_server(struct simulator *s, struct simulated_process *p)
                    .owner_count = from->owners_a_server,
                    .host = "simulated",
                    .arithmetic = "simulated",
-                   .start_timeout = from->deadlines.start,
-                   .worker_timeout = from->deadlines.worker,
-                   .recovery_timeout = from->deadlines.recovery},
+                   .deadlines = from->deadlines},
         .coordinator = {.run_id = draw_u64(s),
                         .out = SIMULATED_OUT,
-                        .start_timeout = from->deadlines.start,
-                        .worker_timeout = from->deadlines.worker,
-                        .recovery_timeout = from->deadlines.recovery,
-                        .progress_timeout = from->deadlines.progress,
-                        .stop_timeout = from->deadlines.stop,
+                        .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = UINT32_MAX},
         .keeper = {.server = p->index,
@@ -65,7 +59,7 @@ static enum status make_worker(struct simulator *s, struct simulated_process *p)
 {
     enum status status =
         simulated_worker_init(&p->worker, p->index, p->number, draw_u64(s), &s->work, &s->partition,
-                              &s->witness, &s->options.deadlines, s->now_us);
+                              &s->witness, s->options.deadlines, s->now_us);
     return status == STATUS_OK ? witness_add_worker(&s->witness, p->index) : status;
 }
 

@@ -11,7 +11,7 @@
 enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
                                   uint64_t incarnation, const struct simulated_work *work,
                                   const struct partition *partition, struct witness *witness,
-                                  const struct simulated_deadlines *deadlines, uint64_t now_us)
+                                  struct deadlines deadlines, uint64_t now_us)
 {
     memset(worker, 0, sizeof *worker);
     worker->index = index;
@@ -30,11 +30,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, uint32_t inde
         .parameters = worker->parameters,
         .host = "simulated",
         .arithmetic = "simulated",
-        .start_timeout = deadlines->start,
-        .worker_timeout = deadlines->worker,
-        .recovery_timeout = deadlines->recovery,
-        .progress_timeout = deadlines->progress,
-        .stop_timeout = deadlines->stop,
+        .deadlines = deadlines,
     };
     return session_create(&worker->session, &options, now_us);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/deadlines.h"
 #include "common/job/tree.h"
 #include "deploy/simulator/simulated_work.h"
 #include "deploy/simulator/witness.h"
@@ -19,11 +20,6 @@
 #include "worker/client/session.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
-
-/* Seconds. */
-struct simulated_deadlines {
-    double start, worker, recovery, progress, stop;
-};
 
 struct simulated_worker {
     uint32_t index, process; /* As the witness counts them. */
@@ -48,7 +44,7 @@ struct simulated_worker {
 enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
                                   uint64_t incarnation, const struct simulated_work *work,
                                   const struct partition *partition, struct witness *witness,
-                                  const struct simulated_deadlines *deadlines, uint64_t now_us);
+                                  struct deadlines deadlines, uint64_t now_us);
 void simulated_worker_free(struct simulated_worker *worker);
 
 /* The trainer takes a message from its session. What it has to say goes to to_session; afterwards

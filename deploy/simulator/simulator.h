@@ -66,7 +66,7 @@ struct simulator_options {
     uint64_t disk_latency_us;      /* When nothing slows them down. */
     uint64_t disks_us;             /* What the time is for them when it is 0 here. */
     const char *restore;
-    struct simulated_deadlines deadlines;
+    struct deadlines deadlines;
     enum worker_loss on_worker_loss;
     uint32_t bad_one_in;           /* See simulated_work.h. */
     const struct fault_plan *plan; /* NULL: nothing goes wrong. */

@@ -68,8 +68,8 @@ void coordinator_abandon(struct coordinator *coordinator, double seconds)
 {
     struct coordinator *c = coordinator;
     c->abandoned = true;
-    c->options.recovery_timeout = 0;
-    c->options.stop_timeout = fmin(c->options.stop_timeout, seconds);
+    c->options.deadlines.recovery = 0;
+    c->options.deadlines.stop = fmin(c->options.deadlines.stop, seconds);
 }
 
 bool coordinator_holds_run(const struct coordinator *coordinator)
@@ -139,7 +139,7 @@ static double linger_seconds(const struct coordinator *c)
     if (c->abandoned)
         return 0;
     if (is_looked_for(c))
-        return c->options.stop_timeout;
+        return c->options.deadlines.stop;
     if (!is_asked_for(c))
         return 0;
     return c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_SECONDS : LINGER_SECONDS;
@@ -612,7 +612,7 @@ void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *p
 /* Until training starts there is one deadline, whatever it is that is waited for. */
 static bool start_timed_out(const struct coordinator *c, uint64_t now_us)
 {
-    return seconds_since(c->began_us, now_us) > c->options.start_timeout;
+    return seconds_since(c->began_us, now_us) > c->options.deadlines.start;
 }
 
 static void tick_waiting(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -621,7 +621,7 @@ static void tick_waiting(struct coordinator *c, uint64_t now_us, struct outbox *
     if (start_timed_out(c, now_us)) {
         coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
                          "start timed out after %s: no worker has declared a job",
-                         wording_duration(c->options.start_timeout).text);
+                         wording_duration(c->options.deadlines.start).text);
     } else if (now_us - c->waited_us >= WAITING_LINE_US) {
         c->waited_us = now_us;
         outbox_log(outbox, "waiting %s for a worker to declare a job", wording_waited(waited).text);
@@ -635,7 +635,7 @@ static void tick_gathering(struct coordinator *c, uint64_t now_us, struct outbox
         membership_list_missing(&c->membership, true, missing, sizeof missing);
         coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
                          "start timed out after %s waiting for %s",
-                         wording_duration(c->options.start_timeout).text, missing);
+                         wording_duration(c->options.deadlines.start).text, missing);
         return;
     }
     coordinator_repeat_welcomes(c, now_us, outbox);
@@ -647,7 +647,7 @@ static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbo
 {
     char missing[MESSAGE_TEXT_MAX / 2];
     double waited = seconds_since(c->entered_us, now_us);
-    if (waited > c->options.recovery_timeout && waited > c->options.start_timeout) {
+    if (waited > c->options.deadlines.recovery && waited > c->options.deadlines.start) {
         membership_list_missing(&c->membership, false, missing, sizeof missing);
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
                          "going back to the last checkpoint took longer than %s: %s",
@@ -673,10 +673,10 @@ static void check_stopping(struct coordinator *c, uint64_t now_us, struct outbox
 {
     char text[64];
     if (!c->stopping || (c->state != RECOVERING && c->state != RUNNING) ||
-        seconds_since(c->stop_us, now_us) <= c->options.stop_timeout)
+        seconds_since(c->stop_us, now_us) <= c->options.deadlines.stop)
         return;
     coordinator_fail(c, c->exit_code, now_us, outbox, "stopping took longer than %s; %s",
-                     wording_duration(c->options.stop_timeout).text, what_stands(c, text));
+                     wording_duration(c->options.deadlines.stop).text, what_stands(c, text));
 }
 
 void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -695,15 +695,15 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
     double waited = seconds_since(c->entered_us, now_us);
     if (c->deserted && waited > DESERTED_SECONDS && !c->closed && !cut_is_taken(&c->membership))
         coordinator_end_deserted(c, now_us, outbox);
-    else if (waited > c->options.stop_timeout)
+    else if (waited > c->options.deadlines.stop)
         coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
                          "the last checkpoint was not written within %s",
-                         wording_duration(c->options.stop_timeout).text);
+                         wording_duration(c->options.deadlines.stop).text);
 }
 
 static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    double most = c->own_router_left ? LINGER_SECONDS : c->options.worker_timeout;
+    double most = c->own_router_left ? LINGER_SECONDS : c->options.deadlines.silence;
     if (c->exit_code == EXIT_START_TIMEOUT)
         most = fmin(most, GIVE_UP_SECONDS);
     if (seconds_since(c->entered_us, now_us) > fmax(most, linger_seconds(c)))

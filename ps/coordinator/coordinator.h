@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/deadlines.h"
 #include "common/wire/outbox.h"
 #include "ps/coordinator/membership.h"
 
@@ -44,8 +45,7 @@ struct coordinator_options {
     uint64_t run_id; /* Random and not 0; the run's, unless the run directory has a run already. */
     uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
     char out[MESSAGE_TEXT_MAX];
-    /* Seconds. */
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
+    struct deadlines deadlines;
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;

@@ -147,7 +147,7 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
     if (!is_async(c) && c->ledger.step >= c->cut.step)
         cut_reached(&c->cut, now_us);
     if (!c->cut.final && c->cut.reached_us != 0 &&
-        seconds_since(c->cut.reached_us, now_us) > c->options.stop_timeout)
+        seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)
         coordinator_abandon_cut(c, true, "it took too long", now_us, outbox);
     else
         cut_repeat(&c->cut, &c->membership, &c->head, now_us, outbox);

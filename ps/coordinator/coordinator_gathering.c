@@ -413,7 +413,7 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
         return true;
     return coordinator_goes_on(c) && c->has_survivors &&
            c->options.on_worker_loss == LOSS_CONTINUE &&
-           seconds_since(c->entered_us, now_us) > c->options.worker_timeout &&
+           seconds_since(c->entered_us, now_us) > c->options.deadlines.silence &&
            membership_workers(&c->membership) > 0;
 }
 

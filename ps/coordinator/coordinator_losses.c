@@ -122,7 +122,7 @@ static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox 
     uint32_t index;
     const struct member *silent;
     while (c->state < FINISHING &&
-           (silent = membership_silent(&c->membership, c->options.worker_timeout, now_us, &role,
+           (silent = membership_silent(&c->membership, c->options.deadlines.silence, now_us, &role,
                                        &index)) != NULL) {
         snprintf(line, sizeof line, "lost %s/%u (on %s): nothing heard for %s", role_name(role),
                  index, silent->host,
@@ -162,7 +162,7 @@ static void watch_pace(struct coordinator *c, uint64_t now_us, struct outbox *ou
     for (uint32_t i = 0; i < c->membership.worker_count && c->state == RUNNING; i++) {
         struct member *worker = &c->membership.workers[i];
         if (!pace_is_stuck(worker, i, !hindered && owes(c, i), is_async(c) ? "update" : "step",
-                           c->ledger.step, c->options.progress_timeout, now_us, outbox))
+                           c->ledger.step, c->options.deadlines.progress, now_us, outbox))
             continue;
         snprintf(line, sizeof line,
                  "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64 " for %s", i,
@@ -192,11 +192,11 @@ static void watch_loneliness(struct coordinator *c, uint64_t now_us, struct outb
         c->lonely_us = now_us;
         if (membership_is_deserted(&c->membership) && !c->stopping)
             outbox_warn(outbox, "no worker is left; waiting %s for one to join",
-                        wording_duration(c->options.recovery_timeout).text);
-    } else if (seconds_since(c->lonely_us, now_us) > c->options.recovery_timeout)
+                        wording_duration(c->options.deadlines.recovery).text);
+    } else if (seconds_since(c->lonely_us, now_us) > c->options.deadlines.recovery)
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
                          "no worker is left, and none came within %s",
-                         wording_duration(c->options.recovery_timeout).text);
+                         wording_duration(c->options.deadlines.recovery).text);
 }
 
 void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -207,12 +207,12 @@ void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct ou
         return;
     watch_loneliness(c, now_us, outbox);
     const struct member *awaited = membership_awaited(&c->membership, &role, &index);
-    if (awaited == NULL || seconds_since(awaited->gone_us, now_us) <= c->options.recovery_timeout)
+    if (awaited == NULL || seconds_since(awaited->gone_us, now_us) <= c->options.deadlines.recovery)
         return;
     char away[48] = "nobody starts it again";
     if (!c->abandoned)
         snprintf(away, sizeof away, "not back within %s",
-                 wording_duration(c->options.recovery_timeout).text);
+                 wording_duration(c->options.deadlines.recovery).text);
     coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "lost %s/%u (on %s): %s",
                      role_name(role), index, awaited->host, away);
 }

@@ -206,7 +206,7 @@ void router_stop(struct router *router, int exit_code)
 void router_abandon(struct router *router)
 {
     router->abandoned = true;
-    router->options.recovery_timeout = 0;
+    router->options.deadlines.recovery = 0;
 }
 
 /* --- from workers -------------------------------------------------------------------------- */
@@ -891,10 +891,11 @@ static void watch_start(struct router *router, uint64_t now_us)
                "stopped before there was a job");
         return;
     }
-    if ((double)(now_us - router->waiting_us) * 1e-6 <= router->options.start_timeout + START_GRACE)
+    if ((double)(now_us - router->waiting_us) * 1e-6 <=
+        router->options.deadlines.start + START_GRACE)
         return;
     snprintf(text, sizeof text, "start timed out after %s: %s",
-             wording_duration(router->options.start_timeout).text,
+             wording_duration(router->options.deadlines.start).text,
              router->waiting[0] == '\0' || now_us - router->heard_us > 2000000
                  ? "nothing heard from ps/0"
                  : "no worker has declared a job");
@@ -919,15 +920,15 @@ static void watch_server_0(struct router *router, uint64_t now_us, struct outbox
 {
     char text[MESSAGE_TEXT_MAX];
     double silent = (double)(now_us - router->heard_us) * 1e-6;
-    if (silent > router->options.recovery_timeout && silent > router->options.worker_timeout) {
+    if (silent > router->options.deadlines.recovery && silent > router->options.deadlines.silence) {
         snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
                  wording_duration(silent).text);
         finish(router, EXIT_CLUSTER_LOST, text);
-    } else if (silent > router->options.worker_timeout && !router->silence_told) {
+    } else if (silent > router->options.deadlines.silence && !router->silence_told) {
         router->silence_told = true;
         outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it is %s",
                     wording_duration(silent).text,
-                    wording_duration(router->options.recovery_timeout).text);
+                    wording_duration(router->options.deadlines.recovery).text);
     }
 }
 

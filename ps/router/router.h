@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/deadlines.h"
 #include "common/wire/outbox.h"
 #include "ps/shard/plan.h"
 
@@ -44,9 +45,8 @@ struct router_options {
     uint32_t owner_count; /* 1 to 255. */
     uint8_t probe_digest[DIGEST_BYTES];
     char arithmetic[64], host[64];
-    /* Seconds: until there is a job; until silence of server 0 is mentioned; until it is the end.
-     */
-    double start_timeout, worker_timeout, recovery_timeout;
+    /* start: until there is a job; silence of server 0 is mentioned; recovery: it is the end. */
+    struct deadlines deadlines;
 };
 
 enum router_state {
@@ -89,7 +89,7 @@ void router_fail(struct router *router, int exit_code, const char *reason, struc
 void router_stop(struct router *router, int exit_code);
 
 /* Whoever started this server is gone, and starts nobody again who is lost: silence of server 0 of
- * worker_timeout is the end, or, before there is a job, of a moment. */
+ * deadlines.silence is the end, or, before there is a job, of a moment. */
 void router_abandon(struct router *router);
 
 /* NULL until the declaration has come; then owners can be made. */

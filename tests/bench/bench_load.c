@@ -113,12 +113,12 @@ static void serve(const struct trial *trial, int tell)
                                      .listen = "127.0.0.1:0",
                                      .out = trial->folder,
                                      .owner_threads = -1,
-                                     .start_timeout = START_SECONDS,
-                                     .worker_timeout = LOSE_SECONDS,
-                                     .recovery_timeout = START_SECONDS,
-                                     .progress_timeout = START_SECONDS,
-                                     .max_bad_gradients = 10,
-                                     .stop_timeout = START_SECONDS};
+                                     .deadlines = {.start = START_SECONDS,
+                                                   .silence = LOSE_SECONDS,
+                                                   .recovery = START_SECONDS,
+                                                   .progress = START_SECONDS,
+                                                   .stop = START_SECONDS},
+                                     .max_bad_gradients = 10};
     if (server_create(&server, &options, &error) != STATUS_OK)
         fail(error.text);
     const char *address = server_address(server);

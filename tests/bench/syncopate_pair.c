@@ -101,11 +101,11 @@ static void serve(const void *setting)
                                      .listen = "127.0.0.1:0",
                                      .out = run,
                                      .owner_threads = -1,
-                                     .start_timeout = DEADLINE,
-                                     .worker_timeout = DEADLINE,
-                                     .recovery_timeout = DEADLINE,
-                                     .progress_timeout = DEADLINE,
-                                     .stop_timeout = DEADLINE};
+                                     .deadlines = {.start = DEADLINE,
+                                                   .silence = DEADLINE,
+                                                   .recovery = DEADLINE,
+                                                   .progress = DEADLINE,
+                                                   .stop = DEADLINE}};
     if (server_create(&server, &options, &error) != STATUS_OK)
         contender_fail(error.text);
     contender_ready(server_address(server));
@@ -149,10 +149,10 @@ static void open_worker(struct pair *pair, uint32_t index)
     struct client_options options = {.transport = pair->transport,
                                      .job = &pair->job,
                                      .worker = index,
-                                     .start_timeout = DEADLINE,
-                                     .worker_timeout = DEADLINE,
-                                     .recovery_timeout = DEADLINE,
-                                     .progress_timeout = DEADLINE,
+                                     .deadlines = {.start = DEADLINE,
+                                                   .silence = DEADLINE,
+                                                   .recovery = DEADLINE,
+                                                   .progress = DEADLINE},
                                      .must_share = pair->must_share};
     if (client_open(&pair->workers[index].client, &options, &error) != STATUS_OK)
         contender_fail(error.text);

@@ -77,11 +77,11 @@ static void open_worker(struct worker *worker, const struct job *job)
                                             .job = &worker->job,
                                             .partition = &worker->partition,
                                             .parameters = worker->parameters,
-                                            .start_timeout = TIMEOUT,
-                                            .worker_timeout = 5,
-                                            .recovery_timeout = TIMEOUT,
-                                            .progress_timeout = TIMEOUT,
-                                            .stop_timeout = TIMEOUT};
+                                            .deadlines = {.start = TIMEOUT,
+                                                          .silence = 5,
+                                                          .recovery = TIMEOUT,
+                                                          .progress = TIMEOUT,
+                                                          .stop = TIMEOUT}};
     fuzz_must(session_create(&worker->session, &options, worker->now_us) == STATUS_OK,
               "a session can be made");
 }

@@ -183,11 +183,11 @@ static void open_member(struct member *member)
     struct client_options options = {.transport = member->transport,
                                      .job = member->crowd->job,
                                      .worker = member->index,
-                                     .start_timeout = START_SECONDS,
-                                     .worker_timeout = 5,
-                                     .recovery_timeout = START_SECONDS,
-                                     .progress_timeout = 10 * START_SECONDS,
-                                     .stop_timeout = START_SECONDS,
+                                     .deadlines = {.start = START_SECONDS,
+                                                   .silence = 5,
+                                                   .recovery = START_SECONDS,
+                                                   .progress = 10 * START_SECONDS,
+                                                   .stop = START_SECONDS},
                                      .must_share = strcmp(member->crowd->transport, "shm") == 0};
     if (client_open(&member->client, &options, &error) != STATUS_OK)
         fail(error.text);

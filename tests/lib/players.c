@@ -16,11 +16,7 @@ void players_prepare(struct players *p, enum mode mode)
     p->options = (struct coordinator_options){
         .run_id = PLAYERS_RUN,
         .out = "/tmp/out",
-        .start_timeout = 60,
-        .worker_timeout = 5,
-        .recovery_timeout = 20,
-        .progress_timeout = 100,
-        .stop_timeout = 30,
+        .deadlines = {.start = 60, .silence = 5, .recovery = 20, .progress = 100, .stop = 30},
         .max_bad_gradients = 2,
     };
     p->job = small_job(mode, 2, 2);

@@ -141,11 +141,7 @@ static int run(struct counting_worker *w, struct error *error)
     struct client_options client_options = {
         .job = &w->job,
         .worker = options->task_index,
-        .start_timeout = options->start_timeout,
-        .worker_timeout = options->worker_timeout,
-        .recovery_timeout = options->recovery_timeout,
-        .progress_timeout = options->progress_timeout,
-        .stop_timeout = options->stop_timeout,
+        .deadlines = options->deadlines,
         .stuck = end_stuck,
         .must_share = strcmp(options->transport, "shm") == 0,
     };
@@ -162,7 +158,7 @@ static int run(struct counting_worker *w, struct error *error)
             .term_leaves = strcmp(options->on_term, "leave") == 0,
             .abandoned = abandon_client,
             .has_parent = options->parent_stdin,
-            .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->stop_timeout),
+            .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->deadlines.stop),
         };
         if (signals_start(&signals, &requests) == STATUS_OK) {
             train(w);
@@ -192,7 +188,7 @@ int main(int argc, char **argv)
     options_begin_log(&w.options, who);
     signals_block();
     kernels_init();
-    if (w.options.parent_stdin && parent_greet(w.options.start_timeout, &error) != STATUS_OK) {
+    if (w.options.parent_stdin && parent_greet(w.options.deadlines.start, &error) != STATUS_OK) {
         log_error("%s", error.text);
         return EXIT_USAGE;
     }

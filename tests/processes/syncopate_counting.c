@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         OPTIONS_RUN)
         return complain(EXIT_USAGE, &error);
     enum status status =
-        occupancy_await(options.out, occupancy_patience(options.stop_timeout), say, NULL, &error);
+        occupancy_await(options.out, occupancy_patience(options.deadlines.stop), say, NULL, &error);
     if (status != STATUS_OK)
         return complain(command_exit_code(status), &error);
     int exit_code = launch_job(&options, options.out, NULL, NULL, &error);

@@ -320,10 +320,10 @@ static void *worker_run(void *argument)
         .transport = worker->cluster->transport,
         .job = &worker->cluster->job,
         .worker = worker->index,
-        .start_timeout = DEADLINE_SECONDS,
-        .worker_timeout = DEADLINE_SECONDS,
-        .recovery_timeout = DEADLINE_SECONDS,
-        .progress_timeout = 2 * DEADLINE_SECONDS,
+        .deadlines = {.start = DEADLINE_SECONDS,
+                      .silence = DEADLINE_SECONDS,
+                      .recovery = DEADLINE_SECONDS,
+                      .progress = 2 * DEADLINE_SECONDS},
     };
     struct error error;
     worker->exit_code = -1;
@@ -360,11 +360,11 @@ static void start_servers(struct cluster *cluster)
             .out = cluster->out,
             .restore = "auto",
             .owner_threads = cluster->owner_threads,
-            .start_timeout = DEADLINE_SECONDS,
-            .worker_timeout = DEADLINE_SECONDS,
-            .recovery_timeout = DEADLINE_SECONDS,
-            .progress_timeout = 2 * DEADLINE_SECONDS,
-            .stop_timeout = DEADLINE_SECONDS,
+            .deadlines = {.start = DEADLINE_SECONDS,
+                          .silence = DEADLINE_SECONDS,
+                          .recovery = DEADLINE_SECONDS,
+                          .progress = 2 * DEADLINE_SECONDS,
+                          .stop = DEADLINE_SECONDS},
             .journal = true,
         };
         struct server_thread *thread = &cluster->servers[i];

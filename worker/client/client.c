@@ -456,11 +456,7 @@ static enum status make_session(struct client *client)
         .job = client->options.job,
         .partition = &client->partition,
         .parameters = client->parameters,
-        .start_timeout = client->options.start_timeout,
-        .worker_timeout = client->options.worker_timeout,
-        .recovery_timeout = client->options.recovery_timeout,
-        .progress_timeout = client->options.progress_timeout,
-        .stop_timeout = client->options.stop_timeout,
+        .deadlines = client->options.deadlines,
         .began_us = client->options.began_us,
     };
     memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/deadlines.h"
 #include "common/base/frame.h"
 #include "common/base/status.h"
 #include "common/job/job.h"
@@ -43,9 +44,8 @@ struct client_options {
         *job;        /* Declared as it is; job->servers are connected to. Outlives the client. */
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
-    /* Seconds. */
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
-    uint64_t began_us; /* From when start_timeout counts; 0: client_open. */
+    struct deadlines deadlines;
+    uint64_t began_us; /* From when deadlines.start counts; 0: client_open. */
     bool must_share;   /* A server that shares no memory with this process is an error. */
     /* Called, on another thread, when the job has ended and the caller has been computing on for a
      * while: it is stuck, and only ending the process is left. NULL: wait for it. */

@@ -520,7 +520,7 @@ static int refusal_exit_code(const struct session *s, enum refusal reason, uint6
 {
     /* Whoever was dropped while it got nowhere was dropped because of that. */
     bool stuck =
-        s->trainer == BUSY && seconds_since(s->busy_us, now_us) > s->options.progress_timeout / 2;
+        s->trainer == BUSY && seconds_since(s->busy_us, now_us) > s->options.deadlines.progress / 2;
     switch (reason) {
     case REFUSAL_RUN:
         return EXIT_CLUSTER_LOST;
@@ -810,7 +810,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 
 void session_abandon(struct session *session)
 {
-    session->options.recovery_timeout = 0;
+    session->options.deadlines.recovery = 0;
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -820,10 +820,10 @@ static void check_start(struct session *s, uint64_t now_us, struct outbox *outbo
 {
     char text[MESSAGE_TEXT_MAX];
     double waited = seconds_since(s->started_us, now_us);
-    if (s->ever_started || waited <= s->options.start_timeout + START_GRACE)
+    if (s->ever_started || waited <= s->options.deadlines.start + START_GRACE)
         return;
     snprintf(text, sizeof text, "start timed out after %s: %.300s",
-             wording_duration(s->options.start_timeout).text,
+             wording_duration(s->options.deadlines.start).text,
              s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
     end(s, EXIT_START_TIMEOUT, text, outbox);
 }
@@ -832,16 +832,16 @@ static void check_server_0(struct session *s, uint64_t now_us, struct outbox *ou
 {
     char text[MESSAGE_TEXT_MAX];
     double unheard = seconds_since(s->heard_us, now_us);
-    double most = s->options.recovery_timeout > s->options.worker_timeout
-                      ? s->options.recovery_timeout
-                      : s->options.worker_timeout;
+    double most = s->options.deadlines.recovery > s->options.deadlines.silence
+                      ? s->options.deadlines.recovery
+                      : s->options.deadlines.silence;
     if (s->sender.run_id == 0) /* There is a deadline for the start. */
         return;
     if (unheard > most) {
         snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
                  wording_duration(unheard).text);
         end(s, EXIT_CLUSTER_LOST, text, outbox);
-    } else if (unheard > s->options.worker_timeout && !s->unheard_said) {
+    } else if (unheard > s->options.deadlines.silence && !s->unheard_said) {
         s->unheard_said = true;
         outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it has been %s",
                     wording_duration(unheard).text, wording_duration(most).text);
@@ -854,7 +854,7 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     uint32_t server = 0;
     double silence = (double)exchange_silence_us(&s->exchange, now_us, &server) * 1e-6;
     /* Server 0 first notices that the server is gone, and then waits for it. */
-    if (silence <= s->options.worker_timeout + s->options.recovery_timeout + GRACE_SECONDS)
+    if (silence <= s->options.deadlines.silence + s->options.deadlines.recovery + GRACE_SECONDS)
         return;
     snprintf(text, sizeof text, "no answer from ps/%u for %s", server,
              wording_duration(silence).text);
@@ -868,8 +868,8 @@ static void check_leaving(struct session *s, uint64_t now_us, struct outbox *out
         return;
     double waited = seconds_since(s->leave_us, now_us);
     double unheard = seconds_since(s->heard_us, now_us);
-    if (waited > s->options.stop_timeout ||
-        (waited > s->options.worker_timeout && unheard > s->options.worker_timeout))
+    if (waited > s->options.deadlines.stop ||
+        (waited > s->options.deadlines.silence && unheard > s->options.deadlines.silence))
         end_left(s, "left the job, unheard by ps/0", outbox);
 }
 
@@ -879,7 +879,7 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
     char text[MESSAGE_TEXT_MAX];
     double waited = seconds_since(s->waiting_us, now_us);
     if (!s->ever_started || s->trainer == BUSY ||
-        waited <= s->options.progress_timeout + s->options.recovery_timeout)
+        waited <= s->options.deadlines.progress + s->options.deadlines.recovery)
         return;
     snprintf(text, sizeof text, "ps/0 %s, for %s%s%.300s",
              s->stage == JOINING     ? "does not let this worker in again"
@@ -896,7 +896,7 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double busy = seconds_since(s->busy_us, now_us);
-    if (s->trainer != BUSY || busy <= s->options.progress_timeout)
+    if (s->trainer != BUSY || busy <= s->options.deadlines.progress)
         return;
     snprintf(text, sizeof text, "stuck: computing one gradient for %s",
              wording_duration(busy).text);

@@ -47,6 +47,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/deadlines.h"
 #include "common/job/partition.h"
 #include "common/wire/outbox.h"
 
@@ -58,10 +59,10 @@ struct session_options {
     float *parameters; /* [partition->elements] where parameters are copied to when they must. */
     uint8_t probe_digest[DIGEST_BYTES];
     char host[64], arithmetic[64];
-    /* Seconds. worker_timeout: of silence until a line says so; recovery_timeout: until it is the
-     * end; progress_timeout: for the trainer's arithmetic; stop_timeout: to be let go. */
-    double start_timeout, worker_timeout, recovery_timeout, progress_timeout, stop_timeout;
-    uint64_t began_us; /* From when start_timeout counts; 0: now. */
+    /* silence of server 0: a line says so; recovery: that is the end; progress: for the trainer's
+     * arithmetic; stop: to be let go. */
+    struct deadlines deadlines;
+    uint64_t began_us; /* From when deadlines.start counts; 0: now. */
 };
 
 struct session;
@@ -79,7 +80,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
                             struct outbox *outbox);
 
 /* Whoever started this process is gone, and starts nobody again who is lost: silence of server 0 of
- * worker_timeout is the end. */
+ * deadlines.silence is the end. */
 void session_abandon(struct session *session);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);

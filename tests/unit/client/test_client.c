@@ -22,13 +22,10 @@ static void open_fixture(struct fixture *f, enum mode mode)
     struct error error;
     f->job = small_job(mode, 1, 1);
     scripted_server_open(&f->server, &f->job);
-    struct client_options options = {.transport = &f->server.transport,
-                                     .job = &f->job,
-                                     .start_timeout = 60,
-                                     .worker_timeout = 60,
-                                     .recovery_timeout = 60,
-                                     .progress_timeout = 60,
-                                     .stop_timeout = 60};
+    struct client_options options = {
+        .transport = &f->server.transport,
+        .job = &f->job,
+        .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60, .stop = 60}};
     f->server.shares = true;
     ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
 }

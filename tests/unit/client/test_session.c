@@ -32,11 +32,7 @@ static void make_session(struct fixture *f)
         .partition = &f->partition,
         .parameters = f->parameters,
         .host = "here",
-        .start_timeout = 60,
-        .worker_timeout = 5,
-        .recovery_timeout = 60,
-        .progress_timeout = 300,
-        .stop_timeout = 30,
+        .deadlines = {.start = 60, .silence = 5, .recovery = 60, .progress = 300, .stop = 30},
         .began_us = f->began_us,
     };
     ck_assert(session_create(&f->session, &options, f->now_us) == STATUS_OK);

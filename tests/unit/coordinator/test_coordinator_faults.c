@@ -815,7 +815,7 @@ START_TEST(nobody_is_stuck_who_waits_for_a_server)
 {
     struct players p;
     players_prepare(&p, MODE_SYNC);
-    p.options.recovery_timeout = 1000;
+    p.options.deadlines.recovery = 1000;
     players_create(&p);
     players_start(&p);
     players_kill(&p, ROLE_PS, 1);
@@ -1069,7 +1069,7 @@ START_TEST(a_recovery_that_does_not_end_ends_the_job)
     for (int keeper = 0; keeper < 2; keeper++) {
         struct players p;
         players_prepare(&p, MODE_SYNC);
-        p.options.start_timeout = 10;
+        p.options.deadlines.start = 10;
         players_create(&p);
         players_start(&p);
         players_kill(&p, ROLE_PS, 1);
@@ -1200,7 +1200,7 @@ START_TEST(a_server_lost_in_the_last_checkpoint_opens_training_again)
     struct players p;
     players_prepare(&p, MODE_SYNC);
     p.job.checkpoint_every = 3;
-    p.options.stop_timeout = 8;
+    p.options.deadlines.stop = 8;
     players_create(&p);
     players_start(&p);
     for (uint64_t step = 0; step < 3; step++)
@@ -1619,7 +1619,7 @@ START_TEST(a_stop_while_a_job_cannot_recover_ends_in_time)
 {
     struct players p;
     players_prepare(&p, MODE_SYNC);
-    p.options.recovery_timeout = 100;
+    p.options.deadlines.recovery = 100;
     players_create(&p);
     players_start(&p);
     players_kill(&p, ROLE_PS, 1);

@@ -89,8 +89,8 @@ static void scene_init(struct scene *scene, uint32_t ps, uint32_t workers, const
     scene->options.ps = ps;
     scene->options.workers = workers;
     scene->options.quiet = true;
-    scene->options.stop_timeout = 1;
-    scene->options.start_timeout = 20;
+    scene->options.deadlines.stop = 1;
+    scene->options.deadlines.start = 20;
     snprintf(scene->folder, sizeof scene->folder, "/tmp/test_launch-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(scene->folder));
     snprintf(scene->out, sizeof scene->out, "%s/out", scene->folder);
@@ -344,7 +344,7 @@ START_TEST(a_child_that_ignores_sigterm_is_killed)
     struct scene scene;
     scene_init(&scene, 1, 1, "trap '' TERM\nwhile :; do sleep 0.05; done\n", "exit 1\n");
     scene.options.max_restarts = 0;
-    scene.options.stop_timeout = 0.2;
+    scene.options.deadlines.stop = 0.2;
     ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
     scene_end(&scene);
 }
@@ -375,7 +375,7 @@ START_TEST(a_second_ctrl_c_ends_all_at_once)
 {
     struct scene scene;
     scene_init(&scene, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS);
-    scene.options.stop_timeout = 1000;
+    scene.options.deadlines.stop = 1000;
     signal_later(&scene, SIGINT, 2);
     ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "second signal"));
@@ -407,7 +407,7 @@ START_TEST(a_job_that_does_not_stop_is_killed_after_the_deadline)
 {
     struct scene scene;
     scene_init(&scene, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS);
-    scene.options.stop_timeout = 0.1;
+    scene.options.deadlines.stop = 0.1;
     signal_later(&scene, SIGINT, 1);
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "--stop-timeout"));
@@ -419,7 +419,7 @@ START_TEST(a_server_that_outlives_its_workers_is_stopped)
 {
     struct scene scene;
     scene_init(&scene, 2, 1, "[ $index = 0 ] && exit 0\n" SLEEPS, "exit 0\n");
-    scene.options.stop_timeout = 0.1;
+    scene.options.deadlines.stop = 0.1;
     ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/1 had to be stopped"));
     scene_end(&scene);
@@ -461,7 +461,7 @@ START_TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline)
 {
     struct scene scene;
     scene_init(&scene, 1, 1, "# tells nothing\n" SLEEPS, SLEEPS);
-    scene.options.start_timeout = 0.5;
+    scene.options.deadlines.start = 0.5;
     ck_assert_int_eq(launch(&scene), EXIT_START_TIMEOUT);
     ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0"));
     scene_end(&scene);
@@ -477,8 +477,8 @@ START_TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
         char deaf_servers[256];
         snprintf(deaf_servers, sizeof deaf_servers, "# tells nothing\n%s", deaf);
         scene_init(&scene, 1 + 2 * !which, 2, which ? "sleep 1\nexit 4\n" : deaf_servers, deaf);
-        scene.options.start_timeout = 1;
-        scene.options.stop_timeout = 30;
+        scene.options.deadlines.start = 1;
+        scene.options.deadlines.stop = 30;
         double began = clock_now_seconds();
         ck_assert_int_eq(launch(&scene), EXIT_START_TIMEOUT);
         ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0"));
@@ -563,7 +563,7 @@ START_TEST(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
         scene_init(&scene, 1, 2, "sleep 1.5\n",
                    last ? "exit 143\n" : "[ $index = 0 ] && exit 143\nsleep 1.2\n");
         scene.options.on_term = "leave";
-        scene.options.stop_timeout = 0.001;
+        scene.options.deadlines.stop = 0.001;
         ck_assert_int_eq(launch(&scene), EXIT_DONE);
         ck_assert_uint_eq(scene.result.restarts, 0);
         ck_assert_str_eq(scene.said, "");

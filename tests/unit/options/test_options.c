@@ -106,11 +106,11 @@ START_TEST(defaults_are_the_reference_job)
     ck_assert_uint_eq(options.workers, 2);
     ck_assert_uint_eq(options.chunk_bytes, 0);
     ck_assert_int_eq(options.owner_threads, -1);
-    ck_assert_double_eq(options.start_timeout, 60);
-    ck_assert_double_eq(options.worker_timeout, 5);
-    ck_assert_double_eq(options.recovery_timeout, 60);
-    ck_assert_double_eq(options.progress_timeout, 300);
-    ck_assert_double_eq(options.stop_timeout, 30);
+    ck_assert_double_eq(options.deadlines.start, 60);
+    ck_assert_double_eq(options.deadlines.silence, 5);
+    ck_assert_double_eq(options.deadlines.recovery, 60);
+    ck_assert_double_eq(options.deadlines.progress, 300);
+    ck_assert_double_eq(options.deadlines.stop, 30);
     ck_assert_str_eq(options.on_worker_loss, "continue");
     ck_assert_uint_eq(options.max_bad_gradients, 10);
     ck_assert_uint_eq(options.max_restarts, 5);
@@ -477,7 +477,7 @@ START_TEST(what_to_do_about_losses_is_told_to_who_must_do_it)
     ck_assert_uint_eq(options.max_restarts, 0);
     expect_run(&options, OPTION_COMPARE, "--max-bad-gradients 3");
     expect_run(&options, OPTION_WORKER, "--ps-hosts a:1 --workers 1 --recovery-timeout 2.5");
-    ck_assert_double_eq(options.recovery_timeout, 2.5);
+    ck_assert_double_eq(options.deadlines.recovery, 2.5);
     expect_bad(OPTION_RUN, "--on-worker-loss stop",
                "syncopate run: --on-worker-loss=stop: needs one of continue, wait, fail");
     expect_bad(OPTION_RUN, "--max-bad-gradients 3",

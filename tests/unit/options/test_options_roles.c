@@ -171,7 +171,7 @@ START_TEST(one_list_of_options_serves_servers_and_workers)
     ck_assert_str_eq(options.ignored, "--mode, --use-locking, --global-batch, --seed, --workers, "
                                       "--slow");
     ck_assert(options.insecure);
-    ck_assert_double_eq(options.worker_timeout, 3);
+    ck_assert_double_eq(options.deadlines.silence, 3);
     ck_assert_str_eq(options.out, "runs/x");
     ck_assert_uint_eq(options.global_batch, 64); /* Nobody is misled by what does nothing. */
 
@@ -179,7 +179,7 @@ START_TEST(one_list_of_options_serves_servers_and_workers)
     ck_assert_str_eq(options.ignored, "--bind, --insecure, --out, --restore");
     ck_assert_int_eq(options.mode, MODE_ASYNC);
     ck_assert_uint_eq(options.global_batch, 32);
-    ck_assert_double_eq(options.worker_timeout, 3);
+    ck_assert_double_eq(options.deadlines.silence, 3);
     ck_assert(!options.insecure);
 
     expect_run(&options, OPTION_PS, "--ps-hosts a:1 --insecure");

@@ -26,9 +26,7 @@ static void open_fixture(struct fixture *f)
         .router = {.server = 1,
                    .incarnation = 9,
                    .owner_count = 2,
-                   .start_timeout = 20,
-                   .worker_timeout = 5,
-                   .recovery_timeout = 60},
+                   .deadlines = {.start = 20, .silence = 5, .recovery = 60}},
         .keeper = {.server = 1},
     };
     memset(f, 0, sizeof *f);

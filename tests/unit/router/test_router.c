@@ -27,9 +27,7 @@ static void open_server(struct fixture *f, enum mode mode, uint32_t server)
         .server = server,
         .incarnation = 9,
         .owner_count = 2,
-        .start_timeout = 20,
-        .worker_timeout = 5,
-        .recovery_timeout = 60,
+        .deadlines = {.start = 20, .silence = 5, .recovery = 60},
         .host = "here",
     };
     memset(f, 0, sizeof *f);

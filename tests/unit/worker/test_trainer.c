@@ -52,12 +52,10 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
     make_job(f, mode, steps);
     ck_assert(node_gradient_init(&f->gradient, &f->job, f->model, &f->dataset) == STATUS_OK);
     scripted_server_open(&f->server, &f->job);
-    struct client_options options = {.transport = &f->server.transport,
-                                     .job = &f->job,
-                                     .start_timeout = 60,
-                                     .worker_timeout = 60,
-                                     .recovery_timeout = 60,
-                                     .progress_timeout = 60};
+    struct client_options options = {
+        .transport = &f->server.transport,
+        .job = &f->job,
+        .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60}};
     ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
     f->trainer =
         (struct trainer){.client = f->client, .job = &f->job, .gradient = &f->gradient, .slow = 1};
