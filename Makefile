@@ -28,7 +28,7 @@ BENCHPKG := openblas
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
            -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option) -Werror
-# -ffp-contract=off: the same bits on every instruction set (design.md section 3). The two
+# -ffp-contract=off: the same bits on every instruction set (proto/CONTRACT.md section 2). The two
 # -fno- flags only promise that nobody reads errno or traps, so that loops can be vectorised.
 CFLAGS  ?= -O3 -g
 # The tests themselves need not be fast, only what they test and measure. (Given to make, CFLAGS is for
@@ -140,7 +140,7 @@ demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 
 check: setup-check ## build and test: units, clusters, real processes (2 minutes)
 	@$(AGAIN) all tests
-	@$(RUN_TESTS) $(TESTS) tests/include_direction.sh
+	@$(RUN_TESTS) $(TESTS) tests/include_direction.sh tests/citations.sh
 
 check-rest: setup-check ## what check leaves out as it takes long; libFuzzer, a second
 	@$(AGAIN) all tests
@@ -171,7 +171,7 @@ chaos: setup-check ## real processes killed and stopped at random (minutes)
 	@$(AGAIN) all tests
 	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
 
-matrix: ## write the table of failures in README.md anew
+matrix: ## write the table of deploy/FAILURES.md anew
 	@tests/processes/matrix.sh --write
 
 fuzz: export RUNS := $(RUNS)
@@ -203,8 +203,9 @@ unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(UNIT)
 
-include-direction: ## who may include what
+include-direction: ## who may include what, and whether what comments point at is there
 	@tests/include_direction.sh
+	@tests/citations.sh
 
 format: ## lay out the sources with clang-format
 	clang-format -i $(OURS)

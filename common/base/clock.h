@@ -1,6 +1,6 @@
 /* clock.h - time that never jumps: it counts from some point in the past, whatever the wall says.
  *
- * For thread code and files; cores take their time as an argument (design.md section 4).
+ * For thread code and files; cores take their time as an argument (proto/CONTRACT.md section 6).
  *
  * Threads: any. */
 

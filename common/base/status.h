@@ -26,8 +26,8 @@ enum status {
     STATUS_LOST,        /* A process of the cluster is gone. */
 };
 
-/* What a program's exit code tells the person or scheduler that started it (design.md section 9).
- * Codes of 128 and more are worth a retry. */
+/* What a program's exit code tells the person or scheduler that started it (proto/CONTRACT.md
+ * section 7). Codes of 128 and more are worth a retry. */
 enum exit_code {
     EXIT_DONE = 0,
     EXIT_TRAINING_FAILED = 1,

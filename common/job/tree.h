@@ -11,7 +11,7 @@
  *             / \   / \
  *            0   1 2   3
  *
- * Threads: pure arithmetic. Source: design.md section 3. */
+ * Threads: pure arithmetic. Source: proto/CONTRACT.md section 2. */
 
 #ifndef COMMON_JOB_TREE_H
 #define COMMON_JOB_TREE_H

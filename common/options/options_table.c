@@ -376,7 +376,7 @@ const struct option_row option_rows[] = {
      "With --watch: seconds between looks. Default: 1 on a terminal, 10 elsewhere."},
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_EVALUATE | OPTION_INSPECT,
      NULL, NULL, 0, 0, NULL, NULL,
-     "Print the result as one JSON object and nothing else; the README has its members."},
+     "Print the result as one JSON object and nothing else; deploy/RUNS.md has its members."},
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN, NULL, NULL, 0, 0, NULL,
      NULL,
      "Print one JSON object at the end, also of a run that failed, and nothing else to standard "

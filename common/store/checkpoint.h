@@ -18,7 +18,7 @@
  * a manifest names only parts that are there, and what is removed loses its manifest first.
  *
  * Threads: a reader belongs to one thread. Errors: STATUS_INVALID for bytes that break a rule,
- * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: design.md section 7. */
+ * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: proto/CONTRACT.md section 5. */
 
 #ifndef COMMON_STORE_CHECKPOINT_H
 #define COMMON_STORE_CHECKPOINT_H

@@ -13,7 +13,7 @@
  * not looked at, so that opening takes a fraction of a second whatever is there; readers leave out
  * what they cannot read.
  *
- * Threads: one owner. Source: design.md section 7. */
+ * Threads: one owner. Source: proto/CONTRACT.md section 5. */
 
 #ifndef COMMON_STORE_EVENT_LOG_H
 #define COMMON_STORE_EVENT_LOG_H

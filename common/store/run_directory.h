@@ -1,6 +1,6 @@
 /* run_directory.h - what a run leaves behind: run.json, events.jsonl, and the claim on the folder.
  *
- *     OUT/run.json            configuration and summary; fields documented in README.md, stable
+ *     OUT/run.json            configuration and summary; fields documented in deploy/RUNS.md, stable
  *     OUT/events.jsonl        what happened, see event_log.h
  *     OUT/generation          see generation.h
  *     OUT/checkpoints/        see checkpoint.h
@@ -32,7 +32,7 @@
  * and under "job" the whole declaration; numbers that are not known are null. A histogram ends at
  * its last bucket that is not 0.
  *
- * Threads: one owner. Source: design.md section 7. */
+ * Threads: one owner. Source: proto/CONTRACT.md section 5. */
 
 #ifndef COMMON_STORE_RUN_DIRECTORY_H
 #define COMMON_STORE_RUN_DIRECTORY_H

@@ -1,5 +1,5 @@
 /* inspect_json.h - what is in a checkpoint, a model file or a run directory, as one JSON object.
- * README.md has the members.
+ * deploy/RUNS.md has the members.
  *
  * Threads: one. Errors: those of reading; nothing is to be made of what was written then. */
 

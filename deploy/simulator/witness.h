@@ -6,7 +6,7 @@
  * order in which the owners took them. From the gradient it knows beforehand which verdict and
  * which version must come out. Processes come, die and load what they had at a cut: the model of
  * their chunks goes back with them, and only to a cut that the witness has seen. What it checks, by
- * the names of facts/transport-and-semantics.md 4:
+ * the names of proto/CONTRACT.md section 1:
  *
  *   A1 S6    a (chunk, batch) or (chunk, step, leaf) counts once; what comes again is a duplicate
  *   A3 A4    what a worker holds of a chunk only gets newer within a generation, and has its own

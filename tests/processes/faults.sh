@@ -4,7 +4,7 @@
 #
 # Each case is a line of the table below, and the code that makes it happen and holds the line
 # against what happened. A few cases run in make check, the others in make check-all, all in make
-# chaos; --table prints the table, from which matrix.sh makes the one in README.md.
+# chaos; --table prints the table, from which matrix.sh makes the one in deploy/FAILURES.md.
 #
 # Times are in seconds: W is --worker-timeout, R --recovery-timeout, P --progress-timeout, T
 # --start-timeout. A case may take $patience times what its line says.

@@ -37,7 +37,7 @@ export TEST_MARK="$work"
 ok() { echo "ok - $*"; }
 skip() { echo "SKIPPED - $*"; } # WHAT: WHY NOT HERE
 # Which cases are wanted: the short ones (TEST_LONG is empty), what make check leaves out (only), or
-# all (1: TEST_LONG=1 tests/processes/this.sh). The Makefile finds scripts with long cases by the
+# all (1: TEST_LONG=1 tests/processes/faults.sh). The Makefile finds scripts with long cases by the
 # word long_run. C tests have suite_run_both for it (tests/lib/suite.h).
 short_run() { [ "${TEST_LONG:-}" != only ]; }
 long_run() { [ -n "${TEST_LONG:-}" ]; }

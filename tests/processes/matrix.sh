@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# matrix.sh [--write] - README.md's table of failures is the one that faults.sh tests: compare them,
-# or write the README's anew (make matrix).
+# matrix.sh [--write] - the table of deploy/FAILURES.md is the one that faults.sh tests: compare them,
+# or write the page's anew (make matrix).
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
+page=deploy/FAILURES.md
 begins='<!-- failures: made by make matrix -->' ends='<!-- end of failures -->'
 
 # Lines of faults.sh, joined where only phase or mode differ, as a Markdown table.
@@ -45,13 +46,13 @@ matrix()
 if [ "${1:-}" = --write ]; then
     table=$(mktemp)
     matrix >"$table"
-    sed -i -e "/^$begins$/,/^$ends$/{//!d}" -e "/^$begins$/r $table" README.md
+    sed -i -e "/^$begins$/,/^$ends$/{//!d}" -e "/^$begins$/r $table" "$page"
     rm -f "$table"
     exit 0
 fi
 
-if ! diff <(sed -n "/^$begins$/,/^$ends$/{//!p}" README.md) <(matrix); then
-    echo "not ok - README.md's table of failures is not what faults.sh tests: run make matrix"
+if ! diff <(sed -n "/^$begins$/,/^$ends$/{//!p}" "$page") <(matrix); then
+    echo "not ok - $page has another table than faults.sh tests: run make matrix"
     exit 1
 fi
-echo "ok - README.md's table of failures is what faults.sh tests"
+echo "ok - the table of $page is what faults.sh tests"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# names.sh - README.md's example of a job on several hosts, as it stands there, on two network
-# namespaces called alpha and beta whose hosts files are those that Debian's installer writes; and
-# what else a name may stand for: nothing yet, another place than it should, several places. Needs
-# root.
+# names.sh - the examples of README.md and deploy/KEYS.md of a job on several hosts, as they stand
+# there, on two network namespaces called alpha and beta whose hosts files are those that Debian's
+# installer writes; and what else a name may stand for: nothing yet, another place than it should,
+# several places. Needs root.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
-readme=$(cd "$(dirname "$0")/../.." && pwd)/README.md
+here=$(cd "$(dirname "$0")/../.." && pwd)
 
 tag=sn$$ # Of our namespaces and links, to tell them from others'.
 clean_up_more()
@@ -74,13 +74,14 @@ on()
 
 # --- the example ----------------------------------------------------------------------------------
 # Word for word; that it is a small job only, variables say.
-mapfile -t example < <(sed -nE 's/^(alpha|beta)\$ +(syncopate-(ps|worker) .*)$/\1 \2/p' "$readme")
-if [ "${#example[@]}" -ne 8 ]; then fail "README.md has ${#example[@]} commands, not twice four"; fi
+mapfile -t example < <(sed -nE 's/^(alpha|beta)\$ +(syncopate-(ps|worker) .*)$/\1 \2/p' \
+    "$here"/README.md "$here"/deploy/KEYS.md)
+if [ "${#example[@]}" -ne 8 ]; then fail "README.md and KEYS.md have ${#example[@]} commands, not four each"; fi
 export SYNCOPATE_DATA=synthetic:400 SYNCOPATE_MODEL=softmax SYNCOPATE_EPOCHS=2
 run alone 0 syncopate-worker --ps 0 --mode sync --out "$work/alone"
 expected=$(model_hash "$work/alone")
 
-# Each host gets what README.md's table says.
+# Each host gets what KEYS.md's table says.
 run keygen 0 syncopate keygen "$work/keys" --workers 2
 give_keys()
 {

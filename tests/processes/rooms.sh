@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# rooms.sh - include_direction.sh sees what it is there to see: each of these includes, planted in a
-# copy of the sources, is named.
+# rooms.sh - include_direction.sh and citations.sh see what they are there to see: each of these
+# includes and pointers, planted in a copy of the sources, is named.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -42,3 +42,24 @@ for i in $(seq 30); do echo "int thing_$i;" >"$copy/ps/shard/thing_$i.c"; done
 if "$root/tests/include_direction.sh" "$copy" >"$work/check.log"; then fail "nothing is said of a crowd"; fi
 grep -qE "ps/shard has [0-9]+ files of C" "$work/check.log" || fail "$(cat "$work/check.log")"
 ok "a room without a place among the others is seen, and a crowded one"
+
+rm "$copy"/ps/shard/thing_*.c
+cp "$root/README.md" "$root/Makefile" "$copy"
+"$root/tests/citations.sh" "$copy" >"$work/check.log" || fail "$(cat "$work/check.log")"
+# points TEXT - a comment of ps/cores.c that points at what is not there.
+points()
+{
+    cp "$copy/ps/cores.c" "$work/before"
+    echo "/* $1 */" >>"$copy/ps/cores.c"
+    if "$root/tests/citations.sh" "$copy" >"$work/check.log"; then fail "nothing is said of: $1"; fi
+    grep -qE 'ps/cores.c:[0-9]+ .*which is not there' "$work/check.log" || fail "$(cat "$work/check.log")"
+    cp "$work/before" "$copy/ps/cores.c"
+}
+points "See design.md section 3."
+points "As proto/CONTRACT.md section 99 has it."
+points "See PROTOCOL.md, section 99."
+points "Read by ps/nothing.c alone."
+sed -i 1d "$copy/ps/shard/plan.c"
+if "$root/tests/citations.sh" "$copy" >"$work/check.log"; then fail "nothing is said of a source without an opening"; fi
+grep -qF "ps/shard/plan.c does not open" "$work/check.log" || fail "$(cat "$work/check.log")"
+ok "a comment that points at what is not there is seen, and a source that does not say what it does"

@@ -7,8 +7,8 @@
  *   synthetic:N     the same with N training and N / 5 test examples
  *   DIR             a folder with {train,t10k}-{images-idx3,labels-idx1}-ubyte, plain or .gz
  *
- * Pixels stay bytes; leaves are turned into floats (pixel / 255) when they are computed. IDX is
- * read as in facts/formats.md 3.10: sizes are checked against the file before memory is taken.
+ * Pixels stay bytes; leaves are turned into floats (pixel / 255) when they are computed.
+ * Sizes that an IDX file claims are checked against the file before memory is taken (idx.h).
  *
  * Threads: read-only after dataset_open. */
 

@@ -8,7 +8,7 @@
  *
  * Activations are [count][height][width][channels], dense and 64-byte aligned. Whatever a layer
  * computes for an example may depend on the number of examples in the call, never on anything else:
- * that is what makes a leaf's gradient the same bits everywhere (design.md section 3).
+ * that is what makes a leaf's gradient the same bits everywhere (proto/CONTRACT.md section 2).
  *
  * Threads: one thread per layer. Ownership: the model owns layers, activations and scratch. */
 

@@ -5,8 +5,8 @@
  *                              '------------- what is counted here ------------------'
  *
  * libzmq reads all that comes, and keeps it until somebody receives it. A message may have any
- * number of parts, and nobody is told of them before the last (rule Z2 of the ZeroMQ notes); a
- * frame takes the size it declares as its bytes come in (Z11). So any peer that gets through the
+ * number of parts, and nobody is told of them before the last (Z2, proto/CONTRACT.md section 8);
+ * a frame takes the size it declares as its bytes come in (Z11). So any peer that gets through the
  * handshake, and without keys that is any peer, could fill this process's memory. A high-water mark
  * for receiving is no help: libzmq 4.3.4 counts whole messages with it, and has assertions that
  * fail when a connection ends that it has stopped reading (in_event_internal, then out_event, of

@@ -1,6 +1,6 @@
-/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of the ZeroMQ notes. What
- * keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c (who was not);
- * what a peer can make this process hold is bounded in transport_zmq_limits.c. */
+/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of proto/CONTRACT.md
+ * section 8. What keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c
+ * (who was not); what a peer can make this process hold is bounded in transport_zmq_limits.c. */
 
 #include "common/transport/transport.h"
 

@@ -8,7 +8,7 @@
  * key refused.
  *
  * Listening sockets must demand a guard (guard_arm), so that without one, or with a dead one,
- * nobody gets in at all (rule Z18).
+ * nobody gets in at all (Z18, proto/CONTRACT.md section 8).
  *
  * Threads: guard_start and guard_stop from one; the thread is the guard's own. */
 
