@@ -203,7 +203,7 @@ unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(UNIT)
 
-include-direction: ## who may include what, and whether what comments point at is there
+include-direction: ## who may include what; what comments point at
 	@tests/include_direction.sh
 	@tests/citations.sh
 
