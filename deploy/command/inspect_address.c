@@ -16,6 +16,7 @@
 #define LOST_AFTER  60.0 /* ... that there is none, and until it is over. */
 #define GONE_AFTER  10.0 /* The same, when it was closing the job. */
 #define PAUSE_LEAST 0.5  /* Between questions to a server that is away. */
+#define PAUSE_MOST  2.0  /* Between questions whether it is still there, shown or not. */
 
 struct watcher {
     const struct inspect_style *style;
@@ -108,15 +109,27 @@ static enum status ask_again(struct watcher *w, struct error *error)
     return status;
 }
 
+/* Asks more often than it is time to show what comes of it: whoever has gone says nothing. */
+static enum status await_news(struct watcher *w, struct error *error)
+{
+    double now, due = clock_now_seconds() + w->style->every;
+    enum status status = STATUS_OK;
+    do {
+        now = clock_now_seconds();
+        wait_until(w, due < now + PAUSE_MOST ? due : now + PAUSE_MOST);
+        if (!job_status_has_ended(&w->question.answer))
+            status = ask_again(w, error);
+    } while (status == STATUS_OK && clock_now_seconds() < due &&
+             !job_status_has_ended(&w->question.answer));
+    return status;
+}
+
 static int watch(struct watcher *w, struct error *error)
 {
     char line[JOB_STATUS_LINE_MAX];
     show(w);
     while (!job_status_has_ended(&w->question.answer)) {
-        wait_until(w, clock_now_seconds() + w->style->every);
-        enum status status = STATUS_OK;
-        if (!job_status_has_ended(&w->question.answer))
-            status = ask_again(w, error);
+        enum status status = await_news(w, error);
         if (status == STATUS_REFUSED)
             return EXIT_UNAUTHENTICATED;
         if (status == STATUS_TIMEOUT && was_closing(w)) {
@@ -133,6 +146,7 @@ static int watch(struct watcher *w, struct error *error)
         }
         show(w);
     }
+    question_thank(&w->question);
     return EXIT_DONE;
 }
 

@@ -18,6 +18,8 @@
 /* A server answers long before. */
 #define PATIENCE_SECONDS 0.3
 
+#define THANKS_MS 200 /* For thanks to leave. */
+
 enum status question_open(struct question *q, const char *address, const struct keys *keys,
                           bool watch, struct error *error)
 {
@@ -36,7 +38,7 @@ void question_close(struct question *q)
 {
     inquiry_drop(&q->inquiry);
     if (q->endpoint != NULL)
-        q->transport->operations->close(&q->endpoint, 0);
+        q->transport->operations->close(&q->endpoint, q->thanked ? THANKS_MS : 0);
     if (q->transport != NULL)
         q->transport->operations->destroy(&q->transport);
 }
@@ -87,6 +89,13 @@ static bool send_question(struct question *q)
     message.status.watch = q->watch;
     size_t bytes = message_encode(&message, header);
     return q->transport->operations->send(q->endpoint, 0, header, bytes, NULL, 0) == STATUS_OK;
+}
+
+/* If there is nobody any more, nobody stays. */
+void question_thank(struct question *q)
+{
+    q->watch = false;
+    q->thanked = send_question(q);
 }
 
 /* The newest there is. */

@@ -20,7 +20,8 @@ struct keys;
 
 struct question {
     const char *address;
-    bool watch; /* Server 0 is to say by itself when the job has ended. */
+    bool watch;   /* Server 0 is to say by itself when the job has ended. */
+    bool thanked; /* Which is on its way. */
     struct transport *transport;
     struct endpoint *endpoint;
     struct message_status_answer answer; /* The last. */
@@ -32,6 +33,9 @@ struct question {
 /* address, and keys (NULL for none), are borrowed. */
 enum status question_open(struct question *question, const char *address, const struct keys *keys,
                           bool watch, struct error *error);
+
+/* Watching: server 0 need not stay for our sake, we have heard of the end. Before closing. */
+void question_thank(struct question *question);
 void question_close(struct question *question);
 
 /* Ask until there is an answer, for so many seconds at most, or until nobody can answer: the name

@@ -30,6 +30,7 @@
 #define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
 #define LINGER_SECONDS     2.0      /* Those who are no members yet ask again within this time. */
 #define GIVE_UP_SECONDS    0.6 /* The same when the start timed out: nobody is to wait longer. */
+#define WATCHER_SECONDS    0.5 /* For those who watch to have heard of the end. */
 #define IMPOSTORS_A_LINE   1000
 #define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
 #define DESERTED_SECONDS   2.0      /* For what left workers had sent to come. */
@@ -145,10 +146,31 @@ static double linger_seconds(const struct coordinator *c)
     return c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_SECONDS : LINGER_SECONDS;
 }
 
+/* Whether there is nobody to wait for: no member ever was, and whoever waits to be one has asked
+ * before, and will ask again and hear why. */
+static bool nobody_came(const struct coordinator *c)
+{
+    return c->own_router_left && c->membership.servers == NULL && c->declaration.uploader == 0 &&
+           !c->known;
+}
+
+/* Some are to hear of the end, and have not said that they did. libzmq drops what has come when the
+ * connection ends before it is taken, so the last word is lost unless somebody is here for it. */
+static bool is_watched(const struct coordinator *c, uint64_t now_us)
+{
+    bool watched = false;
+    if (c->abandoned)
+        return false;
+    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++)
+        watched = watched || c->watchers[i] != PEER_LOCAL;
+    return watched && seconds_since(c->entered_us, now_us) < WATCHER_SECONDS;
+}
+
 static void end_when_left(struct coordinator *c, uint64_t now_us)
 {
-    if (c->state == FINISHING && membership_has_left(&c->membership) &&
-        seconds_since(c->entered_us, now_us) >= linger_seconds(c))
+    bool left = membership_has_left(&c->membership) &&
+                seconds_since(c->entered_us, now_us) >= linger_seconds(c);
+    if (c->state == FINISHING && (left || nobody_came(c)) && !is_watched(c, now_us))
         coordinator_enter(c, OVER, now_us);
 }
 
@@ -364,13 +386,12 @@ static bool is_server_that_waits(const struct coordinator *c, const struct packe
            (packet->message.run_id == 0 || packet->peer == PEER_LOCAL);
 }
 
-/* It was no member, so the job ended before anybody was. Whoever waits to be one has asked before,
- * and will ask again and hear why. */
+/* It was no member, so the job ended before anybody was. */
 static void own_router_left(struct coordinator *c, uint64_t now_us)
 {
     c->own_router_left = true;
-    if (c->membership.servers == NULL && c->declaration.uploader == 0 && !c->known)
-        coordinator_enter(c, OVER, now_us); /* Nobody else ever came. */
+    if (nobody_came(c))
+        end_when_left(c, now_us);
 }
 
 /* --- those who look ------------------------------------------------------------------------- */
@@ -445,14 +466,25 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
     describe_work(c, answer, now_us);
 }
 
+static void note_watcher(struct coordinator *c, uint64_t peer, bool watches)
+{
+    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++) {
+        bool known = c->watchers[i] == peer;
+        if (known && watches)
+            return;
+        if (known)
+            c->watchers[i] = PEER_LOCAL; /* Nobody: it does not watch. */
+    }
+    if (watches)
+        c->watchers[c->watcher_count++ % WATCHERS_MAX] = peer;
+}
+
 static void handle_status(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
-    bool known = false;
-    for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++)
-        known = known || c->watchers[i] == packet->peer;
-    if (packet->message.status.watch && !known)
-        c->watchers[c->watcher_count++ % WATCHERS_MAX] = packet->peer;
+    note_watcher(c, packet->peer, packet->message.status.watch);
+    if (!packet->message.status.watch && (c->membership.tickets > 0 || nobody_came(c)))
+        end_when_left(c, now_us);
     struct packet *answer = letter_answer(&c->head, packet, MESSAGE_STATUS_ANSWER, outbox);
     coordinator_describe(c, &answer->message.status_answer, now_us);
 }
@@ -710,7 +742,7 @@ static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox
         coordinator_enter(c, OVER, now_us);
     else if (now_us - c->told_us >= FINISHED_REPEAT_US)
         coordinator_tell_everybody(c, now_us, outbox);
-    if (c->membership.tickets > 0)
+    if (c->membership.tickets > 0 || nobody_came(c))
         end_when_left(c, now_us);
 }
 

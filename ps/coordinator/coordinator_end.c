@@ -136,6 +136,8 @@ void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct o
 static void tell_watchers(const struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++) {
+        if (c->watchers[i] == PEER_LOCAL)
+            continue;
         struct packet *packet =
             letter_to_peer(&c->head, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
         packet->member = false;

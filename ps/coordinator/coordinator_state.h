@@ -78,7 +78,7 @@ struct coordinator {
     uint64_t waited_us, told_us;
     uint64_t refused;                /* JOINs. */
     uint64_t watchers[WATCHERS_MAX]; /* Peers to be told of the end: the last who asked, ... */
-    uint64_t watcher_count;          /* ... by number % WATCHERS_MAX. */
+    uint64_t watcher_count;          /* ... by number % WATCHERS_MAX; PEER_LOCAL: not any more. */
     uint64_t impostors;              /* Messages in a member's name that came with another key. */
     bool turned_away;                /* Somebody was told to wait for the end. */
     bool own_router_left;            /* Although it had never become a member. */

@@ -89,6 +89,7 @@ ok "--watch shows the job until it has ended, says how, and exits 0"
 port=$(free_port)
 address=127.0.0.1:$port
 speaks fail-ps syncopate-ps --ps-hosts "$address" --out "$work/fails" --start-timeout 3
+says fail-ps "listening on"
 speaks fail-watch syncopate inspect "$address" --watch --json --log-every 100
 ends fail-ps 4
 ends fail-watch 0

@@ -910,6 +910,48 @@ START_TEST(whoever_watches_is_told_of_the_end)
 }
 END_TEST
 
+/* All but a watcher know of the end. */
+static void end_all_but(struct players *f, uint64_t watcher)
+{
+    players_open(f, MODE_SYNC);
+    players_start(f);
+    struct packet status = {.message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER},
+                            .peer = watcher};
+    status.message.status.watch = true;
+    players_give(f, status);
+    players_stop(f, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no luck");
+    for (uint32_t i = 0; i < 2; i++) {
+        players_say(f, ROLE_WORKER, i, MESSAGE_BYE);
+        players_say(f, ROLE_PS, i, MESSAGE_BYE);
+    }
+}
+
+START_TEST(the_end_waits_until_a_watcher_has_heard_of_it)
+{
+    struct players f;
+    end_all_but(&f, 80);
+    ck_assert(!coordinator_is_over(f.coordinator));
+    struct packet thanks = {.message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}, .peer = 70};
+    players_give(&f, thanks); /* Somebody else who looks. */
+    ck_assert(!coordinator_is_over(f.coordinator));
+    thanks.peer = 80;
+    players_give(&f, thanks);
+    ck_assert(coordinator_is_over(f.coordinator));
+    players_close(&f);
+}
+END_TEST
+
+START_TEST(the_end_does_not_wait_for_ever_for_a_watcher)
+{
+    struct players f;
+    end_all_but(&f, 80);
+    ck_assert(!coordinator_is_over(f.coordinator));
+    players_wait(&f, 0.7);
+    ck_assert(coordinator_is_over(f.coordinator));
+    players_close(&f);
+}
+END_TEST
+
 START_TEST(messages_that_are_not_for_a_server_are_refused)
 {
     struct players f;
@@ -967,6 +1009,8 @@ static void add(TCase *t)
     tcase_add_test(t, a_finished_run_that_is_resumed_ends_at_once);
     tcase_add_test(t, an_observer_is_told_the_state_at_any_time);
     tcase_add_test(t, whoever_watches_is_told_of_the_end);
+    tcase_add_test(t, the_end_waits_until_a_watcher_has_heard_of_it);
+    tcase_add_test(t, the_end_does_not_wait_for_ever_for_a_watcher);
     tcase_add_test(t, messages_that_are_not_for_a_server_are_refused);
 }
 
