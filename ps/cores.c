@@ -11,12 +11,14 @@
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us)
 {
     memset(cores, 0, sizeof *cores);
+    struct coordinator_options coordinator = options->coordinator;
+    coordinator.incarnation = options->router.incarnation;
     cores->owner_count = options->router.owner_count;
     enum status status = router_create(&cores->router, &options->router, now_us);
     if (status == STATUS_OK)
         status = keeper_create(&cores->keeper, &options->keeper);
     if (status == STATUS_OK && options->router.server == 0)
-        status = coordinator_create(&cores->coordinator, &options->coordinator, now_us);
+        status = coordinator_create(&cores->coordinator, &coordinator, now_us);
     if (status != STATUS_OK)
         cores_free(cores);
     return status;
@@ -76,96 +78,60 @@ static bool is_from_keeper(enum message_kind kind)
            kind == MESSAGE_SUMMARY_WRITTEN;
 }
 
-static void deliver_to_coordinator(struct cores *cores, struct packet *packet, uint64_t now_us,
+/* From within this server. Whether it is for the wire: server 0 is another one. */
+static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, uint64_t now_us,
                                    struct outbox *outbox)
 {
+    struct packet *packet = &item->packet;
     struct message *message = &packet->message;
-    bool keeper = cores->coordinator != NULL && is_from_keeper(message->kind);
+    uint64_t generation = message->generation;
+    if (message->kind == MESSAGE_REPORT) { /* Its worker has sealed it. */
+        coordinator_handle(cores->coordinator, packet, now_us, outbox);
+        return false;
+    }
     if (message->kind == MESSAGE_PART_WRITTEN)
         router_note_part(cores->router, message);
-    if (message->kind != MESSAGE_REPORT)
-        packet->peer = PEER_LOCAL;
-    if (message->kind == MESSAGE_REPORT) { /* As its worker has stamped it. */
-        coordinator_handle(cores->coordinator, packet, now_us, outbox);
-    } else if (keeper) { /* It may be of a generation that our own router has still to hear of. */
-        uint64_t generation = message->generation;
-        router_stamp(cores->router, message);
-        message->generation = generation;
+    packet->peer = PEER_LOCAL;
+    envelope_seal_to_server(router_envelope(cores->router), message);
+    if (cores->coordinator != NULL && is_from_keeper(message->kind)) {
+        message->generation = generation; /* Our own router may have to hear of it yet. */
         coordinator_handle_keeper(cores->coordinator, packet, now_us, outbox);
-    } else if (message->generation == router_generation(cores->router)) {
-        router_stamp(cores->router, message);
-        if (cores->coordinator != NULL)
-            coordinator_handle(cores->coordinator, packet, now_us, outbox);
-        else
-            *outbox_add(outbox, TO_SERVER, message->kind) = *packet;
-    } else { /* The generation has changed while it was on its way. */
+    } else if (generation != message->generation) { /* It has changed while this was on its way. */
         frame_release(packet->payload);
+    } else if (cores->coordinator != NULL) {
+        coordinator_handle(cores->coordinator, packet, now_us, outbox);
+    } else {
+        item->to = TO_SERVER;
+        item->index = 0;
+        return true;
     }
+    return false;
 }
 
-/* Who it is from, and nothing that members know each other by: whoever is none might say it back.
- */
-static void stamp_for_stranger(const struct cores *cores, struct message *message)
-{
-    router_stamp(cores->router, message);
-    message->incarnation = message->run_id = message->generation = 0;
-    message->ticket = message->proof = 0;
-}
-
-/* The coordinator speaks for a run and a generation that our own router may have to hear of first,
- * and says which; all others leave it to the router. */
-static void stamp_for_member(const struct cores *cores, struct message *message)
-{
-    uint64_t run_id = message->run_id, generation = message->generation;
-    router_stamp(cores->router, message);
-    if (run_id != 0) {
-        message->run_id = run_id;
-        message->generation = generation;
-    }
-}
-
-static void deliver_to_peer(struct cores *cores, struct packet *packet, uint64_t now_us,
-                            struct outbox *outbox)
-{
-    struct message *message = &packet->message;
-    if (packet->member || packet->peer == PEER_LOCAL)
-        stamp_for_member(cores, message);
-    else
-        stamp_for_stranger(cores, message);
-    if (packet->peer == PEER_LOCAL)
-        router_handle_coordinator(cores->router, packet, now_us, outbox);
-    else
-        *outbox_add(outbox, TO_PEER, message->kind) = *packet;
-}
-
-bool cores_is_for_wire(const struct outgoing *item)
-{
-    return item->to == TO_SERVER || (item->to == TO_PEER && item->packet.peer != PEER_LOCAL &&
-                                     item->packet.message.role == ROLE_PS);
-}
-
-void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
+bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox)
 {
     struct packet *packet = &item->packet;
     switch (item->to) {
     case TO_ROUTER:
         router_handle_inside(cores->router, packet, now_us, outbox);
-        break;
+        return false;
     case TO_COORDINATOR:
-        deliver_to_coordinator(cores, packet, now_us, outbox);
-        break;
+        return deliver_to_coordinator(cores, item, now_us, outbox);
     case TO_OWNER:
         owner_handle(cores->owners[item->index], packet, now_us, outbox);
-        break;
+        return false;
     case TO_KEEPER:
         keeper_handle(cores->keeper, packet, outbox);
-        break;
+        return false;
     case TO_PEER:
-        deliver_to_peer(cores, packet, now_us, outbox);
-        break;
+        if (packet->peer != PEER_LOCAL)
+            return true;
+        router_handle_coordinator(cores->router, packet, now_us, outbox);
+        return false;
     default:
         assert(!"an item for no core");
+        return false;
     }
 }
 
@@ -173,9 +139,10 @@ void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
 {
     struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
     router_stop(cores->router, exit_code);
-    router_stamp(cores->router, message);
+    message->generation = router_generation(cores->router);
     message->stop.exit_code = (uint32_t)exit_code;
-    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to", message->index);
+    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to",
+             router_envelope(cores->router)->index);
 }
 
 void cores_abandon(struct cores *cores, double seconds)

@@ -27,7 +27,7 @@ struct cores {
 
 struct cores_options {
     struct router_options router;
-    struct coordinator_options coordinator; /* Used on server 0. */
+    struct coordinator_options coordinator; /* Used on server 0; but for incarnation. */
     struct keeper_options keeper;
 };
 
@@ -41,13 +41,11 @@ enum status cores_make_owners(struct cores *cores, const struct chunk_memory *me
 void cores_receive(struct cores *cores, struct packet *packet, bool from_server_0, uint64_t now_us,
                    struct outbox *outbox);
 
-/* Give an item to the core it is for. Items for the wire come back in the outbox stamped: TO_PEER
- * with a real peer, TO_SERVER 0. Everything else in the outbox is to be delivered in turn. */
-void cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
+/* Give an item to the core it is for; what that puts into the outbox is to be delivered in turn.
+ * True: the item is for the wire, as it is now, and for the caller to send: TO_PEER, or TO_SERVER 0,
+ * whose coordinator it is for. Nothing for the wire comes from owners and the keeper themselves. */
+bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox);
-
-/* Whether an item is for the wire and stamped already. */
-bool cores_is_for_wire(const struct outgoing *item);
 
 /* Somebody has asked this server for a clean stop of the job, with EXIT_INTERRUPTED or
  * EXIT_TERMINATED: server 0 is told. */

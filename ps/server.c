@@ -397,7 +397,7 @@ static void introduce(struct server *server)
         transport->connections != NULL ? transport->connections(server->upstream) : 0;
     if (connections == server->introduced)
         return;
-    router_stamp(server->cores.router, &ping);
+    envelope_seal_to_server(router_envelope(server->cores.router), &ping);
     size_t bytes = message_encode(&ping, header);
     if (transport->send(server->upstream, 0, header, bytes, NULL, 0) == STATUS_OK)
         server->introduced = connections;
@@ -454,10 +454,8 @@ static void dispatch(struct server *server, struct outgoing *item)
     else if (item->to == TO_LOG)
         log_write(item->index == 1 ? LOG_WARNING : LOG_INFO, "%s",
                   item->packet.message.waiting.text);
-    else if (cores_is_for_wire(item))
+    else if (cores_deliver(&server->cores, item, clock_now_us(), &server->outbox))
         send_wire(server, item);
-    else
-        cores_deliver(&server->cores, item, clock_now_us(), &server->outbox);
 }
 
 static void flush(struct server *server)
@@ -483,29 +481,24 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
     /* Whoever floods us is to cost little, and to be owed little. */
     if (endpoint != server->listening || server->answered++ >= ANSWERS_A_SECOND)
         return;
-    struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
-    answer->peer = packet->peer;
-    answer->message.refused.reason = REFUSAL_MALFORMED;
-    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%.200s", fault);
+    envelope_refuse(router_envelope(server->cores.router), packet, REFUSAL_MALFORMED,
+                    &server->outbox, "%.200s", fault);
 }
 
 /* A peer's certificate limits who it may be: whoever says to be somebody else is not heard. */
 static void refuse_impostor(struct server *server, struct packet *packet,
                             const struct identity *sender)
 {
-    char may[IDENTITY_TEXT], key[KEY_TEXT];
+    char may[IDENTITY_TEXT], key[KEY_TEXT], text[MESSAGE_TEXT_MAX];
     const struct message *message = &packet->message;
     identity_describe(sender, may, sizeof may);
-    struct packet *answer = outbox_add(&server->outbox, TO_PEER, MESSAGE_REFUSED);
-    answer->peer = packet->peer;
-    answer->message.request = message->request;
-    answer->message.refused.reason = REFUSAL_KEY;
-    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX,
-             "this key is for %s, and speaks as %s/%u", may, role_name(message->role),
-             message->index);
+    snprintf(text, sizeof text, "this key is for %s, and speaks as %s/%u", may,
+             role_name(message->role), message->index);
+    envelope_refuse(router_envelope(server->cores.router), packet, REFUSAL_KEY, &server->outbox,
+                    "%s", text);
     key_format(sender->key, key);
     if (refused_note(&server->impostors, sender->key, key))
-        log_warning("refused an impostor key=%s: %s", key, answer->message.refused.text);
+        log_warning("refused an impostor key=%s: %s", key, text);
     else if (server->impostors.count % 1000 == 0)
         log_warning("refused impostors count=%llu", (unsigned long long)server->impostors.count);
     frame_release(packet->payload);

@@ -245,10 +245,8 @@ static void dispatch(struct simulator *s, struct simulated_process *p, struct ou
         enqueue(s, p, QUEUE_TO_KEEPER, EVENT_ACTOR, item);
     else if (item->to == TO_LOG)
         say(s, p, item);
-    else if (cores_is_for_wire(item))
+    else if (cores_deliver(&p->cores, item, s->now_us, &p->outbox))
         send_wire(s, p, item);
-    else
-        cores_deliver(&p->cores, item, s->now_us, &p->outbox);
 }
 
 static void flush_server(struct simulator *s, struct simulated_process *p)

@@ -16,11 +16,11 @@ void assignment_deal(struct assignment *assignment, struct membership *membershi
 }
 
 void assignment_send(const struct assignment *assignment, struct member *worker,
-                     const struct letterhead *head, const struct message_start *from,
+                     const struct envelope *envelope, const struct message_start *from,
                      struct outbox *outbox)
 {
     struct message_start *start =
-        &letter_to_peer(head, worker->peer, MESSAGE_START, outbox)->message.start;
+        &envelope_to_peer(envelope, worker->peer, MESSAGE_START, outbox)->message.start;
     *start = *from;
     start->assignment = assignment->number;
     start->members = assignment->members;

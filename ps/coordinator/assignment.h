@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/job/tree.h"
-#include "ps/coordinator/letterhead.h"
+#include "common/wire/envelope.h"
 #include "ps/coordinator/membership.h"
 
 struct assignment {
@@ -27,7 +27,7 @@ void assignment_deal(struct assignment *assignment, struct membership *membershi
 
 /* START for one worker. `from`: step, stop_step and scored. */
 void assignment_send(const struct assignment *assignment, struct member *worker,
-                     const struct letterhead *head, const struct message_start *from,
+                     const struct envelope *envelope, const struct message_start *from,
                      struct outbox *outbox);
 
 /* Whether the worker's DONE can be for this assignment and no older one. */

@@ -45,6 +45,7 @@ enum status coordinator_create(struct coordinator **coordinator,
     if (c == NULL)
         return STATUS_MEMORY;
     c->options = *options;
+    c->envelope = (struct envelope){.role = ROLE_PS, .incarnation = options->incarnation};
     c->job = &c->declaration.job;
     c->driven_us = c->began_us = c->entered_us = c->waited_us = now_us;
     c->last_cut = c->last_due = NO_STEP;
@@ -129,7 +130,8 @@ static bool has_strangers(const struct member *members, uint32_t count)
  * they look for it, and cannot know. */
 static bool is_looked_for(const struct coordinator *c)
 {
-    return c->stopping && c->training_us == 0 && c->head.run_id != 0 && coordinator_goes_on(c) &&
+    return c->stopping && c->training_us == 0 && c->envelope.run_id != 0 &&
+           coordinator_goes_on(c) &&
            (has_strangers(c->membership.servers + 1, c->membership.server_count - 1) ||
             has_strangers(c->membership.workers, c->membership.declared_count));
 }
@@ -184,7 +186,7 @@ static void handle_bye(struct coordinator *c, struct member *member, uint64_t no
 static bool is_behind(const struct coordinator *c, const struct message *message)
 {
     return (c->state == RUNNING || (c->state == CLOSING && !c->closed)) && !c->deal_due &&
-           (message->generation < c->head.generation ||
+           (message->generation < c->envelope.generation ||
             message->ping.assignment < c->assignment.number);
 }
 
@@ -193,7 +195,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
     const struct message *message = &packet->message;
-    bool current = message->generation == c->head.generation;
+    bool current = message->generation == c->envelope.generation;
     if (message->role == ROLE_WORKER) {
         pace_heard(member, &message->ping, current, now_us);
         if (is_behind(c, message))
@@ -203,7 +205,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     }
     char text[MESSAGE_TEXT_MAX];
     coordinator_describe_waiting(c, text, now_us);
-    snprintf(letter_answer(&c->head, packet, MESSAGE_PONG, outbox)->message.waiting.text,
+    snprintf(envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message.waiting.text,
              MESSAGE_TEXT_MAX, "%s", text);
     if (message->kind == MESSAGE_READY && current)
         coordinator_handle_ready(c, member, packet, now_us, outbox);
@@ -299,20 +301,20 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
     coordinator_hear(c, member, packet, now_us, outbox);
     member->has_job = true; /* Who speaks as a member has been welcomed, and had it before that. */
     if (!is_from_members(message->kind))
-        letter_refused(&c->head, packet, REFUSAL_MALFORMED, outbox, "%s is not for a server",
-                       message_kind_name(message->kind));
+        envelope_refuse(&c->envelope, packet, REFUSAL_MALFORMED, outbox, "%s is not for a server",
+                        message_kind_name(message->kind));
     else if (message->kind == MESSAGE_STOP) /* These three are about the process alone. */
         coordinator_handle_stop(c, packet, now_us, outbox);
     else if (message->kind == MESSAGE_BYE)
         handle_bye(c, member, now_us);
     else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER)
         coordinator_handle_leave(c, packet, now_us, outbox);
-    else if (message->generation > c->head.generation)
+    else if (message->generation > c->envelope.generation)
         c->summary.faults.fenced++;
     else if (message->kind == MESSAGE_PING ||
              (message->kind == MESSAGE_READY && message->role == ROLE_PS))
         handle_heartbeat(c, member, packet, now_us, outbox);
-    else if (message->generation < c->head.generation)
+    else if (message->generation < c->envelope.generation)
         c->summary.faults.fenced++;
     else if (message->role == ROLE_PS)
         handle_server(c, member, packet, now_us, outbox);
@@ -324,8 +326,8 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
 
 bool coordinator_is_of_another_run(const struct coordinator *c, const struct message *message)
 {
-    bool some_run_is_known = c->head.run_id != 0 || message->run_id == c->ended_run_id;
-    return some_run_is_known && message->run_id != 0 && message->run_id != c->head.run_id;
+    bool some_run_is_known = c->envelope.run_id != 0 || message->run_id == c->ended_run_id;
+    return some_run_is_known && message->run_id != 0 && message->run_id != c->envelope.run_id;
 }
 
 /* If server 0 was killed when the run had ended, but not everybody had heard of it, its successor
@@ -336,11 +338,12 @@ void coordinator_answer_other_run(const struct coordinator *c, const struct pack
     if (packet->message.kind == MESSAGE_BYE)
         return;
     if (packet->message.run_id != c->ended_run_id) {
-        letter_refused(&c->head, packet, REFUSAL_RUN, outbox,
-                       "not a process of the run served here");
+        envelope_refuse(&c->envelope, packet, REFUSAL_RUN, outbox,
+                        "not a process of the run served here");
         return;
     }
-    struct message *finished = &letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox)->message;
+    struct message *finished =
+        &envelope_answer(&c->envelope, packet, MESSAGE_FINISHED, outbox)->message;
     finished->stop.exit_code = c->ended_code;
     snprintf(finished->stop.reason, MESSAGE_TEXT_MAX, "the run had ended");
 }
@@ -351,7 +354,7 @@ void coordinator_answer_departed(struct coordinator *c, const struct packet *pac
     if (membership_departure(&c->membership, &packet->message) == DEPARTURE_LEFT)
         coordinator_tell_left(c, packet, outbox);
     else
-        letter_refused(&c->head, packet, REFUSAL_MEMBER, outbox, "dropped as stuck");
+        envelope_refuse(&c->envelope, packet, REFUSAL_MEMBER, outbox, "dropped as stuck");
 }
 
 /* Whoever speaks like a member and is none (any more). */
@@ -375,7 +378,7 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
         c->summary.faults.fenced++;
     } else {
         c->summary.faults.fenced += same_process;
-        letter_refused(&c->head, packet, REFUSAL_REJOIN, outbox, "not a member (any more)");
+        envelope_refuse(&c->envelope, packet, REFUSAL_REJOIN, outbox, "not a member (any more)");
     }
 }
 
@@ -439,7 +442,7 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
     answer->server_count = c->job->server_count;
     answer->has_checkpoint = c->last_cut != NO_STEP;
     answer->checkpoint_step = answer->has_checkpoint ? c->last_cut : 0;
-    answer->generation = c->head.generation;
+    answer->generation = c->envelope.generation;
     answer->workers_lost = faults->workers_lost;
     answer->servers_lost = faults->servers_lost;
     answer->checkpoints_skipped = faults->checkpoints_skipped;
@@ -485,7 +488,7 @@ static void handle_status(struct coordinator *c, const struct packet *packet, ui
     note_watcher(c, packet->peer, packet->message.status.watch);
     if (!packet->message.status.watch && (c->membership.tickets > 0 || nobody_came(c)))
         end_when_left(c, now_us);
-    struct packet *answer = letter_answer(&c->head, packet, MESSAGE_STATUS_ANSWER, outbox);
+    struct packet *answer = envelope_answer(&c->envelope, packet, MESSAGE_STATUS_ANSWER, outbox);
     coordinator_describe(c, &answer->message.status_answer, now_us);
 }
 
@@ -531,7 +534,7 @@ static struct member *find_sender(const struct coordinator *c, const struct pack
     bool alone = message->kind == MESSAGE_STOP || message->kind == MESSAGE_LEAVE ||
                  message->kind == MESSAGE_BYE;
     struct member *place = membership_place(&c->membership, message);
-    if (c->head.run_id == 0 || coordinator_is_of_another_run(c, message) ||
+    if (c->envelope.run_id == 0 || coordinator_is_of_another_run(c, message) ||
         (place != NULL && place->peer == PEER_LOCAL && packet->peer != PEER_LOCAL))
         return NULL;
     if (alone && place != NULL && place->present && place->incarnation == message->incarnation)
@@ -545,7 +548,7 @@ static void refuse_impostor(struct coordinator *c, const struct packet *packet,
 {
     char name[32];
     snprintf(name, sizeof name, "%s/%u", role_name(packet->message.role), packet->message.index);
-    letter_refused(&c->head, packet, REFUSAL_KEY, outbox, "%s has another key", name);
+    envelope_refuse(&c->envelope, packet, REFUSAL_KEY, outbox, "%s has another key", name);
     if (c->impostors++ % IMPOSTORS_A_LINE == 0)
         outbox_log(outbox, "refused an impostor count=%" PRIu64 ": %s has another key",
                    c->impostors, name);
@@ -606,8 +609,8 @@ static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct o
     uint32_t server = packet->message.chunk_state.server;
     if (server >= c->membership.server_count || !c->membership.servers[server].present)
         return;
-    struct packet *out =
-        letter_to_peer(&c->head, c->membership.servers[server].peer, MESSAGE_CHUNK_STATE, outbox);
+    struct packet *out = envelope_to_peer(&c->envelope, c->membership.servers[server].peer,
+                                          MESSAGE_CHUNK_STATE, outbox);
     out->message.chunk_state = packet->message.chunk_state;
     out->payload = packet->payload;
     packet->payload = NULL;
@@ -621,7 +624,7 @@ static void handle_keeper(struct coordinator *c, struct packet *packet, uint64_t
         coordinator_handle_run_opened(c, &message->run_opened, now_us, outbox);
     else if (message->kind == MESSAGE_SUMMARY_WRITTEN)
         handle_summary_written(c, &message->run_opened, now_us, outbox);
-    else if (message->generation != c->head.generation)
+    else if (message->generation != c->envelope.generation)
         ; /* It was under way when the generation was raised. */
     else if (message->kind == MESSAGE_PART_WRITTEN)
         coordinator_handle_part_written(c, packet, now_us, outbox);

@@ -19,8 +19,8 @@
  * Time in which this core was not driven (its process was stopped) does not exist for it: only
  * silence that was watched counts.
  *
- * What it sends is stamped with run and generation (letterhead.h), which are the sender's own to
- * say: its router may not have heard of a new generation yet.
+ * It has an envelope of its own, beside its router's, which may not have heard yet of the run or of
+ * a new generation.
  *
  * Threads: server 0's router thread. Time and random numbers come in. */
 
@@ -42,6 +42,7 @@ enum worker_loss {
 };
 
 struct coordinator_options {
+    uint64_t incarnation; /* Its server's. */
     uint64_t run_id; /* Random and not 0; the run's, unless the run directory has a run already. */
     uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
     char out[MESSAGE_TEXT_MAX];

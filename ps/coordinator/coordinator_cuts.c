@@ -10,7 +10,7 @@
 void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                            struct outbox *outbox)
 {
-    cut_begin(&c->cut, &c->membership, &c->head, step, final, now_us, outbox);
+    cut_begin(&c->cut, &c->membership, &c->envelope, step, final, now_us, outbox);
     if (is_async(c))
         cut_reached(&c->cut, now_us); /* Every batch before it is done. */
     else
@@ -61,7 +61,7 @@ void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why
         c->summary.faults.checkpoints_failed++;
     else
         c->summary.faults.checkpoints_skipped++;
-    letter_event(&c->head, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+    letter_event(&c->envelope, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
     if (c->cut.final && c->deserted && !failed) {
         coordinator_end_deserted(c, now_us, outbox);
         return;
@@ -109,7 +109,7 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
     cut_reached(&c->cut, now_us);
     c->membership.servers[written->server].part = written->part;
     c->membership.servers[written->server].part_written = true;
-    if (cut_collect(&c->cut, &c->membership, &c->head, outbox) == STATUS_MEMORY)
+    if (cut_collect(&c->cut, &c->membership, &c->envelope, outbox) == STATUS_MEMORY)
         coordinator_abandon_cut(c, true, "out of memory", now_us, outbox);
 }
 
@@ -128,7 +128,7 @@ void coordinator_handle_manifest_written(struct coordinator *c,
     uint64_t failed = complaint_end(&c->complaint);
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
-    letter_event(&c->head, outbox, "checkpoint",
+    letter_event(&c->envelope, outbox, "checkpoint",
                  "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, c->cut.step,
                  seconds_since(c->cut.reached_us, now_us), cut_bytes(&c->membership));
     if (c->cut.final) {
@@ -150,5 +150,5 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
         seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)
         coordinator_abandon_cut(c, true, "it took too long", now_us, outbox);
     else
-        cut_repeat(&c->cut, &c->membership, &c->head, now_us, outbox);
+        cut_repeat(&c->cut, &c->membership, &c->envelope, now_us, outbox);
 }

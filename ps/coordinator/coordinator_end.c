@@ -57,7 +57,7 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
     summary->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     if (summary->seconds == 0) /* Training has not ended by itself. */
         summary->seconds = coordinator_training_seconds(c, now_us);
-    summary->faults.generation = c->head.generation;
+    summary->faults.generation = c->envelope.generation;
     sum_up_members(c);
 
     size_t worker_bytes = summary->worker_count * sizeof(struct worker_summary);
@@ -69,13 +69,13 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
         workers[i] = c->membership.workers[i].summary;
-    letter_to_keeper(&c->head, MESSAGE_SUMMARY, outbox)->payload = frame;
+    letter_to_keeper(&c->envelope, MESSAGE_SUMMARY, outbox)->payload = frame;
 }
 
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     struct run_summary so_far = {.state = RUN_RUNNING, .faults = c->summary.faults};
-    so_far.faults.generation = c->head.generation;
+    so_far.faults.generation = c->envelope.generation;
     struct run_faults news = so_far.faults;
     news.fenced = 0; /* Too many, for too little. */
     if (c->state < GATHERING || c->state > CLOSING || c->closed || now_us - c->noted_us < NOTE_US ||
@@ -87,7 +87,7 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
     if (frame == NULL)
         return;
     memcpy(frame->data, &so_far, sizeof so_far);
-    letter_to_keeper(&c->head, MESSAGE_SUMMARY, outbox)->payload = frame;
+    letter_to_keeper(&c->envelope, MESSAGE_SUMMARY, outbox)->payload = frame;
 }
 
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -109,14 +109,15 @@ static void say_finished(const struct coordinator *c, struct packet *packet)
 void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox)
 {
-    struct packet *out = letter_to_peer(&c->head, packet->peer, MESSAGE_FINISHED, outbox);
-    out->member = packet->member;
-    say_finished(c, out);
+    say_finished(c,
+                 packet->member
+                     ? envelope_to_peer(&c->envelope, packet->peer, MESSAGE_FINISHED, outbox)
+                     : envelope_to_stranger(&c->envelope, packet->peer, MESSAGE_FINISHED, outbox));
 }
 
 static void tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
 {
-    say_finished(c, letter_to_peer(&c->head, peer, MESSAGE_FINISHED, outbox));
+    say_finished(c, envelope_to_peer(&c->envelope, peer, MESSAGE_FINISHED, outbox));
 }
 
 void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -139,8 +140,7 @@ static void tell_watchers(const struct coordinator *c, uint64_t now_us, struct o
         if (c->watchers[i] == PEER_LOCAL)
             continue;
         struct packet *packet =
-            letter_to_peer(&c->head, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
-        packet->member = false;
+            envelope_to_stranger(&c->envelope, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
         coordinator_describe(c, &packet->message.status_answer, now_us);
     }
 }

@@ -18,7 +18,7 @@ static void welcome(const struct coordinator *c, const struct member *member, en
                     struct outbox *outbox)
 {
     struct message *message =
-        &letter_to_peer(&c->head, member->peer, MESSAGE_WELCOME, outbox)->message;
+        &envelope_to_peer(&c->envelope, member->peer, MESSAGE_WELCOME, outbox)->message;
     message->welcome.ticket = member->ticket;
     message->welcome.proof = member->proof;
     if (role == ROLE_PS)
@@ -63,10 +63,10 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     }
     outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
                message->join.host, message->join.arithmetic);
-    letter_event(&c->head, outbox, "joined", "\"role\": \"%s\", \"index\": %u",
+    letter_event(&c->envelope, outbox, "joined", "\"role\": \"%s\", \"index\": %u",
                  role_name(message->role), message->index);
     if (worker) {
-        c->has_survivors = c->has_survivors || message->run_id == c->head.run_id;
+        c->has_survivors = c->has_survivors || message->run_id == c->envelope.run_id;
         c->deal_due = true;
         c->lonely_us = 0;
     } else if (replaces && c->raising == 0) {
@@ -102,10 +102,10 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
                          outbox);
         return true;
     case ADMISSION_WAIT:
-        letter_waiting(&c->head, packet, text, outbox);
+        envelope_ask_to_wait(&c->envelope, packet, text, outbox);
         return false;
     case ADMISSION_REFUSE:
-        letter_refused(&c->head, packet, refusal, outbox, "%s", text);
+        envelope_refuse(&c->envelope, packet, refusal, outbox, "%s", text);
         log_refused(c, packet, text, outbox);
         return false;
     case ADMISSION_REPLACE:
@@ -135,17 +135,19 @@ static bool join_job(struct coordinator *c, const struct packet *packet, uint64_
     }
     if (c->state == CLOSING && !is_member && (message->role == ROLE_WORKER || c->closed)) {
         c->turned_away = true;
-        letter_waiting(&c->head, packet, "training is over; the job is being closed", outbox);
+        envelope_ask_to_wait(&c->envelope, packet, "training is over; the job is being closed",
+                             outbox);
         return false;
     }
     if (!admit(c, packet, now_us, outbox))
         return false;
     if (c->raising != 0) { /* Its WELCOME comes with the new generation. */
-        letter_waiting(&c->head, packet, "the job goes back to its last checkpoint", outbox);
+        envelope_ask_to_wait(&c->envelope, packet, "the job goes back to its last checkpoint",
+                             outbox);
         return true;
     }
     if (message->role == ROLE_PS)
-        declaration_send(&c->declaration, &c->head, packet->peer, outbox);
+        declaration_send(&c->declaration, &c->envelope, packet->peer, outbox);
     welcome(c, membership_place(&c->membership, message), message->role, outbox);
     coordinator_start_when_gathered(c, now_us, outbox);
     return true;
@@ -156,7 +158,7 @@ static void refuse_version(const struct coordinator *c, const struct packet *pac
                            struct outbox *outbox)
 {
     const struct message_join *join = &packet->message.join;
-    struct packet *out = letter_answer(&c->head, packet, MESSAGE_REFUSED, outbox);
+    struct packet *out = envelope_answer(&c->envelope, packet, MESSAGE_REFUSED, outbox);
     out->message.refused.reason = REFUSAL_VERSION;
     out->message.refused.version =
         join->version_max < PROTOCOL_VERSION_MIN ? join->version_max : join->version_min;
@@ -178,14 +180,14 @@ bool coordinator_handle_join(struct coordinator *c, const struct packet *packet,
     else if (coordinator_is_of_another_run(c, message))
         coordinator_answer_other_run(c, packet, outbox);
     else if (c->state == WAITING && worker)
-        declaration_ask(&c->declaration, &c->head, packet, now_us, outbox);
+        declaration_ask(&c->declaration, &c->envelope, packet, now_us, outbox);
     else if (c->state == WAITING)
-        letter_waiting(&c->head, packet, "no worker has declared a job yet", outbox);
+        envelope_ask_to_wait(&c->envelope, packet, "no worker has declared a job yet", outbox);
     else if (worker && memcmp(message->join.job_digest, c->declaration.digest, DIGEST_BYTES) != 0)
-        declaration_ask(&c->declaration, &c->head, packet, now_us,
+        declaration_ask(&c->declaration, &c->envelope, packet, now_us,
                         outbox); /* To name what differs. */
     else if (c->state == OPENING)
-        letter_waiting(&c->head, packet, "the run directory is being opened", outbox);
+        envelope_ask_to_wait(&c->envelope, packet, "the run directory is being opened", outbox);
     else
         return join_job(c, packet, now_us, outbox);
     return false;
@@ -207,7 +209,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
         return;
     }
     memcpy(copy->data, c->declaration.bytes, c->declaration.size);
-    struct packet *packet = letter_to_keeper(&c->head, MESSAGE_OPEN_RUN, outbox);
+    struct packet *packet = letter_to_keeper(&c->envelope, MESSAGE_OPEN_RUN, outbox);
     packet->message.run_id = c->options.run_id;
     packet->message.open_run.known_run_id = c->declaration.known_run_id;
     packet->payload = copy;
@@ -229,16 +231,16 @@ void coordinator_handle_job_page(struct coordinator *c, const struct packet *pac
         return;
     snprintf(who, sizeof who, "worker/%u", packet->message.index);
     if (status != STATUS_OK) {
-        letter_refused(&c->head, packet,
-                       status == STATUS_MISMATCH ? REFUSAL_JOB : REFUSAL_MALFORMED, outbox, "%s",
-                       error.text);
+        envelope_refuse(&c->envelope, packet,
+                        status == STATUS_MISMATCH ? REFUSAL_JOB : REFUSAL_MALFORMED, outbox, "%s",
+                        error.text);
     } else if (c->state != WAITING) {
         if (job_compare(c->job, "the running job", &job, who, JOB_SCOPE_ALL, &error) == STATUS_OK)
             snprintf(error.text, sizeof error.text, "the declaration is encoded differently");
-        letter_refused(&c->head, packet, REFUSAL_JOB, outbox, "%s", error.text);
+        envelope_refuse(&c->envelope, packet, REFUSAL_JOB, outbox, "%s", error.text);
         job_free(&job);
     } else if (job.server_count == 0) {
-        letter_refused(&c->head, packet, REFUSAL_JOB, outbox, "the job names no servers");
+        envelope_refuse(&c->envelope, packet, REFUSAL_JOB, outbox, "the job names no servers");
         job_free(&job);
     } else {
         accept_job(c, &job, now_us, outbox);
@@ -252,7 +254,7 @@ void coordinator_handle_job_page(struct coordinator *c, const struct packet *pac
 /* Where this generation starts from. */
 static void adopt_start(struct coordinator *c, const struct message_run_opened *opened)
 {
-    c->head.generation = opened->generation;
+    c->envelope.generation = opened->generation;
     c->restore = opened->restore;
     c->first_step = opened->restore ? opened->restore_step : 0;
     c->last_cut = c->last_due = opened->restore ? c->first_step : NO_STEP;
@@ -260,7 +262,7 @@ static void adopt_start(struct coordinator *c, const struct message_run_opened *
 
 bool coordinator_goes_on(const struct coordinator *c)
 {
-    return c->head.run_id != c->options.run_id;
+    return c->envelope.run_id != c->options.run_id;
 }
 
 /* Epochs whose score need not be had again. If server 0 was killed, the score of one that ended
@@ -298,9 +300,10 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
     outbox_log(outbox,
                "generation %" PRIu64 ": going back to step %" PRIu64 "; %" PRIu64
                " updates will be made again",
-               c->head.generation, c->first_step, again);
-    letter_event(&c->head, outbox, "generation", "\"generation\": %" PRIu64 ", \"step\": %" PRIu64,
-                 c->head.generation, c->first_step);
+               c->envelope.generation, c->first_step, again);
+    letter_event(&c->envelope, outbox, "generation",
+                 "\"generation\": %" PRIu64 ", \"step\": %" PRIu64, c->envelope.generation,
+                 c->first_step);
     c->welcomed_us = now_us;
     for (uint32_t i = 0; i < c->membership.server_count; i++)
         coordinator_welcome_again(c, &c->membership.servers[i], outbox);
@@ -324,7 +327,7 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct message_r
     if (!first && opened->generation < c->raising)
         return;
     if (first)
-        c->head.run_id = opened->run_id;
+        c->envelope.run_id = opened->run_id;
     c->raising = 0;
     adopt_start(c, opened);
     if (opened->ended)
@@ -347,7 +350,7 @@ void coordinator_welcome_again(struct coordinator *c, struct member *server, str
     if (!server->present || c->raising != 0)
         return;
     if (!server->has_job)
-        declaration_send(&c->declaration, &c->head, server->peer, outbox);
+        declaration_send(&c->declaration, &c->envelope, server->peer, outbox);
     welcome(c, server, ROLE_PS, outbox);
 }
 
@@ -369,8 +372,8 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
         return; /* While a new generation is being recorded they are ready for the old one. */
     if (ready->needs_chunks) {
         if (!server->ready)
-            letter_to_keeper(&c->head, MESSAGE_SEND_CHUNKS, outbox)->message.send_chunks.server =
-                packet->message.index;
+            letter_to_keeper(&c->envelope, MESSAGE_SEND_CHUNKS, outbox)
+                ->message.send_chunks.server = packet->message.index;
         return;
     }
     server->ready = true;
@@ -383,7 +386,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     if (c->cut.under_way) {
         c->cut.under_way = false;
         c->summary.faults.checkpoints_failed++;
-        letter_event(&c->head, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+        letter_event(&c->envelope, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
                     c->cut.step);
     }
@@ -395,8 +398,8 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         worker->first_assignment = worker->assignment = 0;
     }
     c->summary.seconds = 0; /* If training had ended it goes on. */
-    c->raising = c->head.generation + 1;
-    letter_to_keeper(&c->head, MESSAGE_GO_BACK, outbox)->message.generation = c->raising;
+    c->raising = c->envelope.generation + 1;
+    letter_to_keeper(&c->envelope, MESSAGE_GO_BACK, outbox)->message.generation = c->raising;
     if (c->state != GATHERING)
         coordinator_enter(c, RECOVERING, now_us);
 }
@@ -429,7 +432,7 @@ static void raise_floor(struct coordinator *c, bool first)
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->training_us = c->window_us = now_us;
-    letter_event(&c->head, outbox, "start",
+    letter_event(&c->envelope, outbox, "start",
                  "\"mode\": \"%s\", \"workers\": %u, \"servers\": %u, \"step\": %" PRIu64
                  ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
                  ", \"update_examples\": %u, \"examples\": %" PRIu64,
@@ -446,7 +449,7 @@ void coordinator_send_start(struct coordinator *c, struct member *worker, struct
         .stop_step = c->stop_step,
         .scored = c->scoreboard.scored,
     };
-    assignment_send(&c->assignment, worker, &c->head, &from, outbox);
+    assignment_send(&c->assignment, worker, &c->envelope, &from, outbox);
 }
 
 void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -455,7 +458,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->assignment, &c->membership, now_us);
-    letter_event(&c->head, outbox, "assignment", "\"number\": %u, \"members\": %u",
+    letter_event(&c->envelope, outbox, "assignment", "\"number\": %u, \"members\": %u",
                  c->assignment.number, c->assignment.members);
     if (c->assignment.number > 1)
         outbox_log(outbox, "assignment %u: %s", c->assignment.number,
@@ -473,7 +476,7 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
         return;
     bool first = c->state == GATHERING;
     coordinator_enter(c, RUNNING, now_us);
-    letter_to_keeper(&c->head, MESSAGE_SEND_CHUNKS, outbox)->message.send_chunks.server =
+    letter_to_keeper(&c->envelope, MESSAGE_SEND_CHUNKS, outbox)->message.send_chunks.server =
         UINT32_MAX;
     if (first)
         say_started(c, now_us, outbox);

@@ -19,7 +19,7 @@ static void say_lost(const struct coordinator *c, enum role role, uint32_t index
                      const char *line, struct outbox *outbox)
 {
     outbox_warn(outbox, "%s", line);
-    letter_event(&c->head, outbox, "lost", "\"role\": \"%s\", \"index\": %u, \"why\": \"%s\"",
+    letter_event(&c->envelope, outbox, "lost", "\"role\": \"%s\", \"index\": %u, \"why\": \"%s\"",
                  role_name(role), index, why);
 }
 
@@ -69,7 +69,7 @@ void coordinator_hear(struct coordinator *c, struct member *member, const struct
     member->lost = false;
     outbox_log(outbox, "%s/%u is back, and nothing of it was lost", role_name(packet->message.role),
                packet->message.index);
-    letter_event(&c->head, outbox, "back", "\"role\": \"%s\", \"index\": %u",
+    letter_event(&c->envelope, outbox, "back", "\"role\": \"%s\", \"index\": %u",
                  role_name(packet->message.role), packet->message.index);
 }
 
@@ -78,7 +78,7 @@ void coordinator_hear(struct coordinator *c, struct member *member, const struct
 void coordinator_tell_left(const struct coordinator *c, const struct packet *packet,
                            struct outbox *outbox)
 {
-    struct packet *out = letter_answer(&c->head, packet, MESSAGE_FINISHED, outbox);
+    struct packet *out = envelope_answer(&c->envelope, packet, MESSAGE_FINISHED, outbox);
     out->message.stop.left = true;
     snprintf(out->message.stop.reason, MESSAGE_TEXT_MAX, "left the job");
 }
@@ -105,7 +105,7 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
     if (is_held(c, worker, now_us))
         return;
     outbox_log(outbox, "worker/%u leaves", index);
-    letter_event(&c->head, outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
+    letter_event(&c->envelope, outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
     membership_free_place(worker, DEPARTURE_LEFT);
     worker->gone_us = now_us;
     if (c->state != CLOSING)
@@ -250,7 +250,7 @@ static void tell_members(const struct coordinator *c, const char *text, struct o
         const struct member *member =
             i < all->server_count ? &all->servers[i] : &all->workers[i - all->server_count];
         if (member->present && member->peer != PEER_LOCAL)
-            snprintf(letter_to_peer(&c->head, member->peer, MESSAGE_WAITING, outbox)
+            snprintf(envelope_to_peer(&c->envelope, member->peer, MESSAGE_WAITING, outbox)
                          ->message.waiting.text,
                      MESSAGE_TEXT_MAX, "%s", text);
     }
@@ -271,5 +271,5 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
     c->waited_us = now_us;
     outbox_log(outbox, "%s", text);
     tell_members(c, text, outbox);
-    letter_event(&c->head, outbox, "waiting", "\"text\": \"%s\"", text);
+    letter_event(&c->envelope, outbox, "waiting", "\"text\": \"%s\"", text);
 }

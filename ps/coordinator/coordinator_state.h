@@ -36,7 +36,7 @@ struct coordinator {
     uint64_t began_us;                /* This process, about. */
     uint64_t entered_us;              /* The state. */
     uint64_t driven_us, unwatched_us; /* When it was last driven; how long it was not. */
-    struct letterhead head;           /* Zeros until the run is open. */
+    struct envelope envelope;         /* Of no run until it is open. */
     struct declaration declaration;
     const struct job *job; /* The declaration's; zeros before there is one. */
 

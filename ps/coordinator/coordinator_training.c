@@ -17,7 +17,7 @@ static void send_work(const struct coordinator *c, uint32_t index, uint64_t requ
                       struct outbox *outbox)
 {
     struct packet *packet =
-        letter_to_peer(&c->head, c->membership.workers[index].peer, MESSAGE_WORK, outbox);
+        envelope_to_peer(&c->envelope, c->membership.workers[index].peer, MESSAGE_WORK, outbox);
     packet->message.request = request;
     packet->message.work.batch = batch;
 }
@@ -37,7 +37,7 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
     if (!leases_exhausted(&c->leases) || !leases_idle(&c->leases, index))
         return sent;
-    struct packet *packet = letter_to_peer(&c->head, worker->peer, MESSAGE_WORK, outbox);
+    struct packet *packet = envelope_to_peer(&c->envelope, worker->peer, MESSAGE_WORK, outbox);
     packet->message.request = request;
     packet->message.work.enough = true;
     packet->message.work.batch = c->leases.limit;
@@ -82,7 +82,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
         sent = coordinator_top_up(c, message->index, message->request, outbox) || sent;
     }
     if (!sent)
-        letter_answer(&c->head, packet, MESSAGE_WORK, outbox)->message.work.none = true;
+        envelope_answer(&c->envelope, packet, MESSAGE_WORK, outbox)->message.work.none = true;
 }
 
 /* --- scores -------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
     letter_event(
-        &c->head, outbox, "progress",
+        &c->envelope, outbox, "progress",
         "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, \"accuracy\": %s, "
         "\"epoch_loss\": %s, \"epoch_accuracy\": %s, \"images_per_second\": %.1f, "
         "\"staleness_mean\": %.4f, \"staleness_max\": %" PRIu64,
@@ -123,7 +123,7 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     while (ledger_take_epoch(&c->ledger, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         letter_event(
-            &c->head, outbox, "epoch",
+            &c->envelope, outbox, "epoch",
             "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
             ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
             epoch.number + 1, range.end, json_real_text(tally_loss(&epoch.tally), JSON_EXACT).text,
@@ -166,9 +166,9 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     const struct message_report *report = &packet->message.report;
     struct member *worker = membership_place(&c->membership, &packet->message);
     if ((c->state != RUNNING && c->state != CLOSING) || packet->message.role != ROLE_WORKER ||
-        worker == NULL || packet->message.run_id != c->head.run_id)
+        worker == NULL || packet->message.run_id != c->envelope.run_id)
         return;
-    if (packet->message.generation != c->head.generation) {
+    if (packet->message.generation != c->envelope.generation) {
         c->summary.faults.fenced++;
         return;
     }
@@ -189,7 +189,7 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
                                    uint64_t now_us, struct outbox *outbox)
 {
     const struct message_evaluation *share = &packet->message.evaluation;
-    letter_answer(&c->head, packet, MESSAGE_PONG, outbox);
+    envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox);
     if ((c->state != RUNNING && c->state != CLOSING) || share->epoch > job_epochs(c->job))
         return;
     const struct scoring *scoring = scoreboard_add(&c->scoreboard, packet->message.index, share);
@@ -208,7 +208,7 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     c->summary.test_loss = tally_loss(&scoring->tally);
     c->summary.test_accuracy = tally_accuracy(&scoring->tally);
     c->summary.test_step = job_epoch(c->job, scoring->epoch - 1).end;
-    letter_event(&c->head, outbox, "evaluation",
+    letter_event(&c->envelope, outbox, "evaluation",
                  "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
                  ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
                  scoring->epoch, c->summary.test_step,
@@ -290,7 +290,7 @@ void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
         for (uint32_t i = 0; i < c->membership.worker_count; i++)
             coordinator_top_up(c, i, 0, outbox);
     } else if (!c->stop_named) {
-        letter_to_peer(&c->head, PEER_LOCAL, MESSAGE_STOP, outbox);
+        envelope_to_peer(&c->envelope, PEER_LOCAL, MESSAGE_STOP, outbox);
     }
 }
 
@@ -326,7 +326,7 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
         return;
     }
     outbox_log(outbox, "stopping: %s", message->stop.reason);
-    letter_event(&c->head, outbox, "stop", "\"exit_code\": %d", code);
+    letter_event(&c->envelope, outbox, "stop", "\"exit_code\": %d", code);
     if (c->state == RUNNING) /* Else as soon as it does. */
         coordinator_stop_training(c, outbox);
 }

@@ -5,22 +5,22 @@
 
 #define REPEAT_US 1000000u
 
-static void tell(const struct cut *cut, const struct member *server, const struct letterhead *head,
-                 struct outbox *outbox)
+static void tell(const struct cut *cut, const struct member *server,
+                 const struct envelope *envelope, struct outbox *outbox)
 {
-    struct packet *packet = letter_to_peer(head, server->peer, MESSAGE_CUT, outbox);
+    struct packet *packet = envelope_to_peer(envelope, server->peer, MESSAGE_CUT, outbox);
     packet->message.cut.step = cut->step;
     packet->message.cut.final = cut->final;
 }
 
-void cut_begin(struct cut *cut, struct membership *membership, const struct letterhead *head,
+void cut_begin(struct cut *cut, struct membership *membership, const struct envelope *envelope,
                uint64_t step, bool final, uint64_t now_us, struct outbox *outbox)
 {
     *cut = (struct cut){
         .under_way = true, .final = final, .step = step, .named_us = now_us, .told_us = now_us};
     for (uint32_t i = 0; i < membership->server_count; i++) {
         membership->servers[i].cut_taken = membership->servers[i].part_written = false;
-        tell(cut, &membership->servers[i], head, outbox);
+        tell(cut, &membership->servers[i], envelope, outbox);
     }
 }
 
@@ -30,15 +30,15 @@ void cut_reached(struct cut *cut, uint64_t now_us)
         cut->reached_us = now_us;
 }
 
-void cut_repeat(struct cut *cut, const struct membership *membership, const struct letterhead *head,
-                uint64_t now_us, struct outbox *outbox)
+void cut_repeat(struct cut *cut, const struct membership *membership,
+                const struct envelope *envelope, uint64_t now_us, struct outbox *outbox)
 {
     if (!cut->under_way || now_us - cut->told_us < REPEAT_US)
         return;
     cut->told_us = now_us;
     for (uint32_t i = 0; i < membership->server_count; i++)
         if (!membership->servers[i].cut_taken || !membership->servers[i].part_written)
-            tell(cut, &membership->servers[i], head, outbox);
+            tell(cut, &membership->servers[i], envelope, outbox);
 }
 
 bool cut_is_taken(const struct membership *membership)
@@ -50,7 +50,7 @@ bool cut_is_taken(const struct membership *membership)
 }
 
 enum status cut_collect(struct cut *cut, const struct membership *membership,
-                        const struct letterhead *head, struct outbox *outbox)
+                        const struct envelope *envelope, struct outbox *outbox)
 {
     if (cut->collected)
         return STATUS_AGAIN;
@@ -63,7 +63,7 @@ enum status cut_collect(struct cut *cut, const struct membership *membership,
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < membership->server_count; i++)
         to[i] = membership->servers[i].part;
-    struct packet *packet = letter_to_keeper(head, MESSAGE_MANIFEST, outbox);
+    struct packet *packet = letter_to_keeper(envelope, MESSAGE_MANIFEST, outbox);
     packet->message.cut.step = cut->step;
     packet->message.cut.final = cut->final;
     packet->payload = parts;

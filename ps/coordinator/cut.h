@@ -25,15 +25,15 @@ struct cut {
     uint64_t reached_us; /* When it began to be written; 0: training has not come there yet. */
 };
 
-void cut_begin(struct cut *cut, struct membership *membership, const struct letterhead *head,
+void cut_begin(struct cut *cut, struct membership *membership, const struct envelope *envelope,
                uint64_t step, bool final, uint64_t now_us, struct outbox *outbox);
 
 /* Training has come to the cut's step. */
 void cut_reached(struct cut *cut, uint64_t now_us);
 
 /* Tell those again who have not answered for a while. */
-void cut_repeat(struct cut *cut, const struct membership *membership, const struct letterhead *head,
-                uint64_t now_us, struct outbox *outbox);
+void cut_repeat(struct cut *cut, const struct membership *membership,
+                const struct envelope *envelope, uint64_t now_us, struct outbox *outbox);
 
 /* Whether all servers have taken it. */
 bool cut_is_taken(const struct membership *membership);
@@ -41,7 +41,7 @@ bool cut_is_taken(const struct membership *membership);
 /* When all parts are durable: the manifest to the keeper, once. STATUS_AGAIN while they are not, or
  * when it was sent; STATUS_MEMORY. */
 enum status cut_collect(struct cut *cut, const struct membership *membership,
-                        const struct letterhead *head, struct outbox *outbox);
+                        const struct envelope *envelope, struct outbox *outbox);
 
 /* Bytes of all parts. */
 uint64_t cut_bytes(const struct membership *membership);

@@ -24,12 +24,12 @@ void declaration_free(struct declaration *declaration)
     memset(declaration, 0, sizeof *declaration);
 }
 
-void declaration_ask(struct declaration *declaration, const struct letterhead *head,
+void declaration_ask(struct declaration *declaration, const struct envelope *envelope,
                      const struct packet *join, uint64_t now_us, struct outbox *outbox)
 {
     if (declaration->uploader != 0 && declaration->uploader != join->peer &&
         now_us - declaration->uploaded_us < UPLOAD_US) {
-        letter_waiting(head, join, "another worker is declaring the job", outbox);
+        envelope_ask_to_wait(envelope, join, "another worker is declaring the job", outbox);
         return;
     }
     if (declaration->uploader != join->peer)
@@ -37,7 +37,7 @@ void declaration_ask(struct declaration *declaration, const struct letterhead *h
     declaration->uploader = join->peer;
     declaration->uploaded_us = now_us;
     declaration->known_run_id = join->message.run_id;
-    letter_answer(head, join, MESSAGE_WANT_JOB, outbox);
+    envelope_answer(envelope, join, MESSAGE_WANT_JOB, outbox);
 }
 
 enum status declaration_add(struct declaration *declaration, const struct packet *page,
@@ -68,10 +68,10 @@ enum status declaration_accept(struct declaration *declaration, struct job *job)
     return job_digest(&declaration->job, declaration->digest);
 }
 
-void declaration_send(const struct declaration *declaration, const struct letterhead *head,
+void declaration_send(const struct declaration *declaration, const struct envelope *envelope,
                       uint64_t peer, struct outbox *outbox)
 {
     struct message_job_page page;
     for (uint32_t i = 0; pages_cut(declaration->bytes, declaration->size, i, &page); i++)
-        letter_to_peer(head, peer, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
+        envelope_to_peer(envelope, peer, MESSAGE_JOB_PAGE, outbox)->message.job_page = page;
 }

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/wire/envelope.h"
 #include "common/wire/pages.h"
-#include "ps/coordinator/letterhead.h"
 
 struct declaration {
     struct job job; /* Once size > 0. Owned. */
@@ -29,7 +29,7 @@ struct declaration {
 void declaration_free(struct declaration *declaration);
 
 /* Ask the sender of a JOIN for its declaration, or have it wait for its turn. */
-void declaration_ask(struct declaration *declaration, const struct letterhead *head,
+void declaration_ask(struct declaration *declaration, const struct envelope *envelope,
                      const struct packet *join, uint64_t now_us, struct outbox *outbox);
 
 /* A page: STATUS_AGAIN when there is more to come or it was not asked for, STATUS_OK with the
@@ -43,7 +43,7 @@ enum status declaration_accept(struct declaration *declaration, struct job *job)
 void declaration_forget_upload(struct declaration *declaration);
 
 /* The whole job to a server. */
-void declaration_send(const struct declaration *declaration, const struct letterhead *head,
+void declaration_send(const struct declaration *declaration, const struct envelope *envelope,
                       uint64_t peer, struct outbox *outbox);
 
 #endif

@@ -46,7 +46,7 @@ struct router {
     struct router_options options;
     enum router_state state;
     struct plan *plan;
-    uint64_t run_id, generation, ticket, proof;
+    struct envelope envelope;
     struct pages pages; /* The declaration, while it comes in. */
     struct sessions sessions;
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
@@ -87,6 +87,8 @@ enum status router_create(struct router **router, const struct router_options *o
     if (r == NULL)
         return STATUS_MEMORY;
     r->options = *options;
+    r->envelope = (struct envelope){
+        .role = ROLE_PS, .index = options->server, .incarnation = options->incarnation};
     r->stop_step = UINT64_MAX;
     r->waiting_us = r->heard_us = r->counts_us = r->ticked_us = now_us;
     r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
@@ -123,7 +125,7 @@ enum router_state router_state(const struct router *router)
 
 uint64_t router_generation(const struct router *router)
 {
-    return router->generation;
+    return router->envelope.generation;
 }
 
 struct router_counts router_counts(const struct router *router)
@@ -153,15 +155,9 @@ const char *router_exit_reason(const struct router *router)
     return router->exit_reason;
 }
 
-void router_stamp(const struct router *router, struct message *message)
+const struct envelope *router_envelope(const struct router *router)
 {
-    message->role = ROLE_PS;
-    message->index = router->options.server;
-    message->incarnation = router->options.incarnation;
-    message->run_id = router->run_id;
-    message->generation = router->generation;
-    message->ticket = router->ticket;
-    message->proof = router->proof;
+    return &router->envelope;
 }
 
 static void finish(struct router *router, int exit_code, const char *reason)
@@ -173,12 +169,12 @@ static void finish(struct router *router, int exit_code, const char *reason)
     snprintf(router->exit_reason, sizeof router->exit_reason, "%s", reason);
 }
 
-/* Whoever carries it to the coordinator stamps the rest, and drops it when it has become old. */
+/* Whoever carries it to the coordinator seals it, and drops it when it has become old. */
 static struct message *tell_coordinator(const struct router *router, enum message_kind kind,
                                         struct outbox *outbox)
 {
     struct packet *packet = outbox_add(outbox, TO_COORDINATOR, kind);
-    packet->message.generation = router->generation;
+    packet->message.generation = router->envelope.generation;
     return &packet->message;
 }
 
@@ -186,7 +182,7 @@ static struct message *tell_owner(const struct router *router, uint32_t owner,
                                   enum message_kind kind, struct outbox *outbox)
 {
     struct packet *packet = outbox_add_to(outbox, TO_OWNER, owner, kind);
-    packet->message.generation = router->generation;
+    packet->message.generation = router->envelope.generation;
     return &packet->message;
 }
 
@@ -211,15 +207,10 @@ void router_abandon(struct router *router)
 
 /* --- from workers -------------------------------------------------------------------------- */
 
-static void refuse(const struct packet *packet, enum refusal reason, const char *text,
-                   uint64_t *count, struct outbox *outbox)
+static void refuse(const struct router *router, const struct packet *packet, enum refusal reason,
+                   const char *text, uint64_t *count, struct outbox *outbox)
 {
-    struct packet *answer = outbox_add(outbox, TO_PEER, MESSAGE_REFUSED);
-    answer->peer = packet->peer;
-    answer->member = packet->member;
-    answer->message.request = packet->message.request;
-    answer->message.refused.reason = reason;
-    snprintf(answer->message.refused.text, MESSAGE_TEXT_MAX, "%s", text);
+    envelope_refuse(&router->envelope, packet, reason, outbox, "%s", text);
     ++*count;
 }
 
@@ -234,11 +225,12 @@ static bool check_worker(struct router *router, const struct packet *packet, str
         counts->fenced++;
         break;
     case SENDER_REPLACED:
-        refuse(packet, REFUSAL_MEMBER, "another process is this worker now", &counts->fenced,
-               outbox);
+        refuse(router, packet, REFUSAL_MEMBER, "another process is this worker now",
+               &counts->fenced, outbox);
         break;
     case SENDER_NOBODY:
-        refuse(packet, REFUSAL_MEMBER, "not admitted as this worker", &counts->refused, outbox);
+        refuse(router, packet, REFUSAL_MEMBER, "not admitted as this worker", &counts->refused,
+               outbox);
         break;
     }
     return false;
@@ -250,14 +242,16 @@ static bool check_sender(struct router *router, const struct packet *packet, str
     const struct message *message = &packet->message;
     struct router_counts *counts = &router->counts;
     bool serving = router->state == ROUTER_SERVING;
-    if (serving && message->run_id != router->run_id)
-        refuse(packet, REFUSAL_RUN, "this server is serving another run", &counts->refused, outbox);
-    else if (!serving || message->generation > router->generation)
+    if (serving && message->run_id != router->envelope.run_id)
+        refuse(router, packet, REFUSAL_RUN, "this server is serving another run", &counts->refused,
+               outbox);
+    else if (!serving || message->generation > router->envelope.generation)
         counts->dropped++; /* We shall be told, and it repeats. */
-    else if (message->generation < router->generation)
+    else if (message->generation < router->envelope.generation)
         counts->fenced++;
     else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
-        refuse(packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused, outbox);
+        refuse(router, packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused,
+               outbox);
     else
         return check_worker(router, packet, outbox);
     return false;
@@ -336,10 +330,7 @@ static void drop_beyond_window(struct router *router, const struct packet *packe
     router->counts.dropped++;
     if (packet->payload == NULL)
         return;
-    struct packet *answer = outbox_add(outbox, TO_PEER, MESSAGE_RECEIPT);
-    answer->peer = packet->peer;
-    answer->member = true;
-    answer->message.request = packet->message.request;
+    struct packet *answer = envelope_answer(&router->envelope, packet, MESSAGE_RECEIPT, outbox);
     answer->message.receipt = (struct message_receipt){
         .chunk = exchange->chunk, .step = exchange->step, .node = exchange->node, .missing = true};
 }
@@ -354,7 +345,7 @@ static void handle_exchange(struct router *router, struct packet *packet, struct
     if (fault != NULL) {
         router->rejected += counts_as_gradient(exchange);
         router->counts.received += counts_as_gradient(exchange);
-        refuse(packet, REFUSAL_MALFORMED, fault, &router->counts.refused, outbox);
+        refuse(router, packet, REFUSAL_MALFORMED, fault, &router->counts.refused, outbox);
         return;
     }
     pass_report(router, packet, outbox);
@@ -380,7 +371,7 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
     else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
     else
-        refuse(packet, REFUSAL_MALFORMED, "this server does not take that message",
+        refuse(router, packet, REFUSAL_MALFORMED, "this server does not take that message",
                &router->counts.refused, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
@@ -460,12 +451,12 @@ static void order_load(struct router *router, bool keep, struct outbox *outbox)
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         tell_owner(router, i, MESSAGE_LOAD, outbox)->load = order;
     struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_LOAD);
-    packet->message.run_id = router->run_id;
-    packet->message.generation = router->generation;
+    packet->message.run_id = router->envelope.run_id;
+    packet->message.generation = router->envelope.generation;
     packet->message.load = order;
-    outbox_log(outbox, "generation=%llu %s step=%llu", (unsigned long long)router->generation,
-               keep ? "keeps its chunks, others are at" : "starts from",
-               (unsigned long long)order.step);
+    outbox_log(
+        outbox, "generation=%llu %s step=%llu", (unsigned long long)router->envelope.generation,
+        keep ? "keeps its chunks, others are at" : "starts from", (unsigned long long)order.step);
 }
 
 /* Leave the generation before, and bring the owners to the values of the new one. */
@@ -498,7 +489,7 @@ static bool learn_job(struct router *router, const struct message *message, stru
     struct error error;
     enum status status = make_plan(router, message->run_id, &error);
     if (status == STATUS_OK) {
-        router->run_id = message->run_id;
+        router->envelope.run_id = message->run_id;
         router->stop_step = router->plan->job.steps;
         log_plan(router, outbox);
     } else if (status != STATUS_AGAIN) { /* Else the next JOIN brings the pages again. */
@@ -514,21 +505,21 @@ static void handle_welcome(struct router *router, const struct message *message,
     bool first = router->state == ROUTER_JOINING;
     if (first && !learn_job(router, message, outbox))
         return;
-    if (message->run_id != router->run_id) {
+    if (message->run_id != router->envelope.run_id) {
         finish(router, EXIT_CLUSTER_LOST, "ps/0 has begun another run");
         return;
     }
-    if (!first && message->generation < router->generation) {
+    if (!first && message->generation < router->envelope.generation) {
         router->counts.fenced++;
         return;
     }
-    bool again = !first && message->generation == router->generation;
-    if (!again || message->welcome.ticket > router->ticket) {
-        router->ticket = message->welcome.ticket;
-        router->proof = message->welcome.proof;
+    bool again = !first && message->generation == router->envelope.generation;
+    if (!again || message->welcome.ticket > router->envelope.ticket) {
+        router->envelope.ticket = message->welcome.ticket;
+        router->envelope.proof = message->welcome.proof;
     }
     router->joining_again = false;
-    router->generation = message->generation;
+    router->envelope.generation = message->generation;
     if (!again)
         load(router, &message->welcome, outbox);
     else if (router->state == ROUTER_SERVING)
@@ -616,7 +607,7 @@ static void handle_cut(struct router *router, const struct message *message, uin
 void router_note_part(struct router *router, const struct message *message)
 {
     const struct message_part_written *part = &message->part_written;
-    if (!router->cut.named || message->generation != router->generation ||
+    if (!router->cut.named || message->generation != router->envelope.generation ||
         part->server != router->options.server || part->step != router->cut.step)
         return;
     router->cut.part_said = true;
@@ -680,10 +671,10 @@ static bool is_current(struct router *router, const struct message *message)
 {
     bool bound = message->kind == MESSAGE_CHUNK_STATE || message->kind == MESSAGE_CUT ||
                  message->kind == MESSAGE_STOP;
-    if (!bound || message->generation == router->generation)
+    if (!bound || message->generation == router->envelope.generation)
         return true;
-    router->counts.fenced += message->generation < router->generation;
-    router->counts.dropped += message->generation > router->generation;
+    router->counts.fenced += message->generation < router->envelope.generation;
+    router->counts.dropped += message->generation > router->envelope.generation;
     return false;
 }
 
@@ -824,6 +815,7 @@ static void send_answer(struct router *router, struct packet *packet, struct out
         message->result.stop_step = router->stop_step;
     }
     packet->member = true;
+    envelope_seal_to_member(&router->envelope, message);
     *outbox_add(outbox, TO_PEER, message->kind) = *packet;
     packet->payload = NULL;
 }
@@ -832,7 +824,8 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
                           struct outbox *outbox)
 {
     struct message *message = &packet->message;
-    bool current = message->generation == router->generation; /* Else it has been on its way. */
+    bool current =
+        message->generation == router->envelope.generation; /* Else it has been on its way. */
     switch (current ? message->kind : MESSAGE_NONE) {
     case MESSAGE_RESULT:
     case MESSAGE_MOVED_ON:

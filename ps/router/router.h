@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
-#include "common/wire/outbox.h"
+#include "common/wire/envelope.h"
 #include "ps/shard/plan.h"
 
 struct router_options {
@@ -106,7 +106,7 @@ const char *router_waiting(const struct router *router, double *seconds, uint64_
 int router_exit_code(const struct router *router);
 const char *router_exit_reason(const struct router *router);
 
-/* Fill in the sender of a message about to leave this server, its run and its generation. */
-void router_stamp(const struct router *router, struct message *message);
+/* Who this server is, and of what run and generation. */
+const struct envelope *router_envelope(const struct router *router);
 
 #endif

@@ -121,12 +121,12 @@ static void dispatch(struct server *server, struct outgoing *item)
     struct cores *cores = &server->cores;
     if (item->to == TO_OWNER && cores->owners == NULL && cores_make_owners(cores, NULL))
         server->failed = true;
-    if (cores_is_for_wire(item))
-        send_wire(server, &item->packet);
-    if (server->failed || item->to == TO_LOG || cores_is_for_wire(item))
+    if (server->failed || item->to == TO_LOG) {
         frame_release(item->packet.payload);
-    else
-        cores_deliver(cores, item, server->now_us, &server->outbox);
+    } else if (cores_deliver(cores, item, server->now_us, &server->outbox)) {
+        send_wire(server, &item->packet);
+        frame_release(item->packet.payload);
+    }
 }
 
 static void flush(struct server *server)

@@ -7,15 +7,15 @@
 
 #define REPEAT_US 500000u
 
-static void say_score(struct announced_score *score, const struct sender *sender, uint64_t now_us,
-                      struct outbox *outbox)
+static void say_score(struct announced_score *score, const struct envelope *envelope,
+                      uint64_t now_us, struct outbox *outbox)
 {
-    sender_add_as(sender, 0, MESSAGE_EVALUATION, score->request, outbox)->message.evaluation =
-        score->evaluation;
+    envelope_to_server_as(envelope, 0, MESSAGE_EVALUATION, score->request, outbox)
+        ->message.evaluation = score->evaluation;
     score->said_us = now_us;
 }
 
-void announcements_score(struct announcements *announcements, struct sender *sender,
+void announcements_score(struct announcements *announcements, struct envelope *envelope,
                          const struct message_evaluation *evaluation, uint64_t now_us,
                          struct outbox *outbox)
 {
@@ -23,9 +23,9 @@ void announcements_score(struct announcements *announcements, struct sender *sen
     if (a->score_count == ANNOUNCEMENTS_SCORES_MAX)
         memmove(a->scores, a->scores + 1, --a->score_count * sizeof *a->scores);
     struct announced_score *score = &a->scores[a->score_count++];
-    score->request = ++sender->last_request;
+    score->request = ++envelope->last_request;
     score->evaluation = *evaluation;
-    say_score(score, sender, now_us, outbox);
+    say_score(score, envelope, now_us, outbox);
 }
 
 void announcements_heard(struct announcements *announcements, uint64_t request)
@@ -77,19 +77,19 @@ static bool is_due(bool wanted, uint64_t *said_us, uint64_t now_us)
     return true;
 }
 
-void announcements_tick(struct announcements *announcements, struct sender *sender, uint64_t now_us,
-                        struct outbox *outbox)
+void announcements_tick(struct announcements *announcements, struct envelope *envelope,
+                        uint64_t now_us, struct outbox *outbox)
 {
     struct announcements *a = announcements;
     for (uint32_t i = 0; i < a->score_count; i++)
         if (now_us - a->scores[i].said_us >= REPEAT_US)
-            say_score(&a->scores[i], sender, now_us, outbox);
+            say_score(&a->scores[i], envelope, now_us, outbox);
     if (is_due(a->done && a->score_count == 0, &a->done_us, now_us))
-        sender_add(sender, 0, MESSAGE_DONE, outbox)->message.done = a->done_message;
+        envelope_to_server(envelope, 0, MESSAGE_DONE, outbox)->message.done = a->done_message;
     if (is_due(a->leave && !a->leave_held, &a->leave_us, now_us))
-        sender_add(sender, 0, MESSAGE_LEAVE, outbox);
+        envelope_to_server(envelope, 0, MESSAGE_LEAVE, outbox);
     if (is_due(a->stop && !a->stop_known, &a->stop_us, now_us)) {
-        struct message *message = &sender_add(sender, 0, MESSAGE_STOP, outbox)->message;
+        struct message *message = &envelope_to_server(envelope, 0, MESSAGE_STOP, outbox)->message;
         message->stop.exit_code = a->stop_code;
         snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", a->stop_reason);
     }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "worker/client/sender.h"
+#include "common/wire/envelope.h"
 
 #define ANNOUNCEMENTS_SCORES_MAX 16 /* Without an answer; the oldest is forgotten for one more. */
 
@@ -33,7 +33,7 @@ struct announcements {
     uint64_t done_us, stop_us, leave_us; /* When they were said last; 0: not yet. */
 };
 
-void announcements_score(struct announcements *announcements, struct sender *sender,
+void announcements_score(struct announcements *announcements, struct envelope *envelope,
                          const struct message_evaluation *evaluation, uint64_t now_us,
                          struct outbox *outbox);
 
@@ -52,7 +52,7 @@ void announcements_forget_done(struct announcements *announcements);
 /* Another generation: scores of the one before are of no use. */
 void announcements_forget_scores(struct announcements *announcements);
 
-void announcements_tick(struct announcements *announcements, struct sender *sender, uint64_t now_us,
-                        struct outbox *outbox);
+void announcements_tick(struct announcements *announcements, struct envelope *envelope,
+                        uint64_t now_us, struct outbox *outbox);
 
 #endif

@@ -147,12 +147,13 @@ static bool needs_receipt(const struct exchange *x, uint32_t server)
            x->pushed_count * link->shard_elements * sizeof(float) > link->window_bytes;
 }
 
-static struct message_exchange *add_header(const struct exchange *x, const struct sender *sender,
-                                           uint32_t node, uint32_t chunk, uint64_t request,
-                                           struct packet **packet, struct outbox *outbox)
+static struct message_exchange *add_header(const struct exchange *x,
+                                           const struct envelope *envelope, uint32_t node,
+                                           uint32_t chunk, uint64_t request, struct packet **packet,
+                                           struct outbox *outbox)
 {
-    *packet = sender_add_as(sender, x->partition->chunks[chunk].server, MESSAGE_EXCHANGE, request,
-                            outbox);
+    *packet = envelope_to_server_as(envelope, x->partition->chunks[chunk].server, MESSAGE_EXCHANGE,
+                                    request, outbox);
     struct message_exchange *exchange = &(*packet)->message.exchange;
     *exchange = x->pushed[node].what;
     exchange->chunk = chunk;
@@ -174,7 +175,7 @@ static uint64_t request_of(const struct exchange *x, uint32_t node, uint32_t chu
 }
 
 /* A node's gradient for a chunk, or what there is in its place. */
-static enum status send_chunk(struct exchange *x, const struct sender *sender, uint32_t node,
+static enum status send_chunk(struct exchange *x, const struct envelope *envelope, uint32_t node,
                               uint32_t chunk, struct outbox *outbox)
 {
     struct pushed *pushed = &x->pushed[node];
@@ -189,7 +190,7 @@ static enum status send_chunk(struct exchange *x, const struct sender *sender, u
             x->links[x->partition->chunks[chunk].server].unconfirmed_bytes += slice->bytes;
     }
     pushed->sent[chunk] = SENT;
-    add_header(x, sender, node, chunk, request_of(x, node, chunk), &packet, outbox);
+    add_header(x, envelope, node, chunk, request_of(x, node, chunk), &packet, outbox);
     packet->payload = slice;
     packet->place = place_of(x, node, chunk);
     return STATUS_OK;
@@ -202,8 +203,8 @@ static bool fits_window(const struct exchange *x, const struct link *link, uint3
 }
 
 /* Send what has waited for the window, as far as it goes. */
-static enum status send_waiting(struct exchange *x, const struct sender *sender, struct link *link,
-                                struct outbox *outbox)
+static enum status send_waiting(struct exchange *x, const struct envelope *envelope,
+                                struct link *link, struct outbox *outbox)
 {
     enum status status = STATUS_OK;
     uint32_t server = (uint32_t)(link - x->links);
@@ -215,7 +216,7 @@ static enum status send_waiting(struct exchange *x, const struct sender *sender,
             link->next_node++;
         }
         link->waiting = link->next_node < x->pushed_count;
-        status = send_chunk(x, sender, node, chunk, outbox);
+        status = send_chunk(x, envelope, node, chunk, outbox);
     }
     return status;
 }
@@ -240,13 +241,13 @@ static void begin_waiting(struct exchange *x, uint64_t now_us)
     }
 }
 
-static enum status push_chunk(struct exchange *x, struct sender *sender, uint32_t node,
+static enum status push_chunk(struct exchange *x, struct envelope *envelope, uint32_t node,
                               uint32_t chunk, struct outbox *outbox)
 {
     struct link *link = &x->links[x->partition->chunks[chunk].server];
     x->pushed[node].sent[chunk] = NOT_SENT;
     if (x->pushed[node].gradient == NULL || (!link->waiting && fits_window(x, link, chunk)))
-        return send_chunk(x, sender, node, chunk, outbox);
+        return send_chunk(x, envelope, node, chunk, outbox);
     if (!link->waiting) {
         link->waiting = true;
         link->next_node = node;
@@ -255,7 +256,7 @@ static enum status push_chunk(struct exchange *x, struct sender *sender, uint32_
     return STATUS_OK;
 }
 
-enum status exchange_push(struct exchange *exchange, struct sender *sender,
+enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
                           const struct message_exchange *what, struct frame *gradient,
                           uint64_t now_us, struct outbox *outbox)
 {
@@ -270,8 +271,8 @@ enum status exchange_push(struct exchange *exchange, struct sender *sender,
         return STATUS_MEMORY;
     pushed->what = *what;
     pushed->gradient = gradient != NULL ? frame_retain(gradient) : NULL;
-    pushed->first_request = sender->last_request + 1;
-    sender->last_request += partition->chunk_count;
+    pushed->first_request = envelope->last_request + 1;
+    envelope->last_request += partition->chunk_count;
     x->pushed_count++;
     if (what->want) {
         bool any = x->job->mode == MODE_ASYNC || what->newest;
@@ -286,17 +287,17 @@ enum status exchange_push(struct exchange *exchange, struct sender *sender,
     }
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
-        status = push_chunk(x, sender, node, i, outbox);
+        status = push_chunk(x, envelope, node, i, outbox);
     return status;
 }
 
-void exchange_ask_newest(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+void exchange_ask_newest(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
                          struct outbox *outbox)
 {
     struct exchange *x = exchange;
     struct message_exchange what = {.want = true, .newest = true};
     exchange_forget(x);
-    enum status status = exchange_push(x, sender, &what, NULL, now_us, outbox);
+    enum status status = exchange_push(x, envelope, &what, NULL, now_us, outbox);
     assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
     (void)status;
 }
@@ -322,7 +323,8 @@ static void settle_values(struct exchange *x)
 
 /* Newest values have come. Chunks are at most one version apart, and those ahead still have the
  * version before: they are asked for that. */
-static void align(struct exchange *x, struct sender *sender, uint64_t now_us, struct outbox *outbox)
+static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us,
+                  struct outbox *outbox)
 {
     struct packet *packet;
     x->newest = false;
@@ -335,17 +337,17 @@ static void align(struct exchange *x, struct sender *sender, uint64_t now_us, st
     for (uint32_t i = 0; i < x->partition->chunk_count; i++) {
         if (x->chunks[i].version == x->version)
             continue;
-        ask(x, i, ++sender->last_request, x->version);
-        add_header(x, sender, 0, i, sender->last_request, &packet, outbox);
+        ask(x, i, ++envelope->last_request, x->version);
+        add_header(x, envelope, 0, i, envelope->last_request, &packet, outbox);
     }
     begin_waiting(x, now_us);
 }
 
-static enum exchange_outcome all_answered(struct exchange *x, struct sender *sender,
+static enum exchange_outcome all_answered(struct exchange *x, struct envelope *envelope,
                                           uint64_t now_us, struct outbox *outbox)
 {
     if (x->newest && x->job->mode == MODE_SYNC) {
-        align(x, sender, now_us, outbox);
+        align(x, envelope, now_us, outbox);
         if (x->under_way > 0)
             return EXCHANGE_PROGRESS;
     }
@@ -362,7 +364,7 @@ static bool is_asked(const struct exchange *x, uint32_t server, uint32_t chunk, 
     return asked->request != 0 && request >= asked->first_request && request <= asked->request;
 }
 
-static enum exchange_outcome confirm(struct exchange *x, struct sender *sender, uint32_t node,
+static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelope, uint32_t node,
                                      uint32_t chunk, struct outbox *outbox)
 {
     struct pushed *pushed = &x->pushed[node];
@@ -372,13 +374,13 @@ static enum exchange_outcome confirm(struct exchange *x, struct sender *sender, 
     pushed->sent[chunk] = CONFIRMED;
     if (pushed->gradient != NULL)
         link->unconfirmed_bytes -= chunk_bytes(x, chunk);
-    if (link->waiting && send_waiting(x, sender, link, outbox) != STATUS_OK)
+    if (link->waiting && send_waiting(x, envelope, link, outbox) != STATUS_OK)
         return EXCHANGE_MEMORY;
     return EXCHANGE_PROGRESS;
 }
 
 /* The verdict on a node that asked for no values: the server has it, or needs it no more. */
-static enum exchange_outcome take_verdict(struct exchange *x, struct sender *sender,
+static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *envelope,
                                           uint32_t server, const struct message *message,
                                           uint64_t now_us, struct outbox *outbox)
 {
@@ -391,7 +393,7 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct sender *sen
         if (x->job->mode == MODE_SYNC && message->result.verdict == VERDICT_REJECTED)
             return EXCHANGE_REJECTED;
         x->links[server].heard_us = now_us;
-        return confirm(x, sender, node, chunk, outbox);
+        return confirm(x, envelope, node, chunk, outbox);
     }
     return EXCHANGE_IGNORED;
 }
@@ -417,7 +419,7 @@ static void take_numbers(struct exchange *x, const struct message_result *result
         x->staleness = result->staleness;
 }
 
-enum exchange_outcome exchange_take_result(struct exchange *exchange, struct sender *sender,
+enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,
                                            uint32_t server, const struct packet *packet,
                                            uint64_t now_us, struct outbox *outbox)
 {
@@ -425,7 +427,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct sen
     const struct message_result *result = &packet->message.result;
     uint32_t chunk = result->chunk;
     if (!is_asked(x, server, chunk, packet->message.request))
-        return take_verdict(x, sender, server, &packet->message, now_us, outbox);
+        return take_verdict(x, envelope, server, &packet->message, now_us, outbox);
     if (x->job->mode == MODE_SYNC && result->verdict == VERDICT_REJECTED)
         return EXCHANGE_REJECTED;
     struct asked *asked = &x->chunks[chunk];
@@ -441,12 +443,12 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct sen
     link->retry_us = EXCHANGE_RETRY_US;
     link->unanswered--;
     x->under_way--;
-    if (confirm(x, sender, x->pushed_count - 1, chunk, outbox) == EXCHANGE_MEMORY)
+    if (confirm(x, envelope, x->pushed_count - 1, chunk, outbox) == EXCHANGE_MEMORY)
         return EXCHANGE_MEMORY;
-    return x->under_way > 0 ? EXCHANGE_PROGRESS : all_answered(x, sender, now_us, outbox);
+    return x->under_way > 0 ? EXCHANGE_PROGRESS : all_answered(x, envelope, now_us, outbox);
 }
 
-enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct sender *sender,
+enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct envelope *envelope,
                                             uint32_t server, const struct message *message,
                                             uint64_t now_us, struct outbox *outbox)
 {
@@ -467,12 +469,12 @@ enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct se
             return EXCHANGE_IGNORED;
         x->links[server].heard_us = now_us;
         if (!receipt->missing)
-            return confirm(x, sender, node, chunk, outbox);
+            return confirm(x, envelope, node, chunk, outbox);
         /* Unless it was asked, the server had no room for it, and would not have now. */
         if (pushed->sent[chunk] == SENT)
             return EXCHANGE_PROGRESS;
-        return send_chunk(x, sender, node, chunk, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
-                                                                       : EXCHANGE_MEMORY;
+        return send_chunk(x, envelope, node, chunk, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
+                                                                         : EXCHANGE_MEMORY;
     }
     return EXCHANGE_IGNORED;
 }
@@ -490,7 +492,7 @@ enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t
 /* --- time ---------------------------------------------------------------------------------- */
 
 /* Ask for one chunk again, with the headers of what was pushed and is not known to be there. */
-static void retry_chunk(struct exchange *x, struct sender *sender, uint32_t chunk,
+static void retry_chunk(struct exchange *x, struct envelope *envelope, uint32_t chunk,
                         struct outbox *outbox)
 {
     struct packet *packet;
@@ -501,17 +503,17 @@ static void retry_chunk(struct exchange *x, struct sender *sender, uint32_t chun
             continue;
         uint64_t request = pushed->first_request + chunk;
         if (last)
-            request = x->chunks[chunk].request = ++sender->last_request;
+            request = x->chunks[chunk].request = ++envelope->last_request;
         if (pushed->sent[chunk] == SENT)
             pushed->sent[chunk] = ASKED_FOR;
         struct message_exchange *exchange =
-            add_header(x, sender, node, chunk, request, &packet, outbox);
+            add_header(x, envelope, node, chunk, request, &packet, outbox);
         exchange->retry = !exchange->skip; /* There is no more of that than its header. */
         exchange->receipt = false;
     }
 }
 
-void exchange_tick(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+void exchange_tick(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
                    struct outbox *outbox)
 {
     struct exchange *x = exchange;
@@ -527,7 +529,7 @@ void exchange_tick(struct exchange *exchange, struct sender *sender, uint64_t no
         for (uint32_t i = link->first_chunk; i < x->partition->chunk_count;
              i = next_of_server(x->partition, server, i + 1))
             if (x->chunks[i].request != 0)
-                retry_chunk(x, sender, i, outbox);
+                retry_chunk(x, envelope, i, outbox);
     }
 }
 

@@ -28,7 +28,7 @@
 #include "common/job/partition.h"
 #include "common/job/tree.h"
 #include "common/transport/transport.h"
-#include "worker/client/sender.h"
+#include "common/wire/envelope.h"
 
 #define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubled ... */
 #define EXCHANGE_RETRY_MOST_US 4000000u   /* ... up to this. */
@@ -82,27 +82,27 @@ void exchange_free(struct exchange *exchange);
 void exchange_forget(struct exchange *exchange);
 
 /* Forget, and ask for everything anew. */
-void exchange_ask_newest(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+void exchange_ask_newest(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
                          struct outbox *outbox);
 
 /* Push a node (gradient: a reference is taken), skip a batch or, with neither, only ask. With
  * what->want this is the last of its step, and the exchange is under way. STATUS_MEMORY. */
-enum status exchange_push(struct exchange *exchange, struct sender *sender,
+enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
                           const struct message_exchange *what, struct frame *gradient,
                           uint64_t now_us, struct outbox *outbox);
 
 /* Answers from server number `server`. Payloads stay the caller's. */
-enum exchange_outcome exchange_take_result(struct exchange *exchange, struct sender *sender,
+enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,
                                            uint32_t server, const struct packet *packet,
                                            uint64_t now_us, struct outbox *outbox);
-enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct sender *sender,
+enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct envelope *envelope,
                                             uint32_t server, const struct message *message,
                                             uint64_t now_us, struct outbox *outbox);
 enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t server,
                                              const struct message *message, uint64_t now_us);
 
 /* Say again what has waited too long for its answer. */
-void exchange_tick(struct exchange *exchange, struct sender *sender, uint64_t now_us,
+void exchange_tick(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
                    struct outbox *outbox);
 
 /* For how long the server that has said nothing longest has owed an answer; 0 when none does. */

@@ -21,17 +21,18 @@ void lease_book_forget(struct lease_book *book)
 
 /* --- saying -------------------------------------------------------------------------------- */
 
-static void say(struct lease_said *said, const struct sender *sender, uint64_t now_us,
+static void say(struct lease_said *said, const struct envelope *envelope, uint64_t now_us,
                 struct outbox *outbox)
 {
-    struct packet *packet = sender_add_as(sender, 0, MESSAGE_LEASE, said->request, outbox);
+    struct packet *packet =
+        envelope_to_server_as(envelope, 0, MESSAGE_LEASE, said->request, outbox);
     packet->message.lease.finished = said->finished;
     packet->message.lease.batch = said->batch;
     said->said_us = now_us;
 }
 
-static void say_first(struct lease_book *book, struct sender *sender, bool finished, uint64_t batch,
-                      uint64_t now_us, struct outbox *outbox)
+static void say_first(struct lease_book *book, struct envelope *envelope, bool finished,
+                      uint64_t batch, uint64_t now_us, struct outbox *outbox)
 {
     for (uint32_t i = 0; i < book->said_count; i++)
         if (book->said[i].finished == finished && book->said[i].batch == batch)
@@ -41,21 +42,21 @@ static void say_first(struct lease_book *book, struct sender *sender, bool finis
         memmove(book->said, book->said + 1, --book->said_count * sizeof *book->said);
     struct lease_said *said = &book->said[book->said_count++];
     *said = (struct lease_said){
-        .request = ++sender->last_request, .batch = batch, .finished = finished};
-    say(said, sender, now_us, outbox);
+        .request = ++envelope->last_request, .batch = batch, .finished = finished};
+    say(said, envelope, now_us, outbox);
     book->said_us = now_us;
 }
 
-void lease_book_ask(struct lease_book *book, struct sender *sender, uint64_t now_us,
+void lease_book_ask(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
                     struct outbox *outbox)
 {
-    say_first(book, sender, false, 0, now_us, outbox);
+    say_first(book, envelope, false, 0, now_us, outbox);
 }
 
-void lease_book_finish(struct lease_book *book, struct sender *sender, uint64_t now_us,
+void lease_book_finish(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
                        struct outbox *outbox)
 {
-    say_first(book, sender, true, book->current, now_us, outbox);
+    say_first(book, envelope, true, book->current, now_us, outbox);
     book->current = UINT64_MAX;
 }
 
@@ -69,14 +70,14 @@ static void heard(struct lease_book *book, uint64_t request)
         }
 }
 
-void lease_book_tick(struct lease_book *book, struct sender *sender, bool idle, uint64_t now_us,
+void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us,
                      struct outbox *outbox)
 {
     for (uint32_t i = 0; i < book->said_count; i++)
         if (now_us - book->said[i].said_us >= REPEAT_US)
-            say(&book->said[i], sender, now_us, outbox);
+            say(&book->said[i], envelope, now_us, outbox);
     if (idle && !book->enough && book->said_count == 0 && now_us - book->said_us >= REPEAT_US)
-        lease_book_ask(book, sender, now_us, outbox);
+        lease_book_ask(book, envelope, now_us, outbox);
 }
 
 /* --- taking -------------------------------------------------------------------------------- */
@@ -107,8 +108,8 @@ static bool holds(const struct lease_book *book, uint64_t batch)
     return found;
 }
 
-void lease_book_work(struct lease_book *book, struct sender *sender, const struct message *message,
-                     uint64_t now_us, struct outbox *outbox)
+void lease_book_work(struct lease_book *book, struct envelope *envelope,
+                     const struct message *message, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t batch = message->work.batch;
     heard(book, message->request);
@@ -121,7 +122,7 @@ void lease_book_work(struct lease_book *book, struct sender *sender, const struc
     if (take_once(book, batch))
         book->held[book->held_count++] = batch;
     else /* Done long ago, but still on lease, as it seems: whoever leases must hear of it. */
-        say_first(book, sender, true, batch, now_us, outbox);
+        say_first(book, envelope, true, batch, now_us, outbox);
 }
 
 bool lease_book_next(struct lease_book *book, uint64_t *batch)

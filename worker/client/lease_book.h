@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
+#include "common/wire/envelope.h"
 #include "common/wire/message.h"
-#include "worker/client/sender.h"
 
 #define LEASES_HELD_MAX  4    /* More than the coordinator gives. */
 #define LEASES_SAID_MAX  8    /* Without an answer; the oldest is forgotten for a ninth. */
@@ -44,22 +44,22 @@ void lease_book_init(struct lease_book *book, const struct job *job);
 void lease_book_forget(struct lease_book *book);
 
 /* Give me work. */
-void lease_book_ask(struct lease_book *book, struct sender *sender, uint64_t now_us,
+void lease_book_ask(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
                     struct outbox *outbox);
 
 /* The current batch is done: every chunk has answered. */
-void lease_book_finish(struct lease_book *book, struct sender *sender, uint64_t now_us,
+void lease_book_finish(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
                        struct outbox *outbox);
 
 /* WORK has come, but for enough's batch, which is the caller's. */
-void lease_book_work(struct lease_book *book, struct sender *sender, const struct message *message,
-                     uint64_t now_us, struct outbox *outbox);
+void lease_book_work(struct lease_book *book, struct envelope *envelope,
+                     const struct message *message, uint64_t now_us, struct outbox *outbox);
 
 /* The next batch becomes the current one; false when there is none. */
 bool lease_book_next(struct lease_book *book, uint64_t *batch);
 
 /* idle: there is nothing to do. */
-void lease_book_tick(struct lease_book *book, struct sender *sender, bool idle, uint64_t now_us,
+void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us,
                      struct outbox *outbox);
 
 #endif

@@ -20,11 +20,11 @@
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/wire/envelope.h"
 #include "common/wire/pages.h"
 #include "worker/client/announcements.h"
 #include "worker/client/exchange.h"
 #include "worker/client/lease_book.h"
-#include "worker/client/sender.h"
 
 #define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
 #define JOIN_INTERVAL_US 64000u /* ... up to this. */
@@ -51,7 +51,7 @@ struct session {
     struct session_options options;
     enum stage stage;
     enum trainer trainer;
-    struct sender sender;
+    struct envelope envelope;
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     uint8_t job_digest[DIGEST_BYTES];
@@ -108,7 +108,8 @@ enum status session_create(struct session **session, const struct session_option
     if (s == NULL)
         return STATUS_MEMORY;
     s->options = *options;
-    s->sender = (struct sender){.worker = options->worker, .incarnation = options->incarnation};
+    s->envelope = (struct envelope){
+        .role = ROLE_WORKER, .index = options->worker, .incarnation = options->incarnation};
     s->stop_step = options->job->steps;
     s->started_us = options->began_us != 0 ? options->began_us : now_us;
     s->waiting_us = s->heard_us = s->ticked_us = now_us;
@@ -191,7 +192,7 @@ static void fail(struct session *s, int exit_code, const char *reason, struct ou
 {
     if (s->stage == OVER)
         return;
-    struct message *message = &sender_add(&s->sender, 0, MESSAGE_STOP, outbox)->message;
+    struct message *message = &envelope_to_server(&s->envelope, 0, MESSAGE_STOP, outbox)->message;
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
     end(s, exit_code, reason, outbox);
@@ -208,7 +209,7 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->announcements.leave_held =
         s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
-    announcements_tick(&s->announcements, &s->sender, now_us, outbox);
+    announcements_tick(&s->announcements, &s->envelope, now_us, outbox);
 }
 
 /* --- giving work --------------------------------------------------------------------------- */
@@ -218,7 +219,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 {
     if (!s->start_told) {
         struct packet *start = outbox_add(outbox, TO_TRAINER, MESSAGE_START);
-        start->message.generation = s->sender.generation;
+        start->message.generation = s->envelope.generation;
         start->message.start = s->start;
         s->start_told = true;
         s->told_assignment = s->start.assignment;
@@ -227,7 +228,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     packet->message.work.enough = enough;
     packet->message.work.batch = step;
     s->exchange.apart = step < s->apart_below;
-    s->work_generation = s->sender.generation;
+    s->work_generation = s->envelope.generation;
     s->abandoned = false;
     s->trainer = BUSY;
     s->busy_us = now_us;
@@ -260,7 +261,7 @@ static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox
 {
     s->ask_at_us = 0;
     s->exchanged = false;
-    exchange_ask_newest(&s->exchange, &s->sender, now_us, outbox);
+    exchange_ask_newest(&s->exchange, &s->envelope, now_us, outbox);
 }
 
 /* The trainer waits and holds nothing that is of use: begin from where everybody is. What others
@@ -283,7 +284,7 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     s->abandoned = false;
     s->busy_us = now_us;
     if (s->options.job->mode == MODE_ASYNC)
-        lease_book_ask(&s->leases, &s->sender, now_us, outbox);
+        lease_book_ask(&s->leases, &s->envelope, now_us, outbox);
     join_flow(s, now_us, outbox);
 }
 
@@ -301,7 +302,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     if (s->options.job->mode == MODE_SYNC)
         s->step = x->version;
     else if (s->leases.current != UINT64_MAX)
-        lease_book_finish(&s->leases, &s->sender, now_us, outbox);
+        lease_book_finish(&s->leases, &s->envelope, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -311,7 +312,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
 static struct message *add_stranger(struct session *s, enum message_kind kind,
                                     struct outbox *outbox)
 {
-    struct message *message = &sender_add(&s->sender, 0, kind, outbox)->message;
+    struct message *message = &envelope_to_server(&s->envelope, 0, kind, outbox)->message;
     message->generation = message->ticket = message->proof = 0;
     return message;
 }
@@ -341,9 +342,9 @@ static void send_declaration(struct session *s, struct outbox *outbox)
  * to finish, for nothing. */
 static void adopt_generation(struct session *s, uint64_t generation, uint64_t now_us)
 {
-    if (generation == s->sender.generation)
+    if (generation == s->envelope.generation)
         return;
-    s->sender.generation = generation;
+    s->envelope.generation = generation;
     s->start.assignment = 0;
     s->stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
     s->apart_below = 0;
@@ -362,24 +363,24 @@ static void adopt_generation(struct session *s, uint64_t generation, uint64_t no
 
 static bool is_later(const struct session *s, uint64_t generation, uint64_t ticket)
 {
-    return generation > s->sender.generation ||
-           (generation == s->sender.generation && ticket > s->sender.ticket);
+    return generation > s->envelope.generation ||
+           (generation == s->envelope.generation && ticket > s->envelope.ticket);
 }
 
 static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
 {
     uint64_t ticket = message->welcome.ticket;
-    bool same = message->generation == s->sender.generation && ticket == s->sender.ticket;
-    if ((s->sender.run_id != 0 && message->run_id != s->sender.run_id) ||
+    bool same = message->generation == s->envelope.generation && ticket == s->envelope.ticket;
+    if ((s->envelope.run_id != 0 && message->run_id != s->envelope.run_id) ||
         (!is_later(s, message->generation, ticket) && !(s->stage == JOINING && same)))
         return; /* Of an admission before. */
-    s->sender.run_id = message->run_id;
-    s->sender.ticket = ticket;
-    s->sender.proof = message->welcome.proof;
+    s->envelope.run_id = message->run_id;
+    s->envelope.ticket = ticket;
+    s->envelope.proof = message->welcome.proof;
     adopt_generation(s, message->generation, now_us);
     s->stage = s->start.assignment == 0 ? GATHERED : STARTED;
     s->rejoined = true;
-    s->welcomed_request = s->sender.last_request;
+    s->welcomed_request = s->envelope.last_request;
     s->waiting_us = now_us;
     s->pinged_us = 0; /* Server 0 is to see at once which START is missing. */
     snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
@@ -392,7 +393,7 @@ static void join_again(struct session *s, const struct message *message, uint64_
     if (s->stage == JOINING || (message->request != 0 && message->request <= s->welcomed_request))
         return;                   /* Said of an admission before. */
     if (s->announcements.leave) { /* To be let in, only to leave. */
-        sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox);
+        envelope_to_server(&s->envelope, 0, MESSAGE_LEAVE, outbox);
         end_left(s, "left the job", outbox);
         return;
     }
@@ -408,7 +409,7 @@ static void join_again(struct session *s, const struct message *message, uint64_
 static bool only_members_change(const struct session *s, const struct message *message)
 {
     return s->options.job->mode == MODE_ASYNC && s->stage == STARTED && !s->rejoined &&
-           s->trainer != DONE && message->generation == s->sender.generation;
+           s->trainer != DONE && message->generation == s->envelope.generation;
 }
 
 /* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
@@ -418,8 +419,8 @@ static void handle_start(struct session *s, const struct message *message, uint6
 {
     const struct message_start *start = &message->start;
     uint64_t pushed;
-    bool same = message->generation == s->sender.generation;
-    if (s->stage == JOINING || message->generation < s->sender.generation ||
+    bool same = message->generation == s->envelope.generation;
+    if (s->stage == JOINING || message->generation < s->envelope.generation ||
         (same && start->assignment <= s->start.assignment))
         return;
     bool light = only_members_change(s, message);
@@ -476,38 +477,39 @@ static void follow(struct session *s, enum exchange_outcome outcome, uint64_t no
 static void handle_result(struct session *s, uint32_t server, const struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
 {
-    if (packet->message.generation != s->sender.generation)
+    if (packet->message.generation != s->envelope.generation)
         return;
     /* What other servers say of the end is not meant for workers. */
     if (server == 0 && packet->message.result.stop_step < s->stop_step)
         s->stop_step = packet->message.result.stop_step;
-    follow(s, exchange_take_result(&s->exchange, &s->sender, server, packet, now_us, outbox),
+    follow(s, exchange_take_result(&s->exchange, &s->envelope, server, packet, now_us, outbox),
            now_us, outbox);
 }
 
 static void handle_receipt(struct session *s, uint32_t server, const struct message *message,
                            uint64_t now_us, struct outbox *outbox)
 {
-    if (message->generation == s->sender.generation)
-        follow(s, exchange_take_receipt(&s->exchange, &s->sender, server, message, now_us, outbox),
+    if (message->generation == s->envelope.generation)
+        follow(s,
+               exchange_take_receipt(&s->exchange, &s->envelope, server, message, now_us, outbox),
                now_us, outbox);
 }
 
 static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
                             uint64_t now_us, struct outbox *outbox)
 {
-    if (message->generation == s->sender.generation)
+    if (message->generation == s->envelope.generation)
         follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
 }
 
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
-    if (message->generation != s->sender.generation || s->options.job->mode != MODE_ASYNC)
+    if (message->generation != s->envelope.generation || s->options.job->mode != MODE_ASYNC)
         return;
     if (message->work.enough && message->work.batch < s->stop_step)
         s->stop_step = message->work.batch;
-    lease_book_work(&s->leases, &s->sender, message, now_us, outbox);
+    lease_book_work(&s->leases, &s->envelope, message, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -525,9 +527,9 @@ static int refusal_exit_code(const struct session *s, enum refusal reason, uint6
     case REFUSAL_RUN:
         return EXIT_CLUSTER_LOST;
     case REFUSAL_MEMBER: /* Never admitted; stuck; or replaced by another process. */
-        return s->sender.run_id == 0 ? EXIT_MISMATCH
-               : stuck               ? EXIT_TRAINING_FAILED
-                                     : EXIT_CLUSTER_LOST;
+        return s->envelope.run_id == 0 ? EXIT_MISMATCH
+               : stuck                 ? EXIT_TRAINING_FAILED
+                                       : EXIT_CLUSTER_LOST;
     case REFUSAL_MALFORMED:
         return EXIT_TRAINING_FAILED;
     case REFUSAL_KEY:
@@ -558,9 +560,9 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
 
 static void handle_finished(struct session *s, const struct message *message, struct outbox *outbox)
 {
-    if (s->sender.run_id != 0 && message->run_id != 0 && message->run_id != s->sender.run_id)
+    if (s->envelope.run_id != 0 && message->run_id != 0 && message->run_id != s->envelope.run_id)
         return;
-    sender_add(&s->sender, 0, MESSAGE_BYE, outbox);
+    envelope_to_server(&s->envelope, 0, MESSAGE_BYE, outbox);
     s->finished = true;
     if (message->stop.left && s->announcements.leave)
         end_left(s, message->stop.reason, outbox);
@@ -617,7 +619,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     const struct message *message = &packet->message;
     if (s->stage == OVER) {
         if (s->finished && server == 0 && message->kind == MESSAGE_FINISHED)
-            sender_add(&s->sender, 0, MESSAGE_BYE, outbox); /* The one before was lost. */
+            envelope_to_server(&s->envelope, 0, MESSAGE_BYE, outbox); /* The one before was lost. */
         frame_release(packet->payload);
         packet->payload = NULL;
         return;
@@ -665,12 +667,12 @@ static void add_times(struct session *s, struct message_report *report)
 static void finish_abandoned(struct session *s, struct message_exchange *what,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
-    bool last = what->want, current = s->work_generation == s->sender.generation;
+    bool last = what->want, current = s->work_generation == s->envelope.generation;
     enum status status = STATUS_OK;
     what->want = false;
     s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
     if (current && (what->gradient || what->skip))
-        status = exchange_push(&s->exchange, &s->sender, what, gradient, now_us, outbox);
+        status = exchange_push(&s->exchange, &s->envelope, what, gradient, now_us, outbox);
     if (status != STATUS_OK) {
         follow(s, EXCHANGE_MEMORY, now_us, outbox);
         return;
@@ -712,7 +714,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         if (s->options.job->mode == MODE_SYNC)
             s->step = what.step + 1;
     }
-    if (exchange_push(&s->exchange, &s->sender, &what, packet->payload, now_us, outbox) !=
+    if (exchange_push(&s->exchange, &s->envelope, &what, packet->payload, now_us, outbox) !=
         STATUS_OK)
         follow(s, EXCHANGE_MEMORY, now_us, outbox);
 }
@@ -722,10 +724,10 @@ static void trainer_evaluation(struct session *s, const struct message *message,
 {
     struct message_evaluation evaluation = message->evaluation;
     s->busy_us = now_us;
-    if (s->work_generation != s->sender.generation)
+    if (s->work_generation != s->envelope.generation)
         return;
     evaluation.assignment = s->told_assignment;
-    announcements_score(&s->announcements, &s->sender, &evaluation, now_us, outbox);
+    announcements_score(&s->announcements, &s->envelope, &evaluation, now_us, outbox);
 }
 
 static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -752,9 +754,9 @@ static void trainer_stop(struct session *s, const struct message *message, struc
 {
     uint32_t exit_code = message->stop.exit_code;
     bool clean = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
-    if (s->sender.run_id == 0) {
+    if (s->envelope.run_id == 0) {
         /* Server 0 may have let it in already, and then must tell the others. */
-        sender_add(&s->sender, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
+        envelope_to_server(&s->envelope, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
         end(s, (int)exit_code, "stopped before training started", outbox);
     } else if (clean) {
         announcements_stop(&s->announcements, exit_code, message->stop.reason);
@@ -770,7 +772,7 @@ static void trainer_leave(struct session *s, const struct message *message, uint
     s->leave_code = (int)message->stop.exit_code;
     outbox_log(outbox, "leaving, exit=%d; the job goes on without this worker", s->leave_code);
     if (s->stage == JOINING) {
-        sender_add(&s->sender, 0, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
+        envelope_to_server(&s->envelope, 0, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
         end_left(s, "left the job", outbox);
     } else {
         announcements_leave(&s->announcements);
@@ -835,7 +837,7 @@ static void check_server_0(struct session *s, uint64_t now_us, struct outbox *ou
     double most = s->options.deadlines.recovery > s->options.deadlines.silence
                       ? s->options.deadlines.recovery
                       : s->options.deadlines.silence;
-    if (s->sender.run_id == 0) /* There is a deadline for the start. */
+    if (s->envelope.run_id == 0) /* There is a deadline for the start. */
         return;
     if (unheard > most) {
         snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
@@ -915,7 +917,7 @@ static void resume(struct session *s, uint64_t gap_us, uint64_t now_us)
 static void ping(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->pinged_us = now_us;
-    sender_add(&s->sender, 0, MESSAGE_PING, outbox)->message.ping = (struct message_ping){
+    envelope_to_server(&s->envelope, 0, MESSAGE_PING, outbox)->message.ping = (struct message_ping){
         .step = s->step, .assignment = s->start.assignment, .computing = s->trainer == BUSY};
 }
 
@@ -940,8 +942,8 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
         ask_newest(s, now_us, outbox);
     s->announcements.stop_known = s->stop_step < s->options.job->steps || s->leases.enough;
     announce(s, now_us, outbox);
-    lease_book_tick(&s->leases, &s->sender, is_idle(s), now_us, outbox);
-    exchange_tick(&s->exchange, &s->sender, now_us, outbox);
+    lease_book_tick(&s->leases, &s->envelope, is_idle(s), now_us, outbox);
+    exchange_tick(&s->exchange, &s->envelope, now_us, outbox);
 }
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)

@@ -13,7 +13,7 @@ struct fixture {
     struct job job;
     struct partition partition;
     struct exchange exchange;
-    struct sender sender;
+    struct envelope envelope;
     struct post post;
     float *parameters;
     uint64_t now_us;
@@ -33,7 +33,8 @@ static void open_with_chunks(struct fixture *f, enum mode mode, uint32_t chunks,
     f->gradient = frame_create(f->partition.elements * sizeof(float));
     ck_assert(f->parameters != NULL && f->gradient != NULL);
     ck_assert(exchange_init(&f->exchange, &f->job, &f->partition, f->parameters) == STATUS_OK);
-    f->sender = (struct sender){.worker = 0, .incarnation = 5, .run_id = 6, .generation = 1};
+    f->envelope = (struct envelope){
+        .role = ROLE_WORKER, .index = 0, .incarnation = 5, .run_id = 6, .generation = 1};
 }
 
 static void open_fixture(struct fixture *f, enum mode mode, uint32_t chunks)
@@ -56,7 +57,7 @@ static void push(struct fixture *f, struct node node, bool want)
 {
     struct message_exchange what = {
         .gradient = true, .node = node, .want = want, .want_version = 1, .examples = 2};
-    ck_assert(exchange_push(&f->exchange, &f->sender, &what, f->gradient, f->now_us,
+    ck_assert(exchange_push(&f->exchange, &f->envelope, &what, f->gradient, f->now_us,
                             &f->post.outbox) == STATUS_OK);
 }
 
@@ -85,7 +86,7 @@ static enum exchange_outcome result(struct fixture *f, uint32_t chunk, uint64_t 
     if (values)
         packet.payload = frame_of(1, f->partition.chunks[chunk].count);
     enum exchange_outcome outcome =
-        exchange_take_result(&f->exchange, &f->sender, 0, &packet, f->now_us, &f->post.outbox);
+        exchange_take_result(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
     frame_release(packet.payload);
     return outcome;
 }
@@ -95,7 +96,8 @@ static enum exchange_outcome receipt(struct fixture *f, uint32_t chunk, struct n
 {
     struct message message = {.kind = MESSAGE_RECEIPT};
     message.receipt = (struct message_receipt){.chunk = chunk, .node = node, .missing = missing};
-    return exchange_take_receipt(&f->exchange, &f->sender, 0, &message, f->now_us, &f->post.outbox);
+    return exchange_take_receipt(&f->exchange, &f->envelope, 0, &message, f->now_us,
+                                 &f->post.outbox);
 }
 
 START_TEST(what_fits_the_window_leaves_at_once_and_asks_for_no_receipt)
@@ -180,7 +182,7 @@ START_TEST(what_has_not_been_sent_is_not_repeated_and_what_is_confirmed_asks_onl
     ck_assert(receipt(&f, 0, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
     ck_assert_str_eq(sent(&f), "4");
     f.now_us = EXCHANGE_RETRY_US;
-    exchange_tick(&f.exchange, &f.sender, f.now_us, &f.post.outbox);
+    exchange_tick(&f.exchange, &f.envelope, f.now_us, &f.post.outbox);
     ck_assert_ptr_null(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
     ck_assert_str_eq(sent(&f), "01234");
     /* Lost with the rest: it is sent again though the window is full. */
@@ -203,7 +205,7 @@ START_TEST(what_a_server_drops_is_sent_again_when_it_has_been_asked)
     ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
     ck_assert_str_eq(sent(&f), "");
     f.now_us = EXCHANGE_RETRY_US;
-    exchange_tick(&f.exchange, &f.sender, f.now_us, &f.post.outbox);
+    exchange_tick(&f.exchange, &f.envelope, f.now_us, &f.post.outbox);
     ck_assert_str_eq(sent(&f), "0123");
     for (int twice = 0; twice < 2; twice++) {
         ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
@@ -236,7 +238,7 @@ START_TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window)
     ck_assert(exchange_has_pushed(&f.exchange, &step));
     f.now_us = 500;
     ck_assert_uint_eq(exchange_silence_us(&f.exchange, f.now_us, &server), 500);
-    exchange_ask_newest(&f.exchange, &f.sender, f.now_us, &f.post.outbox);
+    exchange_ask_newest(&f.exchange, &f.envelope, f.now_us, &f.post.outbox);
     ck_assert_str_eq(sent(&f), "01230123456");
     ck_assert(!exchange_has_pushed(&f.exchange, &step));
     ck_assert(frame_is_unique(f.gradient));

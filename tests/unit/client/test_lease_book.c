@@ -8,7 +8,7 @@
 struct fixture {
     struct job job;
     struct lease_book book;
-    struct sender sender;
+    struct envelope envelope;
     struct post post;
     uint64_t now_us;
 };
@@ -31,7 +31,7 @@ static void close_fixture(struct fixture *f)
 static void work(struct fixture *f, uint64_t request, uint64_t batch)
 {
     struct message message = {.kind = MESSAGE_WORK, .request = request, .work.batch = batch};
-    lease_book_work(&f->book, &f->sender, &message, f->now_us, &f->post.outbox);
+    lease_book_work(&f->book, &f->envelope, &message, f->now_us, &f->post.outbox);
 }
 
 static void finish_next(struct fixture *f, uint64_t expected)
@@ -39,7 +39,7 @@ static void finish_next(struct fixture *f, uint64_t expected)
     uint64_t batch;
     ck_assert(lease_book_next(&f->book, &batch));
     ck_assert_uint_eq(batch, expected);
-    lease_book_finish(&f->book, &f->sender, f->now_us, &f->post.outbox);
+    lease_book_finish(&f->book, &f->envelope, f->now_us, &f->post.outbox);
 }
 
 START_TEST(a_batch_is_taken_once_however_long_ago)
@@ -111,7 +111,7 @@ START_TEST(more_unanswered_leases_than_there_is_room_for_forget_the_oldest)
     }
     post_clear(&f.post);
     f.now_us += 500000;
-    lease_book_tick(&f.book, &f.sender, true, f.now_us, &f.post.outbox);
+    lease_book_tick(&f.book, &f.envelope, true, f.now_us, &f.post.outbox);
     ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEASE), LEASES_SAID_MAX);
     ck_assert_uint_eq(post_find(&f.post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 2);
     post_clear(&f.post);
@@ -127,11 +127,11 @@ START_TEST(with_enough_nobody_asks)
     open_fixture(&f);
     struct message message = {.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}};
     f.now_us += 900000;
-    lease_book_tick(&f.book, &f.sender, false, f.now_us, &f.post.outbox);
+    lease_book_tick(&f.book, &f.envelope, false, f.now_us, &f.post.outbox);
     ck_assert_uint_eq(post_count_all(&f.post), 0);
-    lease_book_work(&f.book, &f.sender, &message, f.now_us, &f.post.outbox);
+    lease_book_work(&f.book, &f.envelope, &message, f.now_us, &f.post.outbox);
     f.now_us += 900000;
-    lease_book_tick(&f.book, &f.sender, true, f.now_us, &f.post.outbox);
+    lease_book_tick(&f.book, &f.envelope, true, f.now_us, &f.post.outbox);
     ck_assert_uint_eq(post_count_all(&f.post), 0);
     close_fixture(&f);
 }

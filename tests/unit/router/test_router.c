@@ -216,7 +216,7 @@ START_TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready)
     loaded(&f, 1);
     ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 1);
     struct message stamped = {0};
-    router_stamp(f.router, &stamped);
+    envelope_seal_to_server(router_envelope(f.router), &stamped);
     ck_assert(stamped.role == ROLE_PS);
     ck_assert_uint_eq(stamped.index, 1);
     ck_assert_uint_eq(stamped.run_id, RUN);
@@ -983,7 +983,7 @@ START_TEST(a_new_generation_loads_everything_again_in_sync)
         ck_assert_uint_eq(router_generation(f.router), f.generation);
         ck_assert_uint_eq(router_counts(f.router).received, 0);
         struct message stamped = {0};
-        router_stamp(f.router, &stamped);
+        envelope_seal_to_server(router_envelope(f.router), &stamped);
         ck_assert_uint_eq(stamped.generation, f.generation);
         ck_assert_uint_eq(stamped.ticket, 3 + f.generation);
         for (uint32_t i = 0; i < 2 && f.generation == 2; i++)

@@ -1,0 +1,61 @@
+/* envelope.h - who a process is, as every message that it sends says; and how a message is begun.
+ *
+ *     to a server      role, index, incarnation, run, generation, and ticket and proof, which show
+ *                      that server 0 has admitted the sender
+ *     to a member      the same without ticket and proof: they are for servers to see
+ *     to a stranger    role and index, and nothing that members know each other by: whoever is no
+ *                      member might say it back
+ *
+ * What is known only later (a run, a generation, an admission) is written into the envelope when it
+ * is, and messages carry it from then on.
+ *
+ * Threads: the owner's.
+ * Ownership: packets are the outbox's, and to be filled in at once; see outbox_add. */
+
+#ifndef COMMON_WIRE_ENVELOPE_H
+#define COMMON_WIRE_ENVELOPE_H
+
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+
+struct envelope {
+    enum role role;
+    uint32_t index;
+    uint64_t incarnation;
+    uint64_t run_id;        /* 0 before it is known; kept for good. */
+    uint64_t generation;    /* Of the run. */
+    uint64_t ticket, proof; /* Of the latest admission. */
+    uint64_t last_request;  /* Requests are numbered from 1. */
+};
+
+/* A message to server number `server` under a request number of its own. */
+struct packet *envelope_to_server(struct envelope *from, uint32_t server, enum message_kind kind,
+                                  struct outbox *outbox);
+
+/* The same under a number taken before. */
+struct packet *envelope_to_server_as(const struct envelope *from, uint32_t server,
+                                     enum message_kind kind, uint64_t request,
+                                     struct outbox *outbox);
+
+/* A message to a member, to somebody who is none, or (envelope_answer) to whoever sent `to` (which
+ * says if it is one) as the answer to that. */
+struct packet *envelope_to_peer(const struct envelope *from, uint64_t peer, enum message_kind kind,
+                                struct outbox *outbox);
+struct packet *envelope_to_stranger(const struct envelope *from, uint64_t peer,
+                                    enum message_kind kind, struct outbox *outbox);
+struct packet *envelope_answer(const struct envelope *from, const struct packet *to,
+                               enum message_kind kind, struct outbox *outbox);
+
+/* Answers of one line. */
+void envelope_refuse(const struct envelope *from, const struct packet *to, enum refusal reason,
+                     struct outbox *outbox, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void envelope_ask_to_wait(const struct envelope *from, const struct packet *to, const char *text,
+                          struct outbox *outbox);
+
+/* Of a message that is there already: say who sends it, to a server or to a member. */
+void envelope_seal_to_server(const struct envelope *from, struct message *message);
+void envelope_seal_to_member(const struct envelope *from, struct message *message);
+
+#endif
