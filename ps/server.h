@@ -34,7 +34,7 @@
  *                      values then lie in 2 S of shared memory, and S of the model's are private
  *                      only while a connection or a checkpoint holds a version, or after a reload
  *     the transport    W T of what came over TCP and nobody has taken yet, in whole messages or
- *                      parts of them, see inflow.h; 64 MiB of what connections that have ended
+ *                      parts of them, see budget.h; 64 MiB of what connections that have ended
  *                      left; 25 KiB a connection
  *     strangers        whoever is no member of the job, any number of them doing whatever they like
  *                      (gate.h): less than 1 MiB each and 64 MiB in all. That is at most 896

@@ -15,6 +15,7 @@ common  store
 common  wire
 common  keys address
 common  options transport
+common  transport/budget
 common  transport/zmq transport/shm
 common  progress
 ps      shard
@@ -48,6 +49,8 @@ wrong=$(awk '
     $2 ~ /cblas/ { only("tests/bench/blas.c") }
     $2 ~ /pb-c\.h$|^protobuf-c/ { only("common/wire/message.c") }
     $2 ~ /^jansson/ { only("common/file/json.c") }     $2 ~ /^sodium/ { only("common/base/hash.c") }
+    $2 ~ /^common\/transport\/budget\/(inflow|gate|tcp)/ && room != "common/transport/budget" {
+        print $1 " includes " $2 ", not by its room'"'"'s door, budget.h" }
     $2 ~ /^zlib/ { only("worker/data/idx.c") }' <(sed '/^$/d' <<<"$rooms") - <<<"$includes")
 crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | sort | uniq -c |
     awk -v most=$most '$1 > most { print $2 " has " $1 " files of C, and " most " are many" }')

@@ -45,7 +45,7 @@
 #define SLOW_US       100000
 #define MIB           1048576.0
 #define PROGRAM_MIB   50
-#define HEADER_MIB    1 /* That one peer may have under way besides; transport_zmq_limits.c. */
+#define HEADER_MIB    1            /* That one peer may have under way besides; budget.c. */
 #define RINGS         (256u << 10) /* Bytes: two for each worker that shares memory; window.c. */
 #define CONNECTION    25600        /* Bytes that libzmq takes for one. */
 #define GONE_MIB      64           /* Of connections that have ended; inflow.c. */

@@ -31,6 +31,7 @@ planted ps/cores.c '"worker/trainer.h"' "against the arrows"
 planted worker/trainer.c '"tests/lib/suite.h"' "against the arrows"
 planted ps/server.c '<zmq.h>' "which belongs in common/transport/zmq only"
 planted common/store/manifest.c '<jansson.h>' "which belongs in common/file/json.c only"
+planted common/transport/zmq/transport_zmq.c '"common/transport/budget/inflow.h"' "not by its room's door"
 ok "an include against the arrows is seen"
 
 mkdir "$copy/common/attic"

@@ -1,6 +1,6 @@
 /* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of proto/CONTRACT.md
  * section 8. What keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c
- * (who was not); what a peer can make this process hold is bounded in transport_zmq_limits.c. */
+ * (who was not); what a peer can make this process hold is bounded by common/transport/budget/. */
 
 #include "common/transport/transport.h"
 
@@ -19,11 +19,12 @@
 #include "common/base/clock.h"
 #include "common/process/headroom.h"
 #include "common/process/log.h"
+#include "common/transport/budget/budget.h"
 #include "common/transport/zmq/transport_zmq_bind.h"
 #include "common/transport/zmq/transport_zmq_dialer.h"
 #include "common/transport/zmq/transport_zmq_guard.h"
-#include "common/transport/zmq/transport_zmq_limits.h"
 #include "common/transport/zmq/transport_zmq_monitor.h"
+#include "common/wire/message.h"
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
 
@@ -32,13 +33,19 @@
 #define LIBRARY_THREADS 3
 #define LIBRARY_BYTES   (8 << 20)
 
-#define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
+#define CURVE_BYTES     33  /* What CURVE adds to a frame on the wire. */
+#define PLAIN_HANDSHAKE 256 /* What a handshake takes without, of who says no more than it must. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
 #define PEERS_US        1000   /* Between looks at who has come, while there is much to receive. */
 #define BACKLOG         1024   /* In a flood the kernel tells nothing of those beyond it (tcp.h). */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
 #define FAILURES_A_LINE 1000
+
+/* A server may be sent a whole declaration at once, in 8192 pages. libzmq stops at half the mark
+ * when the other side is slow to say how far it is, so twice that, and as much again. More for one
+ * peer is refused with STATUS_AGAIN, which a listening endpoint's user takes for lost. */
+#define SEND_HWM (4 * (JOB_BYTES_MAX / JOB_PAGE_BYTES))
 
 struct zmq_transport {
     struct transport base;
@@ -57,8 +64,8 @@ struct endpoint {
     struct handshakes known; /* As of the last look, or question. */
     enum greeting greeting;  /* Connecting: what it was last asked for. */
     uint64_t looked_us;
-    uint64_t peers_us; /* Listening: who is there was last looked at. */
-    struct limits limits;
+    uint64_t peers_us;     /* Listening: who is there was last looked at. */
+    struct budget *budget; /* NULL: none; connecting. */
 };
 
 static enum status set_int(void *socket, int option, int value)
@@ -74,13 +81,16 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
         max_message = 4096;
     if (endpoint->keys != NULL)
         max_message += CURVE_BYTES;
-    enum status status = limits_set(&endpoint->limits, endpoint->socket, endpoint->listening,
-                                    endpoint->keys != NULL ? CURVE_BYTES : 0);
+    enum status status = STATUS_OK;
     if (zmq_setsockopt(endpoint->socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0)
         status = STATUS_IO; /* Z11: the declared size is allocated on sight. */
     const int options[][2] = {
         {ZMQ_LINGER, 0},
         {ZMQ_BACKLOG, BACKLOG},
+        /* No mark for receiving: budget.h has the reason. Marks are never changed while a socket is
+         * in use: libzmq 4.3.4 would tell connections that may have gone already. */
+        {ZMQ_RCVHWM, 0},
+        {ZMQ_SNDHWM, endpoint->listening ? (int)SEND_HWM : 0},
         /* Z9. Who connects says how long its silence may be (TTL); a listening socket asks itself
          * only so that nobody stays for ever. More often it would cut off whoever waits for credit
          * (gate.h), who then comes again, which costs more than to let him wait. */
@@ -119,7 +129,7 @@ static void endpoint_free(struct endpoint *endpoint)
         monitor_close(&endpoint->monitor, endpoint->socket);
     if (endpoint->socket != NULL)
         zmq_close(endpoint->socket);
-    limits_free(&endpoint->limits);
+    budget_close(&endpoint->budget);
     free(endpoint);
 }
 
@@ -168,9 +178,12 @@ static enum status zmq_listen(struct transport *transport, const char *address, 
         return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
     status = bind_list((*endpoint)->socket, address, bound, &port, &fault);
     if (status == STATUS_OK) {
-        limits_start(&(*endpoint)->limits, port);
-        return STATUS_OK;
+        (*endpoint)->budget = budget_open(port, (*endpoint)->keys != NULL ? 0 : PLAIN_HANDSHAKE);
+        if ((*endpoint)->budget == NULL)
+            status = error_set(&fault, STATUS_MEMORY, "out of memory");
     }
+    if (status == STATUS_OK)
+        return STATUS_OK;
     zmq_endpoint_close(endpoint, 0);
     return error_set(error, status, "%s", fault.text);
 }
@@ -193,6 +206,13 @@ static enum status zmq_connect_to(struct transport *transport, const char *addre
 }
 
 /* --- messages ------------------------------------------------------------------------------ */
+
+/* What a frame of so many bytes is on the wire. */
+static uint64_t wire_bytes_of(const struct endpoint *endpoint, size_t bytes)
+{
+    uint64_t frame = bytes + (endpoint->keys != NULL ? CURVE_BYTES : 0);
+    return frame + (frame > 255 ? 9 : 2); /* ZMTP 3: flags, and a size of one or eight bytes. */
+}
 
 static void payload_sent(void *data, void *hint)
 {
@@ -232,7 +252,7 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
     (void)place;
     int more = payload != NULL ? ZMQ_SNDMORE : 0;
     enum status status = STATUS_OK;
-    if (endpoint->listening && !limits_may_say(&endpoint->limits, peer, header_bytes)) {
+    if (!budget_may_say(endpoint->budget, peer, wire_bytes_of(endpoint, header_bytes))) {
         frame_release(payload);
         return STATUS_AGAIN;
     }
@@ -306,16 +326,16 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
             int reason = zmq_errno();
             zmq_msg_close(&part);
             if (reason == EAGAIN)
-                limits_drained(&endpoint->limits);
+                budget_drained(endpoint->budget);
             return reason == EAGAIN || reason == EINTR ? STATUS_AGAIN : STATUS_IO;
         }
         more = zmq_msg_more(&part);
         size_t bytes = zmq_msg_size(&part);
         const uint8_t *data = zmq_msg_data(&part);
         if (index > 0)
-            wire_bytes += limits_wire_bytes(&endpoint->limits, bytes);
-        if (index == 1 && named)
-            limits_meet(&endpoint->limits, received->peer, &part);
+            wire_bytes += wire_bytes_of(endpoint, bytes);
+        if (index == 1 && named && !budget_knows(endpoint->budget, received->peer))
+            budget_meet(endpoint->budget, received->peer, zmq_msg_get(&part, ZMQ_SRCFD));
         if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
             named = true;
             for (int i = 0; i < 4; i++)
@@ -333,7 +353,7 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         zmq_msg_close(&part);
     }
     if (named)
-        limits_hear(&endpoint->limits, received->peer, (uint64_t)index - 1, wire_bytes);
+        budget_hear(endpoint->budget, received->peer, (uint64_t)index - 1, wire_bytes);
     if (bad || index < 2) {
         frame_release(received->payload);
         received->payload = NULL;
@@ -350,9 +370,9 @@ static void look_at_peers(struct endpoint *endpoint, uint64_t now_us)
     endpoint->peers_us = now_us;
     monitor_look(monitor, now_us);
     for (uint32_t i = 0; i < monitor->fresh_count; i++)
-        limits_greet(&endpoint->limits, monitor->fresh[i]);
+        budget_greet(endpoint->budget, monitor->fresh[i]);
     monitor->fresh_count = 0;
-    limits_look(&endpoint->limits, now_us, monitor->accepted);
+    budget_look(endpoint->budget, now_us, monitor->accepted);
 }
 
 static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
@@ -548,17 +568,17 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
 
 static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)
 {
-    limits_expect(&endpoint->limits, traffic);
+    budget_expect(endpoint->budget, traffic);
 }
 
 static void zmq_distrust(struct endpoint *endpoint)
 {
-    limits_distrust(&endpoint->limits);
+    budget_distrust(endpoint->budget);
 }
 
 static void zmq_trust(struct endpoint *endpoint, uint64_t peer, enum standing standing)
 {
-    limits_trust(&endpoint->limits, peer, standing);
+    budget_trust(endpoint->budget, peer, standing);
 }
 
 static uint64_t zmq_connections(struct endpoint *endpoint)

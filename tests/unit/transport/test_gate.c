@@ -1,4 +1,4 @@
-#include "common/transport/zmq/gate.h"
+#include "common/transport/budget/gate.h"
 
 #include "tests/lib/suite.h"
 

@@ -1,4 +1,4 @@
-#include "common/transport/zmq/inflow.h"
+#include "common/transport/budget/inflow.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

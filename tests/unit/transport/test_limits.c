@@ -1,6 +1,6 @@
 /* What one peer can make a listening endpoint hold, with real sockets. */
 
-#include "common/transport/zmq/transport_zmq_limits.h"
+#include "common/transport/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "common/transport/zmq/tcp.h"
+#include "common/transport/budget/tcp.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -52,14 +52,14 @@
  *
  * Threads: one. Units: bytes on the wire. Linux. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_INFLOW_H
-#define COMMON_TRANSPORT_ZMQ_INFLOW_H
+#ifndef COMMON_TRANSPORT_BUDGET_INFLOW_H
+#define COMMON_TRANSPORT_BUDGET_INFLOW_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/transport/zmq/gate.h"
+#include "common/transport/budget/gate.h"
 
 #define INFLOW_INTERVAL_US   50000u /* Between looks. */
 #define INFLOW_LISTENERS_MAX 16     /* Sockets that listen at the port. */

@@ -1,6 +1,6 @@
 /* tcp.c - TCP_INFO, SO_COOKIE and classic BPF filters on descriptors that are libzmq's. */
 
-#include "common/transport/zmq/tcp.h"
+#include "common/transport/budget/tcp.h"
 
 #include <linux/filter.h>
 #include <linux/tcp.h>

@@ -16,8 +16,8 @@
  *
  * Threads: any. Errors: what cannot be known or done is false. Linux. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_TCP_H
-#define COMMON_TRANSPORT_ZMQ_TCP_H
+#ifndef COMMON_TRANSPORT_BUDGET_TCP_H
+#define COMMON_TRANSPORT_BUDGET_TCP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* inflow.c - a table of the port's connections, found among this process's descriptors, each with
  * what came over it, what was heard of it, and the limit that its TCP filter has. */
 
-#include "common/transport/zmq/inflow.h"
+#include "common/transport/budget/inflow.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "common/transport/zmq/tcp.h"
+#include "common/transport/budget/tcp.h"
 
 #define CONNECTIONS_MAX 4096
 #define SPARE_FILES     256 /* Descriptors that are left to the rest of the process. */

@@ -1,7 +1,7 @@
 /* gate.c - credit that strangers have, refilled with time and shared among them, and the chance of
  * getting in, halved and doubled as they come. */
 
-#include "common/transport/zmq/gate.h"
+#include "common/transport/budget/gate.h"
 
 #define AHEAD_ALL   (256u << 10)
 #define AHEAD_LEAST 256u /* A JOIN. */

@@ -22,8 +22,8 @@
  *
  * Threads: one. Units: bytes; credit in bytes of this process's attention. */
 
-#ifndef COMMON_TRANSPORT_ZMQ_GATE_H
-#define COMMON_TRANSPORT_ZMQ_GATE_H
+#ifndef COMMON_TRANSPORT_BUDGET_GATE_H
+#define COMMON_TRANSPORT_BUDGET_GATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
