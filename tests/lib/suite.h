@@ -24,6 +24,29 @@ int suite_run(const char *name, void (*add)(TCase *tcase));
  * the name of this function. */
 int suite_run_both(const char *name, void (*add)(TCase *tcase), void (*add_long)(TCase *tcase));
 
+/* A test that begins with opening something and ends with closing it, as most of its file do: its
+ * body has the pointer `it` to a `type` that is opened before it and closed after it. A file says
+ * once what that is:
+ *
+ *     #define TEST(name, ...) SUITE_TEST(name, struct fixture, f, open(f, __VA_ARGS__), close(f))
+ *
+ *     TEST(a_pull_never_mixes_versions, MODE_SYNC)
+ *     {
+ *         send(f, ...);
+ *     }
+ */
+#define SUITE_TEST(name, type, it, opening, closing)                                               \
+    static void name##_with(type *it, int _i);                                                     \
+    START_TEST(name)                                                                               \
+    {                                                                                              \
+        type place, *it = &place;                                                                  \
+        opening;                                                                                   \
+        name##_with(it, _i);                                                                       \
+        closing;                                                                                   \
+    }                                                                                              \
+    END_TEST                                                                                       \
+    static void name##_with(type *it, int _i CK_ATTRIBUTE_UNUSED)
+
 /* For a test that cannot do here what it is for: say so and return. "one user is turned away: only
  * root can be somebody else". Such tests are counted apart, and named at the end of make check. */
 void suite_skip(const char *what_and_why);

@@ -36,6 +36,10 @@ static void end_attacked(struct hostile *h)
     hostile_close(h);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct hostile, h, open_attacked(h, __VA_ARGS__), end_attacked(h))
+
 static void open_rogue(struct rogue *rogue, const struct hostile *h, uint32_t server)
 {
     memset(rogue, 0, sizeof *rogue);
@@ -90,15 +94,13 @@ static unsigned hear_nothing(struct rogue *rogue, const struct message *message)
     return count;
 }
 
-START_TEST(strangers_are_told_nothing_that_members_are_known_by)
+TEST(strangers_are_told_nothing_that_members_are_known_by, MODE_ASYNC)
 {
-    struct hostile h;
-    open_attacked(&h, MODE_ASYNC);
     for (uint32_t server = 0; server < 2; server++) {
         struct rogue rogue;
         struct message message;
         unsigned answers = 0;
-        open_rogue(&rogue, &h, server);
+        open_rogue(&rogue, h, server);
         message = join_as(&rogue, ROLE_WORKER, 7); /* With another declaration. */
         answers += hear_nothing(&rogue, &message);
         message = join_as(&rogue, ROLE_PS, 9);
@@ -118,9 +120,7 @@ START_TEST(strangers_are_told_nothing_that_members_are_known_by)
         ck_assert_uint_ge(answers, 20);
         rogue_close(&rogue);
     }
-    end_attacked(&h);
 }
-END_TEST
 
 /* --- what can be made of it ---------------------------------------------------------------- */
 
@@ -150,20 +150,18 @@ static void say_back(struct rogue *rogue, const struct message *told, enum role 
     }
 }
 
-START_TEST(whoever_knows_what_status_is_answered_is_nobody)
+TEST(whoever_knows_what_status_is_answered_is_nobody, MODE_ASYNC)
 {
-    struct hostile h;
-    open_attacked(&h, MODE_ASYNC);
     for (uint32_t server = 0; server < 2; server++) {
         struct rogue asks, speaks;
         struct message told = {0};
-        open_rogue(&asks, &h, server);
+        open_rogue(&asks, h, server);
         struct message message = rogue_message(&asks, MESSAGE_STATUS);
         message.role = ROLE_OBSERVER;
         ck_assert(ask(&asks, &message, &told));
         ck_assert(told.kind == (server == 0 ? MESSAGE_STATUS_ANSWER : MESSAGE_REFUSED));
         for (uint32_t to = 0; to < 2; to++) {
-            open_rogue(&speaks, &h, to);
+            open_rogue(&speaks, h, to);
             for (uint32_t index = 0; index < 2; index++)
                 say_back(&speaks, &told, ROLE_PS, index);
             for (uint32_t index = 0; index < HOSTILE_HONEST; index++)
@@ -172,9 +170,7 @@ START_TEST(whoever_knows_what_status_is_answered_is_nobody)
         }
         rogue_close(&asks);
     }
-    end_attacked(&h);
 }
-END_TEST
 
 /* --- guessing ------------------------------------------------------------------------------ */
 
@@ -210,16 +206,14 @@ static void guess_tickets(struct rogue *rogue, struct message message)
     }
 }
 
-START_TEST(whoever_knows_the_run_and_guesses_tickets_takes_no_place)
+TEST(whoever_knows_the_run_and_guesses_tickets_takes_no_place, _i == 0 ? MODE_ASYNC : MODE_SYNC)
 {
-    struct hostile h;
     uint64_t run_id, generation;
-    open_attacked(&h, _i == 0 ? MODE_ASYNC : MODE_SYNC);
-    read_run(&h, &run_id, &generation);
+    read_run(h, &run_id, &generation);
     for (uint32_t server = 0; server < 2; server++)
         for (uint32_t index = 0; index <= HOSTILE_HONEST; index++) {
             struct rogue rogue;
-            open_rogue(&rogue, &h, server);
+            open_rogue(&rogue, h, server);
             rogue.run_id = run_id;
             rogue.generation = generation;
             struct message message = exchange_as(&rogue, index);
@@ -230,9 +224,7 @@ START_TEST(whoever_knows_the_run_and_guesses_tickets_takes_no_place)
             guess_tickets(&rogue, message);
             rogue_close(&rogue);
         }
-    end_attacked(&h);
 }
-END_TEST
 
 static void add(TCase *t)
 {

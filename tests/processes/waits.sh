@@ -49,7 +49,7 @@ cases=$("$root/tests/processes/faults.sh" --table | cut -d'|' -f1)
 proven()
 {
     case $1 in
-        *:*) grep -qE "START_TEST\(${1#*:}\)" "$root"/tests/unit/*/"${1%%:*}.c" ;;
+        *:*) grep -qE "TEST[A-Z_]*\(${1#*:}[,)]" "$root"/tests/unit/*/"${1%%:*}.c" ;;
         *) grep -qxF -- "$1" <<<"$cases" ;;
     esac
 }

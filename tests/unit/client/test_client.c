@@ -37,6 +37,10 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+
 static struct work next(struct fixture *f)
 {
     struct work work;
@@ -105,104 +109,90 @@ static void check_end(struct fixture *f, int exit_code)
     ck_assert_int_eq(client_exit_code(f->client), exit_code);
 }
 
-START_TEST(it_goes_from_step_to_step_and_ends_when_the_job_does)
+TEST(it_goes_from_step_to_step_and_ends_when_the_job_does, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     for (uint64_t step = 0; step < 6; step++) {
-        struct work work = next(&f);
+        struct work work = next(f);
         ck_assert(!work.enough);
         ck_assert_uint_eq(work.step, step);
         ck_assert_uint_eq(work.scored - work.after, step == 3);
-        push_step(&f, step);
+        push_step(f, step);
     }
-    struct work work = next(&f);
+    struct work work = next(f);
     ck_assert(work.enough && work.after == 1 && work.scored == 2);
-    client_done(f.client);
-    check_end(&f, EXIT_DONE);
-    ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_REPORT), 0);
-    close_fixture(&f);
+    client_done(f->client);
+    check_end(f, EXIT_DONE);
+    ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_REPORT), 0);
 }
-END_TEST
 
-START_TEST(after_done_there_may_be_more)
+TEST(after_done_there_may_be_more, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    scripted_server_lock(&f.server);
-    f.server.finishes = false;
-    f.server.version = 6;
-    scripted_server_unlock(&f.server);
-    ck_assert(next(&f).enough);
-    client_done(f.client);
-    await(&f, MESSAGE_DONE, 1);
-    scripted_server_lock(&f.server);
-    f.server.generation = 2;
-    f.server.version = 4;
-    f.server.start.step = 4;
-    scripted_server_start(&f.server);
-    scripted_server_unlock(&f.server);
-    ck_assert_uint_eq(next(&f).step, 4);
-    push_step(&f, 4);
-    ck_assert_uint_eq(next(&f).step, 5);
-    push_step(&f, 5);
-    scripted_server_lock(&f.server);
-    f.server.finishes = true;
-    scripted_server_unlock(&f.server);
-    ck_assert(next(&f).enough);
-    client_done(f.client);
-    check_end(&f, EXIT_DONE);
-    close_fixture(&f);
+    scripted_server_lock(&f->server);
+    f->server.finishes = false;
+    f->server.version = 6;
+    scripted_server_unlock(&f->server);
+    ck_assert(next(f).enough);
+    client_done(f->client);
+    await(f, MESSAGE_DONE, 1);
+    scripted_server_lock(&f->server);
+    f->server.generation = 2;
+    f->server.version = 4;
+    f->server.start.step = 4;
+    scripted_server_start(&f->server);
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_eq(next(f).step, 4);
+    push_step(f, 4);
+    ck_assert_uint_eq(next(f).step, 5);
+    push_step(f, 5);
+    scripted_server_lock(&f->server);
+    f->server.finishes = true;
+    scripted_server_unlock(&f->server);
+    ck_assert(next(f).enough);
+    client_done(f->client);
+    check_end(f, EXIT_DONE);
 }
-END_TEST
 
-START_TEST(what_a_connection_cannot_take_is_sent_later_and_in_order)
+TEST(what_a_connection_cannot_take_is_sent_later_and_in_order, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    scripted_server_lock(&f.server);
-    f.server.deaf = true;
-    unsigned before = f.server.heard_count;
-    scripted_server_unlock(&f.server);
-    push_node(&f, 0, (struct node){0, 2}, false);
-    push_node(&f, 0, (struct node){2, 2}, true);
+    next(f);
+    scripted_server_lock(&f->server);
+    f->server.deaf = true;
+    unsigned before = f->server.heard_count;
+    scripted_server_unlock(&f->server);
+    push_node(f, 0, (struct node){0, 2}, false);
+    push_node(f, 0, (struct node){2, 2}, true);
     for (int i = 0; i < 1300; i++) /* Long enough for pings and a retry, which are not kept. */
         rest();
-    scripted_server_lock(&f.server);
-    f.server.deaf = false;
-    ck_assert_uint_eq(f.server.heard_count, before);
-    scripted_server_unlock(&f.server);
-    ck_assert_uint_eq(next(&f).step, 1);
-    scripted_server_lock(&f.server);
+    scripted_server_lock(&f->server);
+    f->server.deaf = false;
+    ck_assert_uint_eq(f->server.heard_count, before);
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_eq(next(f).step, 1);
+    scripted_server_lock(&f->server);
     for (unsigned i = 0; i < 8; i++) {
-        const struct message *message = &f.server.heard[before + i].message;
+        const struct message *message = &f->server.heard[before + i].message;
         ck_assert(message->kind == MESSAGE_EXCHANGE && !message->exchange.retry);
         ck_assert_uint_eq(message->exchange.chunk, i % 4);
         ck_assert_uint_eq(message->exchange.node.first_leaf, i < 4 ? 0 : 2);
     }
-    ck_assert_uint_le(f.server.heard_count, before + 9); /* Perhaps a ping of after. */
-    scripted_server_unlock(&f.server);
-    close_fixture(&f);
+    ck_assert_uint_le(f->server.heard_count, before + 9); /* Perhaps a ping of after. */
+    scripted_server_unlock(&f->server);
 }
-END_TEST
 
 /* The server that answers there knows nobody yet, and would take little. */
-START_TEST(a_gradient_is_not_the_first_that_is_said_over_a_new_connection)
+TEST(a_gradient_is_not_the_first_that_is_said_over_a_new_connection, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    scripted_server_lock(&f.server);
-    f.server.connections++;
-    f.server.mute = true;
-    unsigned before = f.server.heard_count;
-    scripted_server_unlock(&f.server);
-    push_step(&f, 0);
-    await(&f, MESSAGE_EXCHANGE, 8 + 1); /* Four were pulls. */
-    scripted_server_lock(&f.server);
-    for (unsigned i = before, exchanges = 0; i < f.server.heard_count && exchanges < 5; i++) {
-        const struct scripted_heard *heard = &f.server.heard[i];
+    next(f);
+    scripted_server_lock(&f->server);
+    f->server.connections++;
+    f->server.mute = true;
+    unsigned before = f->server.heard_count;
+    scripted_server_unlock(&f->server);
+    push_step(f, 0);
+    await(f, MESSAGE_EXCHANGE, 8 + 1); /* Four were pulls. */
+    scripted_server_lock(&f->server);
+    for (unsigned i = before, exchanges = 0; i < f->server.heard_count && exchanges < 5; i++) {
+        const struct scripted_heard *heard = &f->server.heard[i];
         if (heard->message.kind != MESSAGE_EXCHANGE)
             continue;
         ck_assert_int_eq(heard->message.exchange.retry, exchanges == 0);
@@ -210,152 +200,126 @@ START_TEST(a_gradient_is_not_the_first_that_is_said_over_a_new_connection)
         ck_assert_uint_eq(heard->message.exchange.chunk, exchanges == 0 ? 0 : exchanges - 1);
         exchanges++;
     }
-    f.server.mute = false;
-    scripted_server_unlock(&f.server);
-    ck_assert_uint_eq(next(&f).step, 1);
-    close_fixture(&f);
+    f->server.mute = false;
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_eq(next(f).step, 1);
 }
-END_TEST
 
-START_TEST(what_was_given_up_meanwhile_is_not_sent)
+TEST(what_was_given_up_meanwhile_is_not_sent, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    scripted_server_lock(&f.server);
-    f.server.deaf = true;
-    unsigned before = f.server.heard_count;
-    scripted_server_unlock(&f.server);
-    push_step(&f, 0);
-    start_again(&f);
+    next(f);
+    scripted_server_lock(&f->server);
+    f->server.deaf = true;
+    unsigned before = f->server.heard_count;
+    scripted_server_unlock(&f->server);
+    push_step(f, 0);
+    start_again(f);
     for (int i = 0; i < 300; i++)
         rest();
-    scripted_server_lock(&f.server);
-    f.server.deaf = false;
-    scripted_server_unlock(&f.server);
-    ck_assert_uint_eq(next(&f).step, 0);
-    scripted_server_lock(&f.server);
-    for (unsigned i = before; i < f.server.heard_count; i++)
-        if (f.server.heard[i].message.kind == MESSAGE_EXCHANGE)
-            ck_assert(f.server.heard[i].message.exchange.newest);
-    scripted_server_unlock(&f.server);
-    close_fixture(&f);
+    scripted_server_lock(&f->server);
+    f->server.deaf = false;
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_eq(next(f).step, 0);
+    scripted_server_lock(&f->server);
+    for (unsigned i = before; i < f->server.heard_count; i++)
+        if (f->server.heard[i].message.kind == MESSAGE_EXCHANGE)
+            ck_assert(f->server.heard[i].message.exchange.newest);
+    scripted_server_unlock(&f->server);
 }
-END_TEST
 
-START_TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_has_ended)
+TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_has_ended, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    ck_assert_uint_eq(f.server.attached, rendezvous_name(100));
-    push_step(&f, 0);
-    next(&f);
-    ck_assert_uint_eq(f.server.attach_calls, 1);
-    const float *lent = push_step(&f, 1);
-    ck_assert_ptr_eq(lent, f.server.memory);
-    ck_assert(last_exchange(&f).by_memory);
-    next(&f);
-    scripted_server_lock(&f.server);
-    f.server.incarnation = 200;
-    f.server.generation = 2;
-    f.server.version = 0;
-    scripted_server_start(&f.server);
-    scripted_server_unlock(&f.server);
-    push_step(&f, 2);
-    next(&f);
-    ck_assert_uint_gt(f.server.attach_calls, 1); /* In vain. */
-    ck_assert_uint_eq(f.server.attached, rendezvous_name(100));
-    scripted_server_lock(&f.server);
-    f.server.attached = 0;
-    scripted_server_unlock(&f.server);
-    push_step(&f, 0);
-    next(&f);
-    ck_assert_uint_eq(f.server.attached, rendezvous_name(200));
-    close_fixture(&f);
+    next(f);
+    ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
+    push_step(f, 0);
+    next(f);
+    ck_assert_uint_eq(f->server.attach_calls, 1);
+    const float *lent = push_step(f, 1);
+    ck_assert_ptr_eq(lent, f->server.memory);
+    ck_assert(last_exchange(f).by_memory);
+    next(f);
+    scripted_server_lock(&f->server);
+    f->server.incarnation = 200;
+    f->server.generation = 2;
+    f->server.version = 0;
+    scripted_server_start(&f->server);
+    scripted_server_unlock(&f->server);
+    push_step(f, 2);
+    next(f);
+    ck_assert_uint_gt(f->server.attach_calls, 1); /* In vain. */
+    ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
+    scripted_server_lock(&f->server);
+    f->server.attached = 0;
+    scripted_server_unlock(&f->server);
+    push_step(f, 0);
+    next(f);
+    ck_assert_uint_eq(f->server.attached, rendezvous_name(200));
 }
-END_TEST
 
-START_TEST(gradients_keep_away_from_what_a_server_may_still_hold)
+TEST(gradients_keep_away_from_what_a_server_may_still_hold, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    scripted_server_lock(&f.server);
-    f.server.mute = true;
-    scripted_server_unlock(&f.server);
-    ck_assert_ptr_eq(push_node(&f, 0, (struct node){0, 2}, false), f.server.memory);
-    push_node(&f, 0, (struct node){2, 2}, true);
-    start_again(&f);
-    ck_assert_uint_eq(next(&f).step, 0);
-    scripted_server_lock(&f.server);
-    f.server.mute = false;
-    scripted_server_unlock(&f.server);
-    const float *own = push_node(&f, 0, (struct node){0, 4}, true);
-    ck_assert(own < f.server.memory || own >= f.server.memory + 2 * f.server.partition.elements);
-    ck_assert(!last_exchange(&f).by_memory);
-    ck_assert_uint_eq(next(&f).step, 1);
-    ck_assert_ptr_eq(push_step(&f, 1), f.server.memory); /* That step is over. */
-    next(&f);
-    close_fixture(&f);
+    next(f);
+    scripted_server_lock(&f->server);
+    f->server.mute = true;
+    scripted_server_unlock(&f->server);
+    ck_assert_ptr_eq(push_node(f, 0, (struct node){0, 2}, false), f->server.memory);
+    push_node(f, 0, (struct node){2, 2}, true);
+    start_again(f);
+    ck_assert_uint_eq(next(f).step, 0);
+    scripted_server_lock(&f->server);
+    f->server.mute = false;
+    scripted_server_unlock(&f->server);
+    const float *own = push_node(f, 0, (struct node){0, 4}, true);
+    ck_assert(own < f->server.memory || own >= f->server.memory + 2 * f->server.partition.elements);
+    ck_assert(!last_exchange(f).by_memory);
+    ck_assert_uint_eq(next(f).step, 1);
+    ck_assert_ptr_eq(push_step(f, 1), f->server.memory); /* That step is over. */
+    next(f);
 }
-END_TEST
 
-START_TEST(who_is_asked_to_leave_does_also_while_it_computes)
+TEST(who_is_asked_to_leave_does_also_while_it_computes, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    client_request_leave(f.client, EXIT_TERMINATED);
-    await(&f, MESSAGE_LEAVE, 1);
-    client_request_leave(f.client, EXIT_DONE); /* No news. */
-    push_step(&f, 0);                          /* In vain. */
-    check_end(&f, EXIT_TERMINATED);
-    close_fixture(&f);
+    next(f);
+    client_request_leave(f->client, EXIT_TERMINATED);
+    await(f, MESSAGE_LEAVE, 1);
+    client_request_leave(f->client, EXIT_DONE); /* No news. */
+    push_step(f, 0);                            /* In vain. */
+    check_end(f, EXIT_TERMINATED);
 }
-END_TEST
 
-START_TEST(a_bad_gradient_travels_as_a_header)
+TEST(a_bad_gradient_travels_as_a_header, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    ck_assert_uint_eq(next(&f).step, 0);
+    ck_assert_uint_eq(next(f).step, 0);
     struct push push = {.step = 0, .node = {0, 4}, .examples = 8, .last = true, .bad = true};
-    client_push(f.client, &push, NULL);
-    ck_assert_uint_eq(next(&f).step, 1);
-    struct scripted_heard heard = last_exchange(&f);
+    client_push(f->client, &push, NULL);
+    ck_assert_uint_eq(next(f).step, 1);
+    struct scripted_heard heard = last_exchange(f);
     ck_assert(heard.message.exchange.skip && !heard.message.exchange.gradient);
     ck_assert(heard.message.exchange.has_report && heard.message.exchange.report.bad);
     ck_assert_ptr_null(heard.payload);
-    close_fixture(&f);
 }
-END_TEST
 
 /* Memory of a client that nobody hears does not grow with time. */
-START_TEST(what_nobody_takes_is_bounded)
+TEST(what_nobody_takes_is_bounded, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    next(&f);
-    scripted_server_lock(&f.server);
-    f.server.deaf = true;
-    scripted_server_unlock(&f.server);
-    push_step(&f, 0);
-    unsigned before = f.server.heard_count;
+    next(f);
+    scripted_server_lock(&f->server);
+    f->server.deaf = true;
+    scripted_server_unlock(&f->server);
+    push_step(f, 0);
+    unsigned before = f->server.heard_count;
     for (int round = 0; round < 300; round++)
-        start_again(&f);
+        start_again(f);
     for (int i = 0; i < 1500; i++)
         rest();
-    scripted_server_lock(&f.server);
-    f.server.deaf = false;
-    scripted_server_unlock(&f.server);
-    ck_assert_uint_eq(next(&f).step, 0);
-    scripted_server_lock(&f.server);
-    ck_assert_uint_lt(f.server.heard_count - before, 100);
-    scripted_server_unlock(&f.server);
-    close_fixture(&f);
+    scripted_server_lock(&f->server);
+    f->server.deaf = false;
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_eq(next(f).step, 0);
+    scripted_server_lock(&f->server);
+    ck_assert_uint_lt(f->server.heard_count - before, 100);
+    scripted_server_unlock(&f->server);
 }
-END_TEST
 
 static void add(TCase *t)
 {

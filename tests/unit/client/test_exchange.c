@@ -53,6 +53,10 @@ static void close_fixture(struct fixture *f)
     free(f->parameters);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+
 static void push(struct fixture *f, struct node node, bool want)
 {
     struct message_exchange what = {
@@ -100,68 +104,56 @@ static enum exchange_outcome receipt(struct fixture *f, uint32_t chunk, struct n
                                  &f->post.outbox);
 }
 
-START_TEST(what_fits_the_window_leaves_at_once_and_asks_for_no_receipt)
+TEST(what_fits_the_window_leaves_at_once_and_asks_for_no_receipt, MODE_SYNC, 4)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 4);
-    push(&f, (struct node){0, 4}, true);
-    ck_assert(!post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
-    ck_assert_str_eq(sent(&f), "0123");
-    close_fixture(&f);
+    push(f, (struct node){0, 4}, true);
+    ck_assert(!post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(f), "0123");
 }
-END_TEST
 
-START_TEST(beyond_the_window_chunks_wait_in_order_until_others_are_confirmed)
+TEST(beyond_the_window_chunks_wait_in_order_until_others_are_confirmed, MODE_SYNC, 7)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 7);
-    push(&f, (struct node){0, 4}, true);
-    ck_assert(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
-    ck_assert_str_eq(sent(&f), "0123");
-    ck_assert(receipt(&f, 2, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
-    ck_assert_str_eq(sent(&f), "4");
-    ck_assert(receipt(&f, 2, (struct node){0, 4}, false) == EXCHANGE_IGNORED); /* Once. */
-    ck_assert(receipt(&f, 6, (struct node){0, 4}, false) == EXCHANGE_IGNORED); /* Not sent yet. */
-    ck_assert_str_eq(sent(&f), "");
-    ck_assert(result(&f, 0, 1, true) == EXCHANGE_PROGRESS); /* As good as a receipt. */
-    ck_assert_str_eq(sent(&f), "5");
-    ck_assert(receipt(&f, 1, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(&f), "6");
+    push(f, (struct node){0, 4}, true);
+    ck_assert(post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(f), "0123");
+    ck_assert(receipt(f, 2, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert(post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(f), "4");
+    ck_assert(receipt(f, 2, (struct node){0, 4}, false) == EXCHANGE_IGNORED); /* Once. */
+    ck_assert(receipt(f, 6, (struct node){0, 4}, false) == EXCHANGE_IGNORED); /* Not sent yet. */
+    ck_assert_str_eq(sent(f), "");
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS); /* As good as a receipt. */
+    ck_assert_str_eq(sent(f), "5");
+    ck_assert(receipt(f, 1, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "6");
     for (uint32_t i = 1; i < 7; i++)
-        ck_assert(result(&f, i, 1 + i, true) == (i < 6 ? EXCHANGE_PROGRESS : EXCHANGE_COMPLETE));
-    ck_assert_str_eq(sent(&f), "");
-    push(&f, (struct node){0, 4}, true); /* Everything is back. */
-    ck_assert_str_eq(sent(&f), "0123");
-    close_fixture(&f);
+        ck_assert(result(f, i, 1 + i, true) == (i < 6 ? EXCHANGE_PROGRESS : EXCHANGE_COMPLETE));
+    ck_assert_str_eq(sent(f), "");
+    push(f, (struct node){0, 4}, true); /* Everything is back. */
+    ck_assert_str_eq(sent(f), "0123");
 }
-END_TEST
 
-START_TEST(the_nodes_of_a_step_share_the_window)
+TEST(the_nodes_of_a_step_share_the_window, MODE_SYNC, 3)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 3);
-    push(&f, (struct node){0, 1}, false);
-    ck_assert_str_eq(sent(&f), "012");
-    push(&f, (struct node){1, 1}, false);
-    ck_assert_str_eq(sent(&f), "0");
-    push(&f, (struct node){2, 1}, true); /* Behind the other. */
-    ck_assert_str_eq(sent(&f), "");
+    push(f, (struct node){0, 1}, false);
+    ck_assert_str_eq(sent(f), "012");
+    push(f, (struct node){1, 1}, false);
+    ck_assert_str_eq(sent(f), "0");
+    push(f, (struct node){2, 1}, true); /* Behind the other. */
+    ck_assert_str_eq(sent(f), "");
     for (uint32_t i = 0; i < 3; i++)
-        ck_assert(result(&f, i, 1 + i, false) == EXCHANGE_PROGRESS);
-    const struct packet *packet = post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
+        ck_assert(result(f, i, 1 + i, false) == EXCHANGE_PROGRESS);
+    const struct packet *packet = post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
     ck_assert(!packet->message.exchange.want);
     ck_assert_uint_eq(packet->place, (3 + 1) * 4 * MIB);
     ck_assert_uint_eq(packet->message.request, 5);
-    ck_assert_str_eq(sent(&f), "120");
-    ck_assert(result(&f, 0, 4, false) == EXCHANGE_PROGRESS);
-    packet = post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
+    ck_assert_str_eq(sent(f), "120");
+    ck_assert(result(f, 0, 4, false) == EXCHANGE_PROGRESS);
+    packet = post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
     ck_assert(packet->message.exchange.want && packet->message.exchange.receipt);
     ck_assert_uint_eq(packet->message.exchange.node.first_leaf, 2);
-    ck_assert_str_eq(sent(&f), "1");
-    close_fixture(&f);
+    ck_assert_str_eq(sent(f), "1");
 }
-END_TEST
 
 START_TEST(two_chunks_always_fit)
 {
@@ -173,87 +165,71 @@ START_TEST(two_chunks_always_fit)
 }
 END_TEST
 
-START_TEST(what_has_not_been_sent_is_not_repeated_and_what_is_confirmed_asks_only)
+TEST(what_has_not_been_sent_is_not_repeated_and_what_is_confirmed_asks_only, MODE_SYNC, 6)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 6);
-    push(&f, (struct node){0, 4}, true);
-    sent(&f);
-    ck_assert(receipt(&f, 0, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(&f), "4");
-    f.now_us = EXCHANGE_RETRY_US;
-    exchange_tick(&f.exchange, &f.envelope, f.now_us, &f.post.outbox);
-    ck_assert_ptr_null(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
-    ck_assert_str_eq(sent(&f), "01234");
+    push(f, (struct node){0, 4}, true);
+    sent(f);
+    ck_assert(receipt(f, 0, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "4");
+    f->now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
+    ck_assert_str_eq(sent(f), "01234");
     /* Lost with the rest: it is sent again though the window is full. */
-    ck_assert(receipt(&f, 3, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
-    ck_assert_ptr_nonnull(post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
-    ck_assert_str_eq(sent(&f), "3");
-    ck_assert(receipt(&f, 3, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(&f), "5");
-    close_fixture(&f);
+    ck_assert(receipt(f, 3, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+    ck_assert_ptr_nonnull(post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->payload);
+    ck_assert_str_eq(sent(f), "3");
+    ck_assert(receipt(f, 3, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "5");
 }
-END_TEST
 
 /* It had no room for it: what is sent at once again would only meet the same. */
-START_TEST(what_a_server_drops_is_sent_again_when_it_has_been_asked)
+TEST(what_a_server_drops_is_sent_again_when_it_has_been_asked, MODE_SYNC, 4)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 4);
-    push(&f, (struct node){0, 4}, true);
-    sent(&f);
-    ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(&f), "");
-    f.now_us = EXCHANGE_RETRY_US;
-    exchange_tick(&f.exchange, &f.envelope, f.now_us, &f.post.outbox);
-    ck_assert_str_eq(sent(&f), "0123");
+    push(f, (struct node){0, 4}, true);
+    sent(f);
+    ck_assert(receipt(f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "");
+    f->now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_str_eq(sent(f), "0123");
     for (int twice = 0; twice < 2; twice++) {
-        ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
-        ck_assert_str_eq(sent(&f), twice ? "" : "1");
+        ck_assert(receipt(f, 1, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+        ck_assert_str_eq(sent(f), twice ? "" : "1");
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(an_async_exchange_needs_no_receipts)
+TEST(an_async_exchange_needs_no_receipts, MODE_ASYNC, 7)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC, 7);
-    push(&f, (struct node){0, 4}, true);
-    ck_assert(!post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
-    ck_assert_str_eq(sent(&f), "0123");
-    ck_assert(result(&f, 3, 4, true) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(&f), "4");
-    close_fixture(&f);
+    push(f, (struct node){0, 4}, true);
+    ck_assert(!post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(f), "0123");
+    ck_assert(result(f, 3, 4, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "4");
 }
-END_TEST
 
-START_TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window)
+TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window, MODE_SYNC, 7)
 {
-    struct fixture f;
     uint64_t step;
     uint32_t server;
-    open_fixture(&f, MODE_SYNC, 7);
-    push(&f, (struct node){0, 4}, true);
-    ck_assert(exchange_has_pushed(&f.exchange, &step));
-    f.now_us = 500;
-    ck_assert_uint_eq(exchange_silence_us(&f.exchange, f.now_us, &server), 500);
-    exchange_ask_newest(&f.exchange, &f.envelope, f.now_us, &f.post.outbox);
-    ck_assert_str_eq(sent(&f), "01230123456");
-    ck_assert(!exchange_has_pushed(&f.exchange, &step));
-    ck_assert(frame_is_unique(f.gradient));
-    ck_assert(result(&f, 0, 1, true) == EXCHANGE_IGNORED);
-    ck_assert(receipt(&f, 1, (struct node){0, 4}, true) == EXCHANGE_IGNORED);
+    push(f, (struct node){0, 4}, true);
+    ck_assert(exchange_has_pushed(&f->exchange, &step));
+    f->now_us = 500;
+    ck_assert_uint_eq(exchange_silence_us(&f->exchange, f->now_us, &server), 500);
+    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_str_eq(sent(f), "01230123456");
+    ck_assert(!exchange_has_pushed(&f->exchange, &step));
+    ck_assert(frame_is_unique(f->gradient));
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_IGNORED);
+    ck_assert(receipt(f, 1, (struct node){0, 4}, true) == EXCHANGE_IGNORED);
     for (uint32_t i = 0; i < 7; i++)
-        ck_assert(result(&f, i, 8 + i, true) == (i < 6 ? EXCHANGE_PROGRESS : EXCHANGE_COMPLETE));
-    ck_assert_uint_eq(f.exchange.version, 1);
-    ck_assert_uint_eq(exchange_silence_us(&f.exchange, f.now_us, &server), 0);
-    push(&f, (struct node){0, 4}, true);
-    ck_assert_str_eq(sent(&f), "0123");
-    exchange_forget(&f.exchange);
-    close_fixture(&f);
+        ck_assert(result(f, i, 8 + i, true) == (i < 6 ? EXCHANGE_PROGRESS : EXCHANGE_COMPLETE));
+    ck_assert_uint_eq(f->exchange.version, 1);
+    ck_assert_uint_eq(exchange_silence_us(&f->exchange, f->now_us, &server), 0);
+    push(f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(f), "0123");
+    exchange_forget(&f->exchange);
 }
-END_TEST
 
 static void add(TCase *t)
 {

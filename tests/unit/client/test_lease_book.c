@@ -28,6 +28,9 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct fixture, f, open_fixture(f), close_fixture(f))
+
 static void work(struct fixture *f, uint64_t request, uint64_t batch)
 {
     struct message message = {.kind = MESSAGE_WORK, .request = request, .work.batch = batch};
@@ -42,100 +45,80 @@ static void finish_next(struct fixture *f, uint64_t expected)
     lease_book_finish(&f->book, &f->envelope, f->now_us, &f->post.outbox);
 }
 
-START_TEST(a_batch_is_taken_once_however_long_ago)
+TEST(a_batch_is_taken_once_however_long_ago)
 {
-    struct fixture f;
     uint64_t batch;
-    open_fixture(&f);
     for (uint64_t i = 0; i < 3 * LEASES_TAKEN_MAX; i += 3) {
-        work(&f, 0, i);
-        finish_next(&f, i);
-        work(&f, f.book.said[0].request, i);
-        post_clear(&f.post);
+        work(f, 0, i);
+        finish_next(f, i);
+        work(f, f->book.said[0].request, i);
+        post_clear(&f->post);
     }
     for (uint64_t i = 0; i < 3 * LEASES_TAKEN_MAX; i += 3) {
-        work(&f, 0, i);
-        post_clear(&f.post);
+        work(f, 0, i);
+        post_clear(&f->post);
     }
-    ck_assert(!lease_book_next(&f.book, &batch));
-    lease_book_forget(&f.book);
-    work(&f, 0, 0);
-    ck_assert(lease_book_next(&f.book, &batch));
-    post_clear(&f.post);
-    close_fixture(&f);
+    ck_assert(!lease_book_next(&f->book, &batch));
+    lease_book_forget(&f->book);
+    work(f, 0, 0);
+    ck_assert(lease_book_next(&f->book, &batch));
+    post_clear(&f->post);
 }
-END_TEST
 
-START_TEST(a_finished_batch_that_is_still_on_lease_is_said_to_be_finished_again)
+TEST(a_finished_batch_that_is_still_on_lease_is_said_to_be_finished_again)
 {
-    struct fixture f;
-    open_fixture(&f);
-    work(&f, 0, 7);
-    finish_next(&f, 7);
-    post_clear(&f.post);
-    work(&f, 0, 7); /* Its LEASE has not been answered yet, and is repeated anyway. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    work(&f, 1, 7);
-    const struct packet *packet = post_find(&f.post, TO_SERVER, MESSAGE_LEASE);
+    work(f, 0, 7);
+    finish_next(f, 7);
+    post_clear(&f->post);
+    work(f, 0, 7); /* Its LEASE has not been answered yet, and is repeated anyway. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    work(f, 1, 7);
+    const struct packet *packet = post_find(&f->post, TO_SERVER, MESSAGE_LEASE);
     ck_assert(packet->message.lease.finished);
     ck_assert_uint_eq(packet->message.lease.batch, 7);
     ck_assert_uint_eq(packet->message.request, 2);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_is_held_or_computed_is_not_finished)
+TEST(what_is_held_or_computed_is_not_finished)
 {
-    struct fixture f;
     uint64_t batch;
-    open_fixture(&f);
-    work(&f, 0, 7);
-    work(&f, 0, 8);
-    ck_assert(lease_book_next(&f.book, &batch));
-    work(&f, 0, 7);
-    work(&f, 0, 8);
-    work(&f, 0, 100000); /* There is no such. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    ck_assert_uint_eq(f.book.held_count, 1);
-    close_fixture(&f);
+    work(f, 0, 7);
+    work(f, 0, 8);
+    ck_assert(lease_book_next(&f->book, &batch));
+    work(f, 0, 7);
+    work(f, 0, 8);
+    work(f, 0, 100000); /* There is no such. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    ck_assert_uint_eq(f->book.held_count, 1);
 }
-END_TEST
 
-START_TEST(more_unanswered_leases_than_there_is_room_for_forget_the_oldest)
+TEST(more_unanswered_leases_than_there_is_room_for_forget_the_oldest)
 {
-    struct fixture f;
-    open_fixture(&f);
     for (uint64_t i = 0; i < LEASES_SAID_MAX + 2; i++) {
-        work(&f, 0, i);
-        finish_next(&f, i);
+        work(f, 0, i);
+        finish_next(f, i);
     }
-    post_clear(&f.post);
-    f.now_us += 500000;
-    lease_book_tick(&f.book, &f.envelope, true, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEASE), LEASES_SAID_MAX);
-    ck_assert_uint_eq(post_find(&f.post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 2);
-    post_clear(&f.post);
-    work(&f, 0, 0); /* It comes again, because nobody has heard. */
-    ck_assert_uint_eq(post_find(&f.post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 0);
-    close_fixture(&f);
+    post_clear(&f->post);
+    f->now_us += 500000;
+    lease_book_tick(&f->book, &f->envelope, true, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), LEASES_SAID_MAX);
+    ck_assert_uint_eq(post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 2);
+    post_clear(&f->post);
+    work(f, 0, 0); /* It comes again, because nobody has heard. */
+    ck_assert_uint_eq(post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 0);
 }
-END_TEST
 
-START_TEST(with_enough_nobody_asks)
+TEST(with_enough_nobody_asks)
 {
-    struct fixture f;
-    open_fixture(&f);
     struct message message = {.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}};
-    f.now_us += 900000;
-    lease_book_tick(&f.book, &f.envelope, false, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    lease_book_work(&f.book, &f.envelope, &message, f.now_us, &f.post.outbox);
-    f.now_us += 900000;
-    lease_book_tick(&f.book, &f.envelope, true, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    close_fixture(&f);
+    f->now_us += 900000;
+    lease_book_tick(&f->book, &f->envelope, false, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    lease_book_work(&f->book, &f->envelope, &message, f->now_us, &f->post.outbox);
+    f->now_us += 900000;
+    lease_book_tick(&f->book, &f->envelope, true, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
-END_TEST
 
 static void add(TCase *t)
 {

@@ -71,6 +71,13 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+#define TEST_SIMULATED_DISK_INIT(name, ...)                                                        \
+    SUITE_TEST(name, struct simulated_disk, disk, simulated_disk_init(disk, __VA_ARGS__),          \
+               simulated_disk_free(disk))
+
 static void give(struct fixture *f, uint32_t server, struct packet packet)
 {
     packet.message.run_id = RUN;
@@ -238,16 +245,12 @@ static void check_checkpoint(const struct fixture *f, uint64_t step)
     checkpoint_close(&reader);
 }
 
-START_TEST(a_cut_becomes_a_checkpoint_that_reads_back)
+TEST(a_cut_becomes_a_checkpoint_that_reads_back, "auto")
 {
-    struct fixture f;
-    open_fixture(&f, "auto");
-    start(&f);
-    write_checkpoint(&f, 4);
-    check_checkpoint(&f, 4);
-    close_fixture(&f);
+    start(f);
+    write_checkpoint(f, 4);
+    check_checkpoint(f, 4);
 }
-END_TEST
 
 START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
 {
@@ -551,39 +554,35 @@ START_TEST(a_run_killed_after_its_last_words_has_ended)
 }
 END_TEST
 
-START_TEST(going_back_raises_the_generation_and_finds_the_newest_checkpoint)
+TEST(going_back_raises_the_generation_and_finds_the_newest_checkpoint, "auto")
 {
-    struct fixture f;
-    open_fixture(&f, "auto");
-    start(&f);
-    struct message_run_opened opened = go_back(&f);
+    start(f);
+    struct message_run_opened opened = go_back(f);
     ck_assert(opened.status == STATUS_OK && !opened.restore);
     ck_assert(opened.run_id == RUN && opened.generation == 1);
-    load_both(&f, false);
-    write_checkpoint(&f, 2);
-    write_checkpoint(&f, 4);
+    load_both(f, false);
+    write_checkpoint(f, 2);
+    write_checkpoint(f, 4);
     for (uint64_t i = 2; i < 5; i++) {
-        opened = go_back(&f);
+        opened = go_back(f);
         ck_assert(opened.status == STATUS_OK && opened.restore && opened.restore_step == 4);
         ck_assert_uint_eq(opened.generation, i);
     }
-    load_both(&f, true);
-    ck_assert(load(&f, 0, f.out, true).status == STATUS_OK); /* As often as anyone likes. */
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_CHUNK_STATE), 4);
-    ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_CHUNK_STATE)->message.generation,
-                      f.generation);
-    post_clear(&f.post);
-    struct message_part_written written = cut(&f, 0, 0, 4); /* Again the same step. */
+    load_both(f, true);
+    ck_assert(load(f, 0, f->out, true).status == STATUS_OK); /* As often as anyone likes. */
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_CHUNK_STATE), 4);
+    ck_assert_uint_eq(post_find(&f->post, TO_ROUTER, MESSAGE_CHUNK_STATE)->message.generation,
+                      f->generation);
+    post_clear(&f->post);
+    struct message_part_written written = cut(f, 0, 0, 4); /* Again the same step. */
     ck_assert_msg(written.written, "%s", written.text);
     ck_assert_str_eq(written.part.name, "part-0-of-2.g4.safetensors");
-    check_checkpoint(&f, 4);
-    write_checkpoint(&f, 4);
-    check_checkpoint(&f, 4);
-    opened = reopen(&f, "auto");
+    check_checkpoint(f, 4);
+    write_checkpoint(f, 4);
+    check_checkpoint(f, 4);
+    opened = reopen(f, "auto");
     ck_assert(opened.generation == 5 && opened.restore_step == 4);
-    close_fixture(&f);
 }
-END_TEST
 
 /* Written, and then a kill: nothing was removed. */
 static void write_checkpoint_only(struct fixture *f, uint64_t step)
@@ -631,83 +630,73 @@ START_TEST(what_a_killed_server_0_could_not_remove_its_successor_does)
 }
 END_TEST
 
-START_TEST(what_went_wrong_is_noted_in_run_json)
+TEST(what_went_wrong_is_noted_in_run_json, "auto")
 {
-    struct fixture f;
     char path[DISK_PATH_MAX];
-    open_fixture(&f, "auto");
-    start(&f);
+    start(f);
     const struct run_summary so_far = {.state = RUN_RUNNING, .faults = {.workers_lost = 3}};
     for (int successor = 0; successor < 2; successor++) {
         struct packet packet = {.message.kind = MESSAGE_SUMMARY,
                                 .payload = frame_create(sizeof so_far)};
         memcpy(packet.payload->data, &so_far, sizeof so_far);
         struct generation next = {.run_id = RUN, .number = 9};
-        snprintf(path, sizeof path, "%.900s/run.json", f.out);
+        snprintf(path, sizeof path, "%.900s/run.json", f->out);
         if (successor) { /* It has the run now, and its own run.json. */
-            ck_assert(generation_write(&next, f.disk, f.out, NULL) == STATUS_OK);
+            ck_assert(generation_write(&next, f->disk, f->out, NULL) == STATUS_OK);
             scratch_write(path, "{}", 2);
         }
-        give(&f, 0, packet);
-        ck_assert_uint_eq(post_count_all(&f.post), 0);
+        give(f, 0, packet);
+        ck_assert_uint_eq(post_count_all(&f->post), 0);
         size_t bytes;
         char *text = scratch_read(path, &bytes);
         ck_assert((strstr(text, "\"workers_lost\": 3") != NULL) == !successor);
         free(text);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_is_of_an_older_generation_is_dropped)
+TEST(what_is_of_an_older_generation_is_dropped, "auto")
 {
-    struct fixture f;
     char path[DISK_PATH_MAX];
     struct checkpoint_part parts[2];
-    open_fixture(&f, "auto");
-    start(&f);
+    start(f);
     for (uint32_t i = 0; i < 2; i++)
-        parts[i] = cut(&f, i, i, 2).part;
-    give(&f, 0, state_of(4, 0, 0)); /* Half of a cut. */
-    checkpoint_path(path, f.out, 2);
+        parts[i] = cut(f, i, i, 2).part;
+    give(f, 0, state_of(4, 0, 0)); /* Half of a cut. */
+    checkpoint_path(path, f->out, 2);
     ck_assert(scratch_has(path));
-    ck_assert(go_back(&f).status == STATUS_OK);
+    ck_assert(go_back(f).status == STATUS_OK);
     ck_assert(!scratch_has(path)); /* Parts that nobody finishes. */
-    f.generation--;
+    f->generation--;
     struct packet packet = {.message.kind = MESSAGE_MANIFEST};
     packet.payload = frame_create(sizeof parts);
     memcpy(packet.payload->data, parts, sizeof parts);
     packet.message.cut.step = 2;
-    give(&f, 0, packet);
+    give(f, 0, packet);
     for (uint32_t array = 0; array < 2; array++)
         for (uint32_t chunk = 0; chunk < 4; chunk += 2)
-            give(&f, 0, state_of(4, chunk, array));
-    give(&f, 0, (struct packet){.message.kind = MESSAGE_LOAD, .message.load.plan = f.plans[0]});
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    f.generation++;
-    load_both(&f, false);
-    write_checkpoint(&f, 2);
-    check_checkpoint(&f, 2);
-    f.generation++; /* In async mode a server goes on with what it has, and is not told to load. */
-    ck_assert_str_eq(cut(&f, 1, 1, 2).part.name, "part-1-of-2.g2.safetensors");
-    close_fixture(&f);
+            give(f, 0, state_of(4, chunk, array));
+    give(f, 0, (struct packet){.message.kind = MESSAGE_LOAD, .message.load.plan = f->plans[0]});
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    f->generation++;
+    load_both(f, false);
+    write_checkpoint(f, 2);
+    check_checkpoint(f, 2);
+    f->generation++; /* In async mode a server goes on with what it has, and is not told to load. */
+    ck_assert_str_eq(cut(f, 1, 1, 2).part.name, "part-1-of-2.g2.safetensors");
 }
-END_TEST
 
-START_TEST(a_server_0_with_a_successor_writes_nothing_more)
+TEST_SIMULATED_DISK_INIT(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
 {
     struct fixture f;
-    struct simulated_disk disk;
     struct checkpoint_part parts[2];
-    simulated_disk_init(&disk, 1, 1);
-    open_fixture_on(&f, &disk.disk, "run", "auto");
+    open_fixture_on(&f, &disk->disk, "run", "auto");
     start(&f);
     write_checkpoint(&f, 2);
     for (uint32_t i = 0; i < 2; i++)
         parts[i] = cut(&f, i, i, 4).part;
 
     struct keeper *zombie = f.keepers[0];
-    f.keepers[0] = keeper_of(&disk.disk, 0, "run", "auto");
+    f.keepers[0] = keeper_of(&disk->disk, 0, "run", "auto");
     struct message_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_OK && opened.run_id == RUN && opened.generation == 1);
     struct keeper *successor = f.keepers[0];
@@ -718,7 +707,7 @@ START_TEST(a_server_0_with_a_successor_writes_nothing_more)
     ck_assert_str_eq(opened.text, "another server 0 has taken over this run");
     opened = summarize(&f, RUN_STOPPED, 2, EXIT_INTERRUPTED);
     ck_assert(opened.status == STATUS_EXISTS);
-    ck_assert_ptr_null(simulated_disk_find(&disk, "run/model.safetensors"));
+    ck_assert_ptr_null(simulated_disk_find(disk, "run/model.safetensors"));
     opened = go_back(&f);
     ck_assert(opened.status == STATUS_EXISTS);
     f.keepers[0] = successor;
@@ -727,32 +716,26 @@ START_TEST(a_server_0_with_a_successor_writes_nothing_more)
     ck_assert(opened.status == STATUS_OK && opened.restore_step == 2);
     keeper_destroy(&zombie);
     close_fixture(&f);
-    simulated_disk_free(&disk);
 }
-END_TEST
 
-START_TEST(a_generation_that_cannot_be_written_is_said)
+TEST_SIMULATED_DISK_INIT(a_generation_that_cannot_be_written_is_said, 1, 1)
 {
     struct fixture f;
-    struct simulated_disk disk;
-    simulated_disk_init(&disk, 1, 1);
-    disk.full = true;
-    open_fixture_on(&f, &disk.disk, "run", "auto");
+    disk->full = true;
+    open_fixture_on(&f, &disk->disk, "run", "auto");
     struct message_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_IO);
     ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: No space left on device"));
-    disk.full = false;
+    disk->full = false;
     close_fixture(&f);
-    open_fixture_on(&f, &disk.disk, "run", "auto");
+    open_fixture_on(&f, &disk->disk, "run", "auto");
     start(&f);
-    disk.read_only = true;
+    disk->read_only = true;
     opened = go_back(&f);
     ck_assert(opened.status == STATUS_IO);
     ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: Read-only file system"));
     close_fixture(&f);
-    simulated_disk_free(&disk);
 }
-END_TEST
 
 START_TEST(a_damaged_generation_is_not_guessed)
 {
@@ -773,51 +756,43 @@ END_TEST
 
 /* --- disks that fail ----------------------------------------------------------------------- */
 
-START_TEST(training_outlives_a_full_disk)
+TEST_SIMULATED_DISK_INIT(training_outlives_a_full_disk, 1, 1)
 {
     struct fixture f;
-    struct simulated_disk disk;
     char path[DISK_PATH_MAX];
-    simulated_disk_init(&disk, 1, 1);
-    open_fixture_on(&f, &disk.disk, "run", "auto");
+    open_fixture_on(&f, &disk->disk, "run", "auto");
     start(&f);
     write_checkpoint(&f, 1);
     struct checkpoint_part part = cut(&f, 0, 0, 2).part; /* Of two servers one still has room. */
     checkpoint_path(path, "run", 2);
     snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", part.name);
-    ck_assert_ptr_nonnull(simulated_disk_find(&disk, path));
-    disk.full = true;
+    ck_assert_ptr_nonnull(simulated_disk_find(disk, path));
+    disk->full = true;
     struct message_part_written written = cut(&f, 1, 1, 2);
     ck_assert(!written.written);
     ck_assert_ptr_nonnull(strstr(written.text, "No space left on device"));
     written = cut(&f, 0, 0, 3);
     ck_assert(!written.written);
-    ck_assert_ptr_null(simulated_disk_find(&disk, path)); /* It took room for nothing. */
+    ck_assert_ptr_null(simulated_disk_find(disk, path)); /* It took room for nothing. */
     check_checkpoint(&f, 1);
-    disk.full = false;
+    disk->full = false;
     write_checkpoint(&f, 4);
     check_checkpoint(&f, 4);
     close_fixture(&f);
-    simulated_disk_free(&disk);
 }
-END_TEST
 
-START_TEST(a_model_that_cannot_be_written_is_a_failure_with_its_path)
+TEST_SIMULATED_DISK_INIT(a_model_that_cannot_be_written_is_a_failure_with_its_path, 1, 1)
 {
     struct fixture f;
-    struct simulated_disk disk;
-    simulated_disk_init(&disk, 1, 1);
-    open_fixture_on(&f, &disk.disk, "run", "auto");
+    open_fixture_on(&f, &disk->disk, "run", "auto");
     start(&f);
     write_checkpoint(&f, 6);
-    disk.full = true;
+    disk->full = true;
     struct message_run_opened written = summarize(&f, RUN_DONE, 6, EXIT_DONE);
     ck_assert(written.status == STATUS_IO);
     ck_assert_ptr_nonnull(strstr(written.text, "run/model.safetensors: No space left"));
     close_fixture(&f);
-    simulated_disk_free(&disk);
 }
-END_TEST
 
 /* Which checkpoint whoever comes next goes on from, which must be whole. */
 static uint64_t recovered_step(struct simulated_disk *disk)
@@ -914,34 +889,28 @@ END_TEST
 
 /* --- chunks on their way ------------------------------------------------------------------- */
 
-START_TEST(a_server_that_does_not_see_the_run_directory_sends_its_chunks_to_server_0)
+TEST(a_server_that_does_not_see_the_run_directory_sends_its_chunks_to_server_0, "auto")
 {
-    struct fixture f;
-    open_fixture(&f, "auto");
-    start(&f);
-    keeper_destroy(&f.keepers[1]);
-    f.keepers[1] = keeper_of(&disk_posix, 1, "", "auto");
-    ck_assert(!load(&f, 1, "/nowhere/at/all", false).shared);
-    post_clear(&f.post);
+    start(f);
+    keeper_destroy(&f->keepers[1]);
+    f->keepers[1] = keeper_of(&disk_posix, 1, "", "auto");
+    ck_assert(!load(f, 1, "/nowhere/at/all", false).shared);
+    post_clear(&f->post);
     for (uint32_t chunk = 1; chunk < 4; chunk += 2)
         for (uint32_t array = 0; array < 2; array++)
-            give(&f, 1, state_of(6, chunk, array));
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_CHUNK_STATE), 4);
-    ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
-    post_clear(&f.post);
-    struct message_part_written written = cut(&f, 0, 1, 6); /* And server 0 writes its part. */
+            give(f, 1, state_of(6, chunk, array));
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CHUNK_STATE), 4);
+    ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
+    post_clear(&f->post);
+    struct message_part_written written = cut(f, 0, 1, 6); /* And server 0 writes its part. */
     ck_assert_msg(written.written, "%s", written.text);
     ck_assert_str_eq(written.part.name, "part-1-of-2.safetensors");
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(states_that_are_no_chunk_are_ignored)
+TEST(states_that_are_no_chunk_are_ignored, "auto")
 {
-    struct fixture f;
-    open_fixture(&f, "auto");
-    give(&f, 0, state_of(4, 0, 0)); /* Before there is a plan. */
-    start(&f);
+    give(f, 0, state_of(4, 0, 0)); /* Before there is a plan. */
+    start(f);
     const struct message_chunk_state bad[] = {
         {4, 8, 16, 0, 0},
         {4, 0, 15, 0, 0},
@@ -958,59 +927,49 @@ START_TEST(states_that_are_no_chunk_are_ignored)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct packet packet = state_of(4, 0, 0);
         packet.message.chunk_state = bad[i];
-        give(&f, 0, packet);
+        give(f, 0, packet);
     }
     struct packet empty = state_of(4, 0, 0);
     frame_release(empty.payload);
     empty.payload = NULL;
-    give(&f, 0, empty);
+    give(f, 0, empty);
     for (uint32_t count = 15; count <= 17; count++) { /* Of the wrong size, said or not. */
         for (int said = 0; said < 2; said++) {
             struct packet packet = state_of(4, 0, 0);
             frame_release(packet.payload);
             packet.payload = count == 16 ? frame_create(63) : frame_of(1, count);
             packet.message.chunk_state.count = said ? count : 16;
-            give(&f, 0, packet);
+            give(f, 0, packet);
         }
     }
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    ck_assert(cut(&f, 0, 1, 4).written);
-    write_checkpoint(&f, 4);
-    check_checkpoint(&f, 4);
-    close_fixture(&f);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    ck_assert(cut(f, 0, 1, 4).written);
+    write_checkpoint(f, 4);
+    check_checkpoint(f, 4);
 }
-END_TEST
 
-START_TEST(a_part_that_cannot_be_written_says_why)
+TEST(a_part_that_cannot_be_written_says_why, "auto")
 {
-    struct fixture f;
     char checkpoints[DISK_PATH_MAX + 16];
-    open_fixture(&f, "auto");
-    start(&f);
-    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", f.out);
+    start(f);
+    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", f->out);
     disk_posix.remove_tree(disk_posix.context, checkpoints, NULL);
     scratch_write(checkpoints, "in the way", 10);
-    struct message_part_written written = cut(&f, 0, 0, 2);
+    struct message_part_written written = cut(f, 0, 0, 2);
     ck_assert(!written.written);
     ck_assert_ptr_nonnull(strstr(written.text, "checkpoints"));
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_is_half_in_when_a_later_cut_begins_is_forgotten)
+TEST(what_is_half_in_when_a_later_cut_begins_is_forgotten, "auto")
 {
-    struct fixture f;
-    open_fixture(&f, "auto");
-    start(&f);
-    give(&f, 0, state_of(2, 0, 0));
-    give(&f, 0, state_of(2, 0, 1));
-    ck_assert(cut(&f, 0, 0, 4).written);
+    start(f);
+    give(f, 0, state_of(2, 0, 0));
+    give(f, 0, state_of(2, 0, 1));
+    ck_assert(cut(f, 0, 0, 4).written);
     for (uint32_t array = 0; array < 2; array++)
-        give(&f, 0, state_of(2, 2, array));
-    ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
-    close_fixture(&f);
+        give(f, 0, state_of(2, 2, array));
+    ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
 }
-END_TEST
 
 static void add(TCase *t)
 {

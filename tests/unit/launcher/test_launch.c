@@ -174,6 +174,10 @@ static void scene_end(struct scene *scene)
     disk_posix.remove_tree(disk_posix.context, scene->folder, NULL);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct scene, scene, scene_init(scene, __VA_ARGS__), scene_end(scene))
+
 /* Wait until a child has noted its id, 10 s at most. */
 static void await_child(const struct scene *scene, const char *name)
 {
@@ -198,107 +202,78 @@ static void signal_later(const struct scene *scene, int signal, int times)
     _exit(0);
 }
 
-START_TEST(children_that_end_well_make_a_job_that_ends_well)
+TEST(children_that_end_well_make_a_job_that_ends_well, 2, 2, "exit 0\n", "exit 0\n")
 {
-    struct scene scene;
-    scene_init(&scene, 2, 2, "exit 0\n", "exit 0\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
 }
-END_TEST
 
-START_TEST(every_process_learns_its_place)
+TEST(every_process_learns_its_place, 2, 2, "exit 0\n", "exit 0\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 2, 2, "exit 0\n", "exit 0\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--ps-hosts=127.0.0.1:"));
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(strstr(text_of(scene, "ps-0.words", text), "--ps-hosts=127.0.0.1:"));
     ck_assert_ptr_nonnull(
-        strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:"));
+        strstr(text_of(scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:"));
     ck_assert_ptr_nonnull(strstr(text, "--task-index=1"));
     ck_assert_ptr_nonnull(strstr(text, "--out="));
-    ck_assert_ptr_nonnull(strstr(text_of(&scene, "worker-1.words", text),
+    ck_assert_ptr_nonnull(strstr(text_of(scene, "worker-1.words", text),
                                  "--ps-hosts=127.0.0.1:7000,127.0.0.1:7001 "));
     ck_assert_ptr_nonnull(strstr(text, "--workers=2"));
     ck_assert_ptr_nonnull(strstr(text, "--mode=sync"));
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(without_servers_one_worker_runs_alone)
+TEST(without_servers_one_worker_runs_alone, 0, 1, "exit 9\n", "exit 0\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 0, 1, "exit 9\n", "exit 0\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_ptr_nonnull(strstr(text_of(&scene, "worker-0.words", text), "--ps=0"));
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(strstr(text_of(scene, "worker-0.words", text), "--ps=0"));
     ck_assert_ptr_nonnull(strstr(text, "--out="));
     ck_assert_ptr_null(strstr(text, "--ps-hosts"));
-    ck_assert_str_eq(text_of(&scene, "ps-0.words", text), "");
-    scene_end(&scene);
+    ck_assert_str_eq(text_of(scene, "ps-0.words", text), "");
 }
-END_TEST
 
-START_TEST(children_get_no_options_by_environment)
+TEST(children_get_no_options_by_environment, 1, 1, "exit 0\n", "exit 0\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 1, 1, "exit 0\n", "exit 0\n");
     setenv("SYNCOPATE_SEED", "7", 1);
     setenv("SOMETHING_ELSE", "64", 1);
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    text_of(&scene, "worker-0.env", text);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    text_of(scene, "worker-0.env", text);
     ck_assert_ptr_nonnull(strstr(text, "SOMETHING_ELSE=64\n"));
     ck_assert_ptr_null(strstr(text, "SYNCOPATE_SEED"));
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped)
+TEST(a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped, 2, 2, SLEEPS,
+     "[ $index = 0 ] && exec sleep 60\n" SAYS_ERROR "echo done >&2\nexit 3\n")
 {
-    struct scene scene;
-    scene_init(&scene, 2, 2, SLEEPS,
-               "[ $index = 0 ] && exec sleep 60\n" SAYS_ERROR "echo done >&2\nexit 3\n");
     double started = clock_now_seconds();
-    ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
-    ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 3: no such layer");
+    ck_assert_int_eq(launch(scene), EXIT_MISMATCH);
+    ck_assert_str_eq(scene->error.text, "worker/1 ended with exit code 3: no such layer");
     ck_assert(clock_now_seconds() - started < 30);
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(an_error_in_json_is_understood)
+TEST(an_error_in_json_is_understood, 1, 2, SLEEPS,
+     "[ $index = 0 ] && exec sleep 60\n" SAYS_ERROR_JSON "echo done >&2\nexit 3\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, SLEEPS,
-               "[ $index = 0 ] && exec sleep 60\n" SAYS_ERROR_JSON "echo done >&2\nexit 3\n");
-    ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
-    ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 3: no such layer");
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_MISMATCH);
+    ck_assert_str_eq(scene->error.text, "worker/1 ended with exit code 3: no such layer");
 }
-END_TEST
 
-START_TEST(warnings_are_passed_on_and_nothing_else)
+TEST(warnings_are_passed_on_and_nothing_else, 1, 1, SLEEPS,
+     "cat >&2 <<'end'\n"
+     "2026-11-22T10:31:15.123Z worker/0 heard of a warning: and an error: of others\n"
+     "2026-11-22T10:31:15.123Z worker/0 warning: late\n"
+     "{\"time\":\"\",\"level\":\"info\",\"who\":\"worker/0\",\"text\":\"a warning: no\"}\n"
+     "{\"time\":\"\",\"level\":\"warning\",\"who\":\"worker/0\",\"text\":\"later\"}\n"
+     "not of a log warning: at all\n"
+     "end\n" SAYS_ERROR "exit 2\n")
 {
-    struct scene scene;
-    scene_init(
-        &scene, 1, 1, SLEEPS,
-        "cat >&2 <<'end'\n"
-        "2026-11-22T10:31:15.123Z worker/0 heard of a warning: and an error: of others\n"
-        "2026-11-22T10:31:15.123Z worker/0 warning: late\n"
-        "{\"time\":\"\",\"level\":\"info\",\"who\":\"worker/0\",\"text\":\"a warning: no\"}\n"
-        "{\"time\":\"\",\"level\":\"warning\",\"who\":\"worker/0\",\"text\":\"later\"}\n"
-        "not of a log warning: at all\n"
-        "end\n" SAYS_ERROR "exit 2\n");
-    ck_assert_int_eq(launch(&scene), EXIT_USAGE);
-    ck_assert_str_eq(scene.said, "2026-11-22T10:31:15.123Z worker/0 warning: late\n"
-                                 "{\"time\":\"\",\"level\":\"warning\",\"who\":\"worker/0\","
-                                 "\"text\":\"later\"}\n");
-    ck_assert_str_eq(scene.error.text, "worker/0 ended with exit code 2: no such layer");
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_USAGE);
+    ck_assert_str_eq(scene->said, "2026-11-22T10:31:15.123Z worker/0 warning: late\n"
+                                  "{\"time\":\"\",\"level\":\"warning\",\"who\":\"worker/0\","
+                                  "\"text\":\"later\"}\n");
+    ck_assert_str_eq(scene->error.text, "worker/0 ended with exit code 2: no such layer");
 }
-END_TEST
 
 START_TEST(remarks_are_as_the_log_is)
 {
@@ -316,80 +291,57 @@ START_TEST(remarks_are_as_the_log_is)
 }
 END_TEST
 
-START_TEST(a_child_killed_by_a_signal_is_a_lost_cluster)
+TEST(a_child_killed_by_a_signal_is_a_lost_cluster, 1, 2, SLEEPS,
+     "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
-    scene.options.max_restarts = 0;
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.result.restarts, 0);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
-    scene_end(&scene);
+    scene->options.max_restarts = 0;
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene->result.restarts, 0);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "worker/1 was killed by signal 9"));
 }
-END_TEST
 
-START_TEST(the_failure_that_explains_most_is_reported)
+TEST(the_failure_that_explains_most_is_reported, 1, 2, "sleep 0.3\nexit 195\n",
+     "[ $index = 0 ] && exit 195\nsleep 0.3\n" SAYS_ERROR "exit 1\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, "sleep 0.3\nexit 195\n",
-               "[ $index = 0 ] && exit 195\nsleep 0.3\n" SAYS_ERROR "exit 1\n");
-    ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1"));
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_TRAINING_FAILED);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "worker/1"));
 }
-END_TEST
 
-START_TEST(a_child_that_ignores_sigterm_is_killed)
+TEST(a_child_that_ignores_sigterm_is_killed, 1, 1, "trap '' TERM\nwhile :; do sleep 0.05; done\n",
+     "exit 1\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1, "trap '' TERM\nwhile :; do sleep 0.05; done\n", "exit 1\n");
-    scene.options.max_restarts = 0;
-    scene.options.deadlines.stop = 0.2;
-    ck_assert_int_eq(launch(&scene), EXIT_TRAINING_FAILED);
-    scene_end(&scene);
+    scene->options.max_restarts = 0;
+    scene->options.deadlines.stop = 0.2;
+    ck_assert_int_eq(launch(scene), EXIT_TRAINING_FAILED);
 }
-END_TEST
 
-START_TEST(ctrl_c_asks_server_0_and_ends_with_130)
+TEST(ctrl_c_asks_server_0_and_ends_with_130, 2, 2, STOPS("130"), STOPS("143"))
 {
-    struct scene scene;
-    scene_init(&scene, 2, 2, STOPS("130"), STOPS("143"));
-    signal_later(&scene, SIGINT, 1);
-    ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "Ctrl-C"));
-    scene_end(&scene);
+    signal_later(scene, SIGINT, 1);
+    ck_assert_int_eq(launch(scene), EXIT_INTERRUPTED);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "Ctrl-C"));
 }
-END_TEST
 
-START_TEST(sigterm_ends_with_143)
+TEST(sigterm_ends_with_143, 1, 2, STOPS("143"), STOPS("143"))
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, STOPS("143"), STOPS("143"));
-    signal_later(&scene, SIGTERM, 1);
-    ck_assert_int_eq(launch(&scene), EXIT_TERMINATED);
-    scene_end(&scene);
+    signal_later(scene, SIGTERM, 1);
+    ck_assert_int_eq(launch(scene), EXIT_TERMINATED);
 }
-END_TEST
 
-START_TEST(a_second_ctrl_c_ends_all_at_once)
+TEST(a_second_ctrl_c_ends_all_at_once, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n",
+     SLEEPS)
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS);
-    scene.options.deadlines.stop = 1000;
-    signal_later(&scene, SIGINT, 2);
-    ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "second signal"));
-    scene_end(&scene);
+    scene->options.deadlines.stop = 1000;
+    signal_later(scene, SIGINT, 2);
+    ck_assert_int_eq(launch(scene), EXIT_INTERRUPTED);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "second signal"));
 }
-END_TEST
 
-START_TEST(a_signal_that_is_repeated_at_once_is_one_request)
+TEST(a_signal_that_is_repeated_at_once_is_one_request, 1, 2, STOPS("143"), STOPS("143"))
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, STOPS("143"), STOPS("143"));
     pid_t launcher = getpid();
     if (fork() == 0) {
-        for (int i = 0; i < 1000 && !child_runs(&scene, "worker-1.id"); i++)
+        for (int i = 0; i < 1000 && !child_runs(scene, "worker-1.id"); i++)
             usleep(10000);
         usleep(300000);
         kill(launcher, SIGTERM);
@@ -397,76 +349,57 @@ START_TEST(a_signal_that_is_repeated_at_once_is_one_request)
         kill(launcher, SIGTERM);
         _exit(0);
     }
-    ck_assert_int_eq(launch(&scene), EXIT_TERMINATED);
-    ck_assert_str_eq(scene.error.text, "stopped by a signal");
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_TERMINATED);
+    ck_assert_str_eq(scene->error.text, "stopped by a signal");
 }
-END_TEST
 
-START_TEST(a_job_that_does_not_stop_is_killed_after_the_deadline)
+TEST(a_job_that_does_not_stop_is_killed_after_the_deadline, 1, 2,
+     "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS)
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, "trap '' INT TERM\nwhile :; do sleep 0.05; done\n", SLEEPS);
-    scene.options.deadlines.stop = 0.1;
-    signal_later(&scene, SIGINT, 1);
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "--stop-timeout"));
-    scene_end(&scene);
+    scene->options.deadlines.stop = 0.1;
+    signal_later(scene, SIGINT, 1);
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "--stop-timeout"));
 }
-END_TEST
 
-START_TEST(a_server_that_outlives_its_workers_is_stopped)
+TEST(a_server_that_outlives_its_workers_is_stopped, 2, 1, "[ $index = 0 ] && exit 0\n" SLEEPS,
+     "exit 0\n")
 {
-    struct scene scene;
-    scene_init(&scene, 2, 1, "[ $index = 0 ] && exit 0\n" SLEEPS, "exit 0\n");
-    scene.options.deadlines.stop = 0.1;
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/1 had to be stopped"));
-    scene_end(&scene);
+    scene->options.deadlines.stop = 0.1;
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "ps/1 had to be stopped"));
 }
-END_TEST
 
-START_TEST(a_launcher_that_is_killed_leaves_no_child)
+TEST(a_launcher_that_is_killed_leaves_no_child, 2, 2, SLEEPS, SLEEPS)
 {
-    struct scene scene;
-    scene_init(&scene, 2, 2, SLEEPS, SLEEPS);
     pid_t launcher = fork();
     if (launcher == 0) {
-        launch(&scene);
+        launch(scene);
         _exit(0);
     }
-    await_child(&scene, "worker-1.id");
+    await_child(scene, "worker-1.id");
     kill(launcher, SIGKILL);
     waitpid(launcher, NULL, 0);
-    for (int i = 0; i < 500 && any_runs(&scene); i++)
+    for (int i = 0; i < 500 && any_runs(scene); i++)
         usleep(10000);
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(a_missing_program_is_an_answer_not_a_hang)
+TEST(a_missing_program_is_an_answer_not_a_hang, 1, 1, SLEEPS, SLEEPS)
 {
-    struct scene scene;
     char path[256];
-    scene_init(&scene, 1, 1, SLEEPS, SLEEPS);
-    path_in(path, &scene, "syncopate-worker");
+    path_in(path, scene, "syncopate-worker");
     unlink(path);
-    ck_assert_int_eq(launch(&scene), EXIT_CANNOT_OPEN);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "syncopate-worker"));
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_CANNOT_OPEN);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "syncopate-worker"));
 }
-END_TEST
 
-START_TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline)
+TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline, 1, 1,
+     "# tells nothing\n" SLEEPS, SLEEPS)
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1, "# tells nothing\n" SLEEPS, SLEEPS);
-    scene.options.deadlines.start = 0.5;
-    ck_assert_int_eq(launch(&scene), EXIT_START_TIMEOUT);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0"));
-    scene_end(&scene);
+    scene->options.deadlines.start = 0.5;
+    ck_assert_int_eq(launch(scene), EXIT_START_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "ps/0"));
 }
-END_TEST
 
 START_TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
 {
@@ -488,72 +421,58 @@ START_TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
 }
 END_TEST
 
-START_TEST(a_folder_that_the_job_claims_gets_the_logs)
+TEST(a_folder_that_the_job_claims_gets_the_logs, 1, 1,
+     "echo early >&2\nsleep 0.2\necho '{}' > $out/run.json\nsleep 0.5\necho late >&2\n", "exit 0\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 1, 1,
-               "echo early >&2\nsleep 0.2\necho '{}' > $out/run.json\nsleep 0.5\necho late >&2\n",
-               "exit 0\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_str_eq(text_of(&scene, "out/logs/ps-0.log", text), "early\nlate\n");
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_str_eq(text_of(scene, "out/logs/ps-0.log", text), "early\nlate\n");
 }
-END_TEST
 
 /* A pipe that nobody reads, and a link that leads elsewhere. */
-START_TEST(logs_are_written_to_files_of_their_own_or_the_person_hears_of_it)
+TEST(logs_are_written_to_files_of_their_own_or_the_person_hears_of_it, 1, 1,
+     "echo late >&2\necho '{}' > $out/run.json\nsleep 0.5\n", "exit 0\n")
 {
-    struct scene scene;
     char text[8192], path[256], elsewhere[256];
-    scene_init(&scene, 1, 1, "echo late >&2\necho '{}' > $out/run.json\nsleep 0.5\n", "exit 0\n");
-    path_in(path, &scene, "out/logs");
-    path_in(elsewhere, &scene, "elsewhere");
+    path_in(path, scene, "out/logs");
+    path_in(elsewhere, scene, "elsewhere");
     ck_assert_int_eq(mkdir(elsewhere, 0777), 0);
     ck_assert_int_eq(symlink(elsewhere, path), 0);
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
     ck_assert_ptr_nonnull(
-        strstr(scene.said, "out/logs is a symbolic link, not a folder; it is now"));
+        strstr(scene->said, "out/logs is a symbolic link, not a folder; it is now"));
     ck_assert(folder_is_empty(elsewhere));
-    ck_assert_str_eq(text_of(&scene, "out/logs/ps-0.log", text), "late\n");
+    ck_assert_str_eq(text_of(scene, "out/logs/ps-0.log", text), "late\n");
 
-    path_in(path, &scene, "out/logs/ps-0.log");
+    path_in(path, scene, "out/logs/ps-0.log");
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkfifo(path, 0666), 0);
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_ptr_nonnull(strstr(scene.said, "ps-0.log: it is a pipe, not a file; it is now"));
-    ck_assert_str_eq(text_of(&scene, "out/logs/ps-0.log", text), "late\n");
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(strstr(scene->said, "ps-0.log: it is a pipe, not a file; it is now"));
+    ck_assert_str_eq(text_of(scene, "out/logs/ps-0.log", text), "late\n");
 }
-END_TEST
 
-START_TEST(a_folder_that_the_job_does_not_claim_stays_as_it_is)
+TEST(a_folder_that_the_job_does_not_claim_stays_as_it_is, 1, 1,
+     "echo early >&2\nsleep 0.5\nexit 3\n", SLEEPS)
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1, "echo early >&2\nsleep 0.5\nexit 3\n", SLEEPS);
-    ck_assert_int_eq(launch(&scene), EXIT_MISMATCH);
-    ck_assert(folder_is_empty(scene.out));
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_MISMATCH);
+    ck_assert(folder_is_empty(scene->out));
 }
-END_TEST
 
-START_TEST(a_worker_that_dies_is_started_again_as_the_same_task)
+TEST(a_worker_that_dies_is_started_again_as_the_same_task, 1, 2,
+     "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+     "[ $index = 0 ] && exit 0\n" DIES_ONCE "touch ${0%/*}/ready\nexit 0\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 1, 2, "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
-               "[ $index = 0 ] && exit 0\n" DIES_ONCE "touch ${0%/*}/ready\nexit 0\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.result.restarts, 1);
-    ck_assert_str_eq(scene.said,
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_uint_eq(scene->result.restarts, 1);
+    ck_assert_str_eq(scene->said,
                      "worker/1 was killed by signal 9 (Killed); started again (restart 1 "
                      "of 5)\n");
     ck_assert_ptr_nonnull(
-        strstr(text_of(&scene, "worker-1.words", text), "--ps-hosts=127.0.0.1:7000 "));
+        strstr(text_of(scene, "worker-1.words", text), "--ps-hosts=127.0.0.1:7000 "));
     ck_assert_ptr_nonnull(strstr(text, "--task-index=1 "));
-    scene_end(&scene);
 }
-END_TEST
 
 /* Also when it was the last: then server 0 decides. */
 START_TEST(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
@@ -594,45 +513,35 @@ START_TEST(a_server_that_dies_is_started_again_on_its_address)
 }
 END_TEST
 
-START_TEST(a_server_that_dies_before_it_listens_is_started_again)
+TEST(a_server_that_dies_before_it_listens_is_started_again, 1, 1, "#\n" DIES_ONCE ANNOUNCES,
+     "exit 0\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 1, 1, "#\n" DIES_ONCE ANNOUNCES, "exit 0\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.result.restarts, 1);
-    ck_assert_ptr_nonnull(strstr(text_of(&scene, "ps-0.words", text), "--port-file=fd:3"));
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_uint_eq(scene->result.restarts, 1);
+    ck_assert_ptr_nonnull(strstr(text_of(scene, "ps-0.words", text), "--port-file=fd:3"));
 }
-END_TEST
 
-START_TEST(whoever_keeps_dying_ends_the_job)
+TEST(whoever_keeps_dying_ends_the_job, 1, 2, SLEEPS,
+     "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, SLEEPS, "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n");
-    scene.options.max_restarts = 2;
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.result.restarts, 2);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "worker/1 was killed by signal 9"));
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "(after 2 restarts)"));
-    scene_end(&scene);
+    scene->options.max_restarts = 2;
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene->result.restarts, 2);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "worker/1 was killed by signal 9"));
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "(after 2 restarts)"));
 }
-END_TEST
 
-START_TEST(whoever_lost_the_cluster_is_started_again_but_not_server_0)
+TEST(whoever_lost_the_cluster_is_started_again_but_not_server_0, 1, 2, "sleep 3\nexit 195\n",
+     "[ $index = 0 ] && exec sleep 60\n"
+     "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n" SAYS_ERROR "exit 195\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, "sleep 3\nexit 195\n",
-               "[ $index = 0 ] && exec sleep 60\n"
-               "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n" SAYS_ERROR "exit 195\n");
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.result.restarts, 1);
-    ck_assert_str_eq(scene.said, "worker/1 ended with exit code 195: no such layer; started again "
-                                 "(restart 1 of 5)\n");
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0 ended with exit code 195"));
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene->result.restarts, 1);
+    ck_assert_str_eq(scene->said, "worker/1 ended with exit code 195: no such layer; started again "
+                                  "(restart 1 of 5)\n");
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "ps/0 ended with exit code 195"));
 }
-END_TEST
 
 START_TEST(verdicts_are_not_tried_again)
 {
@@ -664,124 +573,95 @@ START_TEST(a_worker_whose_failure_ends_the_job_is_not_started_again)
 }
 END_TEST
 
-START_TEST(a_worker_that_fails_without_telling_the_job_is_started_again)
+TEST(a_worker_that_fails_without_telling_the_job_is_started_again, 1, 1,
+     "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+     "[ -e $0.again ] && { touch ${0%/*}/ready; exit 0; }\ntouch $0.again\nexit 1\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1, "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
-               "[ -e $0.again ] && { touch ${0%/*}/ready; exit 0; }\ntouch $0.again\nexit 1\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.result.restarts, 1);
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_uint_eq(scene->result.restarts, 1);
 }
-END_TEST
 
-START_TEST(a_server_0_that_comes_back_after_the_end_is_sent_home)
+TEST(a_server_0_that_comes_back_after_the_end_is_sent_home, 1, 1,
+     "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n"
+     "echo '{\"state\": \"done\"}' > $out/run.json\n"
+     "while [ ! -e ${0%/*}/worker-0.id ]; do sleep 0.05; done\nkill -9 $$\n",
+     "sleep 1.5\nexit 0\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1,
-               "[ -e $0.again ] && exec sleep 60\ntouch $0.again\n"
-               "echo '{\"state\": \"done\"}' > $out/run.json\n"
-               "while [ ! -e ${0%/*}/worker-0.id ]; do sleep 0.05; done\nkill -9 $$\n",
-               "sleep 1.5\nexit 0\n");
     double started = clock_now_seconds();
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.result.restarts, 1);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_uint_eq(scene->result.restarts, 1);
     ck_assert(clock_now_seconds() - started < 30);
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(where_a_lost_worker_is_to_end_the_job_it_does)
+TEST(where_a_lost_worker_is_to_end_the_job_it_does, 1, 1, STOPS("143"), "kill -9 $$\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1, STOPS("143"), "kill -9 $$\n");
-    scene.options.on_worker_loss = "fail";
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(scene.result.restarts, 0);
-    scene_end(&scene);
+    scene->options.on_worker_loss = "fail";
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(scene->result.restarts, 0);
 }
-END_TEST
 
-START_TEST(nobody_is_started_again_after_ctrl_c)
+TEST(nobody_is_started_again_after_ctrl_c, 1, 2,
+     "trap 'sleep 1; exit 130' INT\nwhile :; do sleep 0.05; done\n",
+     "touch ${0%/*}/worker-$index.up\nwhile :; do sleep 0.05; done\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 2, "trap 'sleep 1; exit 130' INT\nwhile :; do sleep 0.05; done\n",
-               "touch ${0%/*}/worker-$index.up\nwhile :; do sleep 0.05; done\n");
-    signal_later(&scene, SIGINT, 1);
+    signal_later(scene, SIGINT, 1);
     if (fork() == 0) { /* Kill a worker between the Ctrl-C and the end. */
         char text[8192];
-        for (int i = 0; i < 1000 && !child_runs(&scene, "worker-1.id"); i++)
+        for (int i = 0; i < 1000 && !child_runs(scene, "worker-1.id"); i++)
             usleep(10000);
         usleep(700000);
-        kill((pid_t)strtol(text_of(&scene, "worker-1.id", text), NULL, 10), SIGKILL);
+        kill((pid_t)strtol(text_of(scene, "worker-1.id", text), NULL, 10), SIGKILL);
         _exit(0);
     }
-    ck_assert_int_eq(launch(&scene), EXIT_INTERRUPTED);
-    ck_assert_uint_eq(scene.result.restarts, 0);
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_INTERRUPTED);
+    ck_assert_uint_eq(scene->result.restarts, 0);
 }
-END_TEST
 
-START_TEST(a_run_that_says_done_is_done_whoever_died_on_the_way_out)
+TEST(a_run_that_says_done_is_done_whoever_died_on_the_way_out, 1, 1,
+     "echo '{\"state\": \"done\"}' > $out/run.json\ntouch ${0%/*}/ready\nexit 0\n",
+     "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\nsleep 0.3\nkill -9 $$\n")
 {
-    struct scene scene;
-    scene_init(&scene, 1, 1,
-               "echo '{\"state\": \"done\"}' > $out/run.json\ntouch ${0%/*}/ready\nexit 0\n",
-               "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\nsleep 0.3\nkill -9 $$\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_uint_eq(scene.result.restarts, 0);
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_uint_eq(scene->result.restarts, 0);
 }
-END_TEST
 
-START_TEST(a_run_that_said_done_before_is_not_done_by_this_job)
+TEST(a_run_that_said_done_before_is_not_done_by_this_job, 1, 1, "exit 0\n",
+     "sleep 0.3\nkill -9 $$\n")
 {
-    struct scene scene;
     char path[256];
-    scene_init(&scene, 1, 1, "exit 0\n", "sleep 0.3\nkill -9 $$\n");
-    path_in(path, &scene, "out/run.json");
+    path_in(path, scene, "out/run.json");
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs("{\"state\": \"done\"}", file);
     fclose(file);
-    ck_assert_int_eq(launch(&scene), EXIT_CLUSTER_LOST);
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_CLUSTER_LOST);
 }
-END_TEST
 
-START_TEST(a_log_that_cannot_be_written_is_given_up_and_said_once)
+TEST(a_log_that_cannot_be_written_is_given_up_and_said_once, 1, 2,
+     "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+     "exec >&2\nsleep 0.5\nfor i in 1 2 3; do printf %04000d 1; done\necho\n"
+     "sleep 0.3\ntouch ${0%/*}/ready\n")
 {
-    struct scene scene;
     struct rlimit limit;
-    scene_init(&scene, 1, 2,
-               "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
-               "exec >&2\nsleep 0.5\nfor i in 1 2 3; do printf %04000d 1; done\necho\n"
-               "sleep 0.3\ntouch ${0%/*}/ready\n");
     process_begin();
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 8192;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
     char line[128];
     snprintf(line, sizeof line, "the log of worker/%c ends here: File too large\n",
-             scene.said[strlen("the log of worker/")]);
-    ck_assert_str_eq(scene.said, line);
-    scene_end(&scene);
+             scene->said[strlen("the log of worker/")]);
+    ck_assert_str_eq(scene->said, line);
 }
-END_TEST
 
-START_TEST(a_log_goes_on_where_the_dead_left_it)
+TEST(a_log_goes_on_where_the_dead_left_it, 1, 1,
+     "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
+     "echo life >&2\n" DIES_ONCE "sleep 0.5\ntouch ${0%/*}/ready\n")
 {
-    struct scene scene;
     char text[8192];
-    scene_init(&scene, 1, 1,
-               "echo '{}' > $out/run.json\nwhile [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
-               "echo life >&2\n" DIES_ONCE "sleep 0.5\ntouch ${0%/*}/ready\n");
-    ck_assert_int_eq(launch(&scene), EXIT_DONE);
-    ck_assert_str_eq(text_of(&scene, "out/logs/worker-0.log", text), "life\nlife\n");
-    scene_end(&scene);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_str_eq(text_of(scene, "out/logs/worker-0.log", text), "life\nlife\n");
 }
-END_TEST
 
 /* Options as a worker reads them from the line that the launcher wrote. */
 static struct options round_trip(int argc, char **argv)

@@ -82,6 +82,10 @@ static void work_free(struct work *work)
     free(work->labels);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct work, work, work_init(work, __VA_ARGS__), work_free(work))
+
 static const struct model_input mnist = {28, 28, 1, 10};
 
 /* --- against PyTorch ----------------------------------------------------------------------- */
@@ -245,26 +249,23 @@ START_TEST(another_process_computes_the_same_bits)
 }
 END_TEST
 
-START_TEST(gaps_between_variables_get_no_gradient)
+TEST(gaps_between_variables_get_no_gradient, "cnn", mnist, 3, 16)
 {
-    struct work work;
     struct score score = {0};
-    work_init(&work, "cnn", mnist, 3, 16);
-    memset(work.gradient, 0xff, model_elements(work.model) * sizeof(float));
-    model_gradient(work.model, work.parameters, work.images, work.labels, 3, work.gradient, &score);
+    memset(work->gradient, 0xff, model_elements(work->model) * sizeof(float));
+    model_gradient(work->model, work->parameters, work->images, work->labels, 3, work->gradient,
+                   &score);
     uint64_t offsets[VARIABLES_MAX];
     uint32_t count;
-    const struct variable *variables = model_variables(work.model, &count);
+    const struct variable *variables = model_variables(work->model, &count);
     uint64_t end = variables_layout(variables, count, offsets);
     for (uint32_t v = 0; v < count; v++) {
         uint64_t next = v + 1 < count ? offsets[v + 1] : end;
         for (uint64_t i = offsets[v] + variable_elements(&variables[v]); i < next; i++) {
-            ck_assert(work.gradient[i] == 0.0f);
+            ck_assert(work->gradient[i] == 0.0f);
         }
     }
-    work_free(&work);
 }
-END_TEST
 
 /* --- scores -------------------------------------------------------------------------------- */
 
@@ -291,76 +292,60 @@ START_TEST(evaluation_agrees_with_training_and_does_not_depend_on_batch_max)
 }
 END_TEST
 
-START_TEST(equal_logits_cost_the_logarithm_of_their_number)
+TEST(equal_logits_cost_the_logarithm_of_their_number, "softmax", mnist, 10, 10)
 {
-    struct work work;
     struct score score = {0};
-    work_init(&work, "softmax", mnist, 10, 10);
-    memset(work.parameters, 0, model_elements(work.model) * sizeof(float));
-    model_evaluate(work.model, work.parameters, work.images, work.labels, 10, &score);
+    memset(work->parameters, 0, model_elements(work->model) * sizeof(float));
+    model_evaluate(work->model, work->parameters, work->images, work->labels, 10, &score);
     ck_assert_int_eq(score.loss, 10 * llrint(log(10) / SCORE_LOSS_UNIT));
     ck_assert_uint_eq(score.correct, 1); /* The first of equals: class 0, one of ten labels. */
-    work_free(&work);
 }
-END_TEST
 
-START_TEST(an_example_that_is_not_finite_is_counted_and_its_gradient_shows_it)
+TEST(an_example_that_is_not_finite_is_counted_and_its_gradient_shows_it, "cnn", mnist, 4, 16)
 {
-    struct work work;
     struct score score = {0};
-    work_init(&work, "cnn", mnist, 4, 16);
-    work.parameters[0] = NAN;
-    model_gradient(work.model, work.parameters, work.images, work.labels, 4, work.gradient, &score);
+    work->parameters[0] = NAN;
+    model_gradient(work->model, work->parameters, work->images, work->labels, 4, work->gradient,
+                   &score);
     ck_assert_uint_eq(score.not_finite, 4);
     ck_assert_uint_eq(score.examples, 4);
     ck_assert_int_eq(score.loss, 0);
     ck_assert_uint_eq(score.correct, 0);
-    ck_assert(!kernels_all_finite(work.gradient, model_elements(work.model)));
-    work_free(&work);
+    ck_assert(!kernels_all_finite(work->gradient, model_elements(work->model)));
 }
-END_TEST
 
-START_TEST(a_huge_but_finite_loss_is_counted_up_to_a_limit)
+TEST(a_huge_but_finite_loss_is_counted_up_to_a_limit, "softmax", mnist, 4, 16)
 {
-    struct work work;
     struct score score = {0};
-    work_init(&work, "softmax", mnist, 4, 16);
-    for (uint64_t i = 0; i < model_elements(work.model); i++) {
-        work.parameters[i] *= 1e30f;
+    for (uint64_t i = 0; i < model_elements(work->model); i++) {
+        work->parameters[i] *= 1e30f;
     }
-    model_evaluate(work.model, work.parameters, work.images, work.labels, 4, &score);
+    model_evaluate(work->model, work->parameters, work->images, work->labels, 4, &score);
     ck_assert_uint_eq(score.not_finite, 0);
     ck_assert_int_ge(score.loss, 0);
     ck_assert_int_le(score.loss, 4ll * 65536 << 24);
-    work_free(&work);
 }
-END_TEST
 
-START_TEST(no_examples_have_no_gradient_and_no_score)
+TEST(no_examples_have_no_gradient_and_no_score, "mlp", mnist, 1, 1)
 {
-    struct work work;
     struct score score = {0}, none = {0};
-    work_init(&work, "mlp", mnist, 1, 1);
-    model_gradient(work.model, work.parameters, work.images, work.labels, 0, work.gradient, &score);
-    model_evaluate(work.model, work.parameters, work.images, work.labels, 0, &score);
+    model_gradient(work->model, work->parameters, work->images, work->labels, 0, work->gradient,
+                   &score);
+    model_evaluate(work->model, work->parameters, work->images, work->labels, 0, &score);
     ck_assert_mem_eq(&score, &none, sizeof score);
-    ck_assert(work.gradient[0] == 0.0f);
-    work_free(&work);
+    ck_assert(work->gradient[0] == 0.0f);
 }
-END_TEST
 
 /* --- layer lists --------------------------------------------------------------------------- */
 
-START_TEST(cnn_is_the_tutorials_network)
+TEST(cnn_is_the_tutorials_network, "cnn", mnist, 1, 16)
 {
     static const char *const names[] = {"conv1/kernel",  "conv1/bias",    "conv2/kernel",
                                         "conv2/bias",    "dense1/kernel", "dense1/bias",
                                         "dense2/kernel", "dense2/bias"};
-    struct work work;
-    work_init(&work, "cnn", mnist, 1, 16);
     uint32_t count;
     uint64_t parameters = 0;
-    const struct variable *variables = model_variables(work.model, &count);
+    const struct variable *variables = model_variables(work->model, &count);
     ck_assert_uint_eq(count, 8);
     for (uint32_t v = 0; v < count; v++) {
         ck_assert_str_eq(variables[v].name, names[v]);
@@ -375,9 +360,7 @@ START_TEST(cnn_is_the_tutorials_network)
     ck_assert_uint_eq(variables[4].shape[0], 1600);
     ck_assert_int_eq(variables[4].initializer, INITIALIZER_GLOROT_UNIFORM);
     ck_assert_int_eq(variables[5].initializer, INITIALIZER_ZEROS);
-    work_free(&work);
 }
-END_TEST
 
 START_TEST(a_layer_list_has_one_canonical_text)
 {

@@ -71,6 +71,9 @@ static void scene_end(struct scene *scene)
     rmdir(scene->folder);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_end(scene))
+
 #define STARTED    "training on 60,000 examples, 938 updates an epoch, 9,380 in all\n"
 #define EPOCH_LINE "epoch 3  step 2,814  loss 0.3115  accuracy 88.67 %  test accuracy 87.90 %\n"
 
@@ -90,32 +93,26 @@ START_TEST(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
 }
 END_TEST
 
-START_TEST(the_end_tells_what_there_is_of_an_epoch)
+TEST(the_end_tells_what_there_is_of_an_epoch)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
+    scene_open(scene, false, false, false);
     happen(
-        &scene, START
+        scene, START
         "{\"event\": \"epoch\", \"epoch\": 2, \"step\": 1876, \"loss\": null, \"accuracy\": null, "
         "\"examples\": 0, \"of\": 60000}\n"
         "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_accuracy\": 0.5}\n");
-    progress_tick(&scene.progress, 1);
-    ck_assert_str_eq(shown(&scene), STARTED);
-    progress_close(&scene.progress);
-    ck_assert_str_eq(shown(&scene), STARTED "epoch 1  step 938  test accuracy 50.00 %\n"
-                                            "epoch 2  step 1,876 over 0 of 60,000 examples\n");
-    scene_end(&scene);
+    progress_tick(&scene->progress, 1);
+    ck_assert_str_eq(shown(scene), STARTED);
+    progress_close(&scene->progress);
+    ck_assert_str_eq(shown(scene), STARTED "epoch 1  step 938  test accuracy 50.00 %\n"
+                                           "epoch 2  step 1,876 over 0 of 60,000 examples\n");
 }
-END_TEST
 
-START_TEST(an_epoch_that_is_not_whole_says_so)
+TEST(an_epoch_that_is_not_whole_says_so)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
+    scene_open(scene, false, false, false);
     happen(
-        &scene, START
+        scene, START
         "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 938, \"loss\": 0.5, \"accuracy\": 0.75, "
         "\"examples\": 30016, \"of\": 60000}\n"
         "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_accuracy\": 0.5}\n"
@@ -123,91 +120,73 @@ START_TEST(an_epoch_that_is_not_whole_says_so)
         "{\"event\": \"epoch\", \"epoch\": 2, \"step\": 1407, \"loss\": 0.5, \"accuracy\": 0.75, "
         "\"examples\": 30016, \"of\": 30016}\n"
         "{\"event\": \"evaluation\", \"epoch\": 2, \"step\": 1407, \"test_accuracy\": 0.5}\n");
-    progress_tick(&scene.progress, 1);
+    progress_tick(&scene->progress, 1);
     ck_assert_str_eq(
-        shown(&scene),
+        shown(scene),
         STARTED "epoch 1  step 938  loss 0.5000  accuracy 75.00 % over 30,016 of 60,000 examples"
                 "  test accuracy 50.00 %\n"
                 "epoch 1.5  step 1,407  loss 0.5000  accuracy 75.00 %  test accuracy 50.00 %\n");
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(what_async_workers_score_is_about_right)
+TEST(what_async_workers_score_is_about_right)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    happen(&scene, "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 9380, "
-                   "\"steps_per_epoch\": 938}\n" EPOCH EVALUATION);
-    progress_tick(&scene.progress, 1);
-    ck_assert_ptr_nonnull(strstr(shown(&scene), "epoch 3  step 2,814  loss 0.3115  accuracy "
-                                                "88.67 %  test accuracy about 87.90 %\n"));
-    scene_end(&scene);
+    scene_open(scene, false, false, false);
+    happen(scene, "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 9380, "
+                  "\"steps_per_epoch\": 938}\n" EPOCH EVALUATION);
+    progress_tick(&scene->progress, 1);
+    ck_assert_ptr_nonnull(strstr(shown(scene), "epoch 3  step 2,814  loss 0.3115  accuracy "
+                                               "88.67 %  test accuracy about 87.90 %\n"));
 }
-END_TEST
 
-START_TEST(plain_lines_come_every_log_every_seconds)
+TEST(plain_lines_come_every_log_every_seconds)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    happen(&scene, START);
-    progress_tick(&scene.progress, 1);
-    happen(&scene, PROGRESS);
-    size_t before = strlen(shown(&scene));
-    progress_tick(&scene.progress, 9);
-    ck_assert_uint_eq(strlen(shown(&scene)), before);
-    progress_tick(&scene.progress, 10);
-    ck_assert_str_eq(shown(&scene) + before,
+    scene_open(scene, false, false, false);
+    happen(scene, START);
+    progress_tick(&scene->progress, 1);
+    happen(scene, PROGRESS);
+    size_t before = strlen(shown(scene));
+    progress_tick(&scene->progress, 9);
+    ck_assert_uint_eq(strlen(shown(scene)), before);
+    progress_tick(&scene->progress, 10);
+    ck_assert_str_eq(shown(scene) + before,
                      "epoch 3.0 of 10  step 2,814 of 9,380  loss 0.312  accuracy 88.7 %  "
                      "6,400 images/s  1 min 6 s left\n");
-    before = strlen(shown(&scene));
-    progress_tick(&scene.progress, 30);
-    ck_assert_uint_eq(strlen(shown(&scene)), before); /* Nothing new, nothing said. */
-    scene_end(&scene);
+    before = strlen(shown(scene));
+    progress_tick(&scene->progress, 30);
+    ck_assert_uint_eq(strlen(shown(scene)), before); /* Nothing new, nothing said. */
 }
-END_TEST
 
-START_TEST(the_live_line_is_redrawn_and_gone_at_the_end)
+TEST(the_live_line_is_redrawn_and_gone_at_the_end)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, true, false, false);
-    progress_tick(&scene.progress, 3);
-    ck_assert_str_eq(shown(&scene), "\rstarting, 3 s\033[K");
-    happen(&scene, START PROGRESS);
-    progress_tick(&scene.progress, 4);
-    ck_assert_ptr_nonnull(strstr(shown(&scene), "\r\033[Ktraining on"));
-    ck_assert_ptr_nonnull(strstr(shown(&scene), "\repoch 3.0 of 10"));
-    size_t before = strlen(shown(&scene));
-    progress_tick(&scene.progress, 5);
-    ck_assert_uint_eq(strlen(shown(&scene)), before);
-    progress_close(&scene.progress);
-    ck_assert_str_eq(shown(&scene) + before, "\r\033[K");
-    scene_end(&scene);
+    scene_open(scene, true, false, false);
+    progress_tick(&scene->progress, 3);
+    ck_assert_str_eq(shown(scene), "\rstarting, 3 s\033[K");
+    happen(scene, START PROGRESS);
+    progress_tick(&scene->progress, 4);
+    ck_assert_ptr_nonnull(strstr(shown(scene), "\r\033[Ktraining on"));
+    ck_assert_ptr_nonnull(strstr(shown(scene), "\repoch 3.0 of 10"));
+    size_t before = strlen(shown(scene));
+    progress_tick(&scene->progress, 5);
+    ck_assert_uint_eq(strlen(shown(scene)), before);
+    progress_close(&scene->progress);
+    ck_assert_str_eq(shown(scene) + before, "\r\033[K");
 }
-END_TEST
 
-START_TEST(the_live_line_fits_the_width)
+TEST(the_live_line_fits_the_width)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, true, false, false);
-    happen(&scene, START PROGRESS);
-    progress_tick(&scene.progress, 4);
-    const char *line = strrchr(shown(&scene), '\r');
+    scene_open(scene, true, false, false);
+    happen(scene, START PROGRESS);
+    progress_tick(&scene->progress, 4);
+    const char *line = strrchr(shown(scene), '\r');
     /* A memory stream has no width: 80. */
     ck_assert_str_eq(line + 1, "epoch 3.0 of 10  loss 0.312  accuracy 88.7 %  6,400 images/s  "
                                "1 min 6 s left\033[K");
-    happen(&scene, "{\"event\": \"waiting\", \"text\": \"waiting for worker/1, worker/2, worker/3, "
-                   "worker/4, worker/5, worker/6, worker/7 and worker/8\"}\n");
-    progress_tick(&scene.progress, 5);
-    line = strrchr(shown(&scene), '\r');
+    happen(scene, "{\"event\": \"waiting\", \"text\": \"waiting for worker/1, worker/2, worker/3, "
+                  "worker/4, worker/5, worker/6, worker/7 and worker/8\"}\n");
+    progress_tick(&scene->progress, 5);
+    line = strrchr(shown(scene), '\r');
     ck_assert_uint_eq(strcspn(line + 1, "\033"), 79);
-    scene_end(&scene);
 }
-END_TEST
 
 START_TEST(colour_is_there_only_when_asked_for)
 {
@@ -224,51 +203,39 @@ START_TEST(colour_is_there_only_when_asked_for)
 }
 END_TEST
 
-START_TEST(quiet_shows_nothing)
+TEST(quiet_shows_nothing)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, true);
-    happen(&scene, START PROGRESS EPOCH EVALUATION);
-    progress_tick(&scene.progress, 100);
-    ck_assert_str_eq(shown(&scene), "");
-    ck_assert_uint_eq(scene.progress.state.step, 2814);
-    scene_end(&scene);
+    scene_open(scene, false, false, true);
+    happen(scene, START PROGRESS EPOCH EVALUATION);
+    progress_tick(&scene->progress, 100);
+    ck_assert_str_eq(shown(scene), "");
+    ck_assert_uint_eq(scene->progress.state.step, 2814);
 }
-END_TEST
 
-START_TEST(events_of_an_earlier_session_are_not_told_again)
+TEST(events_of_an_earlier_session_are_not_told_again)
 {
-    struct scene scene;
-    scene_init(&scene);
-    happen(&scene, START PROGRESS EPOCH EVALUATION);
-    scene_open(&scene, false, false, false);
-    progress_tick(&scene.progress, 100);
-    ck_assert_str_eq(shown(&scene), "");
-    happen(&scene, "{\"time\": 1, \"event\": \"start\", \"mode\": \"async\", \"step\": 938, "
-                   "\"steps\": 9380, \"steps_per_epoch\": 938, \"update_examples\": 64, "
-                   "\"examples\": 60000}\n");
-    progress_tick(&scene.progress, 101);
-    ck_assert_ptr_nonnull(strstr(shown(&scene), "going on after update 938"));
-    scene_end(&scene);
+    happen(scene, START PROGRESS EPOCH EVALUATION);
+    scene_open(scene, false, false, false);
+    progress_tick(&scene->progress, 100);
+    ck_assert_str_eq(shown(scene), "");
+    happen(scene, "{\"time\": 1, \"event\": \"start\", \"mode\": \"async\", \"step\": 938, "
+                  "\"steps\": 9380, \"steps_per_epoch\": 938, \"update_examples\": 64, "
+                  "\"examples\": 60000}\n");
+    progress_tick(&scene->progress, 101);
+    ck_assert_ptr_nonnull(strstr(shown(scene), "going on after update 938"));
 }
-END_TEST
 
-START_TEST(a_line_that_a_crash_cut_off_is_passed_over)
+TEST(a_line_that_a_crash_cut_off_is_passed_over)
 {
-    struct scene scene;
-    scene_init(&scene);
-    happen(&scene, PROGRESS "{\"time\": 9, \"eve");
-    scene_open(&scene, false, false, false);
+    happen(scene, PROGRESS "{\"time\": 9, \"eve");
+    scene_open(scene, false, false, false);
     /* The session to come drops it and appends. */
-    ck_assert_int_eq(truncate(scene.events, strlen(PROGRESS)), 0);
-    happen(&scene, START);
-    progress_tick(&scene.progress, 1);
-    ck_assert(scene.progress.state.started);
-    ck_assert_uint_eq(scene.progress.state.step, 0);
-    scene_end(&scene);
+    ck_assert_int_eq(truncate(scene->events, strlen(PROGRESS)), 0);
+    happen(scene, START);
+    progress_tick(&scene->progress, 1);
+    ck_assert(scene->progress.state.started);
+    ck_assert_uint_eq(scene->progress.state.step, 0);
 }
-END_TEST
 
 /* Server 0 sets aside what is no log, and begins another. */
 START_TEST(a_log_that_takes_the_place_of_another_is_followed)
@@ -297,40 +264,32 @@ START_TEST(a_log_that_takes_the_place_of_another_is_followed)
 }
 END_TEST
 
-START_TEST(what_is_no_log_takes_no_time)
+TEST(what_is_no_log_takes_no_time)
 {
-    struct scene scene;
-    scene_init(&scene);
-    happen(&scene, "");
-    ck_assert_int_eq(truncate(scene.events, (off_t)1 << 40), 0);
-    scene_open(&scene, false, false, false);
-    progress_tick(&scene.progress, 0);
-    ck_assert_str_eq(shown(&scene), "");
-    scene_end(&scene);
+    happen(scene, "");
+    ck_assert_int_eq(truncate(scene->events, (off_t)1 << 40), 0);
+    scene_open(scene, false, false, false);
+    progress_tick(&scene->progress, 0);
+    ck_assert_str_eq(shown(scene), "");
 }
-END_TEST
 
-START_TEST(a_line_written_in_two_halves_is_read_once)
+TEST(a_line_written_in_two_halves_is_read_once)
 {
-    struct scene scene;
     const char *text = START PROGRESS;
     char half[sizeof START];
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
+    scene_open(scene, false, false, false);
     memcpy(half, text, 50);
     half[50] = '\0';
-    happen(&scene, half);
-    progress_tick(&scene.progress, 1);
-    ck_assert(!scene.progress.state.started);
-    happen(&scene, text + 50);
-    progress_tick(&scene.progress, 2);
-    ck_assert(scene.progress.state.started);
-    ck_assert_uint_eq(scene.progress.state.step, 2814);
-    scene_end(&scene);
+    happen(scene, half);
+    progress_tick(&scene->progress, 1);
+    ck_assert(!scene->progress.state.started);
+    happen(scene, text + 50);
+    progress_tick(&scene->progress, 2);
+    ck_assert(scene->progress.state.started);
+    ck_assert_uint_eq(scene->progress.state.step, 2814);
 }
-END_TEST
 
-START_TEST(lines_that_are_no_events_do_no_harm)
+TEST(lines_that_are_no_events_do_no_harm)
 {
     static const char *const lines[] = {"",
                                         "{",
@@ -340,97 +299,73 @@ START_TEST(lines_that_are_no_events_do_no_harm)
                                         "{\"event\": 3}",
                                         "{\"event\": \"unheard of\"}",
                                         "{\"event\": \"checkpoint\", \"step\": 4}"};
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
+    scene_open(scene, false, false, false);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        ck_assert(!progress_take_event(&scene.progress, lines[i]));
+        ck_assert(!progress_take_event(&scene->progress, lines[i]));
     for (int i = 0; i < 1000; i++)
-        happen(&scene, "a line longer than any event, ");
-    happen(&scene, "\n" START);
-    progress_tick(&scene.progress, 1);
-    ck_assert(scene.progress.state.started);
-    scene_end(&scene);
+        happen(scene, "a line longer than any event, ");
+    happen(scene, "\n" START);
+    progress_tick(&scene->progress, 1);
+    ck_assert(scene->progress.state.started);
 }
-END_TEST
 
-START_TEST(members_that_are_missing_or_absurd_are_left_out)
+TEST(members_that_are_missing_or_absurd_are_left_out)
 {
     char text[PROGRESS_LINE_MAX];
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    ck_assert(progress_take_event(&scene.progress, "{\"event\": \"start\"}"));
-    ck_assert(progress_take_event(&scene.progress,
+    scene_open(scene, false, false, false);
+    ck_assert(progress_take_event(&scene->progress, "{\"event\": \"start\"}"));
+    ck_assert(progress_take_event(&scene->progress,
                                   "{\"event\": \"progress\", \"step\": -5, \"loss\": null, "
                                   "\"images_per_second\": \"fast\", \"epoch\": 1e300}"));
-    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
+    progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_str_eq(text, "step 0 of 0");
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(waiting_says_for_whom)
+TEST(waiting_says_for_whom)
 {
     char text[PROGRESS_LINE_MAX];
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    progress_take_event(&scene.progress,
+    scene_open(scene, false, false, false);
+    progress_take_event(&scene->progress,
                         "{\"event\": \"waiting\", \"text\": \"waiting for worker 1\\u001b[2J\"}");
-    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
+    progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_str_eq(text, "waiting for worker 1 [2J"); /* No escapes reach the terminal. */
-    progress_take_event(&scene.progress, PROGRESS);
-    ck_assert_str_eq(scene.progress.state.waiting, "");
-    scene_end(&scene);
+    progress_take_event(&scene->progress, PROGRESS);
+    ck_assert_str_eq(scene->progress.state.waiting, "");
 }
-END_TEST
 
-START_TEST(a_new_generation_goes_back)
+TEST(a_new_generation_goes_back)
 {
     char text[PROGRESS_LINE_MAX];
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    happen(&scene, START PROGRESS
+    scene_open(scene, false, false, false);
+    happen(scene, START PROGRESS
            "{\"time\": 12, \"event\": \"generation\", \"generation\": 2, \"step\": 938}\n");
-    progress_tick(&scene.progress, 1);
+    progress_tick(&scene->progress, 1);
     ck_assert_ptr_nonnull(
-        strstr(shown(&scene), "a lost server is back; going on after update 938\n"));
-    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
+        strstr(shown(scene), "a lost server is back; going on after update 938\n"));
+    progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
-    scene_end(&scene);
 }
-END_TEST
 
-START_TEST(another_server_0_says_where_it_goes_on)
+TEST(another_server_0_says_where_it_goes_on)
 {
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    happen(&scene, START PROGRESS START);
-    progress_tick(&scene.progress, 1);
-    ck_assert_ptr_nonnull(strstr(shown(&scene), "9,380 in all\n"));
-    ck_assert_ptr_nonnull(strstr(shown(&scene), "server 0 is back: 60,000 examples, 938 updates an "
-                                                "epoch, 9,380 in all; going on after update 0\n"));
-    scene_end(&scene);
+    scene_open(scene, false, false, false);
+    happen(scene, START PROGRESS START);
+    progress_tick(&scene->progress, 1);
+    ck_assert_ptr_nonnull(strstr(shown(scene), "9,380 in all\n"));
+    ck_assert_ptr_nonnull(strstr(shown(scene), "server 0 is back: 60,000 examples, 938 updates an "
+                                               "epoch, 9,380 in all; going on after update 0\n"));
 }
-END_TEST
 
-START_TEST(async_progress_tells_staleness)
+TEST(async_progress_tells_staleness)
 {
     char text[PROGRESS_LINE_MAX];
-    struct scene scene;
-    scene_init(&scene);
-    scene_open(&scene, false, false, false);
-    progress_take_event(&scene.progress,
+    scene_open(scene, false, false, false);
+    progress_take_event(&scene->progress,
                         "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 10}");
-    progress_take_event(&scene.progress, PROGRESS);
-    progress_describe(&scene.progress.state, 0, PROGRESS_LINE_MAX, text);
+    progress_take_event(&scene->progress, PROGRESS);
+    progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "staleness 0.5"));
-    scene_end(&scene);
 }
-END_TEST
 
 /* A line of the reference job on a terminal of so many columns. */
 static const struct narrow {

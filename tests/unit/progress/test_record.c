@@ -31,19 +31,20 @@ static void scene_free(struct scene *scene)
     runs_remove(scene->folder);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_free(scene))
+
 static enum status read_again(struct scene *scene)
 {
     record_free(&scene->record);
     return record_read(&scene->record, scene->run, &scene->error);
 }
 
-START_TEST(a_finished_run_is_read_whole)
+TEST(a_finished_run_is_read_whole)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_finished(scene.folder, &plain);
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    const struct record *record = &scene.record;
+    runs_finished(scene->folder, &plain);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    const struct record *record = &scene->record;
     ck_assert_str_eq(record->mode, "sync");
     ck_assert_str_eq(record->model, "dense 10");
     ck_assert_str_eq(record->parameters_sha256, "3f2a");
@@ -61,96 +62,72 @@ START_TEST(a_finished_run_is_read_whole)
     ck_assert_uint_eq(record->point_count, 10);
     ck_assert_uint_eq(record->evaluation_count, 2);
     ck_assert_double_eq(record->evaluations[1].test_accuracy, 0.875);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(time_counts_from_the_start_of_training)
+TEST(time_counts_from_the_start_of_training)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_finished(scene.folder, &plain);
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_double_eq_tol(scene.record.points[0].time, 1.2, 1e-9);
-    ck_assert_double_eq_tol(scene.record.points[9].time, 12, 1e-9);
-    scene_free(&scene);
+    runs_finished(scene->folder, &plain);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_double_eq_tol(scene->record.points[0].time, 1.2, 1e-9);
+    ck_assert_double_eq_tol(scene->record.points[9].time, 12, 1e-9);
 }
-END_TEST
 
-START_TEST(what_is_missing_is_not_there)
+TEST(what_is_missing_is_not_there)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{\"test_accuracy\": null, \"mode\": 3, \"workers\": -1}");
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_double_nan(scene.record.test_accuracy);
-    ck_assert_double_nan(scene.record.seconds);
-    ck_assert_double_nan(scene.record.staleness_mean);
-    ck_assert_str_eq(scene.record.mode, "");
-    ck_assert_uint_eq(scene.record.workers, 0);
-    ck_assert_uint_eq(scene.record.worker_count, 0);
-    ck_assert_uint_eq(scene.record.point_count, 0);
-    scene_free(&scene);
+    runs_write(scene->run, "run.json", "{\"test_accuracy\": null, \"mode\": 3, \"workers\": -1}");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_double_nan(scene->record.test_accuracy);
+    ck_assert_double_nan(scene->record.seconds);
+    ck_assert_double_nan(scene->record.staleness_mean);
+    ck_assert_str_eq(scene->record.mode, "");
+    ck_assert_uint_eq(scene->record.workers, 0);
+    ck_assert_uint_eq(scene->record.worker_count, 0);
+    ck_assert_uint_eq(scene->record.point_count, 0);
 }
-END_TEST
 
-START_TEST(a_folder_without_a_run_is_not_found)
+TEST(a_folder_without_a_run_is_not_found)
 {
-    struct scene scene;
-    scene_init(&scene);
-    ck_assert_int_eq(read_again(&scene), STATUS_NOT_FOUND);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "run.json"));
-    scene_free(&scene);
+    ck_assert_int_eq(read_again(scene), STATUS_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "run.json"));
 }
-END_TEST
 
-START_TEST(a_run_json_that_is_not_json_is_refused)
+TEST(a_run_json_that_is_not_json_is_refused)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{\"mode\": ");
-    ck_assert_int_eq(read_again(&scene), STATUS_INVALID);
-    runs_write(scene.run, "run.json", "[]");
-    ck_assert_int_eq(read_again(&scene), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "run.json"));
-    scene_free(&scene);
+    runs_write(scene->run, "run.json", "{\"mode\": ");
+    ck_assert_int_eq(read_again(scene), STATUS_INVALID);
+    runs_write(scene->run, "run.json", "[]");
+    ck_assert_int_eq(read_again(scene), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "run.json"));
 }
-END_TEST
 
 #define START_AT(step)  "{\"time\": 0, \"event\": \"start\", \"step\": " #step "}\n"
 #define POINT_AT(step)  "{\"time\": " #step ", \"event\": \"progress\", \"step\": " #step "}\n"
 #define SET_ASIDE(name) "{\"time\": 0, \"event\": \"set_aside\", \"file\": \"" name "\"}\n"
 
-START_TEST(damaged_events_are_counted_and_left_out)
+TEST(damaged_events_are_counted_and_left_out)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{}");
-    runs_write(scene.run, "events.jsonl",
+    runs_write(scene->run, "run.json", "{}");
+    runs_write(scene->run, "events.jsonl",
                START_AT(0) "\nnonsense\n" POINT_AT(1) "{\"time\": 2,\n\377\n" POINT_AT(3));
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_uint_eq(scene.record.damaged_lines, 3);
-    ck_assert_uint_eq(scene.record.point_count, 2);
-    ck_assert_str_eq(scene.record.no_events.text, "");
-    scene_free(&scene);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_uint_eq(scene->record.damaged_lines, 3);
+    ck_assert_uint_eq(scene->record.point_count, 2);
+    ck_assert_str_eq(scene->record.no_events.text, "");
 }
-END_TEST
 
 /* Anything in the place of the events is no reason not to show the run. */
-START_TEST(events_that_cannot_be_read_are_a_remark)
+TEST(events_that_cannot_be_read_are_a_remark)
 {
-    struct scene scene;
     char path[256];
-    scene_init(&scene);
-    snprintf(path, sizeof path, "%s/events.jsonl", scene.run);
-    runs_write(scene.run, "run.json", "{}");
+    snprintf(path, sizeof path, "%s/events.jsonl", scene->run);
+    runs_write(scene->run, "run.json", "{}");
     ck_assert_int_eq(mkfifo(path, 0666), 0);
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_ptr_nonnull(strstr(scene.record.no_events.text, "a pipe"));
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene->record.no_events.text, "a pipe"));
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkdir(path, 0777), 0);
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_ptr_nonnull(strstr(scene.record.no_events.text, "a folder"));
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene->record.no_events.text, "a folder"));
     ck_assert_int_eq(rmdir(path), 0);
     FILE *file = fopen(path, "w"); /* No log at all: reading ends. */
     ck_assert_ptr_nonnull(file);
@@ -158,74 +135,58 @@ START_TEST(events_that_cannot_be_read_are_a_remark)
         fputs("x\n", file);
     fputs(POINT_AT(1), file);
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_ptr_nonnull(strstr(scene.record.no_events.text, "is no log of events"));
-    ck_assert_uint_eq(scene.record.point_count, 0);
-    scene_free(&scene);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(scene->record.no_events.text, "is no log of events"));
+    ck_assert_uint_eq(scene->record.point_count, 0);
 }
-END_TEST
 
-START_TEST(a_log_that_was_set_aside_is_the_beginning_of_the_next)
+TEST(a_log_that_was_set_aside_is_the_beginning_of_the_next)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{}");
-    runs_write(scene.run, "events.jsonl.damaged-1", START_AT(0) POINT_AT(10) POINT_AT(20));
-    runs_write(scene.run, "events.jsonl.damaged-2",
+    runs_write(scene->run, "run.json", "{}");
+    runs_write(scene->run, "events.jsonl.damaged-1", START_AT(0) POINT_AT(10) POINT_AT(20));
+    runs_write(scene->run, "events.jsonl.damaged-2",
                SET_ASIDE("events.jsonl.damaged-1") START_AT(10) "x\n" POINT_AT(11));
-    runs_write(scene.run, "events.jsonl",
+    runs_write(scene->run, "events.jsonl",
                SET_ASIDE("events.jsonl.damaged-2") START_AT(11) POINT_AT(12));
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_uint_eq(scene.record.damaged_lines, 1);
-    ck_assert_uint_eq(scene.record.point_count, 3);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_uint_eq(scene->record.damaged_lines, 1);
+    ck_assert_uint_eq(scene->record.point_count, 3);
     for (size_t i = 0; i < 3; i++)
-        ck_assert_double_eq(scene.record.points[i].step, 10 + (double)i);
-    scene_free(&scene);
+        ck_assert_double_eq(scene->record.points[i].step, 10 + (double)i);
 }
-END_TEST
 
 /* Nor do names lead anywhere else, or in a circle. */
-START_TEST(a_log_leads_to_no_other_place)
+TEST(a_log_leads_to_no_other_place)
 {
     static const char *const names[] = {
         "../run/events.jsonl.damaged-1", "/etc/passwd",           "run.json", "",
         "events.jsonl.damaged-x/..",     "events.jsonl.damaged-3"};
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{}");
-    runs_write(scene.run, "events.jsonl.damaged-1", POINT_AT(10));
-    runs_write(scene.run, "events.jsonl.damaged-3", SET_ASIDE("events.jsonl.damaged-3"));
+    runs_write(scene->run, "run.json", "{}");
+    runs_write(scene->run, "events.jsonl.damaged-1", POINT_AT(10));
+    runs_write(scene->run, "events.jsonl.damaged-3", SET_ASIDE("events.jsonl.damaged-3"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char text[300];
         snprintf(text, sizeof text, SET_ASIDE("%s") POINT_AT(12), names[i]);
-        runs_write(scene.run, "events.jsonl", text);
-        ck_assert_int_eq(read_again(&scene), STATUS_OK);
-        ck_assert_uint_eq(scene.record.point_count, 1);
+        runs_write(scene->run, "events.jsonl", text);
+        ck_assert_int_eq(read_again(scene), STATUS_OK);
+        ck_assert_uint_eq(scene->record.point_count, 1);
     }
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(a_last_line_that_is_cut_off_is_left_out)
+TEST(a_last_line_that_is_cut_off_is_left_out)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{}");
+    runs_write(scene->run, "run.json", "{}");
     runs_write(
-        scene.run, "events.jsonl",
+        scene->run, "events.jsonl",
         "{\"time\": 1, \"event\": \"progress\", \"step\": 1}\n{\"time\": 2, \"event\": \"pro");
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_uint_eq(scene.record.point_count, 1);
-    scene_free(&scene);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_uint_eq(scene->record.point_count, 1);
 }
-END_TEST
 
-START_TEST(a_resumed_run_is_one_series)
+TEST(a_resumed_run_is_one_series)
 {
-    struct scene scene;
-    scene_init(&scene);
-    runs_write(scene.run, "run.json", "{}");
-    runs_write(scene.run, "events.jsonl",
+    runs_write(scene->run, "run.json", "{}");
+    runs_write(scene->run, "events.jsonl",
                "{\"time\": 5, \"event\": \"start\", \"step\": 0}\n"
                "{\"time\": 6, \"event\": \"progress\", \"step\": 10}\n"
                "{\"time\": 7, \"event\": \"progress\", \"step\": 20}\n"
@@ -233,14 +194,12 @@ START_TEST(a_resumed_run_is_one_series)
                "{\"time\": 8, \"event\": \"evaluation\", \"step\": 30}\n"
                "{\"time\": 0.5, \"event\": \"start\", \"step\": 20}\n"
                "{\"time\": 1.5, \"event\": \"progress\", \"step\": 30}\n");
-    ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_uint_eq(scene.record.point_count, 3);
-    ck_assert_uint_eq(scene.record.evaluation_count, 0);
-    ck_assert_double_eq(scene.record.points[2].step, 30);
-    ck_assert_double_eq(scene.record.points[2].time, 3); /* 2 s of the first, 1 s of the second. */
-    scene_free(&scene);
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_uint_eq(scene->record.point_count, 3);
+    ck_assert_uint_eq(scene->record.evaluation_count, 0);
+    ck_assert_double_eq(scene->record.points[2].step, 30);
+    ck_assert_double_eq(scene->record.points[2].time, 3); /* 2 s of the first, 1 s of the second. */
 }
-END_TEST
 
 START_TEST(a_long_histogram_ends_in_its_last_bucket)
 {

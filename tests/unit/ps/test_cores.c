@@ -42,6 +42,9 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct fixture, f, open_fixture(f), close_fixture(f))
+
 static void from_server_0(struct fixture *f, const struct message *message)
 {
     struct packet packet = {.message = *message};
@@ -89,50 +92,40 @@ static void begin(struct fixture *f, uint64_t generation)
     post_clear(&f->wire);
 }
 
-START_TEST(what_a_server_says_is_signed)
+TEST(what_a_server_says_is_signed)
 {
-    struct fixture f;
-    open_fixture(&f);
-    begin(&f, 3);
-    cores_stop(&f.cores, EXIT_INTERRUPTED, &f.outbox);
-    settle(&f);
-    const struct message *stop = &post_find(&f.wire, TO_SERVER, MESSAGE_STOP)->message;
+    begin(f, 3);
+    cores_stop(&f->cores, EXIT_INTERRUPTED, &f->outbox);
+    settle(f);
+    const struct message *stop = &post_find(&f->wire, TO_SERVER, MESSAGE_STOP)->message;
     ck_assert(stop->role == ROLE_PS && stop->index == 1 && stop->incarnation == 9);
     ck_assert(stop->run_id == RUN && stop->generation == 3 && stop->ticket == 43 &&
               stop->proof == 903);
     ck_assert_str_eq(stop->stop.reason, "ps/1 was asked to");
     ck_assert_uint_eq(stop->stop.exit_code, EXIT_INTERRUPTED);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_a_generation_has_left_behind_does_not_leave_the_server)
+TEST(what_a_generation_has_left_behind_does_not_leave_the_server)
 {
-    struct fixture f;
-    open_fixture(&f);
-    begin(&f, 1);
-    begin(&f, 2);
+    begin(f, 1);
+    begin(f, 2);
     const enum message_kind kinds[] = {MESSAGE_STOP, MESSAGE_PART_WRITTEN, MESSAGE_CHUNK_STATE};
     for (uint64_t generation = 0; generation < 4; generation++) {
         for (int i = 0; i < 3; i++) {
-            struct packet *packet = outbox_add(&f.outbox, TO_COORDINATOR, kinds[i]);
+            struct packet *packet = outbox_add(&f->outbox, TO_COORDINATOR, kinds[i]);
             packet->message.generation = generation;
             packet->payload = kinds[i] == MESSAGE_CHUNK_STATE ? frame_of(1, 16) : NULL;
         }
-        settle(&f);
-        ck_assert_uint_eq(post_count_all(&f.wire), generation == 2 ? 3 : 0);
-        post_clear(&f.wire);
+        settle(f);
+        ck_assert_uint_eq(post_count_all(&f->wire), generation == 2 ? 3 : 0);
+        post_clear(&f->wire);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_whole_exchange_is_answered_in_the_end)
+TEST(a_whole_exchange_is_answered_in_the_end)
 {
-    struct fixture f;
-    open_fixture(&f);
-    begin(&f, 1);
-    begin(&f, 2);
+    begin(f, 1);
+    begin(f, 2);
     for (uint32_t worker = 0; worker < 2; worker++) {
         struct packet packet = {.peer = PEER + worker, .payload = frame_of(8, 16)};
         packet.message = (struct message){.kind = MESSAGE_EXCHANGE,
@@ -150,83 +143,69 @@ START_TEST(a_whole_exchange_is_answered_in_the_end)
                                                             .want = true,
                                                             .want_version = 1};
         packet.message.proof = proof_make(secret, &packet.message, packet.message.ticket);
-        cores_receive(&f.cores, &packet, false, NOW, &f.outbox);
+        cores_receive(&f->cores, &packet, false, NOW, &f->outbox);
         ck_assert(packet.member);
-        settle(&f);
+        settle(f);
     }
-    ck_assert_uint_eq(post_count(&f.wire, TO_PEER, MESSAGE_RESULT), 2);
-    ck_assert_uint_eq(post_count_all(&f.wire), 2);
-    for (size_t i = 0; i < f.wire.taken_count; i++) {
-        const struct packet *result = &f.wire.taken[i].packet;
+    ck_assert_uint_eq(post_count(&f->wire, TO_PEER, MESSAGE_RESULT), 2);
+    ck_assert_uint_eq(post_count_all(&f->wire), 2);
+    for (size_t i = 0; i < f->wire.taken_count; i++) {
+        const struct packet *result = &f->wire.taken[i].packet;
         ck_assert(result->message.role == ROLE_PS && result->message.index == 1);
         ck_assert(result->message.run_id == RUN && result->message.generation == 2);
         ck_assert(result->message.ticket == 0 && result->message.proof == 0); /* For servers. */
         ck_assert_uint_eq(result->message.request, 31 + result->peer - PEER);
         ck_assert(*(float *)result->payload->data == -2.0f);
     }
-    close_fixture(&f);
 }
-END_TEST
 
 /* What members know each other by, anybody could say back. */
-START_TEST(strangers_are_told_who_answers_and_no_more)
+TEST(strangers_are_told_who_answers_and_no_more)
 {
-    struct fixture f;
-    open_fixture(&f);
-    begin(&f, 3);
+    begin(f, 3);
     for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++) {
         struct packet packet = {.peer = PEER, .message = {.kind = (enum message_kind)kind}};
         packet.message.role = ROLE_WORKER;
         packet.message.run_id = kind % 2 == 0 ? RUN : 0;
         packet.message.generation = 3;
         packet.message.request = 8;
-        cores_receive(&f.cores, &packet, false, NOW, &f.outbox);
+        cores_receive(&f->cores, &packet, false, NOW, &f->outbox);
         ck_assert(!packet.member);
-        settle(&f);
-        const struct packet *answer = post_find(&f.wire, TO_PEER, MESSAGE_REFUSED);
+        settle(f);
+        const struct packet *answer = post_find(&f->wire, TO_PEER, MESSAGE_REFUSED);
         ck_assert_msg(answer != NULL, "%s", message_kind_name((enum message_kind)kind));
         const struct message *message = &answer->message;
         ck_assert(message->role == ROLE_PS && message->index == 1 && message->request == 8);
         ck_assert(message->run_id == 0 && message->generation == 0 && message->incarnation == 0);
         ck_assert(message->ticket == 0 && message->proof == 0);
-        post_clear(&f.wire);
+        post_clear(&f->wire);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(scores_that_come_by_themselves_are_refused)
+TEST(scores_that_come_by_themselves_are_refused)
 {
-    struct fixture f;
-    open_fixture(&f);
-    begin(&f, 0);
+    begin(f, 0);
     struct packet packet = {.peer = PEER, .message = {.kind = MESSAGE_REPORT, .run_id = RUN}};
     packet.message.role = ROLE_WORKER;
-    cores_receive(&f.cores, &packet, false, NOW, &f.outbox);
-    settle(&f);
-    ck_assert(post_find(&f.wire, TO_PEER, MESSAGE_REFUSED)->message.refused.reason ==
+    cores_receive(&f->cores, &packet, false, NOW, &f->outbox);
+    settle(f);
+    ck_assert(post_find(&f->wire, TO_PEER, MESSAGE_REFUSED)->message.refused.reason ==
               REFUSAL_MALFORMED);
-    ck_assert_uint_eq(post_count_all(&f.wire), 1);
-    close_fixture(&f);
+    ck_assert_uint_eq(post_count_all(&f->wire), 1);
 }
-END_TEST
 
 /* Server 0's coordinator knows of a generation before its router does, and says so itself. */
-START_TEST(what_is_sealed_leaves_as_it_is)
+TEST(what_is_sealed_leaves_as_it_is)
 {
-    struct fixture f;
-    open_fixture(&f);
-    begin(&f, 2);
+    begin(f, 2);
     const struct envelope from = {
         .role = ROLE_PS, .incarnation = 9, .run_id = RUN + 1, .generation = 3};
-    envelope_to_peer(&from, PEER, MESSAGE_WELCOME, &f.outbox);
-    settle(&f);
-    const struct message *message = &post_find(&f.wire, TO_PEER, MESSAGE_WELCOME)->message;
+    envelope_to_peer(&from, PEER, MESSAGE_WELCOME, &f->outbox);
+    settle(f);
+    const struct message *message = &post_find(&f->wire, TO_PEER, MESSAGE_WELCOME)->message;
     ck_assert(message->run_id == RUN + 1 && message->generation == 3);
     ck_assert(message->role == ROLE_PS && message->index == 0 && message->incarnation == 9);
-    close_fixture(&f);
 }
-END_TEST
 
 static void add(TCase *t)
 {

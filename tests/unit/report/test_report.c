@@ -32,6 +32,9 @@ static void scene_free(struct scene *scene)
     runs_remove(scene->folder);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_free(scene))
+
 static void take(struct scene *scene, const char *name)
 {
     char path[256];
@@ -100,22 +103,18 @@ static size_t occurrences(const char *text, const char *what)
     return count;
 }
 
-START_TEST(runs_are_grouped_by_mode_and_workers)
+TEST(runs_are_grouped_by_mode_and_workers)
 {
-    struct scene scene;
-    scene_init(&scene);
-    take_eight(&scene);
-    ck_assert_uint_eq(scene.comparison.group_count, 4);
-    const struct group *group = &scene.comparison.groups[3];
+    take_eight(scene);
+    ck_assert_uint_eq(scene->comparison.group_count, 4);
+    const struct group *group = &scene->comparison.groups[3];
     ck_assert_str_eq(group->label, "async, 2 workers");
-    ck_assert_str_eq(scene.comparison.groups[0].label, "sync, 1 worker");
+    ck_assert_str_eq(scene->comparison.groups[0].label, "sync, 1 worker");
     ck_assert_uint_eq(group->record_count, 2);
     ck_assert_uint_eq(group->records[1]->seed, 2);
-    ck_assert_uint_eq(group->workers_index, scene.comparison.groups[1].workers_index);
-    ck_assert_uint_ne(group->mode_index, scene.comparison.groups[1].mode_index);
-    scene_free(&scene);
+    ck_assert_uint_eq(group->workers_index, scene->comparison.groups[1].workers_index);
+    ck_assert_uint_ne(group->mode_index, scene->comparison.groups[1].mode_index);
 }
-END_TEST
 
 static double test_accuracy(const struct record *record)
 {
@@ -128,55 +127,43 @@ static double nothing(const struct record *record)
     return NAN;
 }
 
-START_TEST(a_spread_is_mean_and_sample_deviation)
+TEST(a_spread_is_mean_and_sample_deviation)
 {
-    struct scene scene;
-    scene_init(&scene);
-    take_eight(&scene);
-    struct spread spread = group_spread(&scene.comparison.groups[0], test_accuracy);
+    take_eight(scene);
+    struct spread spread = group_spread(&scene->comparison.groups[0], test_accuracy);
     ck_assert_uint_eq(spread.count, 2);
     ck_assert_double_eq_tol(spread.mean, 0.91, 1e-12);
     ck_assert_double_eq_tol(spread.deviation, 0.02 / sqrt(2), 1e-12);
-    spread = group_spread(&scene.comparison.groups[0], nothing);
+    spread = group_spread(&scene->comparison.groups[0], nothing);
     ck_assert_uint_eq(spread.count, 0);
     ck_assert_double_nan(spread.mean);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(equal_bits_of_sync_runs_are_stated)
+TEST(equal_bits_of_sync_runs_are_stated)
 {
-    struct scene scene;
     struct bits_verdict bits;
-    scene_init(&scene);
-    take_eight(&scene);
-    comparison_bits(&scene.comparison, &bits);
+    take_eight(scene);
+    comparison_bits(&scene->comparison, &bits);
     ck_assert_uint_eq(bits.seeds, 2);
     ck_assert(bits.equal);
     ck_assert_str_eq(bits.text,
                      "sync: the same bits for 1 and 2 workers, for each of 2 seeds: aaaa...");
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(one_bit_of_difference_is_a_warning)
+TEST(one_bit_of_difference_is_a_warning)
 {
     static const struct made_run other = {"sync-w4-s2", "sync", "bbbc", 4, 2, 0.3, 0.9};
-    struct scene scene;
     struct bits_verdict bits;
-    scene_init(&scene);
-    take_eight(&scene);
-    take_run(&scene, &other);
-    comparison_bits(&scene.comparison, &bits);
+    take_eight(scene);
+    take_run(scene, &other);
+    comparison_bits(&scene->comparison, &bits);
     ck_assert(!bits.equal);
     ck_assert_str_eq(bits.text,
                      "WARNING: sync with seed 2 differs between 1 and 4 workers: bbbb... and "
                      "bbbc...");
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(nothing_is_stated_without_two_runs_to_compare)
+TEST(nothing_is_stated_without_two_runs_to_compare)
 {
     static const struct made_run runs[] = {
         {"a", "sync", "aaaa", 1, 1, 0.2, 0.9}, /* Another seed than the next. */
@@ -184,17 +171,13 @@ START_TEST(nothing_is_stated_without_two_runs_to_compare)
         {"c", "async", "cccc", 2, 1, 0.2, 0.9}, /* Another mode. */
         {"d", "sync", "", 4, 1, 0.2, 0.9},      /* No model was written. */
     };
-    struct scene scene;
     struct bits_verdict bits;
-    scene_init(&scene);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-        take_run(&scene, &runs[i]);
-    comparison_bits(&scene.comparison, &bits);
+        take_run(scene, &runs[i]);
+    comparison_bits(&scene->comparison, &bits);
     ck_assert_uint_eq(bits.seeds, 0);
     ck_assert_str_eq(bits.text, "");
-    scene_free(&scene);
 }
-END_TEST
 
 static int loss_pair(const struct record *record, size_t index, double *x, double *y)
 {
@@ -205,13 +188,11 @@ static int loss_pair(const struct record *record, size_t index, double *x, doubl
     return 1;
 }
 
-START_TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
+TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
 {
-    struct scene scene;
     struct curve curve;
-    scene_init(&scene);
-    take_eight(&scene);
-    curve_make(&curve, &scene.comparison.groups[3], loss_pair);
+    take_eight(scene);
+    curve_make(&curve, &scene->comparison.groups[3], loss_pair);
     ck_assert_uint_eq(curve.runs, 2);
     ck_assert_uint_eq(curve.count, 10);
     ck_assert_double_eq_tol(curve.x[9], 200, 1e-9);
@@ -219,9 +200,7 @@ START_TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
     ck_assert_double_eq_tol(curve.mean[9], 0.5, 1e-9);
     ck_assert_double_eq_tol(curve.high[9], 0.6, 1e-9);
     curve_free(&curve);
-    scene_free(&scene);
 }
-END_TEST
 
 /* 100,000 pairs, every third of them not to be drawn. */
 static int many_pairs(const struct record *record, size_t index, double *x, double *y)
@@ -232,13 +211,11 @@ static int many_pairs(const struct record *record, size_t index, double *x, doub
     return index < 100000;
 }
 
-START_TEST(a_long_curve_is_thinned)
+TEST(a_long_curve_is_thinned)
 {
-    struct scene scene;
     struct curve curve;
-    scene_init(&scene);
-    take_eight(&scene);
-    curve_make(&curve, &scene.comparison.groups[0], many_pairs);
+    take_eight(scene);
+    curve_make(&curve, &scene->comparison.groups[0], many_pairs);
     ck_assert_uint_ge(curve.count, CURVE_POINTS_MAX / 2);
     ck_assert_uint_le(curve.count, CURVE_POINTS_MAX + 2);
     for (size_t i = 0; i < curve.count; i++) {
@@ -246,19 +223,15 @@ START_TEST(a_long_curve_is_thinned)
         ck_assert(i == 0 || curve.x[i] > curve.x[i - 1]);
     }
     curve_free(&curve);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(the_table_has_a_row_for_each_group)
+TEST(the_table_has_a_row_for_each_group)
 {
-    struct scene scene;
     char *text = NULL;
     size_t bytes = 0;
-    scene_init(&scene);
-    take_eight(&scene);
+    take_eight(scene);
     FILE *stream = open_memstream(&text, &bytes);
-    table_write_text(stream, &scene.comparison);
+    table_write_text(stream, &scene->comparison);
     fclose(stream);
     ck_assert_uint_eq(occurrences(text, "\n"), 7);
     ck_assert_msg(strncmp(text, "each run: updates 200, examples an update 64\n", 45) == 0, "%s",
@@ -266,58 +239,46 @@ START_TEST(the_table_has_a_row_for_each_group)
     ck_assert_ptr_nonnull(strstr(text, "89.00 +- 1.41")); /* async, 2 workers */
     ck_assert_ptr_nonnull(strstr(text, "0.4000 +- 0.1414"));
     free(text);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(work_that_differs_has_columns)
+TEST(work_that_differs_has_columns)
 {
-    struct scene scene;
     char *text = NULL;
     size_t bytes = 0;
-    scene_init(&scene);
-    take_eight(&scene);
-    for (size_t i = 0; i < scene.comparison.record_count; i++)
-        if (scene.comparison.records[i]->seed == 2)
-            scene.comparison.records[i]->step = 100; /* Stopped early: another mean. */
+    take_eight(scene);
+    for (size_t i = 0; i < scene->comparison.record_count; i++)
+        if (scene->comparison.records[i]->seed == 2)
+            scene->comparison.records[i]->step = 100; /* Stopped early: another mean. */
     FILE *stream = open_memstream(&text, &bytes);
-    table_write_text(stream, &scene.comparison);
+    table_write_text(stream, &scene->comparison);
     fclose(stream);
     ck_assert_ptr_null(strstr(text, "each run"));
     ck_assert_ptr_nonnull(strstr(text, "  updates  "));
     ck_assert_ptr_nonnull(strstr(text, "150 +- 71"));
     free(text);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(a_number_that_was_not_recorded_is_a_dash)
+TEST(a_number_that_was_not_recorded_is_a_dash)
 {
-    struct scene scene;
     char run[128];
     char *text = NULL;
     size_t bytes = 0;
-    scene_init(&scene);
-    snprintf(run, sizeof run, "%s/bare", scene.folder);
+    snprintf(run, sizeof run, "%s/bare", scene->folder);
     runs_write(run, "run.json", "{\"mode\": \"sync\", \"workers\": 1, \"test_accuracy\": null}");
-    take(&scene, "bare");
+    take(scene, "bare");
     FILE *stream = open_memstream(&text, &bytes);
-    table_write_text(stream, &scene.comparison);
+    table_write_text(stream, &scene->comparison);
     fclose(stream);
     ck_assert_ptr_nonnull(strstr(text, " - "));
     ck_assert_ptr_null(strstr(text, "nan"));
     free(text);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(the_report_is_whole)
+TEST(the_report_is_whole)
 {
-    struct scene scene;
-    scene_init(&scene);
-    take_eight(&scene);
-    write_and_check(&scene, "syncopate compare --seeds 2");
-    char *page = runs_read(scene.folder, "report.html");
+    take_eight(scene);
+    write_and_check(scene, "syncopate compare --seeds 2");
+    char *page = runs_read(scene->folder, "report.html");
     ck_assert_uint_eq(occurrences(page, "<svg "), FIGURE_COUNT);
     ck_assert_uint_eq(occurrences(page, "<figcaption>"), FIGURE_COUNT);
     ck_assert_ptr_nonnull(strstr(page, "the same bits for 1 and 2 workers"));
@@ -328,19 +289,15 @@ START_TEST(the_report_is_whole)
     ck_assert_ptr_null(strstr(page, "url("));
     ck_assert_ptr_null(strstr(page, "@import"));
     free(page);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(the_numbers_can_be_read_by_programs)
+TEST(the_numbers_can_be_read_by_programs)
 {
-    struct scene scene;
     struct json *root = NULL;
-    scene_init(&scene);
-    take_eight(&scene);
-    write_and_check(&scene, "it's \"quoted\" \\ <&>");
-    char *text = runs_read(scene.folder, "compare.json");
-    ck_assert_int_eq(json_parse(text, strlen(text), "compare.json", &root, &scene.error),
+    take_eight(scene);
+    write_and_check(scene, "it's \"quoted\" \\ <&>");
+    char *text = runs_read(scene->folder, "compare.json");
+    ck_assert_int_eq(json_parse(text, strlen(text), "compare.json", &root, &scene->error),
                      STATUS_OK);
     ck_assert_str_eq(json_text(root, "command"), "it's \"quoted\" \\ <&>");
     ck_assert_ptr_nonnull(strstr(text, "\"same_bits\": true"));
@@ -353,9 +310,7 @@ START_TEST(the_numbers_can_be_read_by_programs)
     ck_assert_double_eq_tol(json_number(last, "wait_seconds.mean"), 2, 1e-12);
     json_release(&root);
     free(text);
-    scene_free(&scene);
 }
-END_TEST
 
 START_TEST(hostile_names_stay_text)
 {
@@ -377,33 +332,27 @@ START_TEST(hostile_names_stay_text)
 }
 END_TEST
 
-START_TEST(runs_with_nothing_in_them_make_figures_that_say_so)
+TEST(runs_with_nothing_in_them_make_figures_that_say_so)
 {
-    struct scene scene;
     char run[128];
-    scene_init(&scene);
-    write_and_check(&scene, ""); /* No run at all. */
-    snprintf(run, sizeof run, "%s/bare", scene.folder);
+    write_and_check(scene, ""); /* No run at all. */
+    snprintf(run, sizeof run, "%s/bare", scene->folder);
     runs_write(run, "run.json", "{\"mode\": \"sync\", \"workers\": 1}");
     runs_write(run, "events.jsonl",
                "{\"event\": \"progress\", \"time\": null, \"loss\": null}\n"
                "{\"event\": \"progress\", \"time\": 1, \"step\": 1, \"loss\": null}\n"
                "{\"event\": \"evaluation\", \"epoch\": 1, \"test_accuracy\": null}\n");
-    take(&scene, "bare");
-    write_and_check(&scene, "");
-    char *picture = runs_read(scene.folder, "loss-time.svg");
+    take(scene, "bare");
+    write_and_check(scene, "");
+    char *picture = runs_read(scene->folder, "loss-time.svg");
     ck_assert_ptr_nonnull(strstr(picture, "no data were recorded"));
     free(picture);
-    scene_free(&scene);
 }
-END_TEST
 
-START_TEST(absurd_numbers_do_not_break_figures)
+TEST(absurd_numbers_do_not_break_figures)
 {
-    struct scene scene;
     char run[128];
-    scene_init(&scene);
-    snprintf(run, sizeof run, "%s/wild", scene.folder);
+    snprintf(run, sizeof run, "%s/wild", scene->folder);
     runs_write(run, "run.json",
                "{\"mode\": \"async\", \"workers\": 4294967295, \"step\": 9223372036854775807, "
                "\"seconds\": 1e300, \"train_loss\": -1e308, \"images_per_second\": 1e-300, "
@@ -414,31 +363,25 @@ START_TEST(absurd_numbers_do_not_break_figures)
                "{\"event\": \"progress\", \"time\": -1, \"step\": -1e308, \"loss\": 0}\n"
                "{\"event\": \"progress\", \"time\": 2, \"step\": 2, \"loss\": -7}\n"
                "{\"event\": \"evaluation\", \"epoch\": 1e12, \"test_accuracy\": 1e9}\n");
-    take(&scene, "wild");
-    write_and_check(&scene, "");
-    scene_free(&scene);
+    take(scene, "wild");
+    write_and_check(scene, "");
 }
-END_TEST
 
-START_TEST(very_many_groups_and_workers_fit)
+TEST(very_many_groups_and_workers_fit)
 {
-    struct scene scene;
     char name[32];
-    scene_init(&scene);
     for (unsigned i = 0; i < COMPARISON_GROUPS_MAX; i++) {
         snprintf(name, sizeof name, "w%u", i);
         struct made_run run = {name, "async", "aaaa", i + 1, 1, 0.2, 0.9};
-        take_run(&scene, &run);
+        take_run(scene, &run);
     }
-    write_and_check(&scene, "");
+    write_and_check(scene, "");
     struct made_run one_more = {"more", "async", "aaaa", 1000, 1, 0.2, 0.9};
-    runs_finished(scene.folder, &one_more);
+    runs_finished(scene->folder, &one_more);
     char path[128];
-    snprintf(path, sizeof path, "%s/more", scene.folder);
-    ck_assert_int_eq(comparison_add(&scene.comparison, path, &scene.error), STATUS_INVALID);
-    scene_free(&scene);
+    snprintf(path, sizeof path, "%s/more", scene->folder);
+    ck_assert_int_eq(comparison_add(&scene->comparison, path, &scene->error), STATUS_INVALID);
 }
-END_TEST
 
 static char arguments[][40] = {
     "syncopate",  "compare", "--model",         "conv 8x3 relu, dense 10",
@@ -459,18 +402,14 @@ START_TEST(a_command_can_be_pasted_into_a_shell)
 }
 END_TEST
 
-START_TEST(a_folder_that_cannot_be_written_is_an_error)
+TEST(a_folder_that_cannot_be_written_is_an_error)
 {
-    struct scene scene;
     struct report_facts facts = {0};
-    scene_init(&scene);
     ck_assert_int_ne(
-        report_write(&disk_posix, "/proc/nowhere", &scene.comparison, &facts, &scene.error),
+        report_write(&disk_posix, "/proc/nowhere", &scene->comparison, &facts, &scene->error),
         STATUS_OK);
-    ck_assert_ptr_nonnull(strstr(scene.error.text, "/proc/nowhere"));
-    scene_free(&scene);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "/proc/nowhere"));
 }
-END_TEST
 
 static void add(TCase *tcase)
 {

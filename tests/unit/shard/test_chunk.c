@@ -32,6 +32,9 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct fixture, f, open_fixture(f), close_fixture(f))
+
 static void apply(struct fixture *f, bool keep_previous)
 {
     ck_assert(chunk_apply(&f->chunk, f->gradient, 1, keep_previous) == STATUS_OK);
@@ -42,107 +45,83 @@ static float first(const struct frame *frame)
     return ((const float *)frame->data)[0];
 }
 
-START_TEST(an_update_that_nobody_watches_is_made_in_place)
+TEST(an_update_that_nobody_watches_is_made_in_place)
 {
-    struct fixture f;
-    open_fixture(&f);
-    struct frame *values = f.chunk.values;
+    struct frame *values = f->chunk.values;
     for (int i = 1; i <= 3; i++) {
-        apply(&f, false);
-        ck_assert_ptr_eq(f.chunk.values, values);
-        ck_assert_uint_eq(f.chunk.version, i);
-        ck_assert(first(f.chunk.values) == (float)-i);
-        ck_assert_ptr_null(f.chunk.spare);
+        apply(f, false);
+        ck_assert_ptr_eq(f->chunk.values, values);
+        ck_assert_uint_eq(f->chunk.version, i);
+        ck_assert(first(f->chunk.values) == (float)-i);
+        ck_assert_ptr_null(f->chunk.spare);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(values_that_somebody_holds_are_left_alone)
+TEST(values_that_somebody_holds_are_left_alone)
 {
-    struct fixture f;
-    open_fixture(&f);
-    struct frame *held = frame_retain(f.chunk.values);
-    apply(&f, false);
-    ck_assert_ptr_ne(f.chunk.values, held);
+    struct frame *held = frame_retain(f->chunk.values);
+    apply(f, false);
+    ck_assert_ptr_ne(f->chunk.values, held);
     ck_assert(first(held) == 0.0f);
-    ck_assert(first(f.chunk.values) == -1.0f);
-    struct frame *later = frame_retain(f.chunk.values);
-    apply(&f, false);
-    apply(&f, false);
+    ck_assert(first(f->chunk.values) == -1.0f);
+    struct frame *later = frame_retain(f->chunk.values);
+    apply(f, false);
+    apply(f, false);
     ck_assert(first(held) == 0.0f);
     ck_assert(first(later) == -1.0f);
-    ck_assert(first(f.chunk.values) == -3.0f);
+    ck_assert(first(f->chunk.values) == -3.0f);
     frame_release(held);
     frame_release(later);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_slice_of_the_values_keeps_them_from_being_written)
+TEST(a_slice_of_the_values_keeps_them_from_being_written)
 {
-    struct fixture f;
-    open_fixture(&f);
-    struct frame *slice = frame_slice(f.chunk.values, 0, 64);
-    apply(&f, false);
+    struct frame *slice = frame_slice(f->chunk.values, 0, 64);
+    apply(f, false);
     ck_assert(first(slice) == 0.0f);
     frame_release(slice);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(the_previous_version_is_kept_until_dropped)
+TEST(the_previous_version_is_kept_until_dropped)
 {
-    struct fixture f;
-    open_fixture(&f);
-    ck_assert_ptr_null(f.chunk.previous);
-    apply(&f, true);
-    ck_assert(first(f.chunk.previous) == 0.0f);
-    ck_assert(first(f.chunk.values) == -1.0f);
-    apply(&f, true);
-    ck_assert(first(f.chunk.previous) == -1.0f);
-    ck_assert(first(f.chunk.values) == -2.0f);
-    chunk_drop_previous(&f.chunk);
-    ck_assert_ptr_null(f.chunk.previous);
-    chunk_drop_previous(&f.chunk);
-    ck_assert(first(f.chunk.values) == -2.0f);
-    close_fixture(&f);
+    ck_assert_ptr_null(f->chunk.previous);
+    apply(f, true);
+    ck_assert(first(f->chunk.previous) == 0.0f);
+    ck_assert(first(f->chunk.values) == -1.0f);
+    apply(f, true);
+    ck_assert(first(f->chunk.previous) == -1.0f);
+    ck_assert(first(f->chunk.values) == -2.0f);
+    chunk_drop_previous(&f->chunk);
+    ck_assert_ptr_null(f->chunk.previous);
+    chunk_drop_previous(&f->chunk);
+    ck_assert(first(f->chunk.values) == -2.0f);
 }
-END_TEST
 
-START_TEST(sync_steps_take_turns_with_two_buffers)
+TEST(sync_steps_take_turns_with_two_buffers)
 {
-    struct fixture f;
-    open_fixture(&f);
-    apply(&f, true);
-    struct frame *one = f.chunk.values, *other = f.chunk.previous;
+    apply(f, true);
+    struct frame *one = f->chunk.values, *other = f->chunk.previous;
     for (int i = 0; i < 10; i++) {
-        chunk_drop_previous(&f.chunk);
-        apply(&f, true);
-        ck_assert_ptr_eq(f.chunk.values, i % 2 == 0 ? other : one);
-        ck_assert_ptr_eq(f.chunk.previous, i % 2 == 0 ? one : other);
+        chunk_drop_previous(&f->chunk);
+        apply(f, true);
+        ck_assert_ptr_eq(f->chunk.values, i % 2 == 0 ? other : one);
+        ck_assert_ptr_eq(f->chunk.previous, i % 2 == 0 ? one : other);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_spare_that_is_still_being_sent_is_not_written)
+TEST(a_spare_that_is_still_being_sent_is_not_written)
 {
-    struct fixture f;
-    open_fixture(&f);
     struct frame *sent[8];
     for (int i = 0; i < 8; i++) { /* A slow reader: every version is still in flight. */
-        sent[i] = frame_retain(f.chunk.values);
-        chunk_drop_previous(&f.chunk);
-        apply(&f, true);
+        sent[i] = frame_retain(f->chunk.values);
+        chunk_drop_previous(&f->chunk);
+        apply(f, true);
     }
     for (int i = 0; i < 8; i++) {
         ck_assert(first(sent[i]) == (float)-i);
         frame_release(sent[i]);
     }
-    close_fixture(&f);
 }
-END_TEST
 
 START_TEST(in_place_and_aside_give_the_same_bits)
 {
@@ -161,20 +140,16 @@ START_TEST(in_place_and_aside_give_the_same_bits)
 }
 END_TEST
 
-START_TEST(the_schedule_follows_the_chunk_s_own_version)
+TEST(the_schedule_follows_the_chunk_s_own_version)
 {
-    struct fixture f;
-    open_fixture(&f);
-    f.plan->job.schedule = (struct schedule){
+    f->plan->job.schedule = (struct schedule){
         .kind = SCHEDULE_STEP, .learning_rate = 1, .decay_steps = 2, .decay_factor = 0.5};
     const float expected[] = {-1, -2, -2.5f, -3, -3.25f};
     for (int i = 0; i < 5; i++) {
-        apply(&f, false);
-        ck_assert(first(f.chunk.values) == expected[i]);
+        apply(f, false);
+        ck_assert(first(f->chunk.values) == expected[i]);
     }
-    close_fixture(&f);
 }
-END_TEST
 
 START_TEST(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
 {
@@ -454,17 +429,13 @@ START_TEST(values_to_be_filled_anew_are_nobody_else_s)
 }
 END_TEST
 
-START_TEST(a_skipped_update_is_one_version_and_nothing_else)
+TEST(a_skipped_update_is_one_version_and_nothing_else)
 {
-    struct fixture f;
-    open_fixture(&f);
-    apply(&f, false);
-    chunk_skip(&f.chunk);
-    ck_assert_uint_eq(f.chunk.version, 2);
-    ck_assert(first(f.chunk.values) == -1.0f);
-    close_fixture(&f);
+    apply(f, false);
+    chunk_skip(&f->chunk);
+    ck_assert_uint_eq(f->chunk.version, 2);
+    ck_assert(first(f->chunk.values) == -1.0f);
 }
-END_TEST
 
 static void add(TCase *t)
 {

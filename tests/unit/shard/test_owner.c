@@ -65,6 +65,10 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+
 /* What a worker sends for one chunk; value: of every element of the gradient. */
 struct sent {
     uint32_t worker, chunk;
@@ -193,59 +197,49 @@ static const struct node left = {0, 2}, right = {2, 2};
 
 /* --- sync ------------------------------------------------------------------------------------ */
 
-START_TEST(no_update_is_made_before_the_last_leaf_and_one_when_it_is_in)
+TEST(no_update_is_made_before_the_last_leaf_and_one_when_it_is_in, MODE_SYNC)
 {
-    struct fixture f;
     float value = -1;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 0, 0, 0, {0, 1}, 8, false});
-    ck_assert_uint_eq(answer(&f, NULL).version, 0);
-    send(&f, (struct sent){0, 0, 0, 0, {1, 1}, 8, true});
-    ck_assert_uint_eq(answers(&f), 0); /* Waits. */
-    send(&f, (struct sent){1, 0, 0, 0, {2, 1}, 8, false});
-    ck_assert_uint_eq(answer(&f, NULL).version, 0);
-    send(&f, (struct sent){1, 0, 0, 0, {3, 1}, 8, false});
+    send(f, (struct sent){0, 0, 0, 0, {0, 1}, 8, false});
+    ck_assert_uint_eq(answer(f, NULL).version, 0);
+    send(f, (struct sent){0, 0, 0, 0, {1, 1}, 8, true});
+    ck_assert_uint_eq(answers(f), 0); /* Waits. */
+    send(f, (struct sent){1, 0, 0, 0, {2, 1}, 8, false});
+    ck_assert_uint_eq(answer(f, NULL).version, 0);
+    send(f, (struct sent){1, 0, 0, 0, {3, 1}, 8, false});
     /* The last push wanted nothing; worker 0's waiting request is released by it. */
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
-    post_clear(&f.post);
-    pull(&f, 1, 0, 1);
-    struct message_result result = answer(&f, &value);
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
+    post_clear(&f->post);
+    pull(f, 1, 0, 1);
+    struct message_result result = answer(f, &value);
     ck_assert_uint_eq(result.version, 1);
     ck_assert(value == -4.0f); /* 4 leaves of 8, over 8 examples, at a learning rate of 1. */
-    pull(&f, 1, 1, 0);
-    ck_assert_uint_eq(answer(&f, &value).version, 0); /* The other chunks stand where they were. */
+    pull(f, 1, 1, 0);
+    ck_assert_uint_eq(answer(f, &value).version, 0); /* The other chunks stand where they were. */
     ck_assert(value == 0.0f);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(the_ragged_last_batch_is_divided_by_its_own_examples)
+TEST(the_ragged_last_batch_is_divided_by_its_own_examples, MODE_SYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_SYNC);
     for (uint64_t step = 0; step < 3; step++) {
-        uint32_t leaves = job_batch(&f.job, step).leaves;
+        uint32_t leaves = job_batch(&f->job, step).leaves;
         ck_assert_uint_eq(leaves, step < 2 ? 4 : 2);
-        send(&f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
-        ck_assert_uint_eq(answer(&f, &value).version, step + 1);
+        send(f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
+        ck_assert_uint_eq(answer(f, &value).version, step + 1);
     }
     ck_assert(value == -1.0f - 1.0f - 2.0f); /* 8 over 8, 8 and 4 examples. */
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(everyone_is_released_with_the_same_version_after_the_update)
+TEST(everyone_is_released_with_the_same_version_after_the_update, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 2, 0, 0, left, 8, true});
-    ck_assert_uint_eq(answers(&f), 0);
-    post_clear(&f.post);
-    f.now_us += 750;
-    send(&f, (struct sent){1, 2, 0, 0, right, 8, true});
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
-    struct outgoing *taken = f.post.taken;
+    send(f, (struct sent){0, 2, 0, 0, left, 8, true});
+    ck_assert_uint_eq(answers(f), 0);
+    post_clear(&f->post);
+    f->now_us += 750;
+    send(f, (struct sent){1, 2, 0, 0, right, 8, true});
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
+    struct outgoing *taken = f->post.taken;
     for (int i = 0; i < 2; i++) {
         const struct message_result *result = &taken[i].packet.message.result;
         bool waited = taken[i].packet.peer == 10;
@@ -256,262 +250,209 @@ START_TEST(everyone_is_released_with_the_same_version_after_the_update)
         ck_assert_uint_eq(taken[i].packet.message.index, waited ? 0 : 1);
         ck_assert(((float *)taken[i].packet.payload->data)[0] == -2.0f);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_stale_gradient_changes_nothing_and_is_counted)
+TEST(a_stale_gradient_changes_nothing_and_is_counted, MODE_SYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, true});
-    answer(&f, &value);
+    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, true});
+    answer(f, &value);
     for (int i = 0; i < 3; i++) {
-        send(&f, (struct sent){1, 0, 0, 0, right, 1000, true});
-        struct message_result result = answer(&f, &value);
+        send(f, (struct sent){1, 0, 0, 0, right, 1000, true});
+        struct message_result result = answer(f, &value);
         ck_assert(result.verdict == VERDICT_STALE);
         ck_assert_uint_eq(result.version, 1);
         ck_assert(value == -1.0f);
     }
-    struct verdict_counts verdicts = counts(&f);
+    struct verdict_counts verdicts = counts(f);
     ck_assert_uint_eq(verdicts.applied, 1);
     ck_assert_uint_eq(verdicts.stale, 3);
-    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, true});
-    answer(&f, &value);
+    send(f, (struct sent){0, 0, 1, 0, tree_root(4), 8, true});
+    answer(f, &value);
     ck_assert(value == -2.0f); /* Nothing of the stale ones has stayed in the aggregator. */
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_leaf_counts_once_however_often_and_from_whomever_it_comes)
+TEST(a_leaf_counts_once_however_often_and_from_whomever_it_comes, MODE_SYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
-    ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
-    ck_assert(answer(&f, NULL).verdict == VERDICT_DUPLICATE);
-    send(&f, (struct sent){1, 0, 0, 0, {1, 1}, 8, false}); /* Below one that is there. */
-    ck_assert(answer(&f, NULL).verdict == VERDICT_DUPLICATE);
-    send(&f, (struct sent){1, 0, 0, 0, right, 8, true});
-    ck_assert(answer(&f, &value).verdict == VERDICT_APPLIED);
+    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
+    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
+    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
+    ck_assert(answer(f, NULL).verdict == VERDICT_DUPLICATE);
+    send(f, (struct sent){1, 0, 0, 0, {1, 1}, 8, false}); /* Below one that is there. */
+    ck_assert(answer(f, NULL).verdict == VERDICT_DUPLICATE);
+    send(f, (struct sent){1, 0, 0, 0, right, 8, true});
+    ck_assert(answer(f, &value).verdict == VERDICT_APPLIED);
     ck_assert(value == -2.0f);
-    struct verdict_counts verdicts = counts(&f);
+    struct verdict_counts verdicts = counts(f);
     ck_assert_uint_eq(verdicts.applied, 2);
     ck_assert_uint_eq(verdicts.duplicate, 2);
     ck_assert_uint_eq(verdicts.stale + verdicts.rejected, 0);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(every_gradient_received_has_one_verdict)
+TEST(every_gradient_received_has_one_verdict, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     uint32_t sent = 0;
     for (uint64_t step = 0; step < 2; step++) {
         for (uint32_t i = 0; i < 7; i++, sent++) {
-            send(&f, (struct sent){i % 2, 0, step, 0, {i % 4, 1}, 1, i == 3});
+            send(f, (struct sent){i % 2, 0, step, 0, {i % 4, 1}, 1, i == 3});
             if (i == 1) { /* From the future, refused as made from no version. */
-                send(&f, (struct sent){0, 0, step + 1, 0, left, 1, false});
+                send(f, (struct sent){0, 0, step + 1, 0, left, 1, false});
                 sent++;
             }
         }
     }
-    post_clear(&f.post);
-    struct verdict_counts v = counts(&f);
+    post_clear(&f->post);
+    struct verdict_counts v = counts(f);
     ck_assert_uint_eq(v.applied + v.stale + v.duplicate + v.rejected, sent);
     ck_assert_uint_eq(v.applied, 8);
     ck_assert_uint_eq(v.rejected, 2);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_pull_never_mixes_versions)
+TEST(a_pull_never_mixes_versions, MODE_SYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Chunk 0 commits alone. */
-    post_clear(&f.post);
+    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Chunk 0 commits alone. */
+    post_clear(&f->post);
     /* Whoever pulls version 0 gets it of chunk 0, too. */
     for (uint32_t chunk = 0; chunk < 4; chunk++) {
-        pull(&f, 1, chunk, 0);
-        ck_assert_uint_eq(answer(&f, &value).version, 0);
+        pull(f, 1, chunk, 0);
+        ck_assert_uint_eq(answer(f, &value).version, 0);
         ck_assert(value == 0.0f);
     }
     /* Whoever pulls version 1 waits for the chunks that are not there yet. */
     for (uint32_t chunk = 0; chunk < 4; chunk++)
-        pull(&f, 1, chunk, 1);
-    ck_assert_uint_eq(answer(&f, &value).version, 1);
+        pull(f, 1, chunk, 1);
+    ck_assert_uint_eq(answer(f, &value).version, 1);
     ck_assert(value == -1.0f);
     for (uint32_t chunk = 1; chunk < 4; chunk++) {
-        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
-        ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->message.result.version, 1);
-        post_clear(&f.post);
+        send(f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
+        ck_assert_uint_eq(post_find(&f->post, TO_ROUTER, MESSAGE_RESULT)->message.result.version,
+                          1);
+        post_clear(&f->post);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it)
+TEST(the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
-    post_clear(&f.post);
-    pull(&f, 1, 0, 0);
-    ck_assert_uint_eq(answer(&f, NULL).version, 0);
-    send(&f, (struct sent){0, 0, 1, 0, left, 8, false}); /* The proof. */
-    post_clear(&f.post);
-    pull(&f, 1, 0, 0);
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 0);
-    struct packet *moved = post_find(&f.post, TO_ROUTER, MESSAGE_MOVED_ON);
+    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
+    post_clear(&f->post);
+    pull(f, 1, 0, 0);
+    ck_assert_uint_eq(answer(f, NULL).version, 0);
+    send(f, (struct sent){0, 0, 1, 0, left, 8, false}); /* The proof. */
+    post_clear(&f->post);
+    pull(f, 1, 0, 0);
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 0);
+    struct packet *moved = post_find(&f->post, TO_ROUTER, MESSAGE_MOVED_ON);
     ck_assert_ptr_nonnull(moved);
     ck_assert_uint_eq(moved->message.moved_on.version, 1);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(values_given_out_are_not_written_again)
+TEST(values_given_out_are_not_written_again, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    pull(&f, 1, 0, 0);
-    struct frame *held = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+    pull(f, 1, 0, 0);
+    struct frame *held = frame_retain(post_find(&f->post, TO_ROUTER, MESSAGE_RESULT)->payload);
     for (uint64_t step = 0; step < 6; step++) {
-        uint32_t leaves = job_batch(&f.job, step).leaves;
-        send(&f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
-        post_clear(&f.post);
+        uint32_t leaves = job_batch(&f->job, step).leaves;
+        send(f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
+        post_clear(&f->post);
         ck_assert(((float *)held->data)[0] == 0.0f);
     }
     frame_release(held);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_repeated_request_takes_the_place_of_the_one_that_waits)
+TEST(a_repeated_request_takes_the_place_of_the_one_that_waits, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
-    send(&f, (struct sent){1, 0, 0, 0, right, 8, true});
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(f, (struct sent){1, 0, 0, 0, right, 8, true});
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
     bool second = false;
-    for (size_t i = 0; i < f.post.taken_count; i++)
-        second = second || f.post.taken[i].packet.message.request == 2;
+    for (size_t i = 0; i < f->post.taken_count; i++)
+        second = second || f->post.taken[i].packet.message.request == 2;
     ck_assert(second);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(whoever_waits_for_a_later_version_is_not_given_an_earlier_one)
+TEST(whoever_waits_for_a_later_version_is_not_given_an_earlier_one, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    pull(&f, 1, 0, 2);
+    pull(f, 1, 0, 2);
     for (uint64_t step = 0; step < 2; step++) {
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 0);
-        send(&f, (struct sent){0, 0, step, 0, tree_root(4), 8, false});
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 1 + (unsigned)step);
-        post_clear(&f.post);
+        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 0);
+        send(f, (struct sent){0, 0, step, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 1 + (unsigned)step);
+        post_clear(&f->post);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where)
+TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     struct frame *gradient = frame_of(1, 16);
     ((float *)gradient->data)[5] = NAN;
     struct sent sent = {1, 3, 0, 0, right, 0, false};
-    send_frame(&f, &sent, gradient);
-    struct packet *stop = post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP);
+    send_frame(f, &sent, gradient);
+    struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_ptr_nonnull(stop);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_TRAINING_FAILED);
     ck_assert_str_eq(stop->message.stop.reason,
                      "gradient is not finite: step 0, leaves 2 to 3, variable dense1/bias, from "
                      "worker/1");
-    ck_assert(answer(&f, NULL).verdict == VERDICT_REJECTED);
-    pull(&f, 0, 3, 0);
-    ck_assert_uint_eq(answer(&f, NULL).version, 0);
-    close_fixture(&f);
+    ck_assert(answer(f, NULL).verdict == VERDICT_REJECTED);
+    pull(f, 0, 3, 0);
+    ck_assert_uint_eq(answer(f, NULL).version, 0);
 }
-END_TEST
 
 /* --- async ----------------------------------------------------------------------------------- */
 
-START_TEST(an_async_gradient_is_applied_and_answered_at_once)
+TEST(an_async_gradient_is_applied_and_answered_at_once, MODE_ASYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_ASYNC);
     for (uint64_t batch = 0; batch < 3; batch++) {
-        send(&f, (struct sent){0, 0, batch, batch, left, 8, true});
-        struct message_result result = answer(&f, &value);
+        send(f, (struct sent){0, 0, batch, batch, left, 8, true});
+        struct message_result result = answer(f, &value);
         ck_assert(result.verdict == VERDICT_APPLIED);
         ck_assert_uint_eq(result.version, batch + 1);
         ck_assert_uint_eq(result.staleness, 0);
     }
     ck_assert(value == -4.0f); /* 8 over 8, 8 and 4 examples. */
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(an_async_duplicate_changes_nothing)
+TEST(an_async_duplicate_changes_nothing, MODE_ASYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_ASYNC);
-    send(&f, (struct sent){0, 0, 1, 0, left, 8, true});
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
-    post_clear(&f.post);
+    send(f, (struct sent){0, 0, 1, 0, left, 8, true});
+    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
+    post_clear(&f->post);
     for (uint64_t batch = 0; batch < 2; batch++) {
-        send(&f, (struct sent){1, 0, batch, 0, left, 1000, true});
-        struct message_result result = answer(&f, &value);
+        send(f, (struct sent){1, 0, batch, 0, left, 1000, true});
+        struct message_result result = answer(f, &value);
         ck_assert(result.verdict == VERDICT_DUPLICATE);
         ck_assert_uint_eq(result.version, 2);
         ck_assert_uint_eq(result.staleness, 0);
         ck_assert(value == -2.0f);
     }
-    struct verdict_counts verdicts = counts(&f);
+    struct verdict_counts verdicts = counts(f);
     ck_assert_uint_eq(verdicts.applied, 2);
     ck_assert_uint_eq(verdicts.duplicate, 2);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(staleness_is_the_updates_since_the_version_it_was_made_from)
+TEST(staleness_is_the_updates_since_the_version_it_was_made_from, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
     const uint64_t bases[] = {0, 0, 0, 3, 1};
     const uint64_t expected[] = {0, 1, 2, 0, 3};
     for (uint64_t batch = 0; batch < 5; batch++) {
-        send(&f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
-        ck_assert_uint_eq(answer(&f, NULL).staleness, expected[batch]);
+        send(f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
+        ck_assert_uint_eq(answer(f, NULL).staleness, expected[batch]);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_version_that_a_server_has_lost_makes_no_gradient_stale)
+TEST(a_version_that_a_server_has_lost_makes_no_gradient_stale, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    send(&f, (struct sent){0, 0, 0, 9, left, 8, true});
-    struct message_result result = answer(&f, NULL);
+    send(f, (struct sent){0, 0, 0, 9, left, 8, true});
+    struct message_result result = answer(f, NULL);
     ck_assert(result.verdict == VERDICT_APPLIED);
     ck_assert_uint_eq(result.staleness, 0);
-    close_fixture(&f);
 }
-END_TEST
 
 START_TEST(a_batch_beyond_the_window_is_rejected_and_not_taken)
 {
@@ -577,40 +518,32 @@ START_TEST(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothin
 }
 END_TEST
 
-START_TEST(chunks_of_one_async_pull_may_be_at_different_versions)
+TEST(chunks_of_one_async_pull_may_be_at_different_versions, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
-    post_clear(&f.post);
-    pull(&f, 1, 0, 0);
-    ck_assert_uint_eq(answer(&f, NULL).version, 1);
-    pull(&f, 1, 1, 0);
-    ck_assert_uint_eq(answer(&f, NULL).version, 0);
-    close_fixture(&f);
+    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
+    post_clear(&f->post);
+    pull(f, 1, 0, 0);
+    ck_assert_uint_eq(answer(f, NULL).version, 1);
+    pull(f, 1, 1, 0);
+    ck_assert_uint_eq(answer(f, NULL).version, 0);
 }
-END_TEST
 
-START_TEST(an_async_payload_in_flight_is_not_written)
+TEST(an_async_payload_in_flight_is_not_written, MODE_ASYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_ASYNC);
     struct frame *held[6];
     for (uint64_t batch = 0; batch < 6; batch++) {
-        send(&f, (struct sent){0, 0, batch, batch, left, 8, true});
-        held[batch] = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
-        answer(&f, &value);
+        send(f, (struct sent){0, 0, batch, batch, left, 8, true});
+        held[batch] = frame_retain(post_find(&f->post, TO_ROUTER, MESSAGE_RESULT)->payload);
+        answer(f, &value);
     }
     float expected = 0;
     for (uint64_t batch = 0; batch < 6; batch++) {
-        expected -= 8.0f / (float)job_batch(&f.job, batch).examples;
+        expected -= 8.0f / (float)job_batch(&f->job, batch).examples;
         ck_assert(((float *)held[batch]->data)[3] == expected);
         frame_release(held[batch]);
     }
-    close_fixture(&f);
 }
-END_TEST
 
 /* --- cutting and loading ---------------------------------------------------------------------- */
 
@@ -653,19 +586,15 @@ START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
 }
 END_TEST
 
-START_TEST(a_cut_that_training_has_passed_is_not_taken)
+TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send(&f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
-    post_clear(&f.post);
-    cut(&f, 0);
-    bool taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    send(f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
+    post_clear(&f->post);
+    cut(f, 0);
+    bool taken = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
     ck_assert(!taken);
-    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
-    close_fixture(&f);
+    ck_assert_uint_eq(post_count(&f->post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
 }
-END_TEST
 
 START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
 {
@@ -802,163 +731,140 @@ static void check_receipt(struct fixture *f, uint64_t step, struct node node, bo
     post_clear(&f->post);
 }
 
-START_TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself)
+TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_SYNC);
-    retry(&f, 0, 0, left, true);
-    check_receipt(&f, 0, left, true);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
-    post_clear(&f.post);
-    retry(&f, 0, 0, left, false);
-    check_receipt(&f, 0, left, false);
-    retry(&f, 1, 0, (struct node){1, 1}, false); /* Below one that is held. */
-    check_receipt(&f, 0, (struct node){1, 1}, false);
-    retry(&f, 0, 0, tree_root(4), false); /* Above it. */
-    check_receipt(&f, 0, tree_root(4), true);
-    retry(&f, 0, 0, left, true);
-    check_receipt(&f, 0, left, false);
-    uint64_t parked = f.request;
-    retry(&f, 1, 0, right, true); /* Missing, and so nothing waits. */
-    check_receipt(&f, 0, right, true);
-    retry(&f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_TAKEN), 1);
-    ck_assert_uint_eq(post_count_all(&f.post), 1);
-    post_clear(&f.post);
+    retry(f, 0, 0, left, true);
+    check_receipt(f, 0, left, true);
+    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
+    post_clear(&f->post);
+    retry(f, 0, 0, left, false);
+    check_receipt(f, 0, left, false);
+    retry(f, 1, 0, (struct node){1, 1}, false); /* Below one that is held. */
+    check_receipt(f, 0, (struct node){1, 1}, false);
+    retry(f, 0, 0, tree_root(4), false); /* Above it. */
+    check_receipt(f, 0, tree_root(4), true);
+    retry(f, 0, 0, left, true);
+    check_receipt(f, 0, left, false);
+    uint64_t parked = f->request;
+    retry(f, 1, 0, right, true); /* Missing, and so nothing waits. */
+    check_receipt(f, 0, right, true);
+    retry(f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_TAKEN), 1);
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
+    post_clear(&f->post);
 
-    send(&f, (struct sent){1, 0, 0, 0, right, 8, false});
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
+    send(f, (struct sent){1, 0, 0, 0, right, 8, false});
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
     bool released = false; /* The repeated request, in place of the first. */
-    for (size_t i = 0; i < f.post.taken_count; i++)
-        released = released || (f.post.taken[i].packet.message.request == parked &&
-                                f.post.taken[i].packet.payload != NULL);
+    for (size_t i = 0; i < f->post.taken_count; i++)
+        released = released || (f->post.taken[i].packet.message.request == parked &&
+                                f->post.taken[i].packet.payload != NULL);
     ck_assert(released);
-    post_clear(&f.post);
+    post_clear(&f->post);
 
     for (int want = 0; want < 2; want++) { /* Its step is over. */
-        retry(&f, 0, 0, left, want);
-        struct message_result result = answer(&f, &value);
+        retry(f, 0, 0, left, want);
+        struct message_result result = answer(f, &value);
         ck_assert(result.verdict == VERDICT_STALE);
         ck_assert_int_eq(result.parameters, want);
         ck_assert_uint_eq(result.version, 1);
     }
     ck_assert(value == -2.0f);
-    send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
-    send(&f, (struct sent){0, 0, 2, 0, tree_root(2), 8, false});
-    post_clear(&f.post);
-    retry(&f, 0, 0, left, true);
-    ck_assert_uint_eq(post_find(&f.post, TO_ROUTER, MESSAGE_MOVED_ON)->message.moved_on.version, 3);
-    post_clear(&f.post);
-    struct verdict_counts v = counts(&f);
+    send(f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+    send(f, (struct sent){0, 0, 2, 0, tree_root(2), 8, false});
+    post_clear(&f->post);
+    retry(f, 0, 0, left, true);
+    ck_assert_uint_eq(post_find(&f->post, TO_ROUTER, MESSAGE_MOVED_ON)->message.moved_on.version,
+                      3);
+    post_clear(&f->post);
+    struct verdict_counts v = counts(f);
     ck_assert_uint_eq(v.applied, 4);
     ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(an_async_retry_says_whether_the_batch_is_taken)
+TEST(an_async_retry_says_whether_the_batch_is_taken, MODE_ASYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_ASYNC);
     for (int skip = 0; skip < 2; skip++) {
-        retry(&f, 0, (uint64_t)skip, tree_root(4), true);
-        check_receipt(&f, (uint64_t)skip, tree_root(4), true);
+        retry(f, 0, (uint64_t)skip, tree_root(4), true);
+        check_receipt(f, (uint64_t)skip, tree_root(4), true);
         struct sent sent = {.step = (uint64_t)skip, .value = 8};
-        struct packet packet = push_of(&f, &sent, skip ? NULL : frame_of(8, 16));
+        struct packet packet = push_of(f, &sent, skip ? NULL : frame_of(8, 16));
         packet.message.exchange.skip = skip;
-        handle(&f, packet);
-        post_clear(&f.post);
-        retry(&f, 0, (uint64_t)skip, tree_root(4), true);
-        struct message_result result = answer(&f, &value);
+        handle(f, packet);
+        post_clear(&f->post);
+        retry(f, 0, (uint64_t)skip, tree_root(4), true);
+        struct message_result result = answer(f, &value);
         ck_assert(result.verdict == VERDICT_DUPLICATE);
         ck_assert_uint_eq(result.version, 1 + (uint64_t)skip);
         ck_assert(value == -1.0f);
     }
-    struct verdict_counts v = counts(&f);
+    struct verdict_counts v = counts(f);
     ck_assert_uint_eq(v.applied, 1);
     ck_assert_uint_eq(v.rejected, 1);
     ck_assert_uint_eq(v.stale + v.duplicate, 0);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for)
+TEST(a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     for (int times = 0; times < 2; times++) { /* A duplicate is held as well. */
         struct sent sent = {0, 0, 0, 0, left, 8, true};
-        struct packet packet = push_of(&f, &sent, frame_of(8, 16));
+        struct packet packet = push_of(f, &sent, frame_of(8, 16));
         packet.message.exchange.receipt = true;
-        handle(&f, packet);
-        check_receipt(&f, 0, left, false);
+        handle(f, packet);
+        check_receipt(f, 0, left, false);
     }
     struct sent last = {1, 0, 0, 0, right, 8, true}; /* Nothing is held any more when it is in. */
-    struct packet packet = push_of(&f, &last, frame_of(8, 16));
+    struct packet packet = push_of(f, &last, frame_of(8, 16));
     packet.message.exchange.receipt = true;
-    handle(&f, packet);
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 2);
-    ck_assert_uint_eq(post_count_all(&f.post), 2);
-    close_fixture(&f);
+    handle(f, packet);
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
+    ck_assert_uint_eq(post_count_all(&f->post), 2);
 }
-END_TEST
 
-START_TEST(a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for)
+TEST(a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     for (int with = 0; with < 3; with++) {
-        struct packet packet = pull_of(&f, 0, 0, 1);
+        struct packet packet = pull_of(f, 0, 0, 1);
         packet.message.exchange.receipt = with == 1;
         packet.message.exchange.retry = with == 2;
-        handle(&f, packet);
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RECEIPT), with > 0);
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_TAKEN), with == 0);
-        post_clear(&f.post);
+        handle(f, packet);
+        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RECEIPT), with > 0);
+        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_TAKEN), with == 0);
+        post_clear(&f->post);
     }
-    struct packet now = pull_of(&f, 0, 0, 0);
+    struct packet now = pull_of(f, 0, 0, 0);
     now.message.exchange.receipt = true;
-    handle(&f, now);
-    ck_assert_uint_eq(answer(&f, NULL).version, 0);
-    close_fixture(&f);
+    handle(f, now);
+    ck_assert_uint_eq(answer(f, NULL).version, 0);
 }
-END_TEST
 
-START_TEST(whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else)
+TEST(whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     for (uint64_t version = 0; version < 2; version++) {
-        pull(&f, 1, 0, version + 1);
-        struct packet newest = pull_of(&f, 1, 0, 0);
+        pull(f, 1, 0, version + 1);
+        struct packet newest = pull_of(f, 1, 0, 0);
         newest.message.exchange.newest = true;
-        handle(&f, newest);
-        ck_assert_uint_eq(answer(&f, NULL).version, version);
-        send(&f, (struct sent){0, 0, version, 0, tree_root(4), 8, false});
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 1);
-        post_clear(&f.post);
+        handle(f, newest);
+        ck_assert_uint_eq(answer(f, NULL).version, version);
+        send(f, (struct sent){0, 0, version, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 1);
+        post_clear(&f->post);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_worker_of_any_index_can_wait)
+TEST(a_worker_of_any_index_can_wait, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     const uint32_t workers[] = {0, 1023, 7, 8, 300};
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
-        pull(&f, workers[i], 0, 1);
-    post_clear(&f.post);
-    send(&f, (struct sent){2, 0, 0, 0, tree_root(4), 8, false});
-    ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_RESULT), 6);
-    for (size_t i = 0; i < f.post.taken_count; i++)
-        ck_assert_uint_eq(f.post.taken[i].packet.peer, 10 + f.post.taken[i].packet.message.index);
-    close_fixture(&f);
+        pull(f, workers[i], 0, 1);
+    post_clear(&f->post);
+    send(f, (struct sent){2, 0, 0, 0, tree_root(4), 8, false});
+    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 6);
+    for (size_t i = 0; i < f->post.taken_count; i++)
+        ck_assert_uint_eq(f->post.taken[i].packet.peer, 10 + f->post.taken[i].packet.message.index);
 }
-END_TEST
 
 /* --- generations ------------------------------------------------------------------------------ */
 
@@ -1019,22 +925,20 @@ START_TEST(a_new_generation_knows_nothing_of_the_one_before)
 }
 END_TEST
 
-START_TEST(going_back_changes_nothing_that_was_given_out)
+TEST(going_back_changes_nothing_that_was_given_out, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     struct frame *held[12]; /* Of each generation what it starts from, and what comes of that. */
     for (int i = 0; i < 12; i++) {
-        uint64_t first = f.generation % 2 * 2;
-        pull(&f, 0, 0, first + (uint64_t)i % 2);
-        held[i] = frame_retain(post_find(&f.post, TO_ROUTER, MESSAGE_RESULT)->payload);
+        uint64_t first = f->generation % 2 * 2;
+        pull(f, 0, 0, first + (uint64_t)i % 2);
+        held[i] = frame_retain(post_find(&f->post, TO_ROUTER, MESSAGE_RESULT)->payload);
         if (i % 2 == 0) {
-            struct node root = tree_root(job_batch(&f.job, first).leaves);
-            send(&f, (struct sent){0, 0, first, 0, root, 4, false});
-            post_clear(&f.post);
+            struct node root = tree_root(job_batch(&f->job, first).leaves);
+            send(f, (struct sent){0, 0, first, 0, root, 4, false});
+            post_clear(&f->post);
         } else {
-            go_back(&f, first == 0);
-            loaded(&f);
+            go_back(f, first == 0);
+            loaded(f);
         }
     }
     const float expected[] = {0, -0.5f, 100, 99};
@@ -1043,90 +947,72 @@ START_TEST(going_back_changes_nothing_that_was_given_out)
             ck_assert(((float *)held[i]->data)[e] == expected[i % 4]);
         frame_release(held[i]);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(going_back_before_all_is_loaded_starts_over)
+TEST(going_back_before_all_is_loaded_starts_over, MODE_SYNC)
 {
-    struct fixture f;
     float value;
-    open_fixture(&f, MODE_SYNC);
-    f.generation = 1;
-    order(&f, true, false);
+    f->generation = 1;
+    order(f, true, false);
     struct packet state = {.message = {.kind = MESSAGE_CHUNK_STATE, .generation = 1},
                            .payload = frame_of(7, 16)};
     state.message.chunk_state = (struct message_chunk_state){.step = 2, .count = 16};
-    owner_handle(f.owner, &state, f.now_us, &f.post.outbox);
-    go_back(&f, true);
-    loaded(&f);
-    pull(&f, 0, 0, 2);
-    ck_assert_uint_eq(answer(&f, &value).version, 2);
+    owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
+    go_back(f, true);
+    loaded(f);
+    pull(f, 0, 0, 2);
+    ck_assert_uint_eq(answer(f, &value).version, 2);
     ck_assert(value == 100.0f);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_is_of_another_generation_is_not_touched)
+TEST(what_is_of_another_generation_is_not_touched, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    go_back(&f, false);
-    loaded(&f);
+    go_back(f, false);
+    loaded(f);
     const enum message_kind kinds[] = {MESSAGE_EXCHANGE, MESSAGE_CHUNK_STATE, MESSAGE_CUT};
     for (int i = 0; i < 6; i++) {
-        struct packet packet = pull_of(&f, 0, 0, 0);
+        struct packet packet = pull_of(f, 0, 0, 0);
         packet.message.kind = kinds[i % 3];
         packet.message.generation = i < 3 ? 0 : 2;
         packet.payload = frame_of(1, 16);
-        owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+        owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
         ck_assert_ptr_null(packet.payload);
     }
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    close_fixture(&f);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
-END_TEST
 
-START_TEST(an_async_server_keeps_its_chunks_and_says_how_far_they_are)
+TEST(an_async_server_keeps_its_chunks_and_says_how_far_they_are, MODE_ASYNC)
 {
-    struct fixture f;
     float value = 0;
-    open_fixture(&f, MODE_ASYNC);
-    order(&f, false, true);
-    ck_assert_uint_eq(loaded(&f).loaded.reached, 0);
-    send(&f, (struct sent){0, 0, 0, 0, left, 8, false});
-    send(&f, (struct sent){0, 1, 4, 0, left, 8, false});
-    cut(&f, 3); /* Given up. */
-    f.generation = 5;
-    post_clear(&f.post);
-    order(&f, false, true);
-    ck_assert_uint_eq(loaded(&f).loaded.reached, 5);
-    ck_assert_uint_eq(counts(&f).applied, 0);
-    send(&f, (struct sent){1, 1, 4, 0, left, 1000, true}); /* Leased again for others' sake. */
-    struct message_result result = answer(&f, &value);
+    order(f, false, true);
+    ck_assert_uint_eq(loaded(f).loaded.reached, 0);
+    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
+    send(f, (struct sent){0, 1, 4, 0, left, 8, false});
+    cut(f, 3); /* Given up. */
+    f->generation = 5;
+    post_clear(&f->post);
+    order(f, false, true);
+    ck_assert_uint_eq(loaded(f).loaded.reached, 5);
+    ck_assert_uint_eq(counts(f).applied, 0);
+    send(f, (struct sent){1, 1, 4, 0, left, 1000, true}); /* Leased again for others' sake. */
+    struct message_result result = answer(f, &value);
     ck_assert(result.verdict == VERDICT_DUPLICATE);
     ck_assert_uint_eq(result.version, 1);
     ck_assert(value == -1.0f);
-    send(&f, (struct sent){1, 1, 0, 0, left, 8, false});
-    send(&f, (struct sent){1, 1, 1, 0, left, 8, false});
-    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
-    close_fixture(&f);
+    send(f, (struct sent){1, 1, 0, 0, left, 8, false});
+    send(f, (struct sent){1, 1, 1, 0, left, 8, false});
+    ck_assert_uint_eq(post_count(&f->post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
 }
-END_TEST
 
-START_TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint)
+TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    go_back(&f, true);
-    ck_assert_uint_eq(loaded(&f).loaded.reached, 2);
+    go_back(f, true);
+    ck_assert_uint_eq(loaded(f).loaded.reached, 2);
     for (uint64_t batch = 0; batch < 4; batch++) {
-        send(&f, (struct sent){1, 1, batch, 0, left, 8, true});
-        ck_assert(answer(&f, NULL).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
+        send(f, (struct sent){1, 1, batch, 0, left, 8, true});
+        ck_assert(answer(f, NULL).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
     }
-    close_fixture(&f);
 }
-END_TEST
 
 /* Another process was this server while this one was away: what had been finished before the
  * checkpoint will not be given to anybody again. */
@@ -1150,18 +1036,14 @@ START_TEST(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
 }
 END_TEST
 
-START_TEST(the_verdict_that_makes_a_cut_is_counted_in_it)
+TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    cut(&f, 1);
+    cut(f, 1);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
-        send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
-    const struct packet *taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT);
+        send(f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
+    const struct packet *taken = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT);
     ck_assert_uint_eq(taken->message.cut_taken.verdicts.applied, 4);
-    close_fixture(&f);
 }
-END_TEST
 
 /* --- values that workers on this host read where they are written ------------------------------
  */

@@ -21,35 +21,36 @@ static bool holds(struct simulated_disk *disk, const char *path, const char *tex
     return file->bytes == strlen(text) && memcmp(file->data, text, file->bytes) == 0;
 }
 
-START_TEST(a_file_system_it_is)
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct simulated_disk, disk, simulated_disk_init(disk, __VA_ARGS__),          \
+               simulated_disk_free(disk))
+
+TEST(a_file_system_it_is, 1, 1)
 {
-    struct simulated_disk disk;
     void *data;
     size_t bytes;
     uint64_t size;
-    simulated_disk_init(&disk, 1, 1);
-    ck_assert_int_eq(write_text(&disk, "a/b", "text"), STATUS_OK);
-    ck_assert_int_eq(disk.disk.read_file(&disk, "a/b", 3, &data, &bytes, NULL), STATUS_INVALID);
-    ck_assert_int_eq(disk.disk.read_file(&disk, "a/b", 4, &data, &bytes, NULL), STATUS_OK);
+    ck_assert_int_eq(write_text(disk, "a/b", "text"), STATUS_OK);
+    ck_assert_int_eq(disk->disk.read_file(disk, "a/b", 3, &data, &bytes, NULL), STATUS_INVALID);
+    ck_assert_int_eq(disk->disk.read_file(disk, "a/b", 4, &data, &bytes, NULL), STATUS_OK);
     ck_assert_uint_eq(bytes, 4);
     free(data);
-    ck_assert_int_eq(disk.disk.file_bytes(&disk, "a/b", &size, NULL), STATUS_OK);
+    ck_assert_int_eq(disk->disk.file_bytes(disk, "a/b", &size, NULL), STATUS_OK);
     ck_assert_uint_eq(size, 4);
-    ck_assert_int_eq(disk.disk.file_bytes(&disk, "a", &size, NULL), STATUS_NOT_FOUND);
+    ck_assert_int_eq(disk->disk.file_bytes(disk, "a", &size, NULL), STATUS_NOT_FOUND);
     char start[3];
-    ck_assert_int_eq(disk.disk.read_start(&disk, "a/b", start, 3, &bytes, &size, NULL), STATUS_OK);
+    ck_assert_int_eq(disk->disk.read_start(disk, "a/b", start, 3, &bytes, &size, NULL), STATUS_OK);
     ck_assert(bytes == 3 && size == 4 && memcmp(start, "tex", 3) == 0);
-    ck_assert_int_eq(disk.disk.read_start(&disk, "a", start, 3, &bytes, &size, NULL),
+    ck_assert_int_eq(disk->disk.read_start(disk, "a", start, 3, &bytes, &size, NULL),
                      STATUS_NOT_FOUND);
-    ck_assert_int_eq(disk.disk.look(&disk, "a/b"), DISK_FILE);
-    ck_assert_int_eq(disk.disk.look(&disk, "a"), DISK_FOLDER);
-    ck_assert_int_eq(disk.disk.look(&disk, "b"), DISK_NOTHING);
-    ck_assert_int_eq(disk.disk.remove_tree(&disk, "a", NULL), STATUS_OK);
-    ck_assert_int_eq(disk.disk.remove_tree(&disk, "a", NULL), STATUS_NOT_FOUND);
-    ck_assert(holds(&disk, "a/b", NULL));
-    simulated_disk_free(&disk);
+    ck_assert_int_eq(disk->disk.look(disk, "a/b"), DISK_FILE);
+    ck_assert_int_eq(disk->disk.look(disk, "a"), DISK_FOLDER);
+    ck_assert_int_eq(disk->disk.look(disk, "b"), DISK_NOTHING);
+    ck_assert_int_eq(disk->disk.remove_tree(disk, "a", NULL), STATUS_OK);
+    ck_assert_int_eq(disk->disk.remove_tree(disk, "a", NULL), STATUS_NOT_FOUND);
+    ck_assert(holds(disk, "a/b", NULL));
 }
-END_TEST
 
 struct visit {
     struct simulated_disk *disk;
@@ -65,75 +66,63 @@ static void remove_it(void *argument, const char *name)
     visit->count++;
 }
 
-START_TEST(what_is_listed_may_be_removed_meanwhile)
+TEST(what_is_listed_may_be_removed_meanwhile, 1, 1)
 {
-    struct simulated_disk disk;
-    simulated_disk_init(&disk, 1, 1);
     const char *const paths[] = {"a/1", "a/2/x", "b", "a/2/y", "a/3"};
     for (size_t i = 0; i < 5; i++)
-        ck_assert_int_eq(write_text(&disk, paths[i], "x"), STATUS_OK);
-    struct visit visit = {&disk, 0};
-    ck_assert_int_eq(disk.disk.list_directory(&disk, "a", remove_it, &visit, NULL), STATUS_OK);
+        ck_assert_int_eq(write_text(disk, paths[i], "x"), STATUS_OK);
+    struct visit visit = {disk, 0};
+    ck_assert_int_eq(disk->disk.list_directory(disk, "a", remove_it, &visit, NULL), STATUS_OK);
     ck_assert_uint_eq(visit.count, 3);
-    ck_assert_uint_eq(disk.file_count, 1);
-    ck_assert_int_eq(disk.disk.list_directory(&disk, "a", remove_it, &visit, NULL),
+    ck_assert_uint_eq(disk->file_count, 1);
+    ck_assert_int_eq(disk->disk.list_directory(disk, "a", remove_it, &visit, NULL),
                      STATUS_NOT_FOUND);
-    simulated_disk_free(&disk);
 }
-END_TEST
 
-START_TEST(faults_come_and_go)
+TEST(faults_come_and_go, 1, 1)
 {
-    struct simulated_disk disk;
-    simulated_disk_init(&disk, 1, 1);
-    ck_assert_int_eq(write_text(&disk, "a", "old"), STATUS_OK);
-    ck_assert_int_eq(write_text(&disk, "b", "old"), STATUS_OK);
-    disk.full = true;
-    ck_assert_int_eq(write_text(&disk, "a", "new"), STATUS_IO);
-    ck_assert_int_eq(disk.disk.remove_tree(&disk, "b", NULL), STATUS_OK);
-    disk.full = false;
-    disk.read_only = true;
-    ck_assert_int_eq(write_text(&disk, "a", "new"), STATUS_IO);
-    ck_assert_int_eq(disk.disk.remove_tree(&disk, "a", NULL), STATUS_IO);
-    disk.read_only = false;
-    ck_assert(holds(&disk, "a", "old"));
-    disk.fail_at = 2;
-    ck_assert_int_eq(write_text(&disk, "a", "1"), STATUS_OK);
-    ck_assert_int_eq(write_text(&disk, "a", "2"), STATUS_IO);
-    ck_assert_int_eq(write_text(&disk, "a", "3"), STATUS_OK);
-    disk.failing = 0.5;
+    ck_assert_int_eq(write_text(disk, "a", "old"), STATUS_OK);
+    ck_assert_int_eq(write_text(disk, "b", "old"), STATUS_OK);
+    disk->full = true;
+    ck_assert_int_eq(write_text(disk, "a", "new"), STATUS_IO);
+    ck_assert_int_eq(disk->disk.remove_tree(disk, "b", NULL), STATUS_OK);
+    disk->full = false;
+    disk->read_only = true;
+    ck_assert_int_eq(write_text(disk, "a", "new"), STATUS_IO);
+    ck_assert_int_eq(disk->disk.remove_tree(disk, "a", NULL), STATUS_IO);
+    disk->read_only = false;
+    ck_assert(holds(disk, "a", "old"));
+    disk->fail_at = 2;
+    ck_assert_int_eq(write_text(disk, "a", "1"), STATUS_OK);
+    ck_assert_int_eq(write_text(disk, "a", "2"), STATUS_IO);
+    ck_assert_int_eq(write_text(disk, "a", "3"), STATUS_OK);
+    disk->failing = 0.5;
     unsigned failed = 0;
     for (int i = 0; i < 1000; i++)
-        failed += write_text(&disk, "a", "4") != STATUS_OK;
+        failed += write_text(disk, "a", "4") != STATUS_OK;
     ck_assert_uint_ge(failed, 400);
     ck_assert_uint_le(failed, 600);
-    ck_assert_uint_eq(disk.failed, 3 + failed);
-    simulated_disk_free(&disk);
+    ck_assert_uint_eq(disk->failed, 3 + failed);
 }
-END_TEST
 
-START_TEST(a_slow_disk_takes_one_change_after_the_other)
+TEST(a_slow_disk_takes_one_change_after_the_other, 1, 1)
 {
-    struct simulated_disk disk;
-    simulated_disk_init(&disk, 1, 1);
-    disk.latency_us = 100;
-    disk.bytes_a_second = 1000000; /* A byte a microsecond. */
-    simulated_disk_turn(&disk, 0, 1000);
-    ck_assert_uint_eq(simulated_disk_done_us(&disk, 0), 1000);
-    write_text(&disk, "a", "0123456789");
-    ck_assert_uint_eq(simulated_disk_done_us(&disk, 0), 1110);
-    write_text(&disk, "b", "01234");
-    ck_assert_uint_eq(simulated_disk_done_us(&disk, 0), 1215);
-    simulated_disk_turn(&disk, 1, 1050); /* Another writer does not wait for the first. */
-    write_text(&disk, "c", "");
-    ck_assert_uint_eq(simulated_disk_done_us(&disk, 1), 1150);
-    ck_assert_uint_eq(simulated_disk_done_us(&disk, 0), 1215);
-    simulated_disk_turn(&disk, 0, 2000);
-    ck_assert_uint_eq(simulated_disk_done_us(&disk, 0), 2000);
-    ck_assert_uint_eq(disk.change_count, 0);
-    simulated_disk_free(&disk);
+    disk->latency_us = 100;
+    disk->bytes_a_second = 1000000; /* A byte a microsecond. */
+    simulated_disk_turn(disk, 0, 1000);
+    ck_assert_uint_eq(simulated_disk_done_us(disk, 0), 1000);
+    write_text(disk, "a", "0123456789");
+    ck_assert_uint_eq(simulated_disk_done_us(disk, 0), 1110);
+    write_text(disk, "b", "01234");
+    ck_assert_uint_eq(simulated_disk_done_us(disk, 0), 1215);
+    simulated_disk_turn(disk, 1, 1050); /* Another writer does not wait for the first. */
+    write_text(disk, "c", "");
+    ck_assert_uint_eq(simulated_disk_done_us(disk, 1), 1150);
+    ck_assert_uint_eq(simulated_disk_done_us(disk, 0), 1215);
+    simulated_disk_turn(disk, 0, 2000);
+    ck_assert_uint_eq(simulated_disk_done_us(disk, 0), 2000);
+    ck_assert_uint_eq(disk->change_count, 0);
 }
-END_TEST
 
 /* Three writes of 100 us each from 0 on, a kill at `at`; counts what became of the second. */
 static void kill_at(uint64_t seed, uint64_t at, unsigned outcomes[3])

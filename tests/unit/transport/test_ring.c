@@ -44,6 +44,9 @@ static void pair_free(struct pair *pair)
     munmap(pair->pages, pair->page_bytes);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct pair, pair, pair_init(pair), pair_free(pair))
+
 /* check notes every ck_assert in a file; these are passed by the million. */
 static void must(bool condition, const char *what)
 {
@@ -66,25 +69,21 @@ static void poke(struct pair *pair, size_t at, uint64_t value, size_t bytes)
     memcpy(pair->memory + at, &value, bytes);
 }
 
-START_TEST(a_record_of_two_pieces_comes_out_as_one)
+TEST(a_record_of_two_pieces_comes_out_as_one)
 {
-    struct pair pair;
     unsigned char record[RING_RECORD_MAX];
     size_t bytes = 0;
-    pair_init(&pair);
-    ck_assert(take(&pair, record, &bytes) == STATUS_AGAIN);
-    ck_assert(ring_put(&pair.writer, "ab", 2, "cde", 4) == STATUS_OK);
-    ck_assert(ring_put(&pair.writer, NULL, 0, "f", 2) == STATUS_OK);
-    ck_assert(take(&pair, record, &bytes) == STATUS_OK);
+    ck_assert(take(pair, record, &bytes) == STATUS_AGAIN);
+    ck_assert(ring_put(&pair->writer, "ab", 2, "cde", 4) == STATUS_OK);
+    ck_assert(ring_put(&pair->writer, NULL, 0, "f", 2) == STATUS_OK);
+    ck_assert(take(pair, record, &bytes) == STATUS_OK);
     ck_assert_uint_eq(bytes, 6);
     ck_assert_str_eq((char *)record, "abcde");
-    ck_assert(take(&pair, record, &bytes) == STATUS_OK);
+    ck_assert(take(pair, record, &bytes) == STATUS_OK);
     ck_assert_uint_eq(bytes, 2);
     ck_assert_str_eq((char *)record, "f");
-    ck_assert(take(&pair, record, &bytes) == STATUS_AGAIN);
-    pair_free(&pair);
+    ck_assert(take(pair, record, &bytes) == STATUS_AGAIN);
 }
-END_TEST
 
 /* Record number `number`: its length and bytes follow from the number. */
 static size_t record_of(uint64_t number, unsigned char record[RING_RECORD_MAX])
@@ -97,77 +96,65 @@ static size_t record_of(uint64_t number, unsigned char record[RING_RECORD_MAX])
     return bytes;
 }
 
-START_TEST(records_of_all_sizes_go_around_the_end_whole_and_in_order)
+TEST(records_of_all_sizes_go_around_the_end_whole_and_in_order)
 {
-    struct pair pair;
     unsigned char in[RING_RECORD_MAX], out[RING_RECORD_MAX];
     uint64_t put = 0, taken = 0;
-    pair_init(&pair);
     while (taken < 20000) {
         size_t length = record_of(put, in), cut = length * (put % 3) / 2, bytes = 0;
-        enum status status = ring_put(&pair.writer, in, cut, in + cut, length - cut);
+        enum status status = ring_put(&pair->writer, in, cut, in + cut, length - cut);
         if (status == STATUS_OK) {
             put++;
             continue;
         }
         ck_assert(status == STATUS_AGAIN); /* Full: take some, not always all. */
         for (uint64_t left = 1 + put % 50; left > 0 && taken < put; left--, taken++) {
-            ck_assert(take(&pair, out, &bytes) == STATUS_OK);
+            ck_assert(take(pair, out, &bytes) == STATUS_OK);
             ck_assert_uint_eq(bytes, record_of(taken, in));
             ck_assert_mem_eq(in, out, bytes);
         }
     }
-    pair_free(&pair);
 }
-END_TEST
 
-START_TEST(a_full_ring_takes_no_more_and_has_room_again_once_read)
+TEST(a_full_ring_takes_no_more_and_has_room_again_once_read)
 {
-    struct pair pair;
     unsigned char record[RING_RECORD_MAX] = {0};
     size_t bytes, count = 0;
-    pair_init(&pair);
-    while (ring_put(&pair.writer, record, 12, NULL, 0) == STATUS_OK) /* 16 with its length. */
+    while (ring_put(&pair->writer, record, 12, NULL, 0) == STATUS_OK) /* 16 with its length. */
         count++;
     ck_assert_uint_eq(count, CAPACITY / 16); /* Every byte is used. */
-    ck_assert(ring_put(&pair.writer, record, 1, NULL, 0) == STATUS_AGAIN);
-    ck_assert(take(&pair, record, &bytes) == STATUS_OK);
-    ck_assert(ring_put(&pair.writer, record, 13, NULL, 0) == STATUS_AGAIN);
-    ck_assert(ring_put(&pair.writer, record, 12, NULL, 0) == STATUS_OK);
+    ck_assert(ring_put(&pair->writer, record, 1, NULL, 0) == STATUS_AGAIN);
+    ck_assert(take(pair, record, &bytes) == STATUS_OK);
+    ck_assert(ring_put(&pair->writer, record, 13, NULL, 0) == STATUS_AGAIN);
+    ck_assert(ring_put(&pair->writer, record, 12, NULL, 0) == STATUS_OK);
     for (; count > 0; count--)
-        ck_assert(take(&pair, record, &bytes) == STATUS_OK);
-    ck_assert(take(&pair, record, &bytes) == STATUS_AGAIN);
-    ck_assert(ring_put(&pair.writer, record, RING_RECORD_MAX, NULL, 0) == STATUS_OK);
-    pair_free(&pair);
+        ck_assert(take(pair, record, &bytes) == STATUS_OK);
+    ck_assert(take(pair, record, &bytes) == STATUS_AGAIN);
+    ck_assert(ring_put(&pair->writer, record, RING_RECORD_MAX, NULL, 0) == STATUS_OK);
 }
-END_TEST
 
-START_TEST(the_writer_is_asked_once_to_wake_a_reader_that_sleeps)
+TEST(the_writer_is_asked_once_to_wake_a_reader_that_sleeps)
 {
-    struct pair pair;
     unsigned char record[RING_RECORD_MAX];
     size_t bytes;
-    pair_init(&pair);
-    ck_assert(put_text(&pair, "awake") == STATUS_OK);
-    ck_assert(!ring_wants_wake(&pair.writer));
-    ck_assert(!ring_sleep(&pair.reader)); /* Something is there. */
-    ck_assert(!ring_wants_wake(&pair.writer));
-    ck_assert(take(&pair, record, &bytes) == STATUS_OK);
-    ck_assert(ring_sleep(&pair.reader));
-    ck_assert(put_text(&pair, "asleep") == STATUS_OK);
-    ck_assert(ring_wants_wake(&pair.writer));
-    ck_assert(!ring_wants_wake(&pair.writer));
-    ck_assert(take(&pair, record, &bytes) == STATUS_OK);
-    ck_assert(ring_sleep(&pair.reader));
-    ring_awake(&pair.reader); /* Something else woke it. */
-    ck_assert(!ring_wants_wake(&pair.writer));
-    ck_assert(put_text(&pair, "seen") == STATUS_OK);
-    ck_assert(put_text(&pair, "not taken") == STATUS_OK);
-    ck_assert(take(&pair, record, &bytes) == STATUS_OK);
-    ck_assert(!ring_sleep(&pair.reader)); /* One of two is left. */
-    pair_free(&pair);
+    ck_assert(put_text(pair, "awake") == STATUS_OK);
+    ck_assert(!ring_wants_wake(&pair->writer));
+    ck_assert(!ring_sleep(&pair->reader)); /* Something is there. */
+    ck_assert(!ring_wants_wake(&pair->writer));
+    ck_assert(take(pair, record, &bytes) == STATUS_OK);
+    ck_assert(ring_sleep(&pair->reader));
+    ck_assert(put_text(pair, "asleep") == STATUS_OK);
+    ck_assert(ring_wants_wake(&pair->writer));
+    ck_assert(!ring_wants_wake(&pair->writer));
+    ck_assert(take(pair, record, &bytes) == STATUS_OK);
+    ck_assert(ring_sleep(&pair->reader));
+    ring_awake(&pair->reader); /* Something else woke it. */
+    ck_assert(!ring_wants_wake(&pair->writer));
+    ck_assert(put_text(pair, "seen") == STATUS_OK);
+    ck_assert(put_text(pair, "not taken") == STATUS_OK);
+    ck_assert(take(pair, record, &bytes) == STATUS_OK);
+    ck_assert(!ring_sleep(&pair->reader)); /* One of two is left. */
 }
-END_TEST
 
 /* A writer and a reader at the same time, and a descriptor to wake the reader with. */
 struct traffic {
@@ -416,28 +403,24 @@ static void scribble(struct pair *pair)
     }
 }
 
-START_TEST(memory_that_changes_while_it_is_read_harms_neither_side)
+TEST(memory_that_changes_while_it_is_read_harms_neither_side)
 {
-    struct pair pair;
     struct random_sequence random;
-    pair_init(&pair);
     random_sequence_init(&random, 8, RANDOM_STREAM_PROBE, 3);
     pid_t child = fork();
     if (child == 0)
-        scribble(&pair);
+        scribble(pair);
     for (int i = 0; i < 200000; i++) {
         if (i % 20 == 0) { /* A new connection over the same mess. */
-            ring_attach(&pair.writer, pair.memory, CAPACITY);
-            ring_attach(&pair.reader, pair.memory, CAPACITY);
+            ring_attach(&pair->writer, pair->memory, CAPACITY);
+            ring_attach(&pair->reader, pair->memory, CAPACITY);
         }
-        check_put(&pair, &random);
-        check_take(&pair);
+        check_put(pair, &random);
+        check_take(pair);
     }
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    pair_free(&pair);
 }
-END_TEST
 
 static void add(TCase *t)
 {

@@ -286,6 +286,10 @@ static void meeting_free(struct meeting *meeting)
     ck_assert_uint_eq(open_descriptors(), meeting->descriptors);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name)                                                                                 \
+    SUITE_TEST(name, struct meeting, meeting, meeting_init(meeting), meeting_free(meeting))
+
 START_TEST(a_name_has_one_listener_and_goes_with_it)
 {
     int fd, other, connection;
@@ -321,20 +325,18 @@ START_TEST(connecting_does_not_wait_for_a_listener_that_is_busy)
 }
 END_TEST
 
-START_TEST(messages_stay_whole_and_bring_descriptors)
+TEST(messages_stay_whole_and_bring_descriptors)
 {
-    struct meeting meeting;
     char bytes[16];
     size_t count, fd_count;
     int fds[2];
-    meeting_init(&meeting);
-    ck_assert(rendezvous_receive(meeting.here, bytes, sizeof bytes, &count, fds, 2, &fd_count) ==
+    ck_assert(rendezvous_receive(meeting->here, bytes, sizeof bytes, &count, fds, 2, &fd_count) ==
               STATUS_AGAIN);
     struct shared_memory *memory = make(false), *again;
-    const int sent[] = {shared_memory_fd(memory), meeting.listener};
-    ck_assert(rendezvous_send(meeting.there, "abc", 3, sent, 2) == STATUS_OK);
-    ck_assert(rendezvous_send(meeting.there, "0123456789abcdef", 16, NULL, 0) == STATUS_OK);
-    ck_assert(rendezvous_receive(meeting.here, bytes, sizeof bytes, &count, fds, 2, &fd_count) ==
+    const int sent[] = {shared_memory_fd(memory), meeting->listener};
+    ck_assert(rendezvous_send(meeting->there, "abc", 3, sent, 2) == STATUS_OK);
+    ck_assert(rendezvous_send(meeting->there, "0123456789abcdef", 16, NULL, 0) == STATUS_OK);
+    ck_assert(rendezvous_receive(meeting->here, bytes, sizeof bytes, &count, fds, 2, &fd_count) ==
               STATUS_OK);
     ck_assert_uint_eq(count, 3);
     ck_assert_mem_eq(bytes, "abc", 3);
@@ -342,15 +344,13 @@ START_TEST(messages_stay_whole_and_bring_descriptors)
     ck_assert_int_ne(fcntl(fds[0], F_GETFD) & FD_CLOEXEC, 0);
     close(fds[1]);
     ck_assert(shared_memory_open(fds[0], BYTES, false, &again, NULL) == STATUS_OK);
-    ck_assert(rendezvous_receive(meeting.here, bytes, sizeof bytes, &count, NULL, 0, &fd_count) ==
+    ck_assert(rendezvous_receive(meeting->here, bytes, sizeof bytes, &count, NULL, 0, &fd_count) ==
               STATUS_OK);
     ck_assert_uint_eq(count, 16);
     ck_assert_uint_eq(fd_count, 0);
     shared_memory_release(again);
     shared_memory_release(memory);
-    meeting_free(&meeting);
 }
-END_TEST
 
 /* What comes of a message with so many bytes and descriptors for a receiver with room for so
  * many. */
@@ -373,21 +373,17 @@ static enum status receive_within(struct meeting *meeting, size_t bytes, size_t 
     return status;
 }
 
-START_TEST(too_many_bytes_or_descriptors_are_invalid_and_closed)
+TEST(too_many_bytes_or_descriptors_are_invalid_and_closed)
 {
-    struct meeting meeting;
-    meeting_init(&meeting);
     for (size_t max = 0; max < RENDEZVOUS_FDS_MAX; max++) {
-        ck_assert(receive_within(&meeting, 8, max, 8, max) == STATUS_OK);
-        ck_assert(receive_within(&meeting, 8, max + 1, 8, max) == STATUS_INVALID);
-        ck_assert(receive_within(&meeting, 8, RENDEZVOUS_FDS_MAX, 8, max) == STATUS_INVALID);
-        ck_assert(receive_within(&meeting, 8, max, 7, max) == STATUS_INVALID);
+        ck_assert(receive_within(meeting, 8, max, 8, max) == STATUS_OK);
+        ck_assert(receive_within(meeting, 8, max + 1, 8, max) == STATUS_INVALID);
+        ck_assert(receive_within(meeting, 8, RENDEZVOUS_FDS_MAX, 8, max) == STATUS_INVALID);
+        ck_assert(receive_within(meeting, 8, max, 7, max) == STATUS_INVALID);
     }
-    ck_assert(receive_within(&meeting, RENDEZVOUS_BYTES_MAX, RENDEZVOUS_FDS_MAX,
+    ck_assert(receive_within(meeting, RENDEZVOUS_BYTES_MAX, RENDEZVOUS_FDS_MAX,
                              RENDEZVOUS_BYTES_MAX, RENDEZVOUS_FDS_MAX) == STATUS_OK);
-    meeting_free(&meeting);
 }
-END_TEST
 
 /* As a hostile peer would: any number of bytes and descriptors. */
 static void send_raw(int connection, size_t bytes, size_t fd_count, int fd)
@@ -411,72 +407,61 @@ static void send_raw(int connection, size_t bytes, size_t fd_count, int fd)
     ck_assert_int_eq(sendmsg(connection, &message, 0), bytes);
 }
 
-START_TEST(a_hostile_peer_leaves_no_descriptors_behind)
+TEST(a_hostile_peer_leaves_no_descriptors_behind)
 {
-    struct meeting meeting;
     char bytes[8];
     int fds[RENDEZVOUS_FDS_MAX];
     size_t count, fd_count;
-    meeting_init(&meeting);
     size_t before = open_descriptors();
     for (size_t sent = RENDEZVOUS_FDS_MAX + 1; sent <= 250; sent += 29) {
-        send_raw(meeting.there, 1, sent, meeting.listener);
-        ck_assert(rendezvous_receive(meeting.here, bytes, 8, &count, fds, RENDEZVOUS_FDS_MAX,
+        send_raw(meeting->there, 1, sent, meeting->listener);
+        ck_assert(rendezvous_receive(meeting->here, bytes, 8, &count, fds, RENDEZVOUS_FDS_MAX,
                                      &fd_count) == STATUS_INVALID);
         ck_assert_uint_eq(open_descriptors(), before);
     }
-    send_raw(meeting.there, 0, 3, meeting.listener); /* No bytes at all. */
-    ck_assert(rendezvous_receive(meeting.here, bytes, 8, &count, fds, 3, &fd_count) == STATUS_LOST);
+    send_raw(meeting->there, 0, 3, meeting->listener); /* No bytes at all. */
+    ck_assert(rendezvous_receive(meeting->here, bytes, 8, &count, fds, 3, &fd_count) ==
+              STATUS_LOST);
     ck_assert_uint_eq(open_descriptors(), before);
-    meeting_free(&meeting);
 }
-END_TEST
 
-START_TEST(a_receiver_out_of_descriptors_keeps_none_of_a_message)
+TEST(a_receiver_out_of_descriptors_keeps_none_of_a_message)
 {
-    struct meeting meeting;
     char bytes[8];
     int fds[4];
     size_t count, fd_count;
-    meeting_init(&meeting);
     size_t before = open_descriptors();
-    int last = dup(meeting.listener); /* The next free number; two are left from here. */
+    int last = dup(meeting->listener); /* The next free number; two are left from here. */
     const int sent[] = {last, last, last, last};
-    ck_assert(rendezvous_send(meeting.there, "x", 1, sent, 4) == STATUS_OK);
+    ck_assert(rendezvous_send(meeting->there, "x", 1, sent, 4) == STATUS_OK);
     struct rlimit was, few;
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
     few = (struct rlimit){(rlim_t)last + 3, was.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    enum status status = rendezvous_receive(meeting.here, bytes, 8, &count, fds, 4, &fd_count);
+    enum status status = rendezvous_receive(meeting->here, bytes, 8, &count, fds, 4, &fd_count);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
     ck_assert(status == STATUS_INVALID);
     close(last);
     ck_assert_uint_eq(open_descriptors(), before);
-    meeting_free(&meeting);
 }
-END_TEST
 
-START_TEST(sending_never_waits_and_notices_the_end)
+TEST(sending_never_waits_and_notices_the_end)
 {
-    struct meeting meeting;
     char bytes[RENDEZVOUS_BYTES_MAX] = {0};
     size_t count, fd_count, sent = 0;
     enum status status;
-    meeting_init(&meeting);
-    while ((status = rendezvous_send(meeting.there, bytes, sizeof bytes, NULL, 0)) == STATUS_OK)
+    while ((status = rendezvous_send(meeting->there, bytes, sizeof bytes, NULL, 0)) == STATUS_OK)
         sent++;
     ck_assert(status == STATUS_AGAIN);
-    close(meeting.there);
+    close(meeting->there);
     for (; sent > 0; sent--) /* What was sent before the end still arrives. */
-        ck_assert(rendezvous_receive(meeting.here, bytes, sizeof bytes, &count, NULL, 0,
+        ck_assert(rendezvous_receive(meeting->here, bytes, sizeof bytes, &count, NULL, 0,
                                      &fd_count) == STATUS_OK);
-    ck_assert(rendezvous_receive(meeting.here, bytes, sizeof bytes, &count, NULL, 0, &fd_count) ==
+    ck_assert(rendezvous_receive(meeting->here, bytes, sizeof bytes, &count, NULL, 0, &fd_count) ==
               STATUS_LOST);
-    ck_assert(rendezvous_send(meeting.here, bytes, 1, NULL, 0) == STATUS_LOST); /* No SIGPIPE. */
-    meeting.there = dup(meeting.here);
-    meeting_free(&meeting);
+    ck_assert(rendezvous_send(meeting->here, bytes, 1, NULL, 0) == STATUS_LOST); /* No SIGPIPE. */
+    meeting->there = dup(meeting->here);
 }
-END_TEST
 
 static void wait_for(int fd)
 {

@@ -49,6 +49,9 @@ static void close_fixture(struct fixture *f)
     close(f->listener);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct fixture, f, open_listener(f), close_fixture(f))
+
 /* As many bytes as come within the time, at most so many. */
 static size_t take(int fd, size_t most, int patience_ms)
 {
@@ -83,149 +86,121 @@ static void limit(struct fixture *f, uint32_t first, uint32_t bytes)
 /* --- limits -------------------------------------------------------------------------------- */
 
 /* Also where a packet, or a few merged into one, goes beyond. */
-START_TEST(a_limit_is_kept_to_the_byte_and_the_rest_comes_when_it_moves)
+TEST(a_limit_is_kept_to_the_byte_and_the_rest_comes_when_it_moves)
 {
     static const uint32_t limits[] = {1, 7, 1000, 65536, 100001, 300000};
-    struct fixture f;
     struct tcp_look look;
     uint32_t first, before = 0;
-    open_listener(&f);
-    connect_pair(&f);
-    ck_assert(tcp_first(f.server, &first));
+    connect_pair(f);
+    ck_assert(tcp_first(f->server, &first));
     uint32_t again;
-    ck_assert(!tcp_first(f.server, &again)); /* It is told once. */
-    limit(&f, first, limits[0]);
-    give(f.client, 300000);
+    ck_assert(!tcp_first(f->server, &again)); /* It is told once. */
+    limit(f, first, limits[0]);
+    give(f->client, 300000);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        limit(&f, first, limits[i]);
-        ck_assert_uint_eq(take(f.server, limits[i] - before, LONG_MS), limits[i] - before);
-        ck_assert_uint_eq(take(f.server, 1, SHORT_MS), 0);
-        ck_assert(tcp_look(f.server, &look));
+        limit(f, first, limits[i]);
+        ck_assert_uint_eq(take(f->server, limits[i] - before, LONG_MS), limits[i] - before);
+        ck_assert_uint_eq(take(f->server, 1, SHORT_MS), 0);
+        ck_assert(tcp_look(f->server, &look));
         ck_assert_uint_eq(look.received, limits[i]);
         before = limits[i];
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_is_taken_is_what_was_sent)
+TEST(what_is_taken_is_what_was_sent)
 {
-    struct fixture f;
     uint32_t first;
     uint8_t byte;
-    open_listener(&f);
-    connect_pair(&f);
-    ck_assert(tcp_first(f.server, &first));
-    limit(&f, first, 1000);
-    give(f.client, 5000);
+    connect_pair(f);
+    ck_assert(tcp_first(f->server, &first));
+    limit(f, first, 1000);
+    give(f->client, 5000);
     for (uint32_t i = 0; i < 5000; i++) {
         if (i % 1000 == 0)
-            limit(&f, first, i + 1000);
-        struct pollfd readable = {f.server, POLLIN, 0};
+            limit(f, first, i + 1000);
+        struct pollfd readable = {f->server, POLLIN, 0};
         ck_assert_int_eq(poll(&readable, 1, LONG_MS), 1);
-        ck_assert_int_eq(recv(f.server, &byte, 1, 0), 1);
+        ck_assert_int_eq(recv(f->server, &byte, 1, 0), 1);
         ck_assert_uint_eq(byte, i % 251);
     }
-    close_fixture(&f);
 }
-END_TEST
 
 /* The end of a stream does not come before what is in front of it. */
-START_TEST(who_hangs_up_beyond_the_limit_is_heard_to_the_end)
+TEST(who_hangs_up_beyond_the_limit_is_heard_to_the_end)
 {
-    struct fixture f;
     uint32_t first;
     char byte;
-    open_listener(&f);
-    connect_pair(&f);
-    ck_assert(tcp_first(f.server, &first));
-    limit(&f, first, 1000);
-    give(f.client, 5000);
-    ck_assert_int_eq(shutdown(f.client, SHUT_WR), 0);
-    size_t early = take(f.server, 5000, SHORT_MS);
+    connect_pair(f);
+    ck_assert(tcp_first(f->server, &first));
+    limit(f, first, 1000);
+    give(f->client, 5000);
+    ck_assert_int_eq(shutdown(f->client, SHUT_WR), 0);
+    size_t early = take(f->server, 5000, SHORT_MS);
     ck_assert_uint_le(early, 1000);
-    ck_assert_int_eq(recv(f.server, &byte, 1, MSG_DONTWAIT), -1); /* It has not ended. */
-    tcp_free(f.server);
-    ck_assert_uint_eq(early + take(f.server, 5001, LONG_MS), 5000);
-    ck_assert_int_eq(recv(f.server, &byte, 1, 0), 0);
-    close_fixture(&f);
+    ck_assert_int_eq(recv(f->server, &byte, 1, MSG_DONTWAIT), -1); /* It has not ended. */
+    tcp_free(f->server);
+    ck_assert_uint_eq(early + take(f->server, 5001, LONG_MS), 5000);
+    ck_assert_int_eq(recv(f->server, &byte, 1, 0), 0);
 }
-END_TEST
 
-START_TEST(whoever_is_limited_is_still_spoken_to)
+TEST(whoever_is_limited_is_still_spoken_to)
 {
-    struct fixture f;
     uint32_t first;
-    open_listener(&f);
-    connect_pair(&f);
-    ck_assert(tcp_first(f.server, &first));
-    limit(&f, first, 0);
-    give(f.client, 100);
-    give(f.server, 100000);
-    ck_assert_uint_eq(take(f.client, 100000, LONG_MS), 100000);
+    connect_pair(f);
+    ck_assert(tcp_first(f->server, &first));
+    limit(f, first, 0);
+    give(f->client, 100);
+    give(f->server, 100000);
+    ck_assert_uint_eq(take(f->client, 100000, LONG_MS), 100000);
     struct tcp_look look;
-    for (int i = 0; i < LONG_MS && (!tcp_look(f.server, &look) || look.taken < 100000); i++)
+    for (int i = 0; i < LONG_MS && (!tcp_look(f->server, &look) || look.taken < 100000); i++)
         usleep(1000);
     ck_assert_uint_ge(look.taken, 100000); /* And what it has taken is known. */
     ck_assert_uint_eq(look.received, 0);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(another_socket_in_the_place_of_one_is_not_limited)
+TEST(another_socket_in_the_place_of_one_is_not_limited)
 {
-    struct fixture f;
     struct tcp_look look;
-    open_listener(&f);
-    connect_pair(&f);
-    ck_assert(tcp_look(f.server, &look));
-    ck_assert(tcp_is(f.server, look.cookie) && !tcp_is(f.server, look.cookie + 1));
-    ck_assert(!tcp_limit(f.server, look.cookie + 1, 0));
-    give(f.client, 100);
-    ck_assert_uint_eq(take(f.server, 100, LONG_MS), 100);
-    close_fixture(&f);
+    connect_pair(f);
+    ck_assert(tcp_look(f->server, &look));
+    ck_assert(tcp_is(f->server, look.cookie) && !tcp_is(f->server, look.cookie + 1));
+    ck_assert(!tcp_limit(f->server, look.cookie + 1, 0));
+    give(f->client, 100);
+    ck_assert_uint_eq(take(f->server, 100, LONG_MS), 100);
 }
-END_TEST
 
 /* --- the door ------------------------------------------------------------------------------ */
 
-START_TEST(who_comes_in_says_little_at_first)
+TEST(who_comes_in_says_little_at_first)
 {
-    struct fixture f;
     struct tcp_look look;
-    open_listener(&f);
-    ck_assert(tcp_door(f.listener, TCP_DOOR_OPEN, SHORT_PACKET));
-    connect_pair(&f);
-    give(f.client, 64); /* A handshake, and a header or two. */
-    ck_assert_uint_eq(take(f.server, 64, LONG_MS), 64);
-    give(f.client, SHORT_PACKET);
-    ck_assert_uint_eq(take(f.server, SHORT_PACKET, LONG_MS), SHORT_PACKET);
-    give(f.client, 100000);
-    ck_assert_uint_eq(take(f.server, 1, SHORT_MS), 0);
-    ck_assert(tcp_look(f.server, &look)); /* Until it has a limit. */
-    tcp_free(f.server);
-    ck_assert_uint_eq(take(f.server, 100000, LONG_MS), 100000);
-    close_fixture(&f);
+    ck_assert(tcp_door(f->listener, TCP_DOOR_OPEN, SHORT_PACKET));
+    connect_pair(f);
+    give(f->client, 64); /* A handshake, and a header or two. */
+    ck_assert_uint_eq(take(f->server, 64, LONG_MS), 64);
+    give(f->client, SHORT_PACKET);
+    ck_assert_uint_eq(take(f->server, SHORT_PACKET, LONG_MS), SHORT_PACKET);
+    give(f->client, 100000);
+    ck_assert_uint_eq(take(f->server, 1, SHORT_MS), 0);
+    ck_assert(tcp_look(f->server, &look)); /* Until it has a limit. */
+    tcp_free(f->server);
+    ck_assert_uint_eq(take(f->server, 100000, LONG_MS), 100000);
 }
-END_TEST
 
-START_TEST(who_comes_in_may_say_nothing_at_first)
+TEST(who_comes_in_may_say_nothing_at_first)
 {
-    struct fixture f;
     uint32_t first;
-    open_listener(&f);
-    ck_assert(tcp_door(f.listener, TCP_DOOR_OPEN, 0));
-    connect_pair(&f);
-    give(f.client, 1);
-    ck_assert_uint_eq(take(f.server, 1, SHORT_MS), 0);
-    give(f.server, 100);
-    ck_assert_uint_eq(take(f.client, 100, LONG_MS), 100);
-    ck_assert(tcp_first(f.server, &first));
-    limit(&f, first, 1);
-    ck_assert_uint_eq(take(f.server, 1, LONG_MS), 1);
-    close_fixture(&f);
+    ck_assert(tcp_door(f->listener, TCP_DOOR_OPEN, 0));
+    connect_pair(f);
+    give(f->client, 1);
+    ck_assert_uint_eq(take(f->server, 1, SHORT_MS), 0);
+    give(f->server, 100);
+    ck_assert_uint_eq(take(f->client, 100, LONG_MS), 100);
+    ck_assert(tcp_first(f->server, &first));
+    limit(f, first, 1);
+    ck_assert_uint_eq(take(f->server, 1, LONG_MS), 1);
 }
-END_TEST
 
 static bool knock(const struct fixture *f, int patience_ms)
 {
@@ -237,65 +212,53 @@ static bool knock(const struct fixture *f, int patience_ms)
     return in;
 }
 
-START_TEST(a_lot_decides_who_is_let_in)
+TEST(a_lot_decides_who_is_let_in)
 {
-    struct fixture f;
     int in = 0;
-    open_listener(&f);
-    ck_assert(tcp_door(f.listener, 0, SHORT_PACKET));
-    ck_assert(!knock(&f, SHORT_MS));
-    ck_assert(tcp_door(f.listener, TCP_DOOR_OPEN / 4, SHORT_PACKET));
-    ck_assert_int_eq(fcntl(f.listener, F_SETFL, O_NONBLOCK), 0);
+    ck_assert(tcp_door(f->listener, 0, SHORT_PACKET));
+    ck_assert(!knock(f, SHORT_MS));
+    ck_assert(tcp_door(f->listener, TCP_DOOR_OPEN / 4, SHORT_PACKET));
+    ck_assert_int_eq(fcntl(f->listener, F_SETFL, O_NONBLOCK), 0);
     for (int i = 0; i < 120; i++) {
-        in += knock(&f, 10);
+        in += knock(f, 10);
         int server;
-        while ((server = accept(f.listener, NULL, NULL)) >= 0)
+        while ((server = accept(f->listener, NULL, NULL)) >= 0)
             close(server);
     }
     ck_assert_int_gt(in, 8);
     ck_assert_int_lt(in, 70);
-    ck_assert(tcp_door(f.listener, TCP_DOOR_OPEN, SHORT_PACKET));
-    ck_assert(knock(&f, LONG_MS));
-    close_fixture(&f);
+    ck_assert(tcp_door(f->listener, TCP_DOOR_OPEN, SHORT_PACKET));
+    ck_assert(knock(f, LONG_MS));
 }
-END_TEST
 
 /* Its kernel knocks again. */
-START_TEST(whoever_is_not_let_in_comes_in_later)
+TEST(whoever_is_not_let_in_comes_in_later)
 {
-    struct fixture f;
-    open_listener(&f);
-    ck_assert(tcp_door(f.listener, 0, SHORT_PACKET));
+    ck_assert(tcp_door(f->listener, 0, SHORT_PACKET));
     int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    (void)connect(client, (struct sockaddr *)(void *)&f.address, sizeof f.address);
+    (void)connect(client, (struct sockaddr *)(void *)&f->address, sizeof f->address);
     struct pollfd writable = {client, POLLOUT, 0};
     ck_assert_int_eq(poll(&writable, 1, SHORT_MS), 0);
-    ck_assert(tcp_door(f.listener, TCP_DOOR_OPEN, SHORT_PACKET));
+    ck_assert(tcp_door(f->listener, TCP_DOOR_OPEN, SHORT_PACKET));
     ck_assert_int_eq(poll(&writable, 1, LONG_MS), 1);
     close(client);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(other_descriptors_are_told_apart)
+TEST(other_descriptors_are_told_apart)
 {
-    struct fixture f;
     struct tcp_look look;
     int ends[2];
-    open_listener(&f);
-    connect_pair(&f);
-    uint16_t port = ntohs(f.address.sin_port);
-    ck_assert(tcp_is_of_port(f.listener, port) && tcp_is_of_port(f.server, port));
-    ck_assert(!tcp_is_of_port(f.client, port) && !tcp_is_of_port(-1, port));
-    ck_assert(tcp_look(f.listener, &look) && look.listens);
-    ck_assert(tcp_look(f.server, &look) && !look.listens);
+    connect_pair(f);
+    uint16_t port = ntohs(f->address.sin_port);
+    ck_assert(tcp_is_of_port(f->listener, port) && tcp_is_of_port(f->server, port));
+    ck_assert(!tcp_is_of_port(f->client, port) && !tcp_is_of_port(-1, port));
+    ck_assert(tcp_look(f->listener, &look) && look.listens);
+    ck_assert(tcp_look(f->server, &look) && !look.listens);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     ck_assert(!tcp_look(ends[0], &look) && !tcp_look(-1, &look));
     close(ends[0]);
     close(ends[1]);
-    close_fixture(&f);
 }
-END_TEST
 
 static void add(TCase *t)
 {

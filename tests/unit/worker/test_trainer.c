@@ -71,6 +71,10 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+
 /* The n-th message of a kind that came. */
 static const struct message *heard(struct fixture *f, enum message_kind kind, unsigned n)
 {
@@ -107,59 +111,47 @@ START_TEST(it_trains_to_the_end_and_scores_every_epoch)
 }
 END_TEST
 
-START_TEST(in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted)
+TEST(in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted, MODE_ASYNC, 2)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC, 2);
-    scripted_server_lock(&f.server);
-    f.server.value = NAN;
-    scripted_server_unlock(&f.server);
-    trainer_run(&f.trainer);
-    ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
+    scripted_server_lock(&f->server);
+    f->server.value = NAN;
+    scripted_server_unlock(&f->server);
+    trainer_run(&f->trainer);
+    ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
     for (unsigned i = 1; i <= 2; i++) {
-        const struct message_exchange *exchange = &heard(&f, MESSAGE_EXCHANGE, i)->exchange;
+        const struct message_exchange *exchange = &heard(f, MESSAGE_EXCHANGE, i)->exchange;
         ck_assert(exchange->skip && !exchange->gradient);
         ck_assert(exchange->report.bad);
         ck_assert_uint_eq(exchange->step, i - 1);
         ck_assert_uint_eq(exchange->report.examples, 0);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(in_sync_mode_it_is_the_end)
+TEST(in_sync_mode_it_is_the_end, MODE_SYNC, 2)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 2);
-    scripted_server_lock(&f.server);
-    f.server.value = NAN;
-    scripted_server_unlock(&f.server);
-    trainer_run(&f.trainer);
-    ck_assert_int_eq(client_exit_code(f.client), EXIT_TRAINING_FAILED);
-    ck_assert_ptr_nonnull(strstr(client_exit_reason(f.client), "step 0, leaf 0"));
-    ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_STOP), 1);
-    close_fixture(&f);
+    scripted_server_lock(&f->server);
+    f->server.value = NAN;
+    scripted_server_unlock(&f->server);
+    trainer_run(&f->trainer);
+    ck_assert_int_eq(client_exit_code(f->client), EXIT_TRAINING_FAILED);
+    ck_assert_ptr_nonnull(strstr(client_exit_reason(f->client), "step 0, leaf 0"));
+    ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_STOP), 1);
 }
-END_TEST
 
-START_TEST(a_member_without_leaves_only_asks)
+TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC, 2);
-    scripted_server_lock(&f.server);
-    f.server.start.members = 9;
-    while (tree_run(6, 9, f.server.start.position).leaf_count > 0)
-        f.server.start.position++;
-    scripted_server_unlock(&f.server);
-    trainer_run(&f.trainer);
-    ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
-    const struct message_exchange *exchange = &heard(&f, MESSAGE_EXCHANGE, 1)->exchange;
+    scripted_server_lock(&f->server);
+    f->server.start.members = 9;
+    while (tree_run(6, 9, f->server.start.position).leaf_count > 0)
+        f->server.start.position++;
+    scripted_server_unlock(&f->server);
+    trainer_run(&f->trainer);
+    ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
+    const struct message_exchange *exchange = &heard(f, MESSAGE_EXCHANGE, 1)->exchange;
     ck_assert(exchange->want && !exchange->gradient && !exchange->has_report);
     ck_assert_uint_eq(exchange->want_version, 1);
-    ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_EVALUATION), 0);
-    close_fixture(&f);
+    ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_EVALUATION), 0);
 }
-END_TEST
 
 static void add(TCase *t)
 {
