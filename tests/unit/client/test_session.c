@@ -59,6 +59,10 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+
 static void give(struct fixture *f, uint32_t server, struct message message)
 {
     struct packet packet = {.message = message};
@@ -277,16 +281,14 @@ static void check_over(struct fixture *f, int exit_code, const char *reason)
 /* --- joining -----------------------------------------------------------------------------------
  */
 
-START_TEST(it_joins_again_and_again_and_declares_when_asked)
+TEST(it_joins_again_and_again_and_declares_when_asked, MODE_SYNC)
 {
-    struct fixture f;
     struct pages pages = {0};
     struct job declared;
     struct error error;
-    open_fixture(&f, MODE_SYNC);
     for (int i = 0; i < 1000; i++) {
-        tick(&f, 0.001);
-        int patience = session_patience_ms(f.session);
+        tick(f, 0.001);
+        int patience = session_patience_ms(f->session);
         ck_assert_int_eq(patience, i < 2    ? 2
                                    : i < 6  ? 4
                                    : i < 14 ? 8
@@ -295,68 +297,60 @@ START_TEST(it_joins_again_and_again_and_declares_when_asked)
                                             : 64);
     }
     /* After 1, 3, 7, 15, 31, 63 ms and then every 64. */
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 6 + 14);
-    struct message *join = sent(&f, 0, MESSAGE_JOIN);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_JOIN), 6 + 14);
+    struct message *join = sent(f, 0, MESSAGE_JOIN);
     ck_assert(join->role == ROLE_WORKER);
     ck_assert_uint_eq(join->index, 1);
     ck_assert_uint_eq(join->incarnation, 9);
     ck_assert_uint_eq(join->run_id, 0);
-    give(&f, 0, (struct message){.kind = MESSAGE_WANT_JOB});
+    give(f, 0, (struct message){.kind = MESSAGE_WANT_JOB});
     enum status status = STATUS_AGAIN;
-    for (size_t i = 0; i < f.post.taken_count || post_find(&f.post, TO_SERVER, MESSAGE_JOB_PAGE);
+    for (size_t i = 0; i < f->post.taken_count || post_find(&f->post, TO_SERVER, MESSAGE_JOB_PAGE);
          i++) {
-        if (i >= f.post.taken_count)
+        if (i >= f->post.taken_count)
             break;
-        if (f.post.taken[i].packet.message.kind == MESSAGE_JOB_PAGE)
-            status = pages_add(&pages, &f.post.taken[i].packet.message.job_page);
+        if (f->post.taken[i].packet.message.kind == MESSAGE_JOB_PAGE)
+            status = pages_add(&pages, &f->post.taken[i].packet.message.job_page);
     }
     ck_assert(status == STATUS_OK);
     ck_assert(job_decode(pages.bytes, pages.total, &declared, &error) == STATUS_OK);
-    ck_assert(job_compare(&declared, "a", &f.job, "b", JOB_SCOPE_ALL, &error) == STATUS_OK);
+    ck_assert(job_compare(&declared, "a", &f->job, "b", JOB_SCOPE_ALL, &error) == STATUS_OK);
     pages_free(&pages);
     job_free(&declared);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(once_welcomed_it_says_that_it_is_alive_and_of_which_run)
+TEST(once_welcomed_it_says_that_it_is_alive_and_of_which_run, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    join(&f);
+    join(f);
     for (int i = 0; i < 30; i++)
-        tick(&f, 0.1);
-    unsigned pings = post_count(&f.post, TO_SERVER, MESSAGE_PING);
+        tick(f, 0.1);
+    unsigned pings = post_count(&f->post, TO_SERVER, MESSAGE_PING);
     ck_assert(pings == 6 || pings == 7);
-    const struct message *ping = sent(&f, 0, MESSAGE_PING);
+    const struct message *ping = sent(f, 0, MESSAGE_PING);
     ck_assert_uint_eq(ping->run_id, RUN);
     ck_assert_uint_eq(ping->generation, 1);
     ck_assert_uint_eq(ping->ticket, 3);
     ck_assert_uint_eq(ping->ping.assignment, 0);
     ck_assert(!ping->ping.computing);
-    post_clear(&f.post);
-    give_start(&f, 0);
-    answer_all(&f, (struct reply){.value = 5});
-    tick(&f, 0.6);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 1);
-    bool computing = sent(&f, 0, MESSAGE_PING)->ping.computing;
+    post_clear(&f->post);
+    give_start(f, 0);
+    answer_all(f, (struct reply){.value = 5});
+    tick(f, 0.6);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ping.assignment, 1);
+    bool computing = sent(f, 0, MESSAGE_PING)->ping.computing;
     ck_assert(computing);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_JOIN), 0);
-    close_fixture(&f);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_JOIN), 0);
 }
-END_TEST
 
 /* --- sync ----------------------------------------------------------------------------------------
  */
 
-START_TEST(it_pulls_every_chunk_from_its_server_before_the_first_step)
+TEST(it_pulls_every_chunk_from_its_server_before_the_first_step, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 2);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    for (size_t i = 0; i < f.post.taken_count; i++) {
-        const struct outgoing *item = &f.post.taken[i];
+    start(f, 2);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct outgoing *item = &f->post.taken[i];
         if (item->packet.message.kind != MESSAGE_EXCHANGE)
             continue;
         const struct message_exchange *exchange = &item->packet.message.exchange;
@@ -365,42 +359,36 @@ START_TEST(it_pulls_every_chunk_from_its_server_before_the_first_step)
         ck_assert(exchange->newest && !exchange->retry && !exchange->has_report);
     }
     for (uint32_t chunk = 0; chunk < 4; chunk++) {
-        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-        ck_assert_ptr_null(to_trainer(&f, MESSAGE_START));
-        answer(&f, (struct reply){.chunk = 3 - chunk, .version = 2, .value = (float)chunk});
+        ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+        ck_assert_ptr_null(to_trainer(f, MESSAGE_START));
+        answer(f, (struct reply){.chunk = 3 - chunk, .version = 2, .value = (float)chunk});
     }
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.position, 1);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->generation, 1);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
-    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->start.position, 1);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->generation, 1);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 2);
+    ck_assert(!to_trainer(f, MESSAGE_WORK)->work.enough);
     for (int i = 0; i < 64; i++)
-        ck_assert(f.parameters[i] == (float)(3 - i / 16));
-    close_fixture(&f);
+        ck_assert(f->parameters[i] == (float)(3 - i / 16));
 }
-END_TEST
 
-START_TEST(chunks_that_are_ahead_are_asked_for_the_version_that_all_have)
+TEST(chunks_that_are_ahead_are_asked_for_the_version_that_all_have, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 2);
+    start(f, 2);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
-        answer(&f, (struct reply){.chunk = chunk, .version = chunk == 1 ? 2 : 3, .value = 3});
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4 + 3);
+        answer(f, (struct reply){.chunk = chunk, .version = chunk == 1 ? 2 : 3, .value = 3});
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4 + 3);
     for (uint32_t chunk = 0; chunk < 4; chunk++) {
         if (chunk == 1)
             continue;
-        const struct message_exchange *exchange = &exchange_for(&f, chunk)->message.exchange;
+        const struct message_exchange *exchange = &exchange_for(f, chunk)->message.exchange;
         ck_assert(exchange->want && !exchange->newest);
         ck_assert_uint_eq(exchange->want_version, 2);
-        answer(&f, (struct reply){.chunk = chunk, .version = 2, .value = 2});
+        answer(f, (struct reply){.chunk = chunk, .version = 2, .value = 2});
     }
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
-    ck_assert(f.parameters[0] == 2.0f && f.parameters[16] == 3.0f && f.parameters[63] == 2.0f);
-    close_fixture(&f);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 2);
+    ck_assert(f->parameters[0] == 2.0f && f->parameters[16] == 3.0f && f->parameters[63] == 2.0f);
 }
-END_TEST
 
 static void move_on(struct fixture *f, uint32_t chunk, uint64_t request, uint64_t version)
 {
@@ -411,35 +399,31 @@ static void move_on(struct fixture *f, uint32_t chunk, uint64_t request, uint64_
 }
 
 /* However fast the others are, there is no busy loop. */
-START_TEST(a_version_that_is_gone_means_asking_anew_and_not_too_often)
+TEST(a_version_that_is_gone_means_asking_anew_and_not_too_often, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 0);
+    start(f, 0);
     for (int round = 0; round < 6; round++) {
         if (round >= 3) {
-            ck_assert_ptr_null(exchange_for(&f, 0));
-            ck_assert_int_eq(session_patience_ms(f.session), 20);
-            tick(&f, 0.019);
-            ck_assert_ptr_null(exchange_for(&f, 0));
-            tick(&f, 0.001);
+            ck_assert_ptr_null(exchange_for(f, 0));
+            ck_assert_int_eq(session_patience_ms(f->session), 20);
+            tick(f, 0.019);
+            ck_assert_ptr_null(exchange_for(f, 0));
+            tick(f, 0.001);
         }
-        ck_assert(exchange_for(&f, 0)->message.exchange.newest);
-        ck_assert_int_eq(session_patience_ms(f.session), 100);
+        ck_assert(exchange_for(f, 0)->message.exchange.newest);
+        ck_assert_int_eq(session_patience_ms(f->session), 100);
         for (uint32_t chunk = 0; chunk < 4; chunk++)
-            answer(&f, (struct reply){.chunk = chunk, .version = chunk == 2 ? 1 : 2});
-        uint64_t request = request_for(&f, 0);
-        post_clear(&f.post);
-        move_on(&f, 0, request, 3);
-        move_on(&f, 0, request, 3); /* One round an answer. */
-        ck_assert_uint_le(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+            answer(f, (struct reply){.chunk = chunk, .version = chunk == 2 ? 1 : 2});
+        uint64_t request = request_for(f, 0);
+        post_clear(&f->post);
+        move_on(f, 0, request, 3);
+        move_on(f, 0, request, 3); /* One round an answer. */
+        ck_assert_uint_le(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
     }
-    tick(&f, 0.02);
-    answer_all(&f, (struct reply){.version = 4});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
-    close_fixture(&f);
+    tick(f, 0.02);
+    answer_all(f, (struct reply){.version = 4});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 4);
 }
-END_TEST
 
 START_TEST(a_gradient_is_cut_into_chunks_without_a_copy)
 {
@@ -476,202 +460,171 @@ START_TEST(a_gradient_is_cut_into_chunks_without_a_copy)
 }
 END_TEST
 
-START_TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for)
+TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){1, 1}, false, frame_of(1, 64));
-    bool want = sent(&f, 0, MESSAGE_EXCHANGE)->exchange.want;
+    begin(f);
+    push(f, 0, (struct node){1, 1}, false, frame_of(1, 64));
+    bool want = sent(f, 0, MESSAGE_EXCHANGE)->exchange.want;
     ck_assert(!want);
-    uint64_t receipt = request_for(&f, 0);
-    post_clear(&f.post);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t receipt = request_for(f, 0);
+    post_clear(&f->post);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
     struct message message = {.kind = MESSAGE_RESULT, .request = receipt};
     message.result.verdict = VERDICT_APPLIED;
-    give(&f, 0, message);
-    give(&f, 0, message);
-    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .value = 7});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
-    ck_assert(f.parameters[63] == 7.0f);
-    close_fixture(&f);
+    give(f, 0, message);
+    give(f, 0, message);
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .value = 7});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
+    ck_assert(f->parameters[63] == 7.0f);
 }
-END_TEST
 
-START_TEST(answers_that_were_not_asked_for_change_nothing)
+TEST(answers_that_were_not_asked_for_change_nothing, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    uint64_t request = request_for(&f, 0);
-    answer_as(&f, (struct reply){.version = 1, .value = -1}, request + 1000, 0);
-    answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 1); /* Not its server. */
-    answer_as(&f, (struct reply){.version = 0, .value = -1}, request, 0); /* Another version. */
-    answer_as(&f, (struct reply){.chunk = 4, .version = 1, .value = -1}, request, 0);
-    answer_as(&f, (struct reply){.chunk = UINT32_MAX, .version = 1, .value = -1}, request, 0);
-    for (f.generation = 0; f.generation <= 2; f.generation += 2) /* Of another generation. */
-        answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 0);
-    f.generation = 1;
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t request = request_for(f, 0);
+    answer_as(f, (struct reply){.version = 1, .value = -1}, request + 1000, 0);
+    answer_as(f, (struct reply){.version = 1, .value = -1}, request, 1); /* Not its server. */
+    answer_as(f, (struct reply){.version = 0, .value = -1}, request, 0); /* Another version. */
+    answer_as(f, (struct reply){.chunk = 4, .version = 1, .value = -1}, request, 0);
+    answer_as(f, (struct reply){.chunk = UINT32_MAX, .version = 1, .value = -1}, request, 0);
+    for (f->generation = 0; f->generation <= 2; f->generation += 2) /* Of another generation. */
+        answer_as(f, (struct reply){.version = 1, .value = -1}, request, 0);
+    f->generation = 1;
     struct packet odd = {.message.kind = MESSAGE_RESULT, .payload = frame_of(-1, 15)};
     odd.message.request = request;
-    odd.message.generation = f.generation;
+    odd.message.generation = f->generation;
     odd.message.result = (struct message_result){.version = 1, .parameters = true};
-    session_handle_server(f.session, 0, &odd, f.now_us, &f.post.outbox);
+    session_handle_server(f->session, 0, &odd, f->now_us, &f->post.outbox);
     struct packet none = {.message = odd.message};
-    session_handle_server(f.session, 0, &none, f.now_us, &f.post.outbox);
+    session_handle_server(f->session, 0, &none, f->now_us, &f->post.outbox);
     for (int i = 0; i < 64; i++)
-        ck_assert(f.parameters[i] == 5.0f);
-    answer(&f, (struct reply){.chunk = 0, .version = 1, .value = 6});
-    answer_as(&f, (struct reply){.version = 1, .value = -1}, request, 0); /* Repeated. */
-    ck_assert(f.parameters[0] == 6.0f);
-    ck_assert(!session_is_over(f.session));
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-    close_fixture(&f);
+        ck_assert(f->parameters[i] == 5.0f);
+    answer(f, (struct reply){.chunk = 0, .version = 1, .value = 6});
+    answer_as(f, (struct reply){.version = 1, .value = -1}, request, 0); /* Repeated. */
+    ck_assert(f->parameters[0] == 6.0f);
+    ck_assert(!session_is_over(f->session));
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
 }
-END_TEST
 
-START_TEST(while_the_trainer_computes_nobody_writes_its_parameters)
+TEST(while_the_trainer_computes_nobody_writes_its_parameters, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 0);
-    uint64_t request = request_for(&f, 2);
-    answer_all(&f, (struct reply){.value = 5});
-    answer_as(&f, (struct reply){.chunk = 2, .value = -1}, request, 0);
-    ck_assert(f.parameters[32] == 5.0f);
-    close_fixture(&f);
+    start(f, 0);
+    uint64_t request = request_for(f, 2);
+    answer_all(f, (struct reply){.value = 5});
+    answer_as(f, (struct reply){.chunk = 2, .value = -1}, request, 0);
+    ck_assert(f->parameters[32] == 5.0f);
 }
-END_TEST
 
-START_TEST(training_ends_at_the_last_version_that_server_0_names)
+TEST(training_ends_at_the_last_version_that_server_0_names, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
     uint64_t requests[4];
     for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(&f, i);
-    post_clear(&f.post);
+        requests[i] = request_for(f, i);
+    post_clear(&f->post);
     for (uint32_t i = 0; i < 4; i++) /* Server 1's word does not count. */
-        answer_as(&f, (struct reply){.chunk = i, .version = 1, .stop_step = i % 2 ? 1 : 2},
+        answer_as(f, (struct reply){.chunk = i, .version = 1, .stop_step = i % 2 ? 1 : 2},
                   requests[i], i % 2);
-    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
-    post_clear(&f.post);
-    push(&f, 1, (struct node){2, 2}, true, frame_of(1, 64));
-    answer_all(&f, (struct reply){.version = 2, .stop_step = 2});
-    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
-    done(&f);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_DONE)->done.step, 2);
-    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED});
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
-    check_over(&f, EXIT_DONE, "");
-    close_fixture(&f);
+    ck_assert(!to_trainer(f, MESSAGE_WORK)->work.enough);
+    post_clear(&f->post);
+    push(f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 2, .stop_step = 2});
+    ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
+    done(f);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_DONE)->done.step, 2);
+    give(f, 0, (struct message){.kind = MESSAGE_FINISHED});
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_BYE));
+    check_over(f, EXIT_DONE, "");
 }
-END_TEST
 
-START_TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before)
+TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before,
+     MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    f.now_us += 5000;
-    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .held_us = 1500});
-    post_clear(&f.post);
-    push(&f, 1, (struct node){2, 1}, false, frame_of(1, 64));
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    f->now_us += 5000;
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .held_us = 1500});
+    post_clear(&f->post);
+    push(f, 1, (struct node){2, 1}, false, frame_of(1, 64));
     for (uint32_t chunk = 0; chunk < 4; chunk++)
-        ck_assert(exchange_for(&f, chunk)->message.exchange.has_report == (chunk == 0));
-    const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+        ck_assert(exchange_for(f, chunk)->message.exchange.has_report == (chunk == 0));
+    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
     ck_assert_uint_eq(report->wait_us, 1500);
     ck_assert_uint_eq(report->exchange_us, 3500);
     ck_assert_uint_eq(report->compute_us, 99);
     ck_assert_uint_eq(report->step, 1);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_REPORT));
-    post_clear(&f.post);
-    push(&f, 1, (struct node){3, 1}, true, frame_of(1, 64)); /* Told once. */
-    ck_assert_uint_eq(exchange_for(&f, 0)->message.exchange.report.exchange_us, 0);
-    close_fixture(&f);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_REPORT));
+    post_clear(&f->post);
+    push(f, 1, (struct node){3, 1}, true, frame_of(1, 64)); /* Told once. */
+    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.exchange_us, 0);
 }
-END_TEST
 
 /* --- async
  * ---------------------------------------------------------------------------------------- */
 
-START_TEST(async_work_is_leased_computed_and_handed_back_in_order)
+TEST(async_work_is_leased_computed_and_handed_back_in_order, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    start(&f, 0);
-    bool finished = sent(&f, 0, MESSAGE_LEASE)->lease.finished;
+    start(f, 0);
+    bool finished = sent(f, 0, MESSAGE_LEASE)->lease.finished;
     ck_assert(!finished);
-    answer_all(&f, (struct reply){.version = 3});
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK)); /* Nothing to compute yet. */
-    for (int twice = 0; twice < 2; twice++) {         /* Repeats are ignored. */
-        give_batch(&f, 0);
-        give_batch(&f, 4);
+    answer_all(f, (struct reply){.version = 3});
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK)); /* Nothing to compute yet. */
+    for (int twice = 0; twice < 2; twice++) {        /* Repeats are ignored. */
+        give_batch(f, 0);
+        give_batch(f, 4);
     }
-    ck_assert_uint_eq(post_count(&f.post, TO_TRAINER, MESSAGE_WORK), 1);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
-    post_clear(&f.post);
+    ck_assert_uint_eq(post_count(&f->post, TO_TRAINER, MESSAGE_WORK), 1);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
+    post_clear(&f->post);
 
-    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EXCHANGE)->exchange.base_version, 3);
-    answer_all(&f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
-    ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 0);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
-    post_clear(&f.post);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_EXCHANGE)->exchange.base_version, 3);
+    answer_all(f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
+    ck_assert(sent(f, 0, MESSAGE_LEASE)->lease.finished);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_LEASE)->lease.batch, 0);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 4);
+    post_clear(&f->post);
 
-    push(&f, 4, (struct node){0, 4}, true, frame_of(1, 64));
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}});
-    answer_all(&f, (struct reply){.version = 5, .verdict = VERDICT_APPLIED});
-    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 5);
-    close_fixture(&f);
+    push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}});
+    answer_all(f, (struct reply){.version = 5, .verdict = VERDICT_APPLIED});
+    ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 5);
 }
-END_TEST
 
-START_TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated)
+TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    begin(&f); /* With batches 0 and 1. */
-    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
-    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 0});
-    answer_all(&f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 1});
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 6}); /* There is no such. */
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 2});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 2);
-    close_fixture(&f);
+    begin(f); /* With batches 0 and 1. */
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 0});
+    answer_all(f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 1});
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 6}); /* There is no such. */
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 2});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 2);
 }
-END_TEST
 
-START_TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk)
+TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    begin(&f);
-    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin(f);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
     for (uint32_t chunk = 0; chunk < 4; chunk++)
-        answer(&f, (struct reply){.chunk = chunk,
-                                  .verdict = VERDICT_APPLIED,
-                                  .version = 5,
-                                  .staleness = chunk == 1 ? 3 : 1});
-    post_clear(&f.post);
-    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
-    const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+        answer(f, (struct reply){.chunk = chunk,
+                                 .verdict = VERDICT_APPLIED,
+                                 .version = 5,
+                                 .staleness = chunk == 1 ? 3 : 1});
+    post_clear(&f->post);
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
     ck_assert(report->has_staleness);
     ck_assert_uint_eq(report->staleness, 3);
-    close_fixture(&f);
 }
-END_TEST
 
 /* --- ends
  * ----------------------------------------------------------------------------------------- */
@@ -714,47 +667,39 @@ START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
 }
 END_TEST
 
-START_TEST(a_rejected_gradient_ends_the_job)
+TEST(a_rejected_gradient_ends_the_job, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    answer(&f, (struct reply){.verdict = VERDICT_REJECTED, .version = 0});
-    check_over(&f, EXIT_TRAINING_FAILED, "rejected");
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TRAINING_FAILED);
-    close_fixture(&f);
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer(f, (struct reply){.verdict = VERDICT_REJECTED, .version = 0});
+    check_over(f, EXIT_TRAINING_FAILED, "rejected");
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TRAINING_FAILED);
 }
-END_TEST
 
-START_TEST(a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is)
+TEST(a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){0, 0}, true, NULL);
-    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->exchange.want_version, 1);
-    uint64_t request = request_for(&f, 1);
-    post_clear(&f.post);
-    move_on(&f, 1, request + 1000, 3); /* Not what it waits for. */
-    move_on(&f, 3, request, 3);
-    move_on(&f, UINT32_MAX, request, 3);
-    f.generation = 0;
-    move_on(&f, 1, request, 3);
-    f.generation = 1;
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
+    begin(f);
+    push(f, 0, (struct node){0, 0}, true, NULL);
+    ck_assert_uint_eq(sent(f, 1, MESSAGE_EXCHANGE)->exchange.want_version, 1);
+    uint64_t request = request_for(f, 1);
+    post_clear(&f->post);
+    move_on(f, 1, request + 1000, 3); /* Not what it waits for. */
+    move_on(f, 3, request, 3);
+    move_on(f, UINT32_MAX, request, 3);
+    f->generation = 0;
+    move_on(f, 1, request, 3);
+    f->generation = 1;
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 
-    move_on(&f, 1, request, 3);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    bool newest = sent(&f, 1, MESSAGE_EXCHANGE)->exchange.newest;
+    move_on(f, 1, request, 3);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    bool newest = sent(f, 1, MESSAGE_EXCHANGE)->exchange.newest;
     ck_assert(newest);
-    answer_all(&f, (struct reply){.version = 3, .value = 4});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_START)); /* Told already. */
-    ck_assert(f.parameters[20] == 4.0f);
-    close_fixture(&f);
+    answer_all(f, (struct reply){.version = 3, .value = 4});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 3);
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_START)); /* Told already. */
+    ck_assert(f->parameters[20] == 4.0f);
 }
-END_TEST
 
 START_TEST(the_end_of_the_job_is_heard_in_every_state)
 {
@@ -954,44 +899,35 @@ START_TEST(whoever_was_stopped_blames_nobody)
 }
 END_TEST
 
-START_TEST(an_answer_that_does_not_come_ends_it_naming_the_server)
+TEST(an_answer_that_does_not_come_ends_it_naming_the_server, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 0);
-    answer(&f, (struct reply){.chunk = 0});
-    answer(&f, (struct reply){.chunk = 2});
-    tick_heard(&f, 70); /* Server 0 notices it after 5 s, waits for 60, and is given another 5. */
-    ck_assert(!session_is_over(f.session));
-    tick_heard(&f, 0.1);
-    check_over(&f, EXIT_CLUSTER_LOST, "no answer from ps/1 for 1 min 10 s");
-    close_fixture(&f);
+    start(f, 0);
+    answer(f, (struct reply){.chunk = 0});
+    answer(f, (struct reply){.chunk = 2});
+    tick_heard(f, 70); /* Server 0 notices it after 5 s, waits for 60, and is given another 5. */
+    ck_assert(!session_is_over(f->session));
+    tick_heard(f, 0.1);
+    check_over(f, EXIT_CLUSTER_LOST, "no answer from ps/1 for 1 min 10 s");
 }
-END_TEST
 
 /* A receipt is an answer: then it is for server 0 to say what is wrong, for a long time. */
-START_TEST(at_a_barrier_it_waits_longer)
+TEST(at_a_barrier_it_waits_longer, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
     for (int i = 0; i < 36; i++) {
         for (uint32_t server = 0; server < 2; server++) {
             struct message receipt = {.kind = MESSAGE_RECEIPT};
             receipt.receipt = (struct message_receipt){server, 0, {2, 2}, false};
-            give(&f, server, receipt);
+            give(f, server, receipt);
         }
-        tick_heard(&f, 10);
-        ck_assert(!session_is_over(f.session));
+        tick_heard(f, 10);
+        ck_assert(!session_is_over(f->session));
     }
-    give(&f, 0,
-         (struct message){.kind = MESSAGE_PONG, .waiting.text = "step 0 waits for worker/0"});
-    tick(&f, 0.1);
-    check_over(&f, EXIT_CLUSTER_LOST, "for 6 min: step 0 waits for worker/0");
-    close_fixture(&f);
+    give(f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.text = "step 0 waits for worker/0"});
+    tick(f, 0.1);
+    check_over(f, EXIT_CLUSTER_LOST, "for 6 min: step 0 waits for worker/0");
 }
-END_TEST
 
 START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines)
 {
@@ -1032,89 +968,75 @@ START_TEST(who_is_dropped_because_it_is_stuck_has_failed)
 }
 END_TEST
 
-START_TEST(no_work_for_ever_has_a_deadline)
+TEST(no_work_for_ever_has_a_deadline, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    start(&f, 0);
-    answer_all(&f, (struct reply){.version = 0});
-    tick_heard(&f, 360);
-    ck_assert(!session_is_over(f.session));
-    tick_heard(&f, 0.1);
-    check_over(&f, EXIT_CLUSTER_LOST, "ps/0 gives no work");
-    close_fixture(&f);
+    start(f, 0);
+    answer_all(f, (struct reply){.version = 0});
+    tick_heard(f, 360);
+    ck_assert(!session_is_over(f->session));
+    tick_heard(f, 0.1);
+    check_over(f, EXIT_CLUSTER_LOST, "ps/0 gives no work");
 }
-END_TEST
 
 /* --- coming and going ------------------------------------------------------------------------ */
 
-START_TEST(a_start_that_overtakes_its_welcome_is_asked_for_again)
+TEST(a_start_that_overtakes_its_welcome_is_asked_for_again, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    tick(&f, 0);
-    post_clear(&f.post);
-    give_start(&f, 0); /* The ticket is not known yet. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    welcome(&f);
-    tick(&f, 0);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 0);
-    f.assignment--;
-    give_start(&f, 0);
-    ck_assert_uint_eq(sent(&f, 1, MESSAGE_EXCHANGE)->ticket, 3);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    welcome(&f); /* Both again: nothing. */
-    f.assignment--;
-    give_start(&f, 0);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    close_fixture(&f);
+    tick(f, 0);
+    post_clear(&f->post);
+    give_start(f, 0); /* The ticket is not known yet. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    welcome(f);
+    tick(f, 0);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ping.assignment, 0);
+    f->assignment--;
+    give_start(f, 0);
+    ck_assert_uint_eq(sent(f, 1, MESSAGE_EXCHANGE)->ticket, 3);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    welcome(f); /* Both again: nothing. */
+    f->assignment--;
+    give_start(f, 0);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
 }
-END_TEST
 
-START_TEST(a_worker_that_waits_follows_a_new_assignment_at_once)
+TEST(a_worker_that_waits_follows_a_new_assignment_at_once, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    uint64_t given_up = request_for(&f, 2);
-    post_clear(&f.post);
-    give_start(&f, 0);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    ck_assert(exchange_for(&f, 2)->message.exchange.newest);
-    answer_as(&f, (struct reply){.chunk = 2, .version = 1, .value = -1}, given_up, 0);
-    answer_all(&f, (struct reply){.version = 0, .value = 8});
-    ck_assert(f.parameters[32] == 8.0f);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t given_up = request_for(f, 2);
+    post_clear(&f->post);
+    give_start(f, 0);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(exchange_for(f, 2)->message.exchange.newest);
+    answer_as(f, (struct reply){.chunk = 2, .version = 1, .value = -1}, given_up, 0);
+    answer_all(f, (struct reply){.version = 0, .value = 8});
+    ck_assert(f->parameters[32] == 8.0f);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
     /* What was pushed of step 0 may still be held: its memory is not to be written. */
-    ck_assert(session_apart(f.session));
-    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    ck_assert_uint_eq(exchange_for(&f, 0)->place, UINT64_MAX);
-    answer_all(&f, (struct reply){.version = 1});
-    ck_assert(!session_apart(f.session));
-    push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
-    ck_assert_uint_eq(exchange_for(&f, 0)->place, 0);
-    close_fixture(&f);
+    ck_assert(session_apart(f->session));
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(f, 0)->place, UINT64_MAX);
+    answer_all(f, (struct reply){.version = 1});
+    ck_assert(!session_apart(f->session));
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(f, 0)->place, 0);
 }
-END_TEST
 
-START_TEST(a_worker_that_computes_finishes_for_the_others_sake)
+TEST(a_worker_that_computes_finishes_for_the_others_sake, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){1, 1}, false, frame_of(1, 64));
-    post_clear(&f.post);
-    give_start(&f, 0);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    ck_assert(!exchange_for(&f, 0)->message.exchange.newest);
-    push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 12);
-    for (size_t i = 0; i < f.post.taken_count; i++) {
-        const struct packet *packet = &f.post.taken[i].packet;
+    begin(f);
+    push(f, 0, (struct node){1, 1}, false, frame_of(1, 64));
+    post_clear(&f->post);
+    give_start(f, 0);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    push(f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(!exchange_for(f, 0)->message.exchange.newest);
+    push(f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 12);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
         if (packet->message.kind != MESSAGE_EXCHANGE)
             continue;
         ck_assert(packet->message.exchange.want == packet->message.exchange.newest);
@@ -1122,32 +1044,26 @@ START_TEST(a_worker_that_computes_finishes_for_the_others_sake)
         if (packet->payload != NULL)
             ck_assert_uint_eq(packet->place, UINT64_MAX);
     }
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-    answer_all(&f, (struct reply){.version = 0, .value = 8});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
-    ck_assert(session_apart(f.session));
-    close_fixture(&f);
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    answer_all(f, (struct reply){.version = 0, .value = 8});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
+    ck_assert(session_apart(f->session));
 }
-END_TEST
 
 /* Server 0 may find that it knows this worker after all, and then has nothing new to say. */
-START_TEST(who_finishes_while_joining_again_follows_the_latest_start)
+TEST(who_finishes_while_joining_again_follows_the_latest_start, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    give_start(&f, 0);
-    refuse(&f, 0, REFUSAL_REJOIN, "a mistake");
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    welcome(&f);
-    ck_assert(exchange_for(&f, 0)->message.exchange.newest);
-    answer_all(&f, (struct reply){.version = 0});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
-    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
-    close_fixture(&f);
+    begin(f);
+    give_start(f, 0);
+    refuse(f, 0, REFUSAL_REJOIN, "a mistake");
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    welcome(f);
+    ck_assert(exchange_for(f, 0)->message.exchange.newest);
+    answer_all(f, (struct reply){.version = 0});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
 }
-END_TEST
 
 START_TEST(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
 {
@@ -1207,116 +1123,104 @@ START_TEST(a_stop_that_server_0_forgot_is_asked_for_again)
 }
 END_TEST
 
-START_TEST(who_has_said_done_may_have_to_go_on)
+TEST(who_has_said_done_may_have_to_go_on, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 5);
-    answer_all(&f, (struct reply){.version = 6});
-    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
-    evaluation(&f, 2);
-    uint64_t request = sent(&f, 0, MESSAGE_EVALUATION)->request;
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
-    done(&f);
-    tick(&f, 1.1);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EVALUATION), 3);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->request, request);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE)); /* Not before the score is known. */
-    pong(&f, request);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_DONE)->done.step, 6);
-    post_clear(&f.post);
-    tick(&f, 1);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_DONE), 2);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
+    start(f, 5);
+    answer_all(f, (struct reply){.version = 6});
+    ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
+    evaluation(f, 2);
+    uint64_t request = sent(f, 0, MESSAGE_EVALUATION)->request;
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
+    done(f);
+    tick(f, 1.1);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EVALUATION), 3);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->request, request);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE)); /* Not before the score is known. */
+    pong(f, request);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_DONE)->done.step, 6);
+    post_clear(&f->post);
+    tick(f, 1);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_DONE), 2);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
 
-    post_clear(&f.post);
-    give_start(&f, 6); /* Somebody died before the score was whole. */
-    answer_all(&f, (struct reply){.version = 6});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
-    ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
-    tick(&f, 2);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
-    f.generation = 2; /* A server was lost while it scores: nobody needs that. */
-    give_start(&f, 4);
-    post_clear(&f.post);
-    evaluation(&f, 2);
-    done(&f);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
-    answer_all(&f, (struct reply){.version = 4});
-    ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 4);
-    close_fixture(&f);
+    post_clear(&f->post);
+    give_start(f, 6); /* Somebody died before the score was whole. */
+    answer_all(f, (struct reply){.version = 6});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->start.assignment, 2);
+    ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
+    tick(f, 2);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE));
+    f->generation = 2; /* A server was lost while it scores: nobody needs that. */
+    give_start(f, 4);
+    post_clear(&f->post);
+    evaluation(f, 2);
+    done(f);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE));
+    answer_all(f, (struct reply){.version = 4});
+    ck_assert(!to_trainer(f, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 4);
 }
-END_TEST
 
-START_TEST(who_is_not_known_any_more_joins_again_and_loses_nothing)
+TEST(who_is_not_known_any_more_joins_again_and_loses_nothing, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    refuse(&f, 1, REFUSAL_REJOIN, "not mine to say");
-    tick(&f, 0.1);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
-    refuse(&f, 0, REFUSAL_REJOIN, "you were silent for 5.0 s");
-    ck_assert_ptr_nonnull(post_log(&f.post, "joining again: you were silent for 5.0 s"));
-    tick(&f, 0.01);
-    const struct message *message = sent(&f, 0, MESSAGE_JOIN);
+    begin(f);
+    refuse(f, 1, REFUSAL_REJOIN, "not mine to say");
+    tick(f, 0.1);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_JOIN));
+    refuse(f, 0, REFUSAL_REJOIN, "you were silent for 5.0 s");
+    ck_assert_ptr_nonnull(post_log(&f->post, "joining again: you were silent for 5.0 s"));
+    tick(f, 0.01);
+    const struct message *message = sent(f, 0, MESSAGE_JOIN);
     ck_assert_uint_eq(message->run_id, RUN);
     ck_assert_uint_eq(message->ticket, 0);
-    post_clear(&f.post);
-    tick(&f, 1);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_PING));
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Harmless, and perhaps of use. */
-    ck_assert_uint_eq(exchange_for(&f, 0)->message.ticket, 3);
-    f.ticket = 2; /* Of an admission before. */
-    welcome(&f);
-    post_clear(&f.post);
-    tick(&f, 0.1);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_JOIN));
-    f.ticket = 7;
-    welcome(&f);
+    post_clear(&f->post);
+    tick(f, 1);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_PING));
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Harmless, and perhaps of use. */
+    ck_assert_uint_eq(exchange_for(f, 0)->message.ticket, 3);
+    f->ticket = 2; /* Of an admission before. */
+    welcome(f);
+    post_clear(&f->post);
+    tick(f, 0.1);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_JOIN));
+    f->ticket = 7;
+    welcome(f);
     struct message late = {.kind = MESSAGE_REFUSED, .request = 1};
     late.refused.reason = REFUSAL_REJOIN;
-    give(&f, 0, late); /* To what was said before the WELCOME. */
-    post_clear(&f.post);
-    tick(&f, 1);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ticket, 7);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 1);
-    give_start(&f, 0);
-    ck_assert_uint_eq(exchange_for(&f, 0)->message.ticket, 7);
-    close_fixture(&f);
+    give(f, 0, late); /* To what was said before the WELCOME. */
+    post_clear(&f->post);
+    tick(f, 1);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_JOIN));
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ticket, 7);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ping.assignment, 1);
+    give_start(f, 0);
+    ck_assert_uint_eq(exchange_for(f, 0)->message.ticket, 7);
 }
-END_TEST
 
-START_TEST(a_welcome_of_another_run_or_generation_while_it_computes)
+TEST(a_welcome_of_another_run_or_generation_while_it_computes, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
-    f.generation = 4;
-    f.ticket = 1; /* It counts anew. */
+    begin(f);
+    refuse(f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f->generation = 4;
+    f->ticket = 1; /* It counts anew. */
     struct message other = {.kind = MESSAGE_WELCOME, .run_id = RUN + 1};
     other.welcome.ticket = 1;
-    give(&f, 0, other);
-    tick(&f, 0.1);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_JOIN));
-    welcome(&f);
-    post_clear(&f.post);
-    tick(&f, 0.1);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->generation, 4);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, 0);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* For nothing. */
-    ck_assert_ptr_null(exchange_for(&f, 0));
-    f.assignment = 0;
-    give_start(&f, 0);
-    answer_all(&f, (struct reply){.version = 0});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
-    close_fixture(&f);
+    give(f, 0, other);
+    tick(f, 0.1);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_JOIN));
+    welcome(f);
+    post_clear(&f->post);
+    tick(f, 0.1);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->generation, 4);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ping.assignment, 0);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* For nothing. */
+    ck_assert_ptr_null(exchange_for(f, 0));
+    f->assignment = 0;
+    give_start(f, 0);
+    answer_all(f, (struct reply){.version = 0});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
 }
-END_TEST
 
 START_TEST(whoever_leaves_says_so_until_it_is_heard)
 {
@@ -1406,39 +1310,31 @@ START_TEST(whoever_is_not_let_go_leaves_all_the_same)
 }
 END_TEST
 
-START_TEST(whoever_leaves_does_not_join_a_server_0_that_was_restarted)
+TEST(whoever_leaves_does_not_join_a_server_0_that_was_restarted, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    ask_to_leave(&f, EXIT_TERMINATED);
-    post_clear(&f.post);
-    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
-    check_over(&f, EXIT_TERMINATED, "left the job");
-    close_fixture(&f);
+    begin(f);
+    ask_to_leave(f, EXIT_TERMINATED);
+    post_clear(&f->post);
+    refuse(f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_LEAVE));
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_JOIN));
+    check_over(f, EXIT_TERMINATED, "left the job");
 }
-END_TEST
 
-START_TEST(an_async_worker_keeps_its_batches_when_only_members_change)
+TEST(an_async_worker_keeps_its_batches_when_only_members_change, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    begin(&f);   /* With batches 0 and 1. */
-    welcome(&f); /* Repeated: it is no other admission. */
-    give_start(&f, 0);
-    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    bool want = sent(&f, 0, MESSAGE_EXCHANGE)->exchange.want;
+    begin(f);   /* With batches 0 and 1. */
+    welcome(f); /* Repeated: it is no other admission. */
+    give_start(f, 0);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    bool want = sent(f, 0, MESSAGE_EXCHANGE)->exchange.want;
     ck_assert(want);
-    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 0);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->start.assignment, 2);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
-    close_fixture(&f);
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_LEASE)->lease.batch, 0);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->start.assignment, 2);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
 }
-END_TEST
 
 START_TEST(in_a_new_generation_batches_come_again)
 {
@@ -1478,87 +1374,77 @@ START_TEST(in_a_new_generation_batches_come_again)
 }
 END_TEST
 
-START_TEST(leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking)
+TEST(leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    start(&f, 0);
-    uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
-    answer_all(&f, (struct reply){.version = 0});
-    tick(&f, 1.05);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_LEASE), 2);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->request, request);
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
-    post_clear(&f.post);
-    tick(&f, 0.4);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEASE));
-    tick(&f, 0.2);
-    ck_assert_uint_gt(sent(&f, 0, MESSAGE_LEASE)->request, request);
-    request = sent(&f, 0, MESSAGE_LEASE)->request;
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.batch = 3});
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
-    push(&f, 3, (struct node){0, 4}, true, frame_of(1, 64));
-    answer_all(&f, (struct reply){.version = 1});
-    request = sent(&f, 0, MESSAGE_LEASE)->request;
-    post_clear(&f.post);
-    tick(&f, 0.55);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->request, request);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 3);
-    give(&f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
-    give_batch(&f, 3); /* It is still on lease, so that was for another LEASE: say it again. */
-    ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-    post_clear(&f.post);
-    tick(&f, 0.55);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_LEASE)->lease.batch, 3);
-    close_fixture(&f);
+    start(f, 0);
+    uint64_t request = sent(f, 0, MESSAGE_LEASE)->request;
+    answer_all(f, (struct reply){.version = 0});
+    tick(f, 1.05);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 2);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_LEASE)->request, request);
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
+    post_clear(&f->post);
+    tick(f, 0.4);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_LEASE));
+    tick(f, 0.2);
+    ck_assert_uint_gt(sent(f, 0, MESSAGE_LEASE)->request, request);
+    request = sent(f, 0, MESSAGE_LEASE)->request;
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.batch = 3});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 3);
+    push(f, 3, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1});
+    request = sent(f, 0, MESSAGE_LEASE)->request;
+    post_clear(&f->post);
+    tick(f, 0.55);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_LEASE)->request, request);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_LEASE)->lease.batch, 3);
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .request = request, .work.none = true});
+    give_batch(f, 3); /* It is still on lease, so that was for another LEASE: say it again. */
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    post_clear(&f->post);
+    tick(f, 0.55);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_LEASE)->lease.batch, 3);
 }
-END_TEST
 
-START_TEST(a_batch_whose_gradient_is_not_finite_is_skipped)
+TEST(a_batch_whose_gradient_is_not_finite_is_skipped, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    begin(&f);
+    begin(f);
     struct message message = {.kind = MESSAGE_EXCHANGE};
     message.exchange = (struct message_exchange){
         .skip = true, .node = {0, 4}, .examples = 8, .want = true, .has_report = true};
     message.exchange.report.bad = true;
-    from_trainer(&f, message, NULL);
+    from_trainer(f, message, NULL);
     for (uint32_t chunk = 0; chunk < 4; chunk++) {
-        const struct packet *packet = exchange_for(&f, chunk);
+        const struct packet *packet = exchange_for(f, chunk);
         ck_assert(packet->message.exchange.skip && packet->payload == NULL);
         ck_assert(packet->message.exchange.has_report == (chunk == 0));
     }
-    ck_assert(exchange_for(&f, 0)->message.exchange.report.bad);
-    post_clear(&f.post);
-    tick(&f, 1);
-    bool retry = exchange_for(&f, 0)->message.exchange.retry;
+    ck_assert(exchange_for(f, 0)->message.exchange.report.bad);
+    post_clear(&f->post);
+    tick(f, 1);
+    bool retry = exchange_for(f, 0)->message.exchange.retry;
     ck_assert(!retry); /* It is as good as new. */
-    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_REJECTED});
-    ck_assert(!session_is_over(f.session));
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
-    close_fixture(&f);
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_REJECTED});
+    ck_assert(!session_is_over(f->session));
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
 }
-END_TEST
 
 /* --- what is lost ---------------------------------------------------------------------------- */
 
-START_TEST(what_is_not_answered_is_asked_for_again_without_its_payload)
+TEST(what_is_not_answered_is_asked_for_again_without_its_payload, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
-    push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
-    uint64_t first = request_for(&f, 1);
-    answer(&f, (struct reply){.chunk = 0, .version = 1});
-    post_clear(&f.post);
-    tick(&f, 0.9);
-    ck_assert_ptr_null(exchange_for(&f, 1));
-    tick(&f, 0.1); /* Two headers for each of three chunks. */
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 6);
-    for (size_t i = 0, seen = 0; i < f.post.taken_count; i++) {
-        const struct packet *packet = &f.post.taken[i].packet;
+    begin(f);
+    push(f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    push(f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    uint64_t first = request_for(f, 1);
+    answer(f, (struct reply){.chunk = 0, .version = 1});
+    post_clear(&f->post);
+    tick(f, 0.9);
+    ck_assert_ptr_null(exchange_for(f, 1));
+    tick(f, 0.1); /* Two headers for each of three chunks. */
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 6);
+    for (size_t i = 0, seen = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
         if (packet->message.kind != MESSAGE_EXCHANGE)
             continue;
         const struct message_exchange *exchange = &packet->message.exchange;
@@ -1567,39 +1453,33 @@ START_TEST(what_is_not_answered_is_asked_for_again_without_its_payload)
         ck_assert_uint_eq(exchange->node.first_leaf, last ? 3 : 2);
         ck_assert(exchange->want == last);
     }
-    post_clear(&f.post);
-    tick(&f, 1.9); /* Twice as long. */
-    ck_assert_ptr_null(exchange_for(&f, 1));
-    tick(&f, 0.1);
-    ck_assert_ptr_nonnull(exchange_for(&f, 1));
-    tick(&f, 4);
-    tick(&f, 3.9);
-    post_clear(&f.post);
-    tick(&f, 0.1); /* Not more. */
-    ck_assert_ptr_nonnull(exchange_for(&f, 1));
+    post_clear(&f->post);
+    tick(f, 1.9); /* Twice as long. */
+    ck_assert_ptr_null(exchange_for(f, 1));
+    tick(f, 0.1);
+    ck_assert_ptr_nonnull(exchange_for(f, 1));
+    tick(f, 4);
+    tick(f, 3.9);
+    post_clear(&f->post);
+    tick(f, 0.1); /* Not more. */
+    ck_assert_ptr_nonnull(exchange_for(f, 1));
     for (uint32_t chunk = 1; chunk < 4; chunk++) /* Also the answer to the first is one. */
-        answer_as(&f, (struct reply){.chunk = chunk, .version = 1}, first + chunk - 1, chunk % 2);
-    ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
-    close_fixture(&f);
+        answer_as(f, (struct reply){.chunk = chunk, .version = 1}, first + chunk - 1, chunk % 2);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
 }
-END_TEST
 
-START_TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting)
+TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    uint64_t request = request_for(&f, 0);
-    tick(&f, 0.9);
-    post_clear(&f.post);
-    answer_as(&f, (struct reply){.chunk = 0, .version = 1}, request, 0);
-    tick(&f, 0.2);
-    ck_assert_ptr_null(exchange_for(&f, 2));
-    ck_assert_ptr_nonnull(exchange_for(&f, 1)); /* Of the other server. */
-    close_fixture(&f);
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    uint64_t request = request_for(f, 0);
+    tick(f, 0.9);
+    post_clear(&f->post);
+    answer_as(f, (struct reply){.chunk = 0, .version = 1}, request, 0);
+    tick(f, 0.2);
+    ck_assert_ptr_null(exchange_for(f, 2));
+    ck_assert_ptr_nonnull(exchange_for(f, 1)); /* Of the other server. */
 }
-END_TEST
 
 START_TEST(a_gradient_that_is_missing_is_sent_again)
 {
@@ -1647,21 +1527,17 @@ START_TEST(a_gradient_that_is_missing_is_sent_again)
 }
 END_TEST
 
-START_TEST(pulls_are_simply_repeated)
+TEST(pulls_are_simply_repeated, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    start(&f, 0);
-    post_clear(&f.post);
-    tick(&f, 1);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    const struct message_exchange *exchange = &exchange_for(&f, 3)->message.exchange;
+    start(f, 0);
+    post_clear(&f->post);
+    tick(f, 1);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    const struct message_exchange *exchange = &exchange_for(f, 3)->message.exchange;
     ck_assert(exchange->newest && exchange->want && exchange->retry && !exchange->gradient);
-    answer_all(&f, (struct reply){.version = 0});
-    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
-    close_fixture(&f);
+    answer_all(f, (struct reply){.version = 0});
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
 }
-END_TEST
 
 /* --- values in memory that the server writes ------------------------------------------------- */
 
@@ -1929,62 +1805,50 @@ END_TEST
 /* --- what went wrong in histories, in small ----------------------------------------------------
  */
 
-START_TEST(a_refusal_of_what_an_earlier_admission_said_is_not_the_end)
+TEST(a_refusal_of_what_an_earlier_admission_said_is_not_the_end, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    refuse(&f, 0, REFUSAL_REJOIN, "silent for too long");
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Under the ticket before. */
-    uint64_t earlier = request_for(&f, 0);
-    f.ticket = 8;
-    welcome(&f);
+    begin(f);
+    refuse(f, 0, REFUSAL_REJOIN, "silent for too long");
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64)); /* Under the ticket before. */
+    uint64_t earlier = request_for(f, 0);
+    f->ticket = 8;
+    welcome(f);
     struct message refused = {.kind = MESSAGE_REFUSED, .request = earlier};
     refused.refused.reason = REFUSAL_MEMBER;
-    give(&f, 0, refused);
-    ck_assert(!session_is_over(f.session));
+    give(f, 0, refused);
+    ck_assert(!session_is_over(f->session));
     refused.request = UINT64_MAX; /* Another one has this ticket's place. */
-    give(&f, 0, refused);
-    check_over(&f, EXIT_CLUSTER_LOST, "");
-    close_fixture(&f);
+    give(f, 0, refused);
+    check_over(f, EXIT_CLUSTER_LOST, "");
 }
-END_TEST
 
-START_TEST(who_is_known_after_all_is_welcomed_with_the_ticket_it_has)
+TEST(who_is_known_after_all_is_welcomed_with_the_ticket_it_has, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    refuse(&f, 0, REFUSAL_REJOIN, "a mistake");
-    welcome(&f);
-    post_clear(&f.post);
-    tick(&f, 0.2);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOIN));
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ticket, 3);
-    close_fixture(&f);
+    begin(f);
+    refuse(f, 0, REFUSAL_REJOIN, "a mistake");
+    welcome(f);
+    post_clear(&f->post);
+    tick(f, 0.2);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_JOIN));
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ticket, 3);
 }
-END_TEST
 
-START_TEST(server_0_sees_at_once_that_it_is_followed)
+TEST(server_0_sees_at_once_that_it_is_followed, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    tick(&f, 0.1);
-    post_clear(&f.post);
-    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
-    f.generation = 2;
-    f.ticket = 1;
-    welcome(&f);
-    tick(&f, 0.001);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_PING));
-    post_clear(&f.post);
-    give_start(&f, 0);
-    tick(&f, 0.001);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_PING)->ping.assignment, f.assignment);
-    close_fixture(&f);
+    begin(f);
+    tick(f, 0.1);
+    post_clear(&f->post);
+    refuse(f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f->generation = 2;
+    f->ticket = 1;
+    welcome(f);
+    tick(f, 0.001);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_PING));
+    post_clear(&f->post);
+    give_start(f, 0);
+    tick(f, 0.001);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_PING)->ping.assignment, f->assignment);
 }
-END_TEST
 
 /* The last version that there will be only falls, but for a server 0 that is new. */
 START_TEST(the_last_version_is_what_the_latest_generation_says)
@@ -2043,28 +1907,24 @@ START_TEST(an_async_worker_that_said_done_goes_on)
 END_TEST
 
 /* Between the WELCOME of a new generation and its START. */
-START_TEST(nothing_of_the_generation_before_is_said_again)
+TEST(nothing_of_the_generation_before_is_said_again, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    begin(&f); /* With batches 0 and 1. */
-    push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
-    evaluation(&f, 1);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_EVALUATION));
-    ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
-    refuse(&f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
-    f.generation = 2;
-    f.ticket = 1;
-    welcome(&f);
-    post_clear(&f.post);
-    tick(&f, 2);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_PING));
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEASE));
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_EVALUATION));
-    close_fixture(&f);
+    begin(f); /* With batches 0 and 1. */
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    evaluation(f, 1);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_EVALUATION));
+    ck_assert(sent(f, 0, MESSAGE_LEASE)->lease.finished);
+    refuse(f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
+    f->generation = 2;
+    f->ticket = 1;
+    welcome(f);
+    post_clear(&f->post);
+    tick(f, 2);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_PING));
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_LEASE));
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
 }
-END_TEST
 
 START_TEST(a_new_assignment_is_not_told_that_the_one_before_is_done)
 {
@@ -2091,43 +1951,31 @@ START_TEST(a_new_assignment_is_not_told_that_the_one_before_is_done)
 END_TEST
 
 /* The trainer scores its share as of the START that it knows. */
-START_TEST(a_score_is_of_the_assignment_that_the_trainer_knows)
+TEST(a_score_is_of_the_assignment_that_the_trainer_knows, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    begin(&f);
-    give_start(&f, 0); /* Members change; the trainer, who computes, is told with its next work. */
-    evaluation(&f, 1);
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
-    close_fixture(&f);
+    begin(f);
+    give_start(f, 0); /* Members change; the trainer, who computes, is told with its next work. */
+    evaluation(f, 1);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
 }
-END_TEST
 
-START_TEST(what_is_pushed_for_others_sake_may_be_held_as_well)
+TEST(what_is_pushed_for_others_sake_may_be_held_as_well, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    give_start(&f, 0); /* It has pushed nothing yet. */
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    answer_all(&f, (struct reply){.version = 0});
-    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
-    ck_assert(session_apart(f.session));
-    close_fixture(&f);
+    begin(f);
+    give_start(f, 0); /* It has pushed nothing yet. */
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 0});
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
+    ck_assert(session_apart(f->session));
 }
-END_TEST
 
-START_TEST(the_end_of_another_run_is_not_this_one_s)
+TEST(the_end_of_another_run_is_not_this_one_s, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED, .run_id = RUN + 1});
-    ck_assert(!session_is_over(f.session));
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_BYE));
-    close_fixture(&f);
+    begin(f);
+    give(f, 0, (struct message){.kind = MESSAGE_FINISHED, .run_id = RUN + 1});
+    ck_assert(!session_is_over(f->session));
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_BYE));
 }
-END_TEST
 
 /* Server 0 may have let it in, and then must not wait for it. */
 START_TEST(who_goes_before_it_is_welcomed_says_so)
@@ -2146,29 +1994,21 @@ START_TEST(who_goes_before_it_is_welcomed_says_so)
 }
 END_TEST
 
-START_TEST(a_declaration_is_asked_of_those_who_join)
+TEST(a_declaration_is_asked_of_those_who_join, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    give(&f, 0, (struct message){.kind = MESSAGE_WANT_JOB}); /* Late. */
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_JOB_PAGE));
-    close_fixture(&f);
+    begin(f);
+    give(f, 0, (struct message){.kind = MESSAGE_WANT_JOB}); /* Late. */
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_JOB_PAGE));
 }
-END_TEST
 
-START_TEST(every_node_has_the_whole_deadline)
+TEST(every_node_has_the_whole_deadline, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    tick_heard(&f, 200);
-    push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
-    tick_heard(&f, 200);
-    ck_assert(!session_is_over(f.session));
-    close_fixture(&f);
+    begin(f);
+    tick_heard(f, 200);
+    push(f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    tick_heard(f, 200);
+    ck_assert(!session_is_over(f->session));
 }
-END_TEST
 
 static void add(TCase *t)
 {

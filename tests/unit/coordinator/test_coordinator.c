@@ -37,51 +37,47 @@ static void all_leave(struct players *f)
 /* --- joining -----------------------------------------------------------------------------------
  */
 
-START_TEST(the_first_worker_declares_and_the_others_are_measured_by_it)
-{
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_join(&f, ROLE_PS, 1);
-    ck_assert_ptr_nonnull(players_told(&f, 21, MESSAGE_WAITING));
-    players_join(&f, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WANT_JOB));
-    ck_assert_uint_eq(players_told(&f, 11, MESSAGE_WANT_JOB)->request, 2);
-    players_join(&f, ROLE_WORKER, 0);
-    ck_assert_ptr_nonnull(
-        strstr(players_told(&f, 10, MESSAGE_WAITING)->waiting.text, "another worker"));
-    players_declare(&f, 0, &f.job); /* Not asked for. */
-    ck_assert_ptr_null(post_find(&f.post, TO_KEEPER, MESSAGE_OPEN_RUN));
-    players_declare(&f, 1, &f.job);
-    ck_assert_ptr_nonnull(post_find(&f.post, TO_KEEPER, MESSAGE_OPEN_RUN));
-    post_clear(&f.post);
-    players_join(&f, ROLE_WORKER, 0);
-    ck_assert_ptr_nonnull(
-        players_told(&f, 10, MESSAGE_WAITING)); /* The run directory is being opened. */
-    players_opened(&f, 0, false, 0);
-    players_join(&f, ROLE_WORKER, 0);
-    ck_assert_ptr_nonnull(players_told(&f, 10, MESSAGE_WELCOME));
-    players_join(&f, ROLE_PS, 1);
-    ck_assert_ptr_nonnull(players_told(&f, 21, MESSAGE_JOB_PAGE));
-    ck_assert_str_eq(players_told(&f, 21, MESSAGE_WELCOME)->welcome.out, "/tmp/out");
-    players_close(&f);
-}
-END_TEST
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct players, f, players_open(f, __VA_ARGS__), players_close(f))
 
-START_TEST(a_declaration_that_stops_coming_makes_room_for_another)
+TEST(the_first_worker_declares_and_the_others_are_measured_by_it, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_join(&f, ROLE_WORKER, 0);
-    players_wait(&f, 5);
-    players_join(&f, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WANT_JOB));
-    players_declare(&f, 0, &f.job);
-    ck_assert_ptr_null(post_find(&f.post, TO_KEEPER, MESSAGE_OPEN_RUN));
-    players_declare(&f, 1, &f.job);
-    ck_assert_ptr_nonnull(post_find(&f.post, TO_KEEPER, MESSAGE_OPEN_RUN));
-    players_close(&f);
+    players_join(f, ROLE_PS, 1);
+    ck_assert_ptr_nonnull(players_told(f, 21, MESSAGE_WAITING));
+    players_join(f, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WANT_JOB));
+    ck_assert_uint_eq(players_told(f, 11, MESSAGE_WANT_JOB)->request, 2);
+    players_join(f, ROLE_WORKER, 0);
+    ck_assert_ptr_nonnull(
+        strstr(players_told(f, 10, MESSAGE_WAITING)->waiting.text, "another worker"));
+    players_declare(f, 0, &f->job); /* Not asked for. */
+    ck_assert_ptr_null(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    players_declare(f, 1, &f->job);
+    ck_assert_ptr_nonnull(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    post_clear(&f->post);
+    players_join(f, ROLE_WORKER, 0);
+    ck_assert_ptr_nonnull(
+        players_told(f, 10, MESSAGE_WAITING)); /* The run directory is being opened. */
+    players_opened(f, 0, false, 0);
+    players_join(f, ROLE_WORKER, 0);
+    ck_assert_ptr_nonnull(players_told(f, 10, MESSAGE_WELCOME));
+    players_join(f, ROLE_PS, 1);
+    ck_assert_ptr_nonnull(players_told(f, 21, MESSAGE_JOB_PAGE));
+    ck_assert_str_eq(players_told(f, 21, MESSAGE_WELCOME)->welcome.out, "/tmp/out");
 }
-END_TEST
+
+TEST(a_declaration_that_stops_coming_makes_room_for_another, MODE_SYNC)
+{
+    players_join(f, ROLE_WORKER, 0);
+    players_wait(f, 5);
+    players_join(f, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WANT_JOB));
+    players_declare(f, 0, &f->job);
+    ck_assert_ptr_null(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    players_declare(f, 1, &f->job);
+    ck_assert_ptr_nonnull(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+}
 
 START_TEST(it_starts_once_when_all_are_there_in_whatever_order)
 {
@@ -132,48 +128,40 @@ static void declare_other(struct players *f, struct job *other, const char *diff
     post_clear(&f->post);
 }
 
-START_TEST(a_worker_with_another_job_is_told_what_differs)
+TEST(a_worker_with_another_job_is_told_what_differs, MODE_SYNC)
 {
-    struct players f;
     struct job other;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
-    ck_assert(job_copy(&other, &f.job) == STATUS_OK);
+    players_gather(f);
+    ck_assert(job_copy(&other, &f->job) == STATUS_OK);
     other.seed = 8;
-    declare_other(&f, &other, "seed: 7 in the running job, 8 in worker/1");
+    declare_other(f, &other, "seed: 7 in the running job, 8 in worker/1");
     other.seed = 7;
     other.batch = 16;
-    declare_other(&f, &other, "batch: 8 in the running job, 16 in worker/1");
+    declare_other(f, &other, "batch: 8 in the running job, 16 in worker/1");
     job_free(&other);
-    players_join(&f, ROLE_WORKER, 1); /* With the right one it may still come. */
-    ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WELCOME));
-    players_close(&f);
+    players_join(f, ROLE_WORKER, 1); /* With the right one it may still come. */
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
 }
-END_TEST
 
 /* Nobody need keep it to see that. */
-START_TEST(a_declaration_that_is_much_longer_is_refused_at_its_first_page)
+TEST(a_declaration_that_is_much_longer_is_refused_at_its_first_page, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
-    struct packet join = players_join_packet(&f, ROLE_WORKER, 1);
+    players_gather(f);
+    struct packet join = players_join_packet(f, ROLE_WORKER, 1);
     join.message.join.job_digest[0] ^= 1;
-    players_give(&f, join);
-    struct packet page = players_packet(&f, ROLE_WORKER, 1, MESSAGE_JOB_PAGE);
+    players_give(f, join);
+    struct packet page = players_packet(f, ROLE_WORKER, 1, MESSAGE_JOB_PAGE);
     page.message.job_page = (struct message_job_page){.total = JOB_BYTES_MAX, .bytes = 1024};
-    players_give(&f, page);
-    const struct message *refused = players_told(&f, 11, MESSAGE_REFUSED);
+    players_give(f, page);
+    const struct message *refused = players_told(f, 11, MESSAGE_REFUSED);
     ck_assert_ptr_nonnull(refused);
     ck_assert(refused->refused.reason == REFUSAL_JOB);
     ck_assert_ptr_nonnull(strstr(refused->refused.text, "another model"));
-    post_clear(&f.post);
+    post_clear(&f->post);
     page.message.job_page.offset = 1024;
-    players_give(&f, page); /* It was on its way. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    players_close(&f);
+    players_give(f, page); /* It was on its way. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
-END_TEST
 
 static void check_refused(struct players *f, struct packet packet, enum refusal reason,
                           const char *text)
@@ -188,171 +176,143 @@ static void check_refused(struct players *f, struct packet packet, enum refusal 
     post_clear(&f->post);
 }
 
-START_TEST(a_host_may_have_its_own_name_for_the_data)
+TEST(a_host_may_have_its_own_name_for_the_data, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
-    strcpy(f.job.data, "/mnt/elsewhere/fashion");
-    players_join(&f, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WELCOME));
-    f.job.data_digest[0] ^= 1; /* But not other data. */
-    players_join(&f, ROLE_WORKER, 0);
-    ck_assert_ptr_null(players_told(&f, 10, MESSAGE_WELCOME));
-    players_close(&f);
+    players_gather(f);
+    strcpy(f->job.data, "/mnt/elsewhere/fashion");
+    players_join(f, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
+    f->job.data_digest[0] ^= 1; /* But not other data. */
+    players_join(f, ROLE_WORKER, 0);
+    ck_assert_ptr_null(players_told(f, 10, MESSAGE_WELCOME));
 }
-END_TEST
 
-START_TEST(who_does_not_belong_is_refused_with_the_reason)
+TEST(who_does_not_belong_is_refused_with_the_reason, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
-    players_join(&f, ROLE_WORKER, 0);
-    players_join(&f, ROLE_PS, 1);
-    post_clear(&f.post);
+    players_gather(f);
+    players_join(f, ROLE_WORKER, 0);
+    players_join(f, ROLE_PS, 1);
+    post_clear(&f->post);
 
-    struct packet many = players_join_packet(&f, ROLE_WORKER, JOB_WORKERS_MAX);
-    check_refused(&f, many, REFUSAL_MEMBER, "there is no worker/1024");
-    struct packet first = players_join_packet(&f, ROLE_PS, 0);
+    struct packet many = players_join_packet(f, ROLE_WORKER, JOB_WORKERS_MAX);
+    check_refused(f, many, REFUSAL_MEMBER, "there is no worker/1024");
+    struct packet first = players_join_packet(f, ROLE_PS, 0);
     first.peer = 53;
-    check_refused(&f, first, REFUSAL_MEMBER, "ps/0 is the process that you ask");
-    struct packet server = players_join_packet(&f, ROLE_PS, UINT32_MAX);
+    check_refused(f, first, REFUSAL_MEMBER, "ps/0 is the process that you ask");
+    struct packet server = players_join_packet(f, ROLE_PS, UINT32_MAX);
     server.peer = 51;
-    check_refused(&f, server, REFUSAL_MEMBER, "there is no ps/4294967295");
-    struct packet observer = players_join_packet(&f, ROLE_PS, 1);
+    check_refused(f, server, REFUSAL_MEMBER, "there is no ps/4294967295");
+    struct packet observer = players_join_packet(f, ROLE_PS, 1);
     observer.message.role = ROLE_OBSERVER;
     observer.peer = 52;
-    players_give(&f, observer);
-    ck_assert_ptr_null(players_told(&f, 52, MESSAGE_WELCOME));
-    post_clear(&f.post);
-    struct packet odd = players_join_packet(&f, ROLE_WORKER, 1);
+    players_give(f, observer);
+    ck_assert_ptr_null(players_told(f, 52, MESSAGE_WELCOME));
+    post_clear(&f->post);
+    struct packet odd = players_join_packet(f, ROLE_WORKER, 1);
     odd.message.join.probe_digest[3] ^= 1;
-    check_refused(&f, odd, REFUSAL_PROBE, "does not give the same bits");
+    check_refused(f, odd, REFUSAL_PROBE, "does not give the same bits");
     for (uint32_t version = 1; version < 10; version += 8) { /* Each told in its own. */
-        struct packet other = players_join_packet(&f, ROLE_WORKER, 1);
+        struct packet other = players_join_packet(f, ROLE_WORKER, 1);
         char text[64];
         other.message.join.version_min = other.message.join.version_max = version;
-        players_give(&f, other);
-        ck_assert_uint_eq(players_told(&f, 11, MESSAGE_REFUSED)->refused.version, version);
+        players_give(f, other);
+        ck_assert_uint_eq(players_told(f, 11, MESSAGE_REFUSED)->refused.version, version);
         snprintf(text, sizeof text, "ps/0 speaks protocol versions %u to %u, worker/1 %u to %u",
                  PROTOCOL_VERSION_MIN, PROTOCOL_VERSION_MAX, version, version);
-        check_refused(&f, other, REFUSAL_VERSION, text);
+        check_refused(f, other, REFUSAL_VERSION, text);
     }
-    players_join(&f, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WELCOME));
-    players_close(&f);
+    players_join(f, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
 }
-END_TEST
 
-START_TEST(arithmetic_may_differ_where_bits_are_not_promised)
+TEST(arithmetic_may_differ_where_bits_are_not_promised, MODE_ASYNC)
 {
-    struct players f;
-    players_open(&f, MODE_ASYNC);
-    players_gather(&f);
-    players_join(&f, ROLE_WORKER, 0);
-    struct packet odd = players_join_packet(&f, ROLE_WORKER, 1);
+    players_gather(f);
+    players_join(f, ROLE_WORKER, 0);
+    struct packet odd = players_join_packet(f, ROLE_WORKER, 1);
     odd.message.join.probe_digest[3] ^= 1;
-    players_give(&f, odd);
-    ck_assert_ptr_nonnull(players_told(&f, 11, MESSAGE_WELCOME));
-    players_close(&f);
+    players_give(f, odd);
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
 }
-END_TEST
 
-START_TEST(a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared)
+TEST(a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    struct packet old = players_packet(&f, ROLE_WORKER, 0, MESSAGE_STOP);
+    struct packet old = players_packet(f, ROLE_WORKER, 0, MESSAGE_STOP);
     old.message.run_id = RUN + 1;
     old.message.stop.exit_code = EXIT_CLUSTER_LOST;
-    players_give(&f, old);
-    ck_assert_ptr_null(players_told(&f, PEER_LOCAL, MESSAGE_FINISHED));
-    players_start(&f);
-    players_close(&f);
+    players_give(f, old);
+    ck_assert_ptr_null(players_told(f, PEER_LOCAL, MESSAGE_FINISHED));
+    players_start(f);
 }
-END_TEST
 
-START_TEST(nobody_speaks_for_a_member_with_another_key)
+TEST(nobody_speaks_for_a_member_with_another_key, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
+    players_start(f);
     for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
         if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
             continue;
-        struct packet thief = players_packet(&f, ROLE_WORKER, 0, kind);
+        struct packet thief = players_packet(f, ROLE_WORKER, 0, kind);
         thief.peer = 90;
         thief.key[0] = 1;
-        check_refused(&f, thief, REFUSAL_KEY, "has another key");
-        thief = players_packet(&f, ROLE_PS, 1, kind);
+        check_refused(f, thief, REFUSAL_KEY, "has another key");
+        thief = players_packet(f, ROLE_PS, 1, kind);
         thief.peer = 90;
         thief.key[0] = 1;
-        check_refused(&f, thief, REFUSAL_KEY, "has another key");
+        check_refused(f, thief, REFUSAL_KEY, "has another key");
     }
-    struct packet join = players_join_packet(&f, ROLE_WORKER, 0);
+    struct packet join = players_join_packet(f, ROLE_WORKER, 0);
     join.peer = 90;
     join.key[0] = 1;
-    check_refused(&f, join, REFUSAL_KEY, "another key");
-    ck_assert_ptr_null(players_told(&f, 11, MESSAGE_FINISHED));
-    players_close(&f);
+    check_refused(f, join, REFUSAL_KEY, "another key");
+    ck_assert_ptr_null(players_told(f, 11, MESSAGE_FINISHED));
 }
-END_TEST
 
 /* Whoever has heard server 0 knows its incarnation. */
-START_TEST(nobody_is_server_0_but_itself)
+TEST(nobody_is_server_0_but_itself, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
+    players_start(f);
     for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
         if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
             continue;
-        struct packet thief = players_packet(&f, ROLE_PS, 0, kind);
+        struct packet thief = players_packet(f, ROLE_PS, 0, kind);
         thief.peer = 90;
-        players_give(&f, thief);
-        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_PONG), 0);
-        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_FINISHED), 0);
-        post_clear(&f.post);
+        players_give(f, thief);
+        ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_PONG), 0);
+        ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_FINISHED), 0);
+        post_clear(&f->post);
     }
-    struct packet ping = players_packet(&f, ROLE_PS, 0, MESSAGE_PING);
-    players_give(&f, ping);
-    ck_assert_ptr_nonnull(players_told(&f, PEER_LOCAL, MESSAGE_PONG));
-    players_close(&f);
+    struct packet ping = players_packet(f, ROLE_PS, 0, MESSAGE_PING);
+    players_give(f, ping);
+    ck_assert_ptr_nonnull(players_told(f, PEER_LOCAL, MESSAGE_PONG));
 }
-END_TEST
 
 /* What a JOIN's sender is to be said to be, and so is whoever speaks with a proof. */
-START_TEST(whoever_is_admitted_is_a_member_and_nobody_else_is)
+TEST(whoever_is_admitted_is_a_member_and_nobody_else_is, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    struct packet early = players_join_packet(&f, ROLE_WORKER, 0);
-    coordinator_handle(f.coordinator, &early, f.now_us, &f.post.outbox);
+    struct packet early = players_join_packet(f, ROLE_WORKER, 0);
+    coordinator_handle(f->coordinator, &early, f->now_us, &f->post.outbox);
     ck_assert(!early.member);
-    players_declare(&f, 0, &f.job);
-    players_opened(&f, 0, false, 0);
-    struct packet join = players_join_packet(&f, ROLE_WORKER, 0);
-    coordinator_handle(f.coordinator, &join, f.now_us, &f.post.outbox);
+    players_declare(f, 0, &f->job);
+    players_opened(f, 0, false, 0);
+    struct packet join = players_join_packet(f, ROLE_WORKER, 0);
+    coordinator_handle(f->coordinator, &join, f->now_us, &f->post.outbox);
     ck_assert(join.member);
-    const struct message *welcome = players_told(&f, 10, MESSAGE_WELCOME);
-    f.workers[0].ticket = welcome->welcome.ticket;
-    f.workers[0].proof = welcome->welcome.proof;
+    const struct message *welcome = players_told(f, 10, MESSAGE_WELCOME);
+    f->workers[0].ticket = welcome->welcome.ticket;
+    f->workers[0].proof = welcome->welcome.proof;
     for (int wrong = 0; wrong < 5; wrong++) {
-        struct packet ping = players_packet(&f, ROLE_WORKER, 0, MESSAGE_PING);
+        struct packet ping = players_packet(f, ROLE_WORKER, 0, MESSAGE_PING);
         ping.message.ticket += wrong == 1;
         ping.message.proof += wrong == 2;
         ping.message.incarnation += wrong == 3;
         ping.message.index += wrong == 4;
-        coordinator_handle(f.coordinator, &ping, f.now_us, &f.post.outbox);
+        coordinator_handle(f->coordinator, &ping, f->now_us, &f->post.outbox);
         ck_assert_int_eq(ping.member, wrong == 0);
     }
-    struct packet status = players_packet(&f, ROLE_OBSERVER, 0, MESSAGE_STATUS);
-    coordinator_handle(f.coordinator, &status, f.now_us, &f.post.outbox);
-    ck_assert(!status.member && !post_find(&f.post, TO_PEER, MESSAGE_STATUS_ANSWER)->member);
-    players_close(&f);
+    struct packet status = players_packet(f, ROLE_OBSERVER, 0, MESSAGE_STATUS);
+    coordinator_handle(f->coordinator, &status, f->now_us, &f->post.outbox);
+    ck_assert(!status.member && !post_find(&f->post, TO_PEER, MESSAGE_STATUS_ANSWER)->member);
 }
-END_TEST
 
 /* Servers prove workers' tickets by it; workers have no use for it. */
 START_TEST(the_secret_is_told_to_servers_alone)
@@ -371,153 +331,121 @@ START_TEST(the_secret_is_told_to_servers_alone)
 }
 END_TEST
 
-START_TEST(refusals_do_not_fill_the_log)
+TEST(refusals_do_not_fill_the_log, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
+    players_gather(f);
     unsigned lines = 0;
     for (int i = 1; i <= 5000; i++) {
-        players_give(&f, players_join_packet(&f, ROLE_PS, 7));
-        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_REFUSED), 1);
-        lines += post_count(&f.post, TO_LOG, MESSAGE_WAITING);
+        players_give(f, players_join_packet(f, ROLE_PS, 7));
+        ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_REFUSED), 1);
+        lines += post_count(&f->post, TO_LOG, MESSAGE_WAITING);
         if (i == 5000)
-            ck_assert_ptr_nonnull(post_log(&f.post, "there is no ps/7 (count=5000)"));
-        post_clear(&f.post);
+            ck_assert_ptr_nonnull(post_log(&f->post, "there is no ps/7 (count=5000)"));
+        post_clear(&f->post);
     }
     ck_assert_uint_ge(lines, 10);
     ck_assert_uint_lt(lines, 200);
-    players_close(&f);
 }
-END_TEST
 
 /* --- deadlines -----------------------------------------------------------------------------------
  */
 
-START_TEST(a_job_that_nobody_declares_times_out)
+TEST(a_job_that_nobody_declares_times_out, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_wait(&f, 5);
-    ck_assert_ptr_nonnull(post_log(&f.post, "waiting 5 s for a worker to declare a job"));
-    players_wait(&f, 55);
-    ck_assert_ptr_null(players_told(&f, PEER_LOCAL, MESSAGE_FINISHED));
-    players_wait(&f, 0.001);
-    check_finished(&f, PEER_LOCAL, EXIT_START_TIMEOUT, "no worker has declared a job");
-    players_say(&f, ROLE_PS, 0, MESSAGE_BYE);
-    ck_assert(coordinator_is_over(f.coordinator));
-    players_close(&f);
+    players_wait(f, 5);
+    ck_assert_ptr_nonnull(post_log(&f->post, "waiting 5 s for a worker to declare a job"));
+    players_wait(f, 55);
+    ck_assert_ptr_null(players_told(f, PEER_LOCAL, MESSAGE_FINISHED));
+    players_wait(f, 0.001);
+    check_finished(f, PEER_LOCAL, EXIT_START_TIMEOUT, "no worker has declared a job");
+    players_say(f, ROLE_PS, 0, MESSAGE_BYE);
+    ck_assert(coordinator_is_over(f->coordinator));
 }
-END_TEST
 
-START_TEST(a_run_directory_that_does_not_open_times_out)
+TEST(a_run_directory_that_does_not_open_times_out, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_join(&f, ROLE_WORKER, 0);
-    players_declare(&f, 0, &f.job);
-    players_wait(&f, 60.001);
-    players_join(&f, ROLE_WORKER, 0);
-    check_finished(&f, 10, EXIT_START_TIMEOUT, "/tmp/out does not open");
-    players_close(&f);
+    players_join(f, ROLE_WORKER, 0);
+    players_declare(f, 0, &f->job);
+    players_wait(f, 60.001);
+    players_join(f, ROLE_WORKER, 0);
+    check_finished(f, 10, EXIT_START_TIMEOUT, "/tmp/out does not open");
 }
-END_TEST
 
-START_TEST(there_is_one_deadline_for_the_start_whatever_it_waits_for)
+TEST(there_is_one_deadline_for_the_start_whatever_it_waits_for, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_pass(&f, 40);
-    players_gather(&f); /* Late, and that does not give the others another minute. */
-    players_join(&f, ROLE_WORKER, 0);
-    players_join(&f, ROLE_PS, 0);
-    players_pass(&f, 19);
-    ck_assert_ptr_null(players_told(&f, 10, MESSAGE_FINISHED));
-    players_pass(&f, 2);
+    players_pass(f, 40);
+    players_gather(f); /* Late, and that does not give the others another minute. */
+    players_join(f, ROLE_WORKER, 0);
+    players_join(f, ROLE_PS, 0);
+    players_pass(f, 19);
+    ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+    players_pass(f, 2);
     check_finished(
-        &f, 10, EXIT_START_TIMEOUT,
+        f, 10, EXIT_START_TIMEOUT,
         "start timed out after 1 min waiting for ps/0 (loading), ps/1 (never seen), worker/1");
-    players_close(&f);
 }
-END_TEST
 
-START_TEST(nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out)
+TEST(nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
-    players_join(&f, ROLE_WORKER, 0);
-    players_join(&f, ROLE_PS, 0);
-    players_pass(&f, 59);
-    players_join(&f, ROLE_WORKER, 1); /* And dies: nobody has noticed yet. */
-    players_kill(&f, ROLE_WORKER, 1);
-    players_pass(&f, 1.2);
-    check_finished(&f, 10, EXIT_START_TIMEOUT, "start timed out after 1 min waiting for ps/");
-    ck_assert(!coordinator_is_over(f.coordinator));
-    players_wait(&f, 0.7);
-    ck_assert(coordinator_is_over(f.coordinator));
-    players_close(&f);
+    players_gather(f);
+    players_join(f, ROLE_WORKER, 0);
+    players_join(f, ROLE_PS, 0);
+    players_pass(f, 59);
+    players_join(f, ROLE_WORKER, 1); /* And dies: nobody has noticed yet. */
+    players_kill(f, ROLE_WORKER, 1);
+    players_pass(f, 1.2);
+    check_finished(f, 10, EXIT_START_TIMEOUT, "start timed out after 1 min waiting for ps/");
+    ck_assert(!coordinator_is_over(f->coordinator));
+    players_wait(f, 0.7);
+    ck_assert(coordinator_is_over(f->coordinator));
 }
-END_TEST
 
-START_TEST(who_is_missing_is_named_again_and_again_and_at_the_deadline)
+TEST(who_is_missing_is_named_again_and_again_and_at_the_deadline, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_gather(&f);
-    players_join(&f, ROLE_WORKER, 0);
-    players_join(&f, ROLE_PS, 0);
-    players_join(&f, ROLE_PS, 1);
-    players_say(&f, ROLE_PS, 0, MESSAGE_READY);
+    players_gather(f);
+    players_join(f, ROLE_WORKER, 0);
+    players_join(f, ROLE_PS, 0);
+    players_join(f, ROLE_PS, 1);
+    players_say(f, ROLE_PS, 0, MESSAGE_READY);
     for (int i = 0; i < 12; i++) {
-        players_pass(&f, 5);
-        ck_assert_ptr_nonnull(post_log(&f.post, "ps/1 (loading), worker/1 (never seen)"));
+        players_pass(f, 5);
+        ck_assert_ptr_nonnull(post_log(&f->post, "ps/1 (loading), worker/1 (never seen)"));
     }
-    players_pass(&f, 1);
-    check_finished(&f, 10, EXIT_START_TIMEOUT,
+    players_pass(f, 1);
+    check_finished(f, 10, EXIT_START_TIMEOUT,
                    "start timed out after 1 min waiting for ps/1 (loading), worker/1 (never seen)");
-    check_finished(&f, 21, EXIT_START_TIMEOUT, "start timed out");
-    check_finished(&f, PEER_LOCAL, EXIT_START_TIMEOUT, "start timed out");
-    players_close(&f);
+    check_finished(f, 21, EXIT_START_TIMEOUT, "start timed out");
+    check_finished(f, PEER_LOCAL, EXIT_START_TIMEOUT, "start timed out");
 }
-END_TEST
 
-START_TEST(it_leaves_without_those_who_do_not_say_bye)
+TEST(it_leaves_without_those_who_do_not_say_bye, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    players_stop(&f, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
-    players_say(&f, ROLE_WORKER, 0, MESSAGE_BYE);
-    players_say(&f, ROLE_PS, 0, MESSAGE_BYE);
-    post_clear(&f.post);
-    players_wait(&f, 0.5);
+    players_start(f);
+    players_stop(f, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
+    players_say(f, ROLE_WORKER, 0, MESSAGE_BYE);
+    players_say(f, ROLE_PS, 0, MESSAGE_BYE);
+    post_clear(&f->post);
+    players_wait(f, 0.5);
     ck_assert_ptr_nonnull(
-        players_told(&f, 11, MESSAGE_FINISHED)); /* Repeated for those who are left. */
-    ck_assert_ptr_nonnull(players_told(&f, 21, MESSAGE_FINISHED));
-    ck_assert_ptr_null(players_told(&f, 10, MESSAGE_FINISHED));
-    players_wait(&f, 4.5);
-    ck_assert(!coordinator_is_over(f.coordinator));
-    players_wait(&f, 0.1);
-    ck_assert(coordinator_is_over(f.coordinator));
-    players_close(&f);
+        players_told(f, 11, MESSAGE_FINISHED)); /* Repeated for those who are left. */
+    ck_assert_ptr_nonnull(players_told(f, 21, MESSAGE_FINISHED));
+    ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+    players_wait(f, 4.5);
+    ck_assert(!coordinator_is_over(f->coordinator));
+    players_wait(f, 0.1);
+    ck_assert(coordinator_is_over(f->coordinator));
 }
-END_TEST
 
-START_TEST(a_stop_that_takes_too_long_ends_with_its_code_and_says_what_stands)
+TEST(a_stop_that_takes_too_long_ends_with_its_code_and_says_what_stands, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    players_stop(&f, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
+    players_start(f);
+    players_stop(f, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
     for (int i = 0; i < 31; i++) {
-        ck_assert_ptr_null(players_told(&f, 10, MESSAGE_FINISHED));
-        players_pass(&f, 1);
+        ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+        players_pass(f, 1);
     }
-    check_all_finished(&f, EXIT_INTERRUPTED, "there is no checkpoint");
-    players_close(&f);
+    check_all_finished(f, EXIT_INTERRUPTED, "there is no checkpoint");
 }
-END_TEST
 
 /* --- the end
  * ---------------------------------------------------------------------------------------- */
@@ -556,99 +484,79 @@ static void finish_training(struct players *f)
     }
 }
 
-START_TEST(a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go)
+TEST(a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    finish_training(&f);
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_CUT), 2);
-    ck_assert(players_told(&f, 21, MESSAGE_CUT)->cut.final);
-    ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 6);
-    take_cut(&f, 6, true);
-    manifest_written(&f, 6);
-    struct packet *summary = post_find(&f.post, TO_KEEPER, MESSAGE_SUMMARY);
+    players_start(f);
+    finish_training(f);
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_CUT), 2);
+    ck_assert(players_told(f, 21, MESSAGE_CUT)->cut.final);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 6);
+    take_cut(f, 6, true);
+    manifest_written(f, 6);
+    struct packet *summary = post_find(&f->post, TO_KEEPER, MESSAGE_SUMMARY);
     ck_assert_ptr_nonnull(summary);
     struct run_summary written;
     memcpy(&written, summary->payload->data, sizeof written);
     ck_assert(written.state == RUN_DONE);
     ck_assert_uint_eq(written.step, 6);
-    ck_assert_ptr_null(players_told(&f, 10, MESSAGE_FINISHED));
-    players_keeper(&f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
-    check_all_finished(&f, EXIT_DONE, "");
-    post_clear(&f.post);
-    struct packet late = players_join_packet(&f, ROLE_WORKER, 0); /* A late joiner hears it, too. */
+    ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+    players_keeper(f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    check_all_finished(f, EXIT_DONE, "");
+    post_clear(&f->post);
+    struct packet late = players_join_packet(f, ROLE_WORKER, 0); /* A late joiner hears it, too. */
     late.peer = 60;
     late.message.incarnation = 3;
-    players_give(&f, late);
-    check_finished(&f, 60, EXIT_DONE, "");
-    all_leave(&f);
-    players_close(&f);
+    players_give(f, late);
+    check_finished(f, 60, EXIT_DONE, "");
+    all_leave(f);
 }
-END_TEST
 
-START_TEST(a_last_checkpoint_that_cannot_be_written_is_a_failure)
+TEST(a_last_checkpoint_that_cannot_be_written_is_a_failure, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    finish_training(&f);
-    take_cut(&f, 6, false);
-    check_all_finished(&f, EXIT_CANNOT_OPEN, "No space left on device");
-    players_close(&f);
+    players_start(f);
+    finish_training(f);
+    take_cut(f, 6, false);
+    check_all_finished(f, EXIT_CANNOT_OPEN, "No space left on device");
 }
-END_TEST
 
-START_TEST(a_last_checkpoint_that_takes_too_long_is_a_failure)
+TEST(a_last_checkpoint_that_takes_too_long_is_a_failure, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    finish_training(&f);
+    players_start(f);
+    finish_training(f);
     for (int i = 0; i < 31; i++) {
-        ck_assert_ptr_null(players_told(&f, 10, MESSAGE_FINISHED));
-        players_pass(&f, 1);
+        ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+        players_pass(f, 1);
     }
-    check_all_finished(&f, EXIT_CANNOT_OPEN, "not written within 30 s");
-    players_close(&f);
+    check_all_finished(f, EXIT_CANNOT_OPEN, "not written within 30 s");
 }
-END_TEST
 
-START_TEST(a_run_directory_that_is_refused_tells_whoever_asks_and_ends)
+TEST(a_run_directory_that_is_refused_tells_whoever_asks_and_ends, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_join(&f, ROLE_WORKER, 0);
-    players_declare(&f, 0, &f.job);
+    players_join(f, ROLE_WORKER, 0);
+    players_declare(f, 0, &f->job);
     struct message opened = {.kind = MESSAGE_RUN_OPENED};
     opened.run_opened.run_id = RUN;
     opened.run_opened.status = STATUS_EXISTS;
     strcpy(opened.run_opened.text, "/tmp/out holds a finished run");
-    players_keeper(&f, opened);
-    players_join(&f, ROLE_WORKER, 0);
-    check_finished(&f, 10, EXIT_CANNOT_OPEN, "holds a finished run");
-    players_join(&f, ROLE_PS, 0);
-    check_finished(&f, PEER_LOCAL, EXIT_CANNOT_OPEN, "holds a finished run");
-    players_say(&f, ROLE_WORKER, 0, MESSAGE_BYE);
-    players_say(&f, ROLE_PS, 0, MESSAGE_BYE);
-    players_wait(&f, 5); /* Well before the deadline for those who are lost. */
-    ck_assert(coordinator_is_over(f.coordinator));
-    players_close(&f);
+    players_keeper(f, opened);
+    players_join(f, ROLE_WORKER, 0);
+    check_finished(f, 10, EXIT_CANNOT_OPEN, "holds a finished run");
+    players_join(f, ROLE_PS, 0);
+    check_finished(f, PEER_LOCAL, EXIT_CANNOT_OPEN, "holds a finished run");
+    players_say(f, ROLE_WORKER, 0, MESSAGE_BYE);
+    players_say(f, ROLE_PS, 0, MESSAGE_BYE);
+    players_wait(f, 5); /* Well before the deadline for those who are lost. */
+    ck_assert(coordinator_is_over(f->coordinator));
 }
-END_TEST
 
-START_TEST(a_failed_member_ends_the_job_with_its_code_and_reason)
+TEST(a_failed_member_ends_the_job_with_its_code_and_reason, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    players_stop(&f, ROLE_PS, 1, EXIT_CANNOT_OPEN, "disk on fire");
-    players_stop(&f, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "and I"); /* Only the first counts. */
-    check_all_finished(&f, EXIT_CANNOT_OPEN, "ps/1: disk on fire");
-    all_leave(&f);
-    players_close(&f);
+    players_start(f);
+    players_stop(f, ROLE_PS, 1, EXIT_CANNOT_OPEN, "disk on fire");
+    players_stop(f, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "and I"); /* Only the first counts. */
+    check_all_finished(f, EXIT_CANNOT_OPEN, "ps/1: disk on fire");
+    all_leave(f);
 }
-END_TEST
 
 /* --- stops in each state
  * -------------------------------------------------------------------------- */
@@ -673,31 +581,28 @@ START_TEST(a_stop_before_training_ends_at_once)
 }
 END_TEST
 
-START_TEST(a_stop_in_sync_training_cuts_where_the_router_says)
+TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
-    players_stop(&f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
-    players_stop(&f, ROLE_WORKER, 0, EXIT_TERMINATED, "again");
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_STOP), 1);
-    ck_assert_ptr_nonnull(players_told(&f, PEER_LOCAL, MESSAGE_STOP));
-    struct packet at = players_packet(&f, ROLE_PS, 0, MESSAGE_STOP_AT);
+    players_start(f);
+    players_stop(f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
+    players_stop(f, ROLE_WORKER, 0, EXIT_TERMINATED, "again");
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_STOP), 1);
+    ck_assert_ptr_nonnull(players_told(f, PEER_LOCAL, MESSAGE_STOP));
+    struct packet at = players_packet(f, ROLE_PS, 0, MESSAGE_STOP_AT);
     at.message.stop_at.step = 3;
-    players_give(&f, at);
-    finish_training(&f);
-    ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 3);
-    take_cut(&f, 3, true);
-    manifest_written(&f, 3);
+    players_give(f, at);
+    finish_training(f);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 3);
+    take_cut(f, 3, true);
+    manifest_written(f, 3);
     struct run_summary written;
-    memcpy(&written, post_find(&f.post, TO_KEEPER, MESSAGE_SUMMARY)->payload->data, sizeof written);
+    memcpy(&written, post_find(&f->post, TO_KEEPER, MESSAGE_SUMMARY)->payload->data,
+           sizeof written);
     ck_assert(written.state == RUN_STOPPED);
-    players_keeper(&f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
-    check_all_finished(&f, EXIT_INTERRUPTED, "stopped");
-    all_leave(&f);
-    players_close(&f);
+    players_keeper(f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    check_all_finished(f, EXIT_INTERRUPTED, "stopped");
+    all_leave(f);
 }
-END_TEST
 
 static unsigned batches_given(struct players *f, uint32_t worker)
 {
@@ -711,193 +616,163 @@ static unsigned batches_given(struct players *f, uint32_t worker)
     return count;
 }
 
-START_TEST(a_stop_in_async_training_lets_what_is_leased_finish)
+TEST(a_stop_in_async_training_lets_what_is_leased_finish, MODE_ASYNC)
 {
-    struct players f;
-    players_open(&f, MODE_ASYNC);
-    players_start(&f);
-    players_lease(&f, 0, false, 0);
-    ck_assert_uint_eq(batches_given(&f, 0), 2);
-    players_stop(&f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_WORK), 3);
-    ck_assert(players_told(&f, 11, MESSAGE_WORK)->work.enough); /* It holds nothing. */
-    ck_assert_uint_eq(players_told(&f, 11, MESSAGE_WORK)->work.batch, 2);
-    post_clear(&f.post);
-    players_lease(&f, 0, true, 0);
-    ck_assert(players_told(&f, 10, MESSAGE_WORK)->work.none);
-    players_lease(&f, 0, true, 1);
-    ck_assert(players_told(&f, 10, MESSAGE_WORK)->work.enough);
-    ck_assert_uint_eq(batches_given(&f, 0), 0);
-    finish_training(&f);
-    ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 2);
-    players_close(&f);
+    players_start(f);
+    players_lease(f, 0, false, 0);
+    ck_assert_uint_eq(batches_given(f, 0), 2);
+    players_stop(f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_WORK), 3);
+    ck_assert(players_told(f, 11, MESSAGE_WORK)->work.enough); /* It holds nothing. */
+    ck_assert_uint_eq(players_told(f, 11, MESSAGE_WORK)->work.batch, 2);
+    post_clear(&f->post);
+    players_lease(f, 0, true, 0);
+    ck_assert(players_told(f, 10, MESSAGE_WORK)->work.none);
+    players_lease(f, 0, true, 1);
+    ck_assert(players_told(f, 10, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(batches_given(f, 0), 0);
+    finish_training(f);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 2);
 }
-END_TEST
 
 /* --- cuts
  * ------------------------------------------------------------------------------------------- */
 
-START_TEST(sync_cuts_are_named_ahead_and_one_at_a_time)
+TEST(sync_cuts_are_named_ahead_and_one_at_a_time, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    f.job.checkpoint_every = 2;
-    f.job.steps = 100;
-    players_gather(&f);
+    f->job.checkpoint_every = 2;
+    f->job.steps = 100;
+    players_gather(f);
     for (uint32_t i = 0; i < 2; i++) {
-        players_join(&f, ROLE_PS, i);
-        players_join(&f, ROLE_WORKER, i);
-        players_say(&f, ROLE_PS, i, MESSAGE_READY);
+        players_join(f, ROLE_PS, i);
+        players_join(f, ROLE_WORKER, i);
+        players_say(f, ROLE_PS, i, MESSAGE_READY);
     }
-    ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 2);
-    post_clear(&f.post);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 2);
+    post_clear(&f->post);
     for (uint64_t step = 0; step < 7; step++)
-        players_report(&f, 0, step, tree_root(job_batch(&f.job, step).leaves));
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_CUT), 0);
-    take_cut(&f, 2, true);
-    manifest_written(&f, 2);
-    ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step,
+        players_report(f, 0, step, tree_root(job_batch(&f->job, step).leaves));
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_CUT), 0);
+    take_cut(f, 2, true);
+    manifest_written(f, 2);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step,
                       10); /* 4, 6 and 8 fell due meanwhile. */
-    players_close(&f);
 }
-END_TEST
 
-START_TEST(async_cuts_wait_at_a_gate_for_what_is_leased)
+TEST(async_cuts_wait_at_a_gate_for_what_is_leased, MODE_ASYNC)
 {
-    struct players f;
-    players_open(&f, MODE_ASYNC);
-    f.job.checkpoint_every = 3;
-    players_start(&f);
-    players_lease(&f, 0, false, 0);
-    players_lease(&f, 1, false, 0);
-    ck_assert_uint_eq(batches_given(&f, 0), 2);
-    ck_assert_uint_eq(batches_given(&f, 1), 1); /* Batch 3 is behind the gate. */
-    players_lease(&f, 0, true, 1);
-    players_lease(&f, 1, true, 2);
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_CUT), 0);
-    post_clear(&f.post);
-    players_lease(&f, 0, true, 0);
-    ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 3);
-    ck_assert_uint_eq(batches_given(&f, 0), 0);
-    take_cut(&f, 3, true);
-    ck_assert_uint_eq(batches_given(&f, 0), 2); /* Given while the cut is being written. */
-    ck_assert_uint_eq(batches_given(&f, 1), 1);
-    players_close(&f);
+    f->job.checkpoint_every = 3;
+    players_start(f);
+    players_lease(f, 0, false, 0);
+    players_lease(f, 1, false, 0);
+    ck_assert_uint_eq(batches_given(f, 0), 2);
+    ck_assert_uint_eq(batches_given(f, 1), 1); /* Batch 3 is behind the gate. */
+    players_lease(f, 0, true, 1);
+    players_lease(f, 1, true, 2);
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_CUT), 0);
+    post_clear(&f->post);
+    players_lease(f, 0, true, 0);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 3);
+    ck_assert_uint_eq(batches_given(f, 0), 0);
+    take_cut(f, 3, true);
+    ck_assert_uint_eq(batches_given(f, 0), 2); /* Given while the cut is being written. */
+    ck_assert_uint_eq(batches_given(f, 1), 1);
 }
-END_TEST
 
-START_TEST(async_training_goes_on_when_a_cut_fails_before_all_have_taken_it)
+TEST(async_training_goes_on_when_a_cut_fails_before_all_have_taken_it, MODE_ASYNC)
 {
-    struct players f;
-    players_open(&f, MODE_ASYNC);
-    f.job.checkpoint_every = 3;
-    players_start(&f);
-    players_lease(&f, 0, false, 0);
-    players_lease(&f, 0, true, 0);
-    players_lease(&f, 0, true, 1);
-    players_lease(&f, 0, true, 2);
-    ck_assert_ptr_nonnull(players_told(&f, 21, MESSAGE_CUT));
-    post_clear(&f.post);
+    f->job.checkpoint_every = 3;
+    players_start(f);
+    players_lease(f, 0, false, 0);
+    players_lease(f, 0, true, 0);
+    players_lease(f, 0, true, 1);
+    players_lease(f, 0, true, 2);
+    ck_assert_ptr_nonnull(players_told(f, 21, MESSAGE_CUT));
+    post_clear(&f->post);
     struct message part = {.kind = MESSAGE_PART_WRITTEN}; /* Server 1 has not taken its cut. */
     part.part_written.step = 3;
-    players_keeper(&f, part);
-    struct packet taken = players_packet(&f, ROLE_PS, 1, MESSAGE_CUT_TAKEN);
+    players_keeper(f, part);
+    struct packet taken = players_packet(f, ROLE_PS, 1, MESSAGE_CUT_TAKEN);
     taken.message.cut_taken = (struct message_cut_taken){.step = 3, .taken = true};
-    players_give(&f, taken);
-    ck_assert_uint_gt(batches_given(&f, 0), 0);
-    players_close(&f);
+    players_give(f, taken);
+    ck_assert_uint_gt(batches_given(f, 0), 0);
 }
-END_TEST
 
-START_TEST(a_checkpoint_that_failed_does_not_stand)
+TEST(a_checkpoint_that_failed_does_not_stand, MODE_ASYNC)
 {
-    struct players f;
-    players_open(&f, MODE_ASYNC);
-    f.job.checkpoint_every = 3;
-    players_start(&f);
-    players_lease(&f, 0, false, 0);
+    f->job.checkpoint_every = 3;
+    players_start(f);
+    players_lease(f, 0, false, 0);
     for (uint64_t batch = 0; batch < 3; batch++)
-        players_lease(&f, 0, true, batch);
-    take_cut(&f, 3, false);
-    post_clear(&f.post);
-    players_stop(&f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
+        players_lease(f, 0, true, batch);
+    take_cut(f, 3, false);
+    post_clear(&f->post);
+    players_stop(f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
     for (uint64_t batch = 3; batch < 6; batch++)
-        players_lease(&f, 0, true, batch);
+        players_lease(f, 0, true, batch);
     for (int i = 0; i < 31; i++) {
-        players_pass(&f, 1);
+        players_pass(f, 1);
     }
-    check_all_finished(&f, EXIT_INTERRUPTED, "there is no checkpoint");
-    players_close(&f);
+    check_all_finished(f, EXIT_INTERRUPTED, "there is no checkpoint");
 }
-END_TEST
 
-START_TEST(a_finished_run_that_is_resumed_ends_at_once)
+TEST(a_finished_run_that_is_resumed_ends_at_once, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_join(&f, ROLE_WORKER, 0);
-    players_declare(&f, 0, &f.job);
-    players_opened(&f, 0, true, 6);
+    players_join(f, ROLE_WORKER, 0);
+    players_declare(f, 0, &f->job);
+    players_opened(f, 0, true, 6);
     for (uint32_t i = 0; i < 2; i++) {
-        players_join(&f, ROLE_PS, i);
-        players_join(&f, ROLE_WORKER, i);
-        players_say(&f, ROLE_PS, i, MESSAGE_READY);
+        players_join(f, ROLE_PS, i);
+        players_join(f, ROLE_WORKER, i);
+        players_say(f, ROLE_PS, i, MESSAGE_READY);
     }
-    ck_assert(players_told(&f, 21, MESSAGE_WELCOME)->welcome.restore);
-    ck_assert_uint_eq(players_told(&f, 10, MESSAGE_START)->start.step, 6);
-    finish_training(&f);
-    ck_assert_ptr_null(players_told(&f, 21, MESSAGE_CUT));
-    players_keeper(&f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
-    check_all_finished(&f, EXIT_DONE, "");
-    players_close(&f);
+    ck_assert(players_told(f, 21, MESSAGE_WELCOME)->welcome.restore);
+    ck_assert_uint_eq(players_told(f, 10, MESSAGE_START)->start.step, 6);
+    finish_training(f);
+    ck_assert_ptr_null(players_told(f, 21, MESSAGE_CUT));
+    players_keeper(f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    check_all_finished(f, EXIT_DONE, "");
 }
-END_TEST
 
-START_TEST(an_observer_is_told_the_state_at_any_time)
+TEST(an_observer_is_told_the_state_at_any_time, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
     struct packet status = {.peer = 70, .message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};
-    players_give(&f, status);
+    players_give(f, status);
     const struct message_status_answer *told =
-        &players_told(&f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
+        &players_told(f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
     ck_assert_int_eq(told->state, JOB_WAITING);
     ck_assert(!told->has_job); /* Nobody has declared one: nothing is known of it. */
     ck_assert_uint_eq(told->server_count, 0);
-    players_gather(&f);
-    players_give(&f, status);
-    told = &players_told(&f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
+    players_gather(f);
+    players_give(f, status);
+    told = &players_told(f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
     ck_assert_ptr_nonnull(strstr(told->text, "worker/1 (never seen)"));
     ck_assert_int_eq(told->state, JOB_GATHERING);
     ck_assert(told->has_job);
     ck_assert_int_eq(told->mode, MODE_SYNC);
     ck_assert_uint_eq(told->worker_count, 2);
     ck_assert_double_nan(told->train_loss);
-    players_close(&f);
 }
-END_TEST
 
-START_TEST(whoever_watches_is_told_of_the_end)
+TEST(whoever_watches_is_told_of_the_end, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
     struct packet status = {.message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};
     status.peer = 70;
-    players_give(&f, status); /* Only looks. */
+    players_give(f, status); /* Only looks. */
     status.message.status.watch = true;
     for (uint64_t peer = 80; peer < 100; peer++) { /* More than are kept, and each twice. */
         status.peer = peer;
-        players_give(&f, status);
-        players_give(&f, status);
+        players_give(f, status);
+        players_give(f, status);
     }
-    players_start(&f);
-    struct packet stop = players_packet(&f, ROLE_WORKER, 0, MESSAGE_STOP);
+    players_start(f);
+    struct packet stop = players_packet(f, ROLE_WORKER, 0, MESSAGE_STOP);
     stop.message.stop.exit_code = EXIT_TRAINING_FAILED;
     snprintf(stop.message.stop.reason, MESSAGE_TEXT_MAX, "no luck");
-    players_give(&f, stop);
+    players_give(f, stop);
     unsigned told = 0;
     for (uint64_t peer = 70; peer < 100; peer++) {
-        const struct message *message = players_told(&f, peer, MESSAGE_STATUS_ANSWER);
+        const struct message *message = players_told(f, peer, MESSAGE_STATUS_ANSWER);
         if (message == NULL || message->status_answer.state != JOB_FINISHING)
             continue;
         ck_assert_uint_ge(peer, 84); /* The last sixteen who asked for it. */
@@ -906,9 +781,7 @@ START_TEST(whoever_watches_is_told_of_the_end)
         told++;
     }
     ck_assert_uint_eq(told, 16);
-    players_close(&f);
 }
-END_TEST
 
 /* All but a watcher know of the end. */
 static void end_all_but(struct players *f, uint64_t watcher)
@@ -952,24 +825,20 @@ START_TEST(the_end_does_not_wait_for_ever_for_a_watcher)
 }
 END_TEST
 
-START_TEST(messages_that_are_not_for_a_server_are_refused)
+TEST(messages_that_are_not_for_a_server_are_refused, MODE_SYNC)
 {
-    struct players f;
-    players_open(&f, MODE_SYNC);
-    players_start(&f);
+    players_start(f);
     const enum message_kind kinds[] = {MESSAGE_WELCOME, MESSAGE_RESULT, MESSAGE_FINISHED,
                                        MESSAGE_START,   MESSAGE_WORK,   MESSAGE_PONG};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        check_refused(&f, players_packet(&f, ROLE_WORKER, 1, kinds[i]), REFUSAL_MALFORMED,
+        check_refused(f, players_packet(f, ROLE_WORKER, 1, kinds[i]), REFUSAL_MALFORMED,
                       "is not for a server");
     /* What only servers may say does nothing from a worker. */
     const enum message_kind servers[] = {MESSAGE_READY, MESSAGE_CUT_TAKEN, MESSAGE_PART_WRITTEN};
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
-        players_say(&f, ROLE_WORKER, 1, servers[i]);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    players_close(&f);
+        players_say(f, ROLE_WORKER, 1, servers[i]);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
-END_TEST
 
 static void add(TCase *t)
 {

@@ -144,62 +144,56 @@ static uint64_t batches_given(struct players *p, uint32_t worker, uint64_t batch
 
 /* --- identity ------------------------------------------------------------------------------ */
 
-START_TEST(run_and_generation_are_what_the_run_directory_says)
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct players, p, players_open(p, __VA_ARGS__), players_close(p))
+#define TEST_PLAYERS_PREPARE(name, ...)                                                            \
+    SUITE_TEST(name, struct players, p, players_prepare(p, __VA_ARGS__), players_close(p))
+
+TEST_PLAYERS_PREPARE(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.options.run_id = 5; /* A proposal. */
-    players_create(&p);
-    players_join(&p, ROLE_WORKER, 0);
-    players_declare(&p, 0, &p.job);
-    ck_assert_uint_eq(post_find(&p.post, TO_KEEPER, MESSAGE_OPEN_RUN)->message.run_id, 5);
-    players_opened(&p, 3, true, 2);
-    players_join(&p, ROLE_PS, 1);
-    const struct message *welcome = players_told(&p, 21, MESSAGE_WELCOME);
+    p->options.run_id = 5; /* A proposal. */
+    players_create(p);
+    players_join(p, ROLE_WORKER, 0);
+    players_declare(p, 0, &p->job);
+    ck_assert_uint_eq(post_find(&p->post, TO_KEEPER, MESSAGE_OPEN_RUN)->message.run_id, 5);
+    players_opened(p, 3, true, 2);
+    players_join(p, ROLE_PS, 1);
+    const struct message *welcome = players_told(p, 21, MESSAGE_WELCOME);
     ck_assert_uint_eq(welcome->run_id, RUN);
     ck_assert_uint_eq(welcome->generation, 3);
     ck_assert_uint_eq(welcome->welcome.restore_step, 2);
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(the_keeper_is_told_which_run_the_declaring_worker_was_in)
+TEST(the_keeper_is_told_which_run_the_declaring_worker_was_in, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    struct packet join = players_join_packet(&p, ROLE_WORKER, 0);
+    struct packet join = players_join_packet(p, ROLE_WORKER, 0);
     join.message.run_id = 1234;
-    players_give(&p, join);
-    players_declare(&p, 0, &p.job);
-    const struct packet *open = post_find(&p.post, TO_KEEPER, MESSAGE_OPEN_RUN);
+    players_give(p, join);
+    players_declare(p, 0, &p->job);
+    const struct packet *open = post_find(&p->post, TO_KEEPER, MESSAGE_OPEN_RUN);
     ck_assert_uint_eq(open->message.open_run.known_run_id, 1234);
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(a_run_that_had_ended_ends_again)
+TEST(a_run_that_had_ended_ends_again, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_join(&p, ROLE_WORKER, 0);
-    players_declare(&p, 0, &p.job);
+    players_join(p, ROLE_WORKER, 0);
+    players_declare(p, 0, &p->job);
     struct message opened = {.kind = MESSAGE_RUN_OPENED};
     opened.run_opened.run_id = RUN;
     opened.run_opened.ended = true;
     opened.run_opened.exit_code = EXIT_TERMINATED;
-    players_keeper(&p, opened);
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_PING);
-    check_finished(&p, 11, EXIT_TERMINATED, "");
-    struct packet other = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    players_keeper(p, opened);
+    players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
+    check_finished(p, 11, EXIT_TERMINATED, "");
+    struct packet other = players_packet(p, ROLE_WORKER, 0, MESSAGE_PING);
     other.message.run_id = RUN + 1;
-    players_give(&p, other);
-    check_refused(&p, 10, REFUSAL_RUN);
-    players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
-    players_wait(&p, 3);
-    ck_assert(coordinator_is_over(p.coordinator));
-    players_close(&p);
+    players_give(p, other);
+    check_refused(p, 10, REFUSAL_RUN);
+    players_say(p, ROLE_PS, 0, MESSAGE_BYE);
+    players_wait(p, 3);
+    ck_assert(coordinator_is_over(p->coordinator));
 }
-END_TEST
 
 /* Server 0 was killed before all had heard, and a worker that knows nothing was the first to come.
  */
@@ -239,124 +233,104 @@ START_TEST(members_of_the_run_before_hear_how_it_ended)
 }
 END_TEST
 
-START_TEST(a_join_repeated_is_one_admission_and_another_process_s_is_another)
+TEST(a_join_repeated_is_one_admission_and_another_process_s_is_another, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_gather(&p);
-    players_join(&p, ROLE_WORKER, 0);
-    uint64_t ticket = p.workers[0].ticket;
+    players_gather(p);
+    players_join(p, ROLE_WORKER, 0);
+    uint64_t ticket = p->workers[0].ticket;
     ck_assert_uint_gt(ticket, 0);
     for (int i = 0; i < 5; i++) {
-        players_join(&p, ROLE_WORKER, 0);
-        ck_assert_uint_eq(p.workers[0].ticket, ticket);
+        players_join(p, ROLE_WORKER, 0);
+        ck_assert_uint_eq(p->workers[0].ticket, ticket);
     }
-    players_join(&p, ROLE_PS, 0);
-    ck_assert_uint_gt(p.servers[0].ticket, ticket);
-    players_close(&p);
+    players_join(p, ROLE_PS, 0);
+    ck_assert_uint_gt(p->servers[0].ticket, ticket);
 }
-END_TEST
 
-START_TEST(whoever_is_no_member_is_told_to_join_but_of_another_run_to_go)
+TEST(whoever_is_no_member_is_told_to_join_but_of_another_run_to_go, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    struct packet old = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    struct packet old = players_packet(p, ROLE_WORKER, 0, MESSAGE_PING);
     old.message.run_id = RUN + 1;
-    players_give(&p, old); /* Which run this will be is not known yet. */
-    check_refused(&p, 10, REFUSAL_REJOIN);
-    post_clear(&p.post);
-    players_start(&p);
+    players_give(p, old); /* Which run this will be is not known yet. */
+    check_refused(p, 10, REFUSAL_REJOIN);
+    post_clear(&p->post);
+    players_start(p);
     for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
         if (kind == MESSAGE_STATUS || kind == MESSAGE_BYE || kind == MESSAGE_REPORT ||
             kind == MESSAGE_LEAVE)
             continue;
-        struct packet other = players_packet(&p, ROLE_WORKER, 0, kind);
+        struct packet other = players_packet(p, ROLE_WORKER, 0, kind);
         other.message.run_id = RUN + 1;
-        players_give(&p, other);
-        check_refused(&p, 10, REFUSAL_RUN);
-        other = players_packet(&p, ROLE_WORKER, 0, kind);
+        players_give(p, other);
+        check_refused(p, 10, REFUSAL_RUN);
+        other = players_packet(p, ROLE_WORKER, 0, kind);
         other.message.incarnation++;
-        players_give(&p, other);
-        check_refused(&p, 10, REFUSAL_REJOIN);
-        post_clear(&p.post);
+        players_give(p, other);
+        check_refused(p, 10, REFUSAL_REJOIN);
+        post_clear(&p->post);
     }
-    struct packet join = players_join_packet(&p, ROLE_WORKER, 0);
+    struct packet join = players_join_packet(p, ROLE_WORKER, 0);
     join.message.run_id = RUN + 1;
-    players_give(&p, join);
-    check_refused(&p, 10, REFUSAL_RUN);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
-    players_close(&p);
+    players_give(p, join);
+    check_refused(p, 10, REFUSAL_RUN);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_FINISHED));
 }
-END_TEST
 
-START_TEST(members_are_answered_where_they_last_spoke_from_but_reports_come_from_elsewhere)
+TEST(members_are_answered_where_they_last_spoke_from_but_reports_come_from_elsewhere, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    struct packet ping = players_packet(&p, ROLE_WORKER, 1, MESSAGE_PING);
+    players_start(p);
+    struct packet ping = players_packet(p, ROLE_WORKER, 1, MESSAGE_PING);
     ping.peer = 90; /* Its connection was made anew. */
-    players_give(&p, ping);
-    ck_assert_ptr_nonnull(players_told(&p, 90, MESSAGE_PONG));
-    struct packet report = players_packet(&p, ROLE_WORKER, 1, MESSAGE_REPORT);
+    players_give(p, ping);
+    ck_assert_ptr_nonnull(players_told(p, 90, MESSAGE_PONG));
+    struct packet report = players_packet(p, ROLE_WORKER, 1, MESSAGE_REPORT);
     report.peer = 91;
     report.message.report.node = (struct node){2, 2};
-    players_give(&p, report);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
-    check_finished(&p, 90, EXIT_TRAINING_FAILED, "worker/0: no");
-    players_close(&p);
+    players_give(p, report);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
+    check_finished(p, 90, EXIT_TRAINING_FAILED, "worker/0: no");
 }
-END_TEST
 
-START_TEST(messages_of_a_dropped_ticket_change_nothing)
+TEST(messages_of_a_dropped_ticket_change_nothing, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    struct packet done = players_packet(&p, ROLE_WORKER, 1, MESSAGE_DONE);
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    struct packet done = players_packet(p, ROLE_WORKER, 1, MESSAGE_DONE);
     done.message.done.step = 6;
-    players_join(&p, ROLE_WORKER, 1); /* The same process, admitted anew. */
-    players_pass(&p, 1);
-    players_done(&p, 0, 6);
-    players_give(&p, done); /* Late, of the admission before. */
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_done(&p, 1, 6);
-    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_CUT));
-    players_close(&p);
+    players_join(p, ROLE_WORKER, 1); /* The same process, admitted anew. */
+    players_pass(p, 1);
+    players_done(p, 0, 6);
+    players_give(p, done); /* Late, of the admission before. */
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_done(p, 1, 6);
+    ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_CUT));
 }
-END_TEST
 
 /* --- two processes, one place -------------------------------------------------------------- */
 
-START_TEST(a_restarted_worker_is_back_in_little_more_than_a_second)
+TEST(a_restarted_worker_is_back_in_little_more_than_a_second, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_restart(&p, ROLE_WORKER, 1);
-    post_clear(&p.post);
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 1);
+    players_restart(p, ROLE_WORKER, 1);
+    post_clear(&p->post);
     for (int i = 0; i < 11; i++) {
-        players_join(&p, ROLE_WORKER, 1);
-        ck_assert_ptr_nonnull(strstr(players_told(&p, 11, MESSAGE_WAITING)->waiting.text,
+        players_join(p, ROLE_WORKER, 1);
+        ck_assert_ptr_nonnull(strstr(players_told(p, 11, MESSAGE_WAITING)->waiting.text,
                                      "worker/1 is held by another process (on host1)"));
-        ck_assert_ptr_null(players_told(&p, 11, MESSAGE_WELCOME));
-        players_wait(&p, 0.1);
+        ck_assert_ptr_null(players_told(p, 11, MESSAGE_WELCOME));
+        players_wait(p, 0.1);
     }
-    players_wait(&p, 0.1);
-    players_join(&p, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
-    players_wait(&p, 0);
-    check_start(&p, 0, 2, 2, 0); /* One for both: lost and back. */
-    check_start(&p, 1, 2, 2, 1);
-    ck_assert_ptr_nonnull(strstr(players_event(&p, "lost"), "\"why\": \"replaced\""));
-    ck_assert_ptr_nonnull(players_event(&p, "joined"));
-    players_close(&p);
+    players_wait(p, 0.1);
+    players_join(p, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(p, 11, MESSAGE_WELCOME));
+    players_wait(p, 0);
+    check_start(p, 0, 2, 2, 0); /* One for both: lost and back. */
+    check_start(p, 1, 2, 2, 1);
+    ck_assert_ptr_nonnull(strstr(players_event(p, "lost"), "\"why\": \"replaced\""));
+    ck_assert_ptr_nonnull(players_event(p, "joined"));
 }
-END_TEST
 
 START_TEST(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
 {
@@ -387,157 +361,133 @@ START_TEST(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
 }
 END_TEST
 
-START_TEST(two_that_want_one_place_in_turns_are_both_told_in_time)
+TEST(two_that_want_one_place_in_turns_are_both_told_in_time, MODE_SYNC)
 {
-    struct players p;
     bool refused[2] = {false, false};
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
+    players_start(p);
     for (int i = 0; i < 40; i++) {
-        players_pass(&p, 0.1);
+        players_pass(p, 0.1);
         for (unsigned k = 0; k < 2; k++) {
-            struct packet suitor = players_join_packet(&p, ROLE_WORKER, 1);
+            struct packet suitor = players_join_packet(p, ROLE_WORKER, 1);
             suitor.message.incarnation = 900 + k;
             suitor.peer = 60 + k;
             if (refused[k])
                 continue;
-            players_give(&p, suitor);
-            ck_assert_ptr_null(players_told(&p, 60 + k, MESSAGE_WELCOME));
-            refused[k] = players_told(&p, 60 + k, MESSAGE_REFUSED) != NULL;
+            players_give(p, suitor);
+            ck_assert_ptr_null(players_told(p, 60 + k, MESSAGE_WELCOME));
+            refused[k] = players_told(p, 60 + k, MESSAGE_REFUSED) != NULL;
         }
     }
     ck_assert(refused[0] && refused[1]);
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(a_zombie_joins_again_unless_its_successor_lives)
+TEST(a_zombie_joins_again_unless_its_successor_lives, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    struct packet zombie = players_packet(&p, ROLE_WORKER, 1, MESSAGE_PING);
-    struct packet zombie_join = players_join_packet(&p, ROLE_WORKER, 1);
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    struct packet zombie = players_packet(p, ROLE_WORKER, 1, MESSAGE_PING);
+    struct packet zombie_join = players_join_packet(p, ROLE_WORKER, 1);
     zombie_join.message.run_id = RUN;
-    players_give(&p, zombie);
-    check_refused(&p, 11, REFUSAL_REJOIN);
-    players_restart(&p, ROLE_WORKER, 1); /* But somebody was faster. */
-    players_join(&p, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
+    players_give(p, zombie);
+    check_refused(p, 11, REFUSAL_REJOIN);
+    players_restart(p, ROLE_WORKER, 1); /* But somebody was faster. */
+    players_join(p, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(p, 11, MESSAGE_WELCOME));
     zombie_join.peer = zombie.peer = 61;
     for (int i = 0; i < 3; i++) {
-        players_give(&p, zombie_join);
-        players_pass(&p, 0.5);
+        players_give(p, zombie_join);
+        players_pass(p, 0.5);
     }
-    players_give(&p, zombie_join);
-    check_refused(&p, 61, REFUSAL_MEMBER);
-    post_clear(&p.post);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    players_give(&p, zombie_join); /* Its successor is gone, too. */
-    ck_assert_uint_gt(players_told(&p, 61, MESSAGE_WELCOME)->welcome.ticket, p.workers[1].ticket);
-    players_close(&p);
+    players_give(p, zombie_join);
+    check_refused(p, 61, REFUSAL_MEMBER);
+    post_clear(&p->post);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    players_give(p, zombie_join); /* Its successor is gone, too. */
+    ck_assert_uint_gt(players_told(p, 61, MESSAGE_WELCOME)->welcome.ticket, p->workers[1].ticket);
 }
-END_TEST
 
 /* --- losing workers ------------------------------------------------------------------------ */
 
-START_TEST(the_work_of_a_lost_worker_is_dealt_to_the_others)
+TEST(the_work_of_a_lost_worker_is_dealt_to_the_others, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 5);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
-    players_pass(&p, 0.5);
-    check_start(&p, 1, 2, 1, 0);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-    ck_assert_str_eq(players_event(&p, "lost"),
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 5);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
+    players_pass(p, 0.5);
+    check_start(p, 1, 2, 1, 0);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
+    ck_assert_str_eq(players_event(p, "lost"),
                      "\"role\": \"worker\", \"index\": 0, \"why\": \"silent\"");
-    ck_assert_str_eq(players_event(&p, "assignment"), "\"number\": 2, \"members\": 1");
-    ck_assert_ptr_nonnull(post_log(&p.post, "lost worker/0 (on host0): nothing heard for 5.5 s"));
-    players_restart(&p, ROLE_WORKER, 0);
-    players_join(&p, ROLE_WORKER, 0); /* The place is free. */
-    players_wait(&p, 0);
-    check_start(&p, 0, 3, 2, 0);
-    check_start(&p, 1, 3, 2, 1);
-    players_close(&p);
+    ck_assert_str_eq(players_event(p, "assignment"), "\"number\": 2, \"members\": 1");
+    ck_assert_ptr_nonnull(post_log(&p->post, "lost worker/0 (on host0): nothing heard for 5.5 s"));
+    players_restart(p, ROLE_WORKER, 0);
+    players_join(p, ROLE_WORKER, 0); /* The place is free. */
+    players_wait(p, 0);
+    check_start(p, 0, 3, 2, 0);
+    check_start(p, 1, 3, 2, 1);
 }
-END_TEST
 
-START_TEST(start_is_repeated_until_it_is_heard)
+TEST(start_is_repeated_until_it_is_heard, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    p.workers[1].assignment = 0; /* It was lost. */
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_PING);
-    check_start(&p, 1, 1, 2, 1);
-    struct packet ping = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
+    players_start(p);
+    p->workers[1].assignment = 0; /* It was lost. */
+    players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
+    check_start(p, 1, 1, 2, 1);
+    struct packet ping = players_packet(p, ROLE_WORKER, 0, MESSAGE_PING);
     ping.message.ping.assignment = 1;
-    players_give(&p, ping);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-    players_close(&p);
+    players_give(p, ping);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
 }
-END_TEST
 
-START_TEST(when_nobody_is_left_somebody_is_waited_for_but_not_for_ever)
+TEST(when_nobody_is_left_somebody_is_waited_for_but_not_for_ever, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 20);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_FINISHED));
-    ck_assert_ptr_nonnull(post_log(&p.post, "for any worker"));
-    players_restart(&p, ROLE_WORKER, 1);
-    players_join(&p, ROLE_WORKER, 1);
-    players_wait(&p, 0);
-    check_start(&p, 1, 3, 1, 0);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 20);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_FINISHED));
-    players_pass(&p, 6);
-    check_finished(&p, 21, EXIT_CLUSTER_LOST, "no worker is left");
-    players_close(&p);
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 0);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 20);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_FINISHED));
+    ck_assert_ptr_nonnull(post_log(&p->post, "for any worker"));
+    players_restart(p, ROLE_WORKER, 1);
+    players_join(p, ROLE_WORKER, 1);
+    players_wait(p, 0);
+    check_start(p, 1, 3, 1, 0);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 20);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_FINISHED));
+    players_pass(p, 6);
+    check_finished(p, 21, EXIT_CLUSTER_LOST, "no worker is left");
 }
-END_TEST
 
-START_TEST(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back)
+TEST_PLAYERS_PREPARE(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.options.on_worker_loss = LOSS_WAIT;
-    players_create(&p);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 12);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
-    ck_assert_ptr_nonnull(post_log(&p.post, "for worker/0 (lost)"));
+    p->options.on_worker_loss = LOSS_WAIT;
+    players_create(p);
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 12);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
+    ck_assert_ptr_nonnull(post_log(&p->post, "for worker/0 (lost)"));
     ck_assert_ptr_nonnull(
-        strstr(players_told(&p, 11, MESSAGE_PONG)->waiting.text, "for worker/0 (lost)"));
-    players_done(&p, 1, 6); /* It is through; but the other was not. */
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_join(&p, ROLE_WORKER, 2); /* Whoever joins gets a share, but not of those missed. */
-    players_wait(&p, 0);
-    check_start(&p, 1, 2, 3, 1);
-    check_start(&p, 2, 2, 3, 2);
-    players_restart(&p, ROLE_WORKER, 0);
-    players_join(&p, ROLE_WORKER, 0);
-    players_wait(&p, 0);
-    check_start(&p, 0, 3, 3, 0);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 25.5);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_FINISHED));
-    players_pass(&p, 1);
-    check_finished(&p, 21, EXIT_CLUSTER_LOST, "lost worker/0 (on host0): not back within 20 s");
-    players_close(&p);
+        strstr(players_told(p, 11, MESSAGE_PONG)->waiting.text, "for worker/0 (lost)"));
+    players_done(p, 1, 6); /* It is through; but the other was not. */
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_join(p, ROLE_WORKER, 2); /* Whoever joins gets a share, but not of those missed. */
+    players_wait(p, 0);
+    check_start(p, 1, 2, 3, 1);
+    check_start(p, 2, 2, 3, 2);
+    players_restart(p, ROLE_WORKER, 0);
+    players_join(p, ROLE_WORKER, 0);
+    players_wait(p, 0);
+    check_start(p, 0, 3, 3, 0);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 25.5);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_FINISHED));
+    players_pass(p, 1);
+    check_finished(p, 21, EXIT_CLUSTER_LOST, "lost worker/0 (on host0): not back within 20 s");
 }
-END_TEST
 
 START_TEST(told_to_fail_it_ends_with_the_first_loss)
 {
@@ -564,145 +514,121 @@ START_TEST(told_to_fail_it_ends_with_the_first_loss)
 }
 END_TEST
 
-START_TEST(a_worker_lost_before_the_start_is_waited_for)
+TEST(a_worker_lost_before_the_start_is_waited_for, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_gather(&p);
-    players_join(&p, ROLE_WORKER, 0);
+    players_gather(p);
+    players_join(p, ROLE_WORKER, 0);
     for (uint32_t i = 0; i < 2; i++) {
-        players_join(&p, ROLE_PS, i);
-        p.servers[i].ready = true;
-        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+        players_join(p, ROLE_PS, i);
+        p->servers[i].ready = true;
+        players_say(p, ROLE_PS, i, MESSAGE_READY);
     }
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 6);
-    ck_assert_ptr_nonnull(post_log(&p.post, "lost worker/0"));
-    players_join(&p, ROLE_WORKER, 1);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
-    players_pass(&p, 1);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 6);
+    ck_assert_ptr_nonnull(post_log(&p->post, "lost worker/0"));
+    players_join(p, ROLE_WORKER, 1);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
+    players_pass(p, 1);
     ck_assert_ptr_nonnull(
-        strstr(players_told(&p, 11, MESSAGE_PONG)->waiting.text, "for worker/0 (lost)"));
-    players_restart(&p, ROLE_WORKER, 0);
-    players_join(&p, ROLE_WORKER, 0);
-    check_start(&p, 1, 1, 2, 1);
-    players_close(&p);
+        strstr(players_told(p, 11, MESSAGE_PONG)->waiting.text, "for worker/0 (lost)"));
+    players_restart(p, ROLE_WORKER, 0);
+    players_join(p, ROLE_WORKER, 0);
+    check_start(p, 1, 1, 2, 1);
 }
-END_TEST
 
-START_TEST(workers_beyond_those_declared_may_join_while_the_job_runs)
+TEST(workers_beyond_those_declared_may_join_while_the_job_runs, MODE_ASYNC)
 {
-    struct players p;
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
-    players_join(&p, ROLE_WORKER, 5);
-    players_wait(&p, 0);
+    players_start(p);
+    players_join(p, ROLE_WORKER, 5);
+    players_wait(p, 0);
     for (uint32_t i = 0; i < 2; i++)
-        check_start(&p, i, 2, 3, i);
-    check_start(&p, 5, 2, 3, 2);
-    players_follow(&p);
-    post_clear(&p.post);
-    players_lease(&p, 5, false, 0);
-    ck_assert(!players_told(&p, 15, MESSAGE_WORK)->work.none);
-    struct packet last = players_join_packet(&p, ROLE_WORKER, 7);
+        check_start(p, i, 2, 3, i);
+    check_start(p, 5, 2, 3, 2);
+    players_follow(p);
+    post_clear(&p->post);
+    players_lease(p, 5, false, 0);
+    ck_assert(!players_told(p, 15, MESSAGE_WORK)->work.none);
+    struct packet last = players_join_packet(p, ROLE_WORKER, 7);
     last.message.index = JOB_WORKERS_MAX - 1;
     last.peer = 80;
-    players_give(&p, last);
-    ck_assert_ptr_nonnull(players_told(&p, 80, MESSAGE_WELCOME));
-    players_close(&p);
+    players_give(p, last);
+    ck_assert_ptr_nonnull(players_told(p, 80, MESSAGE_WELCOME));
 }
-END_TEST
 
-START_TEST(the_first_start_waits_for_those_declared_and_no_others)
+TEST(the_first_start_waits_for_those_declared_and_no_others, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_gather(&p);
+    players_gather(p);
     for (uint32_t i = 0; i < 2; i++) {
-        players_join(&p, ROLE_PS, i);
-        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+        players_join(p, ROLE_PS, i);
+        players_say(p, ROLE_PS, i, MESSAGE_READY);
     }
-    players_join(&p, ROLE_WORKER, 1);
-    players_join(&p, ROLE_WORKER, 4);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
-    players_join(&p, ROLE_WORKER, 0);
-    check_start(&p, 4, 1, 3, 2);
-    players_close(&p);
+    players_join(p, ROLE_WORKER, 1);
+    players_join(p, ROLE_WORKER, 4);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
+    players_join(p, ROLE_WORKER, 0);
+    check_start(p, 4, 1, 3, 2);
 }
-END_TEST
 
-START_TEST(a_worker_that_leaves_is_missed_by_nobody)
+TEST_PLAYERS_PREPARE(a_worker_that_leaves_is_missed_by_nobody, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.options.on_worker_loss = LOSS_FAIL; /* Leaving is no loss. */
-    players_create(&p);
-    players_start(&p);
-    players_say(&p, ROLE_WORKER, 0, MESSAGE_LEAVE);
-    check_finished(&p, 10, EXIT_DONE, "left the job");
-    players_wait(&p, 0);
-    check_start(&p, 1, 2, 1, 0);
-    ck_assert_ptr_nonnull(players_event(&p, "left"));
-    ck_assert_ptr_null(players_event(&p, "lost"));
-    post_clear(&p.post);
-    players_say(&p, ROLE_WORKER, 0, MESSAGE_LEAVE); /* Repeated, because the answer was lost. */
-    check_finished(&p, 10, EXIT_DONE, "left the job");
-    post_clear(&p.post);
-    players_say(&p, ROLE_WORKER, 0, MESSAGE_PING); /* What was still under way. */
-    check_finished(&p, 10, EXIT_DONE, "left the job");
-    players_join(&p, ROLE_WORKER, 0);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_WELCOME));
-    players_restart(&p, ROLE_WORKER, 0); /* Another one may come. */
-    players_join(&p, ROLE_WORKER, 0);
-    ck_assert_ptr_nonnull(players_told(&p, 10, MESSAGE_WELCOME));
-    players_close(&p);
+    p->options.on_worker_loss = LOSS_FAIL; /* Leaving is no loss. */
+    players_create(p);
+    players_start(p);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
+    check_finished(p, 10, EXIT_DONE, "left the job");
+    players_wait(p, 0);
+    check_start(p, 1, 2, 1, 0);
+    ck_assert_ptr_nonnull(players_event(p, "left"));
+    ck_assert_ptr_null(players_event(p, "lost"));
+    post_clear(&p->post);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE); /* Repeated, because the answer was lost. */
+    check_finished(p, 10, EXIT_DONE, "left the job");
+    post_clear(&p->post);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_PING); /* What was still under way. */
+    check_finished(p, 10, EXIT_DONE, "left the job");
+    players_join(p, ROLE_WORKER, 0);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_WELCOME));
+    players_restart(p, ROLE_WORKER, 0); /* Another one may come. */
+    players_join(p, ROLE_WORKER, 0);
+    ck_assert_ptr_nonnull(players_told(p, 10, MESSAGE_WELCOME));
 }
-END_TEST
 
 static void leave(struct players *p, uint32_t worker)
 {
     players_say(p, ROLE_WORKER, worker, MESSAGE_LEAVE);
 }
 
-START_TEST(the_last_to_leave_stays_a_little_and_then_others_are_waited_for)
+TEST(the_last_to_leave_stays_a_little_and_then_others_are_waited_for, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    leave(&p, 0);
-    check_finished(&p, 10, EXIT_DONE, "left the job");
-    ck_assert(players_told(&p, 10, MESSAGE_FINISHED)->stop.left);
-    leave(&p, 1);
-    players_pass(&p, 1.5);
-    leave(&p, 1);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
-    players_pass(&p, 0.6);
-    leave(&p, 1);
-    check_finished(&p, 11, EXIT_DONE, "left the job");
-    players_kill(&p, ROLE_WORKER, 0);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_wait(&p, 0.1);
-    ck_assert_ptr_nonnull(post_log(&p.post, "no worker is left; waiting 20 s for one to join"));
-    players_restart(&p, ROLE_WORKER, 1);
-    players_join(&p, ROLE_WORKER, 1);
-    ck_assert_ptr_nonnull(players_told(&p, 11, MESSAGE_WELCOME));
-    players_close(&p);
+    players_start(p);
+    leave(p, 0);
+    check_finished(p, 10, EXIT_DONE, "left the job");
+    ck_assert(players_told(p, 10, MESSAGE_FINISHED)->stop.left);
+    leave(p, 1);
+    players_pass(p, 1.5);
+    leave(p, 1);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_FINISHED));
+    players_pass(p, 0.6);
+    leave(p, 1);
+    check_finished(p, 11, EXIT_DONE, "left the job");
+    players_kill(p, ROLE_WORKER, 0);
+    players_kill(p, ROLE_WORKER, 1);
+    players_wait(p, 0.1);
+    ck_assert_ptr_nonnull(post_log(&p->post, "no worker is left; waiting 20 s for one to join"));
+    players_restart(p, ROLE_WORKER, 1);
+    players_join(p, ROLE_WORKER, 1);
+    ck_assert_ptr_nonnull(players_told(p, 11, MESSAGE_WELCOME));
 }
-END_TEST
 
-START_TEST(a_stop_needs_those_who_are_about_to_leave)
+TEST(a_stop_needs_those_who_are_about_to_leave, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_stop(&p, ROLE_PS, 1, EXIT_TERMINATED, "ps/1 was asked to");
-    leave(&p, 0);
-    leave(&p, 1);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
-    players_close(&p);
+    players_start(p);
+    players_stop(p, ROLE_PS, 1, EXIT_TERMINATED, "ps/1 was asked to");
+    leave(p, 0);
+    leave(p, 1);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_FINISHED));
 }
-END_TEST
 
 /* All leave, and a stop comes when the last is gone. */
 static void desert(struct players *p, enum mode mode)
@@ -764,68 +690,56 @@ END_TEST
 
 /* --- slow and stuck ------------------------------------------------------------------------ */
 
-START_TEST(a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped)
+TEST(a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    p.workers[1].computing = true;
-    players_report(&p, 0, 0, (struct node){0, 2});
-    players_pass(&p, 10);
-    ck_assert_ptr_null(post_log(&p.post, "waits for"));
-    players_pass(&p, 2);
+    players_start(p);
+    p->workers[1].computing = true;
+    players_report(p, 0, 0, (struct node){0, 2});
+    players_pass(p, 10);
+    ck_assert_ptr_null(post_log(&p->post, "waits for"));
+    players_pass(p, 2);
     ck_assert_ptr_nonnull(
-        post_log(&p.post, "step 0 waits for worker/1 on host1: alive, computing for 10 s"));
-    ck_assert_ptr_null(post_log(&p.post, "waits for worker/0"));
-    players_pass(&p, 7);
-    ck_assert_ptr_null(post_log(&p.post, "waits for"));
-    players_pass(&p, 2);
-    ck_assert_ptr_nonnull(post_log(&p.post, "for 20 s"));
-    players_pass(&p, 40);
-    players_pass(&p, 38);
-    ck_assert_ptr_null(post_log(&p.post, "stuck"));
-    players_pass(&p, 3);
+        post_log(&p->post, "step 0 waits for worker/1 on host1: alive, computing for 10 s"));
+    ck_assert_ptr_null(post_log(&p->post, "waits for worker/0"));
+    players_pass(p, 7);
+    ck_assert_ptr_null(post_log(&p->post, "waits for"));
+    players_pass(p, 2);
+    ck_assert_ptr_nonnull(post_log(&p->post, "for 20 s"));
+    players_pass(p, 40);
+    players_pass(p, 38);
+    ck_assert_ptr_null(post_log(&p->post, "stuck"));
+    players_pass(p, 3);
     ck_assert_ptr_nonnull(post_log(
-        &p.post, "worker/1 is stuck (on host1): alive, but no progress at step 0 for 1 min 4"));
-    check_start(&p, 0, 2, 1, 0);
-    check_refused(&p, 11, REFUSAL_MEMBER);
-    ck_assert_str_eq(players_told(&p, 11, MESSAGE_REFUSED)->refused.text, "dropped as stuck");
-    players_close(&p);
+        &p->post, "worker/1 is stuck (on host1): alive, but no progress at step 0 for 1 min 4"));
+    check_start(p, 0, 2, 1, 0);
+    check_refused(p, 11, REFUSAL_MEMBER);
+    ck_assert_str_eq(players_told(p, 11, MESSAGE_REFUSED)->refused.text, "dropped as stuck");
 }
-END_TEST
 
-START_TEST(whoever_makes_progress_or_owes_nothing_is_not_stuck)
+TEST(whoever_makes_progress_or_owes_nothing_is_not_stuck, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
+    players_start(p);
     for (uint64_t step = 0; step < 3; step++) {
-        players_pass(&p, 60);
-        report_step(&p, 0, step);
-        players_pass(&p, 30);
-        p.workers[0].computing = !p.workers[0].computing;
-        p.workers[1].step++;
-        ck_assert_ptr_null(post_log(&p.post, "stuck"));
+        players_pass(p, 60);
+        report_step(p, 0, step);
+        players_pass(p, 30);
+        p->workers[0].computing = !p->workers[0].computing;
+        p->workers[1].step++;
+        ck_assert_ptr_null(post_log(&p->post, "stuck"));
     }
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(nobody_is_stuck_who_waits_for_a_server)
+TEST_PLAYERS_PREPARE(nobody_is_stuck_who_waits_for_a_server, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.options.deadlines.recovery = 1000;
-    players_create(&p);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
+    p->options.deadlines.recovery = 1000;
+    players_create(p);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
     for (int i = 0; i < 6; i++) {
-        players_pass(&p, 50);
-        ck_assert_ptr_null(post_log(&p.post, "stuck"));
+        players_pass(p, 50);
+        ck_assert_ptr_null(post_log(&p->post, "stuck"));
     }
-    players_close(&p);
 }
-END_TEST
 
 START_TEST(who_never_says_that_it_is_done_is_stuck)
 {
@@ -853,216 +767,184 @@ END_TEST
 
 /* --- losing servers ------------------------------------------------------------------------ */
 
-START_TEST(a_server_that_was_only_away_has_lost_nothing)
+TEST(a_server_that_was_only_away_has_lost_nothing, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 10);
-    ck_assert_ptr_nonnull(post_log(&p.post, "lost ps/1 (on host1): nothing heard for 5.5 s"));
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 10);
+    ck_assert_ptr_nonnull(post_log(&p->post, "lost ps/1 (on host1): nothing heard for 5.5 s"));
     ck_assert_ptr_nonnull(
-        strstr(players_told(&p, 10, MESSAGE_PONG)->waiting.text, "for ps/1 (lost)"));
-    p.servers[1].alive = true;
-    players_pass(&p, 1);
-    ck_assert_ptr_nonnull(post_log(&p.post, "ps/1 is back"));
-    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
-    ck_assert_str_eq(players_told(&p, 10, MESSAGE_PONG)->waiting.text, "");
-    players_pass(&p, 20);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-    players_close(&p);
+        strstr(players_told(p, 10, MESSAGE_PONG)->waiting.text, "for ps/1 (lost)"));
+    p->servers[1].alive = true;
+    players_pass(p, 1);
+    ck_assert_ptr_nonnull(post_log(&p->post, "ps/1 is back"));
+    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK));
+    ck_assert_str_eq(players_told(p, 10, MESSAGE_PONG)->waiting.text, "");
+    players_pass(p, 20);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
 }
-END_TEST
 
-START_TEST(a_server_that_does_not_come_back_ends_the_job)
+TEST(a_server_that_does_not_come_back_ends_the_job, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 25.5);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-    players_pass(&p, 1);
-    check_finished(&p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): not back within 20 s");
-    ck_assert_uint_eq(summary_of(&p).faults.servers_lost, 1);
-    players_close(&p);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 25.5);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    players_pass(p, 1);
+    check_finished(p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): not back within 20 s");
+    ck_assert_uint_eq(summary_of(p).faults.servers_lost, 1);
 }
-END_TEST
 
-START_TEST(a_restarted_server_raises_the_generation_and_all_start_again)
+TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
+    players_start(p);
     for (uint64_t step = 0; step < 3; step++)
-        report_step(&p, 0, step);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 1);
-    come_back(&p, 1, 1);
+        report_step(p, 0, step);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 1);
+    come_back(p, 1, 1);
 
-    players_pass(&p, 1); /* The keeper is slow. */
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_WELCOME));
-    ck_assert_uint_eq(post_count(&p.post, TO_KEEPER, MESSAGE_GO_BACK), 0);
-    players_give(&p, players_join_packet(&p, ROLE_PS, 1));
-    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_WAITING));
+    players_pass(p, 1); /* The keeper is slow. */
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_WELCOME));
+    ck_assert_uint_eq(post_count(&p->post, TO_KEEPER, MESSAGE_GO_BACK), 0);
+    players_give(p, players_join_packet(p, ROLE_PS, 1));
+    ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
 
-    players_opened(&p, 1, false, 0);
-    ck_assert_str_eq(players_event(&p, "generation"), "\"generation\": 1, \"step\": 0");
-    const struct message *welcome = players_told(&p, 21, MESSAGE_WELCOME);
+    players_opened(p, 1, false, 0);
+    ck_assert_str_eq(players_event(p, "generation"), "\"generation\": 1, \"step\": 0");
+    const struct message *welcome = players_told(p, 21, MESSAGE_WELCOME);
     ck_assert_uint_eq(welcome->generation, 1);
     ck_assert(!welcome->welcome.restore);
-    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_JOB_PAGE)); /* It is new. */
-    ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
-    ck_assert_ptr_null(players_told(&p, PEER_LOCAL, MESSAGE_JOB_PAGE));
+    ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_JOB_PAGE)); /* It is new. */
+    ck_assert_uint_eq(players_told(p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
+    ck_assert_ptr_null(players_told(p, PEER_LOCAL, MESSAGE_JOB_PAGE));
 
-    struct packet old = players_packet(&p, ROLE_PS, 0, MESSAGE_READY); /* Of generation 0. */
-    players_give(&p, old);
-    p.servers[0].ready = p.servers[1].ready = p.servers[1].alive = true;
-    players_follow(&p);
-    players_say(&p, ROLE_PS, 1, MESSAGE_READY);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-    players_say(&p, ROLE_PS, 0, MESSAGE_READY);
+    struct packet old = players_packet(p, ROLE_PS, 0, MESSAGE_READY); /* Of generation 0. */
+    players_give(p, old);
+    p->servers[0].ready = p->servers[1].ready = p->servers[1].alive = true;
+    players_follow(p);
+    players_say(p, ROLE_PS, 1, MESSAGE_READY);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
+    players_say(p, ROLE_PS, 0, MESSAGE_READY);
     for (uint32_t i = 0; i < 2; i++) {
-        check_start(&p, i, 2, 2, i);
-        ck_assert_uint_eq(players_told(&p, 10 + i, MESSAGE_START)->generation, 1);
-        ck_assert_uint_eq(players_told(&p, 10 + i, MESSAGE_START)->start.step, 0);
+        check_start(p, i, 2, 2, i);
+        ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->generation, 1);
+        ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->start.step, 0);
     }
-    ck_assert_ptr_nonnull(post_find(&p.post, TO_KEEPER, MESSAGE_SEND_CHUNKS));
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_uint_eq(summary_of(&p).faults.recomputed, 3);
-    ck_assert_uint_eq(summary_of(&p).faults.generation, 1);
-    players_close(&p);
+    ck_assert_ptr_nonnull(post_find(&p->post, TO_KEEPER, MESSAGE_SEND_CHUNKS));
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).faults.recomputed, 3);
+    ck_assert_uint_eq(summary_of(p).faults.generation, 1);
 }
-END_TEST
 
-START_TEST(messages_of_an_older_generation_are_fenced_but_show_who_is_alive)
+TEST(messages_of_an_older_generation_are_fenced_but_show_who_is_alive, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    struct player before = p.workers[1];
-    lose_and_regain(&p, 1, false, 0);
-    players_follow(&p);
-    post_clear(&p.post);
-    struct player after = p.workers[1];
-    p.workers[1] = before;
-    players_report(&p, 1, 0, (struct node){0, 4});
-    players_done(&p, 1, 6);
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
-    ck_assert_uint_eq(post_count_all(&p.post), 0);
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_PING);
-    check_start(&p, 1, 2, 2, 1);
-    struct packet ahead = players_packet(&p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
+    players_start(p);
+    struct player before = p->workers[1];
+    lose_and_regain(p, 1, false, 0);
+    players_follow(p);
+    post_clear(&p->post);
+    struct player after = p->workers[1];
+    p->workers[1] = before;
+    players_report(p, 1, 0, (struct node){0, 4});
+    players_done(p, 1, 6);
+    players_say(p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
+    ck_assert_uint_eq(post_count_all(&p->post), 0);
+    players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
+    check_start(p, 1, 2, 2, 1);
+    struct packet ahead = players_packet(p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
     ahead.message.generation = 9;
-    post_clear(&p.post);
-    players_give(&p, ahead);
-    ck_assert_uint_eq(post_count_all(&p.post), 0);
-    p.workers[1] = after;
-    players_stop(&p, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_uint_eq(summary_of(&p).faults.fenced, 4);
-    players_close(&p);
+    post_clear(&p->post);
+    players_give(p, ahead);
+    ck_assert_uint_eq(post_count_all(&p->post), 0);
+    p->workers[1] = after;
+    players_stop(p, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).faults.fenced, 4);
 }
-END_TEST
 
-START_TEST(a_server_that_did_not_hear_of_the_generation_is_told_again)
+TEST(a_server_that_did_not_hear_of_the_generation_is_told_again, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 1);
-    come_back(&p, 1, 1);
-    players_opened(&p, 1, true, 3);
-    post_clear(&p.post); /* All WELCOMEs are lost. */
-    players_wait(&p, 1);
-    ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
-    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_JOB_PAGE));
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_WELCOME)->welcome.restore_step, 3);
-    post_clear(&p.post);
-    p.servers[0].ready = true;
-    players_say(&p, ROLE_PS, 0, MESSAGE_READY); /* Still of generation 0. */
-    ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
-    players_close(&p);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 1);
+    come_back(p, 1, 1);
+    players_opened(p, 1, true, 3);
+    post_clear(&p->post); /* All WELCOMEs are lost. */
+    players_wait(p, 1);
+    ck_assert_uint_eq(players_told(p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
+    ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_JOB_PAGE));
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_WELCOME)->welcome.restore_step, 3);
+    post_clear(&p->post);
+    p->servers[0].ready = true;
+    players_say(p, ROLE_PS, 0, MESSAGE_READY); /* Still of generation 0. */
+    ck_assert_uint_eq(players_told(p, PEER_LOCAL, MESSAGE_WELCOME)->generation, 1);
 }
-END_TEST
 
-START_TEST(chunks_go_to_servers_that_ask_for_them_while_the_job_recovers)
+TEST(chunks_go_to_servers_that_ask_for_them_while_the_job_recovers, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 1);
-    come_back(&p, 1, 1);
-    players_opened(&p, 1, true, 3);
-    p.servers[1].alive = true;
-    players_follow(&p);
-    struct packet ready = players_packet(&p, ROLE_PS, 1, MESSAGE_READY);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 1);
+    come_back(p, 1, 1);
+    players_opened(p, 1, true, 3);
+    p->servers[1].alive = true;
+    players_follow(p);
+    struct packet ready = players_packet(p, ROLE_PS, 1, MESSAGE_READY);
     ready.message.ready.needs_chunks = true;
-    players_give(&p, ready);
+    players_give(p, ready);
     ck_assert_uint_eq(
-        post_find(&p.post, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server, 1);
+        post_find(&p->post, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server, 1);
     struct message chunk = {.kind = MESSAGE_CHUNK_STATE, .generation = 0};
     chunk.chunk_state.server = 1;
-    players_keeper(&p, chunk); /* Of before. */
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CHUNK_STATE));
+    players_keeper(p, chunk); /* Of before. */
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CHUNK_STATE));
     chunk.generation = 1;
-    players_keeper(&p, chunk);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CHUNK_STATE)->generation, 1);
-    players_close(&p);
+    players_keeper(p, chunk);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CHUNK_STATE)->generation, 1);
 }
-END_TEST
 
-START_TEST(generations_follow_each_other)
+TEST(generations_follow_each_other, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
+    players_start(p);
     for (uint64_t generation = 1; generation < 5; generation++) {
-        lose_and_regain(&p, generation, generation > 2, 2);
-        check_start(&p, 0, (uint32_t)generation + 1, 2, 0);
-        ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, generation);
-        ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.step, generation > 2 ? 2 : 0);
-        players_pass(&p, 2);
+        lose_and_regain(p, generation, generation > 2, 2);
+        check_start(p, 0, (uint32_t)generation + 1, 2, 0);
+        ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->generation, generation);
+        ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.step, generation > 2 ? 2 : 0);
+        players_pass(p, 2);
     }
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more)
+TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_gather(&p);
-    players_join(&p, ROLE_WORKER, 0);
+    players_gather(p);
+    players_join(p, ROLE_WORKER, 0);
     for (uint32_t i = 0; i < 2; i++) {
-        players_join(&p, ROLE_PS, i);
-        p.servers[i].ready = true;
-        players_say(&p, ROLE_PS, i, MESSAGE_READY);
+        players_join(p, ROLE_PS, i);
+        p->servers[i].ready = true;
+        players_say(p, ROLE_PS, i, MESSAGE_READY);
     }
-    players_pass(&p, 0.5);
-    come_back(&p, 1, 1); /* Its predecessor may live on, and serve generation 0. */
-    players_join(&p, ROLE_WORKER, 1);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-    go_back(&p, 1, false, 0);
-    players_join(&p, ROLE_WORKER, 1);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, 1);
+    players_pass(p, 0.5);
+    come_back(p, 1, 1); /* Its predecessor may live on, and serve generation 0. */
+    players_join(p, ROLE_WORKER, 1);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
+    go_back(p, 1, false, 0);
+    players_join(p, ROLE_WORKER, 1);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->generation, 1);
 
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 1);
-    come_back(&p, 1, 2);
-    players_restart(&p, ROLE_PS, 1); /* And again, while the keeper is at it: nobody knows 2 yet. */
-    players_wait(&p, 1.3);
-    players_give(&p, players_join_packet(&p, ROLE_PS, 1));
-    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
-    players_opened(&p, 2, false, 0);
-    post_clear(&p.post);
-    come_back(&p, 1, 3); /* But now. */
-    go_back(&p, 3, false, 0);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->generation, 3);
-    players_close(&p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 1);
+    come_back(p, 1, 2);
+    players_restart(p, ROLE_PS, 1); /* And again, while the keeper is at it: nobody knows 2 yet. */
+    players_wait(p, 1.3);
+    players_give(p, players_join_packet(p, ROLE_PS, 1));
+    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK));
+    players_opened(p, 2, false, 0);
+    post_clear(&p->post);
+    come_back(p, 1, 3); /* But now. */
+    go_back(p, 3, false, 0);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->generation, 3);
 }
-END_TEST
 
 START_TEST(a_recovery_that_does_not_end_ends_the_job)
 {
@@ -1089,198 +971,166 @@ START_TEST(a_recovery_that_does_not_end_ends_the_job)
 }
 END_TEST
 
-START_TEST(a_generation_that_cannot_be_recorded_ends_the_job)
+TEST(a_generation_that_cannot_be_recorded_ends_the_job, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 1);
-    come_back(&p, 1, 1);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 1);
+    come_back(p, 1, 1);
     struct message opened = {.kind = MESSAGE_RUN_OPENED};
     opened.run_opened.status = STATUS_IO;
     strcpy(opened.run_opened.text, "Read-only file system");
-    players_keeper(&p, opened);
-    check_finished(&p, 10, EXIT_CANNOT_OPEN, "Read-only file system");
-    players_close(&p);
+    players_keeper(p, opened);
+    check_finished(p, 10, EXIT_CANNOT_OPEN, "Read-only file system");
 }
-END_TEST
 
-START_TEST(a_worker_lost_while_the_job_recovers_is_not_waited_for)
+TEST(a_worker_lost_while_the_job_recovers_is_not_waited_for, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 1);
-    come_back(&p, 1, 1);
-    players_pass(&p, 6);
-    go_back(&p, 1, false, 0);
-    check_start(&p, 1, 2, 1, 0);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-    players_close(&p);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 1);
+    come_back(p, 1, 1);
+    players_pass(p, 6);
+    go_back(p, 1, false, 0);
+    check_start(p, 1, 2, 1, 0);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
 }
-END_TEST
 
 /* --- checkpoints and going back ------------------------------------------------------------ */
 
-START_TEST(a_cut_under_way_is_given_up_when_the_job_goes_back)
+TEST_PLAYERS_PREPARE(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.job.checkpoint_every = 2;
-    players_create(&p);
-    players_start(&p);
-    report_step(&p, 0, 0);
-    report_step(&p, 0, 1);
-    take_cut(&p, 2);
-    lose_and_regain(&p, 1, false, 0);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 2); /* Named anew. */
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->generation, 1);
+    p->job.checkpoint_every = 2;
+    players_create(p);
+    players_start(p);
+    report_step(p, 0, 0);
+    report_step(p, 0, 1);
+    take_cut(p, 2);
+    lose_and_regain(p, 1, false, 0);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2); /* Named anew. */
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->generation, 1);
     struct message part = {.kind = MESSAGE_PART_WRITTEN, .generation = 0};
     part.part_written.step = 2;
     part.part_written.written = true;
-    players_keeper(&p, part);
+    players_keeper(p, part);
     part.part_written.server = 1;
-    players_keeper(&p, part);
-    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_MANIFEST));
-    write_parts(&p, 2);
-    manifest_written(&p, 2);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_uint_eq(summary_of(&p).faults.checkpoints_failed, 1);
-    players_close(&p);
+    players_keeper(p, part);
+    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_MANIFEST));
+    write_parts(p, 2);
+    manifest_written(p, 2);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).faults.checkpoints_failed, 1);
 }
-END_TEST
 
-START_TEST(a_server_that_has_not_answered_a_cut_is_told_again)
+TEST_PLAYERS_PREPARE(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.job.checkpoint_every = 2;
-    players_create(&p);
-    players_start(&p);
-    take_cut(&p, 2);
+    p->job.checkpoint_every = 2;
+    players_create(p);
+    players_start(p);
+    take_cut(p, 2);
     struct message part = {.kind = MESSAGE_PART_WRITTEN};
     part.part_written.step = 2;
     part.part_written.written = true;
-    players_keeper(&p, part); /* Server 0's. */
-    players_pass(&p, 1.5);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 2);
-    ck_assert_ptr_null(players_told(&p, PEER_LOCAL, MESSAGE_CUT));
-    players_close(&p);
+    players_keeper(p, part); /* Server 0's. */
+    players_pass(p, 1.5);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2);
+    ck_assert_ptr_null(players_told(p, PEER_LOCAL, MESSAGE_CUT));
 }
-END_TEST
 
-START_TEST(a_cut_that_takes_too_long_is_given_up_and_counted)
+TEST_PLAYERS_PREPARE(a_cut_that_takes_too_long_is_given_up_and_counted, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.job.checkpoint_every = 2;
-    p.job.steps = 100;
-    players_create(&p);
-    players_start(&p);
-    players_pass(&p, 40); /* Nobody has come to that step yet: that is no failure. */
-    ck_assert_ptr_null(players_event(&p, "checkpoint_failed"));
-    report_step(&p, 0, 0);
-    report_step(&p, 0, 1);
-    players_pass(&p, 30);
-    ck_assert_ptr_null(players_event(&p, "checkpoint_failed"));
-    players_pass(&p, 1.5);
-    ck_assert_str_eq(players_event(&p, "checkpoint_failed"), "\"step\": 2");
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 4); /* The next one is named. */
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_uint_eq(summary_of(&p).faults.checkpoints_failed, 1);
-    players_close(&p);
+    p->job.checkpoint_every = 2;
+    p->job.steps = 100;
+    players_create(p);
+    players_start(p);
+    players_pass(p, 40); /* Nobody has come to that step yet: that is no failure. */
+    ck_assert_ptr_null(players_event(p, "checkpoint_failed"));
+    report_step(p, 0, 0);
+    report_step(p, 0, 1);
+    players_pass(p, 30);
+    ck_assert_ptr_null(players_event(p, "checkpoint_failed"));
+    players_pass(p, 1.5);
+    ck_assert_str_eq(players_event(p, "checkpoint_failed"), "\"step\": 2");
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 4); /* The next one is named. */
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).faults.checkpoints_failed, 1);
 }
-END_TEST
 
-START_TEST(a_server_lost_in_the_last_checkpoint_opens_training_again)
+TEST_PLAYERS_PREPARE(a_server_lost_in_the_last_checkpoint_opens_training_again, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.job.checkpoint_every = 3;
-    p.options.deadlines.stop = 8;
-    players_create(&p);
-    players_start(&p);
+    p->job.checkpoint_every = 3;
+    p->options.deadlines.stop = 8;
+    players_create(p);
+    players_start(p);
     for (uint64_t step = 0; step < 3; step++)
-        report_step(&p, 0, step);
-    checkpoint(&p, 3);
+        report_step(p, 0, step);
+    checkpoint(p, 3);
     for (uint64_t step = 3; step < 6; step++)
-        report_step(&p, 0, step);
-    players_done(&p, 0, 6);
-    players_done(&p, 1, 6);
-    ck_assert(players_told(&p, 21, MESSAGE_CUT)->cut.final);
-    post_clear(&p.post);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 10); /* Its absence has a deadline of its own. */
-    come_back(&p, 1, 1);
-    go_back(&p, 1, true, 3);
+        report_step(p, 0, step);
+    players_done(p, 0, 6);
+    players_done(p, 1, 6);
+    ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
+    post_clear(&p->post);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 10); /* Its absence has a deadline of its own. */
+    come_back(p, 1, 1);
+    go_back(p, 1, true, 3);
     for (uint32_t i = 0; i < 2; i++) {
-        check_start(&p, i, 2, 2, i);
-        ck_assert_uint_eq(players_told(&p, 10 + i, MESSAGE_START)->start.step, 3);
+        check_start(p, i, 2, 2, i);
+        ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->start.step, 3);
     }
-    players_follow(&p);
-    post_clear(&p.post);
+    players_follow(p);
+    post_clear(&p->post);
     for (uint64_t step = 3; step < 6; step++)
-        report_step(&p, 0, step);
-    players_done(&p, 0, 6);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_done(&p, 1, 6);
-    checkpoint(&p, 6);
-    struct run_summary summary = summary_of(&p);
+        report_step(p, 0, step);
+    players_done(p, 0, 6);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_done(p, 1, 6);
+    checkpoint(p, 6);
+    struct run_summary summary = summary_of(p);
     ck_assert(summary.state == RUN_DONE);
     ck_assert_uint_eq(summary.faults.recomputed, 3);
     ck_assert_double_eq_tol(summary.train_loss, (1 << 20) * 0x1p-24 * 3 / 20, 1e-9);
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(a_server_lost_after_the_last_checkpoint_does_not_matter)
+TEST(a_server_lost_after_the_last_checkpoint_does_not_matter, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_done(&p, 0, 6);
-    players_done(&p, 1, 6);
-    checkpoint(&p, 6);
-    players_restart(&p, ROLE_PS, 1);
-    players_pass(&p, 2);
-    players_join(&p, ROLE_PS, 1);
-    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_WAITING));
-    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_GO_BACK));
-    players_keeper(&p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
-    check_finished(&p, 10, EXIT_DONE, "");
-    players_say(&p, ROLE_WORKER, 0, MESSAGE_BYE);
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_BYE);
-    players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
-    players_wait(&p, 5.5);
-    ck_assert(coordinator_is_over(p.coordinator));
-    players_close(&p);
+    players_start(p);
+    players_done(p, 0, 6);
+    players_done(p, 1, 6);
+    checkpoint(p, 6);
+    players_restart(p, ROLE_PS, 1);
+    players_pass(p, 2);
+    players_join(p, ROLE_PS, 1);
+    ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
+    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK));
+    players_keeper(p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    check_finished(p, 10, EXIT_DONE, "");
+    players_say(p, ROLE_WORKER, 0, MESSAGE_BYE);
+    players_say(p, ROLE_WORKER, 1, MESSAGE_BYE);
+    players_say(p, ROLE_PS, 0, MESSAGE_BYE);
+    players_wait(p, 5.5);
+    ck_assert(coordinator_is_over(p->coordinator));
 }
-END_TEST
 
 /* --- async --------------------------------------------------------------------------------- */
 
-START_TEST(what_a_lost_worker_had_on_lease_goes_to_others_first)
+TEST(what_a_lost_worker_had_on_lease_goes_to_others_first, MODE_ASYNC)
 {
-    struct players p;
     uint64_t batches[16];
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
-    players_lease(&p, 0, false, 0);
-    players_lease(&p, 1, false, 0);
-    players_lease(&p, 1, true, 2);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 5.5);
-    players_lease(&p, 1, true, 3);
-    players_lease(&p, 1, true, 4);
-    ck_assert_uint_eq(batches_given(&p, 1, batches), 2);
+    players_start(p);
+    players_lease(p, 0, false, 0);
+    players_lease(p, 1, false, 0);
+    players_lease(p, 1, true, 2);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 5.5);
+    players_lease(p, 1, true, 3);
+    players_lease(p, 1, true, 4);
+    ck_assert_uint_eq(batches_given(p, 1, batches), 2);
     ck_assert_uint_eq(batches[0], 0);
     ck_assert_uint_eq(batches[1], 1);
-    players_close(&p);
 }
-END_TEST
 
 START_TEST(a_lease_is_always_answered)
 {
@@ -1308,196 +1158,164 @@ START_TEST(a_lease_is_always_answered)
 }
 END_TEST
 
-START_TEST(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor)
+TEST_PLAYERS_PREPARE(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor, MODE_ASYNC)
 {
-    struct players p;
     uint64_t batches[16];
-    players_prepare(&p, MODE_ASYNC);
-    p.job.checkpoint_every = 2;
-    p.job.steps = 100;
-    players_create(&p);
-    players_start(&p);
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_LEAVE);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_lease(&p, 0, false, 0);
-    players_lease(&p, 0, true, 0);
-    players_lease(&p, 0, true, 1);
-    checkpoint(&p, 2);
-    post_clear(&p.post);
-    players_lease(&p, 0, false, 0); /* 2 and 3. */
-    players_lease(&p, 0, true, 2);
-    players_lease(&p, 0, true, 3);
-    checkpoint(&p, 4);
-    post_clear(&p.post);
-    players_lease(&p, 0, false, 0); /* 4 and 5; and 4 gets done. */
-    players_lease(&p, 0, true, 4);
-    p.servers[0].reached = 6;
-    lose_and_regain(&p, 1, true, 4);
-    players_follow(&p);
-    post_clear(&p.post);
+    p->job.checkpoint_every = 2;
+    p->job.steps = 100;
+    players_create(p);
+    players_start(p);
+    players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+    players_kill(p, ROLE_WORKER, 1);
+    players_lease(p, 0, false, 0);
+    players_lease(p, 0, true, 0);
+    players_lease(p, 0, true, 1);
+    checkpoint(p, 2);
+    post_clear(&p->post);
+    players_lease(p, 0, false, 0); /* 2 and 3. */
+    players_lease(p, 0, true, 2);
+    players_lease(p, 0, true, 3);
+    checkpoint(p, 4);
+    post_clear(&p->post);
+    players_lease(p, 0, false, 0); /* 4 and 5; and 4 gets done. */
+    players_lease(p, 0, true, 4);
+    p->servers[0].reached = 6;
+    lose_and_regain(p, 1, true, 4);
+    players_follow(p);
+    post_clear(&p->post);
 
-    players_lease(&p, 0, false, 0);
-    ck_assert_uint_eq(batches_given(&p, 0, batches), 2);
+    players_lease(p, 0, false, 0);
+    ck_assert_uint_eq(batches_given(p, 0, batches), 2);
     ck_assert(batches[0] == 4 && batches[1] == 5);
-    players_lease(&p, 0, true, 4);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT)); /* 6 is the first that may be. */
-    players_lease(&p, 0, true, 5);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 6);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_uint_eq(summary_of(&p).faults.recomputed, 1);
-    players_close(&p);
+    players_lease(p, 0, true, 4);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT)); /* 6 is the first that may be. */
+    players_lease(p, 0, true, 5);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 6);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).faults.recomputed, 1);
 }
-END_TEST
 
 /* A member that never asks may never do it, and hold up everybody. */
-START_TEST(work_of_the_lost_goes_to_whoever_has_asked_for_work)
+TEST(work_of_the_lost_goes_to_whoever_has_asked_for_work, MODE_ASYNC)
 {
-    struct players p;
     uint64_t batches[16];
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
-    players_lease(&p, 0, false, 0);
-    players_join(&p, ROLE_WORKER, 2);
-    players_follow(&p);
-    post_clear(&p.post);
-    players_say(&p, ROLE_WORKER, 0, MESSAGE_LEAVE);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_pass(&p, 1);
-    ck_assert_uint_eq(batches_given(&p, 1, batches) + batches_given(&p, 2, batches), 0);
-    post_clear(&p.post);
-    players_lease(&p, 2, false, 0);
-    ck_assert_uint_eq(batches_given(&p, 2, batches), 2);
+    players_start(p);
+    players_lease(p, 0, false, 0);
+    players_join(p, ROLE_WORKER, 2);
+    players_follow(p);
+    post_clear(&p->post);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
+    players_kill(p, ROLE_WORKER, 0);
+    players_pass(p, 1);
+    ck_assert_uint_eq(batches_given(p, 1, batches) + batches_given(p, 2, batches), 0);
+    post_clear(&p->post);
+    players_lease(p, 2, false, 0);
+    ck_assert_uint_eq(batches_given(p, 2, batches), 2);
     ck_assert(batches[0] == 0 && batches[1] == 1);
-    players_close(&p);
 }
-END_TEST
 
-START_TEST(a_stop_after_going_back_still_makes_all_that_some_chunk_has_had)
+TEST(a_stop_after_going_back_still_makes_all_that_some_chunk_has_had, MODE_ASYNC)
 {
-    struct players p;
     uint64_t batches[16];
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
-    players_lease(&p, 0, false, 0);
-    players_lease(&p, 1, false, 0); /* 0 to 3 are out. */
-    players_say(&p, ROLE_WORKER, 1, MESSAGE_LEAVE);
-    players_kill(&p, ROLE_WORKER, 1);
-    lose_and_regain(&p, 1, false, 0);
-    players_follow(&p);
-    post_clear(&p.post);
-    players_lease(&p, 0, false, 0);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
-    players_lease(&p, 0, true, 0);
-    players_lease(&p, 0, true, 1);
-    ck_assert_uint_eq(batches_given(&p, 0, batches), 4);
+    players_start(p);
+    players_lease(p, 0, false, 0);
+    players_lease(p, 1, false, 0); /* 0 to 3 are out. */
+    players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+    players_kill(p, ROLE_WORKER, 1);
+    lose_and_regain(p, 1, false, 0);
+    players_follow(p);
+    post_clear(&p->post);
+    players_lease(p, 0, false, 0);
+    players_stop(p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
+    players_lease(p, 0, true, 0);
+    players_lease(p, 0, true, 1);
+    ck_assert_uint_eq(batches_given(p, 0, batches), 4);
     ck_assert_uint_eq(batches[3], 3);
-    players_lease(&p, 0, true, 2);
-    players_lease(&p, 0, true, 3);
-    ck_assert(players_told(&p, 10, MESSAGE_WORK)->work.enough);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_WORK)->work.batch, 4);
-    players_close(&p);
+    players_lease(p, 0, true, 2);
+    players_lease(p, 0, true, 3);
+    ck_assert(players_told(p, 10, MESSAGE_WORK)->work.enough);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_WORK)->work.batch, 4);
 }
-END_TEST
 
-START_TEST(bad_gradients_are_left_out_until_they_are_too_many)
+TEST(bad_gradients_are_left_out_until_they_are_too_many, MODE_ASYNC)
 {
-    struct players p;
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
+    players_start(p);
     for (uint64_t batch = 0; batch < 3; batch++) {
-        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-        struct packet report = players_packet(&p, ROLE_WORKER, 1, MESSAGE_REPORT);
+        ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+        struct packet report = players_packet(p, ROLE_WORKER, 1, MESSAGE_REPORT);
         report.message.report.step = batch;
         report.message.report.bad = true;
-        players_give(&p, report);
-        players_give(&p, report); /* Once is enough. */
+        players_give(p, report);
+        players_give(p, report); /* Once is enough. */
     }
-    check_finished(&p, 10, EXIT_TRAINING_FAILED, "3 gradients were not finite");
-    ck_assert_uint_eq(summary_of(&p).faults.bad_gradients, 3);
-    players_close(&p);
+    check_finished(p, 10, EXIT_TRAINING_FAILED, "3 gradients were not finite");
+    ck_assert_uint_eq(summary_of(p).faults.bad_gradients, 3);
 }
-END_TEST
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-START_TEST(a_loss_while_others_are_done_brings_them_back)
+TEST(a_loss_while_others_are_done_brings_them_back, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_done(&p, 0, 6);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 5);
-    struct packet early = players_packet(&p, ROLE_WORKER, 0, MESSAGE_DONE);
+    players_start(p);
+    players_done(p, 0, 6);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 5);
+    struct packet early = players_packet(p, ROLE_WORKER, 0, MESSAGE_DONE);
     early.message.done.step = 6;
-    players_wait(&p, 0.5);
-    check_start(&p, 0, 2, 1, 0);
-    players_give(&p, early); /* Was on its way: of the assignment before. */
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_pass(&p, 0.5);
-    players_done(&p, 0, 6);
-    ck_assert(players_told(&p, 21, MESSAGE_CUT)->cut.final);
-    players_close(&p);
+    players_wait(p, 0.5);
+    check_start(p, 0, 2, 1, 0);
+    players_give(p, early); /* Was on its way: of the assignment before. */
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_pass(p, 0.5);
+    players_done(p, 0, 6);
+    ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
 }
-END_TEST
 
-START_TEST(async_training_does_not_end_before_every_batch_is_done)
+TEST(async_training_does_not_end_before_every_batch_is_done, MODE_ASYNC)
 {
-    struct players p;
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
-    players_lease(&p, 1, false, 0); /* 0 and 1. */
-    players_lease(&p, 0, false, 0);
+    players_start(p);
+    players_lease(p, 1, false, 0); /* 0 and 1. */
+    players_lease(p, 0, false, 0);
     for (uint64_t batch = 2; batch < 6; batch++)
-        players_lease(&p, 0, true, batch);
-    players_done(&p, 0, 6);
-    players_done(&p, 1, 6); /* It lies. */
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    players_lease(&p, 0, false, 0);
-    players_lease(&p, 0, true, 0);
-    players_lease(&p, 0, true, 1);
-    players_done(&p, 0, 6);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 6);
-    players_close(&p);
+        players_lease(p, 0, true, batch);
+    players_done(p, 0, 6);
+    players_done(p, 1, 6); /* It lies. */
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    players_lease(p, 0, false, 0);
+    players_lease(p, 0, true, 0);
+    players_lease(p, 0, true, 1);
+    players_done(p, 0, 6);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 6);
 }
-END_TEST
 
-START_TEST(async_training_ends_even_if_a_done_overtook_the_last_batch)
+TEST(async_training_ends_even_if_a_done_overtook_the_last_batch, MODE_ASYNC)
 {
-    struct players p;
-    players_open(&p, MODE_ASYNC);
-    players_start(&p);
-    players_lease(&p, 0, false, 0);
+    players_start(p);
+    players_lease(p, 0, false, 0);
     for (uint64_t batch = 0; batch < 5; batch++)
-        players_lease(&p, 0, true, batch);
-    players_done(&p, 0, 6); /* It still has one. */
-    players_done(&p, 1, 6);
-    players_lease(&p, 0, true, 5);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_done(&p, 0, 6); /* Repeated. */
-    ck_assert_ptr_nonnull(players_told(&p, 21, MESSAGE_CUT));
-    players_close(&p);
+        players_lease(p, 0, true, batch);
+    players_done(p, 0, 6); /* It still has one. */
+    players_done(p, 1, 6);
+    players_lease(p, 0, true, 5);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_done(p, 0, 6); /* Repeated. */
+    ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_CUT));
 }
-END_TEST
 
-START_TEST(a_worker_that_joins_after_training_hears_that_it_is_over)
+TEST(a_worker_that_joins_after_training_hears_that_it_is_over, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_done(&p, 0, 6);
-    players_done(&p, 1, 6);
-    players_join(&p, ROLE_WORKER, 3);
-    ck_assert_ptr_nonnull(strstr(players_told(&p, 13, MESSAGE_WAITING)->waiting.text, "over"));
-    checkpoint(&p, 6);
-    players_keeper(&p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
-    players_join(&p, ROLE_WORKER, 3);
-    check_finished(&p, 13, EXIT_DONE, "");
-    players_close(&p);
+    players_start(p);
+    players_done(p, 0, 6);
+    players_done(p, 1, 6);
+    players_join(p, ROLE_WORKER, 3);
+    ck_assert_ptr_nonnull(strstr(players_told(p, 13, MESSAGE_WAITING)->waiting.text, "over"));
+    checkpoint(p, 6);
+    players_keeper(p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    players_join(p, ROLE_WORKER, 3);
+    check_finished(p, 13, EXIT_DONE, "");
 }
-END_TEST
 
 START_TEST(it_stays_a_little_for_those_who_ask_late)
 {
@@ -1527,72 +1345,56 @@ START_TEST(it_stays_a_little_for_those_who_ask_late)
 }
 END_TEST
 
-START_TEST(a_worker_lost_after_training_does_not_matter)
+TEST_PLAYERS_PREPARE(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.options.on_worker_loss = LOSS_FAIL;
-    players_create(&p);
-    players_start(&p);
-    players_done(&p, 0, 6);
-    players_done(&p, 1, 6);
-    players_kill(&p, ROLE_WORKER, 0);
-    players_follow(&p);
-    players_wait(&p, 0);
-    players_pass(&p, 6);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_FINISHED));
-    take_cut(&p, 6);
-    write_parts(&p, 6);
-    manifest_written(&p, 6);
-    ck_assert(summary_of(&p).state == RUN_DONE);
-    players_close(&p);
+    p->options.on_worker_loss = LOSS_FAIL;
+    players_create(p);
+    players_start(p);
+    players_done(p, 0, 6);
+    players_done(p, 1, 6);
+    players_kill(p, ROLE_WORKER, 0);
+    players_follow(p);
+    players_wait(p, 0);
+    players_pass(p, 6);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_FINISHED));
+    take_cut(p, 6);
+    write_parts(p, 6);
+    manifest_written(p, 6);
+    ck_assert(summary_of(p).state == RUN_DONE);
 }
-END_TEST
 
-START_TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for)
+TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    ck_assert(coordinator_holds_run(p.coordinator));
-    coordinator_abandon(p.coordinator, 8);
-    ck_assert(!coordinator_holds_run(p.coordinator));
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 5);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-    players_pass(&p, 1);
-    check_finished(&p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): nobody starts it again");
-    players_close(&p);
+    players_start(p);
+    ck_assert(coordinator_holds_run(p->coordinator));
+    coordinator_abandon(p->coordinator, 8);
+    ck_assert(!coordinator_holds_run(p->coordinator));
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 5);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    players_pass(p, 1);
+    check_finished(p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): nobody starts it again");
 }
-END_TEST
 
-START_TEST(when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may)
+TEST(when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    coordinator_abandon(p.coordinator, 8);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
-    players_pass(&p, 7.5); /* All are alive, and nobody does anything. */
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-    players_pass(&p, 1);
-    check_finished(&p, 10, EXIT_TERMINATED, "stopping took longer than 8 s");
-    players_close(&p);
+    players_start(p);
+    coordinator_abandon(p->coordinator, 8);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    players_pass(p, 7.5); /* All are alive, and nobody does anything. */
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    players_pass(p, 1);
+    check_finished(p, 10, EXIT_TERMINATED, "stopping took longer than 8 s");
 }
-END_TEST
 
-START_TEST(a_run_is_held_until_it_is_about_to_end)
+TEST(a_run_is_held_until_it_is_about_to_end, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    ck_assert(!coordinator_holds_run(p.coordinator));
-    players_start(&p);
-    ck_assert(coordinator_holds_run(p.coordinator));
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
-    ck_assert(!coordinator_holds_run(p.coordinator));
-    players_close(&p);
+    ck_assert(!coordinator_holds_run(p->coordinator));
+    players_start(p);
+    ck_assert(coordinator_holds_run(p->coordinator));
+    players_stop(p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    ck_assert(!coordinator_holds_run(p->coordinator));
 }
-END_TEST
 
 START_TEST(a_stop_while_the_job_recovers_is_remembered)
 {
@@ -1615,42 +1417,34 @@ START_TEST(a_stop_while_the_job_recovers_is_remembered)
 }
 END_TEST
 
-START_TEST(a_stop_while_a_job_cannot_recover_ends_in_time)
+TEST_PLAYERS_PREPARE(a_stop_while_a_job_cannot_recover_ends_in_time, MODE_SYNC)
 {
-    struct players p;
-    players_prepare(&p, MODE_SYNC);
-    p.options.deadlines.recovery = 100;
-    players_create(&p);
-    players_start(&p);
-    players_kill(&p, ROLE_PS, 1);
-    players_pass(&p, 6);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
-    players_pass(&p, 30);
-    ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-    players_pass(&p, 1);
-    check_finished(&p, 10, EXIT_TERMINATED, "stopping took longer than 30 s; there is no");
-    players_close(&p);
+    p->options.deadlines.recovery = 100;
+    players_create(p);
+    players_start(p);
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 6);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    players_pass(p, 30);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    players_pass(p, 1);
+    check_finished(p, 10, EXIT_TERMINATED, "stopping took longer than 30 s; there is no");
 }
-END_TEST
 
-START_TEST(a_stop_with_a_loss_in_it_ends_cleanly)
+TEST(a_stop_with_a_loss_in_it_ends_cleanly, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_stop(&p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
-    struct packet at = players_packet(&p, ROLE_PS, 0, MESSAGE_STOP_AT);
+    players_start(p);
+    players_stop(p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
+    struct packet at = players_packet(p, ROLE_PS, 0, MESSAGE_STOP_AT);
     at.message.stop_at.step = 2;
-    players_give(&p, at);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    check_start(&p, 0, 2, 1, 0);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.stop_step, 2);
-    players_done(&p, 0, 2);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 2);
-    players_close(&p);
+    players_give(p, at);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    check_start(p, 0, 2, 1, 0);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.stop_step, 2);
+    players_done(p, 0, 2);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2);
 }
-END_TEST
 
 static void evaluate(struct players *p, uint32_t worker, uint32_t assignment, uint64_t examples)
 {
@@ -1661,42 +1455,34 @@ static void evaluate(struct players *p, uint32_t worker, uint32_t assignment, ui
     ck_assert_uint_eq(players_told(p, 10 + worker, MESSAGE_PONG)->request, p->request);
 }
 
-START_TEST(an_epoch_is_scored_by_one_assignment_and_once)
+TEST(an_epoch_is_scored_by_one_assignment_and_once, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    evaluate(&p, 0, 1, 5);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 0);
-    evaluate(&p, 0, 2, 10);
-    ck_assert_ptr_nonnull(strstr(players_event(&p, "evaluation"), "\"test_accuracy\": 0.1"));
-    post_clear(&p.post);
-    evaluate(&p, 0, 2, 10); /* Answered, and that is all. */
-    ck_assert_ptr_null(players_event(&p, "evaluation"));
-    players_join(&p, ROLE_WORKER, 3);
-    players_wait(&p, 0);
-    ck_assert_uint_eq(players_told(&p, 13, MESSAGE_START)->start.scored, 1);
-    players_close(&p);
+    players_start(p);
+    evaluate(p, 0, 1, 5);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.scored, 0);
+    evaluate(p, 0, 2, 10);
+    ck_assert_ptr_nonnull(strstr(players_event(p, "evaluation"), "\"test_accuracy\": 0.1"));
+    post_clear(&p->post);
+    evaluate(p, 0, 2, 10); /* Answered, and that is all. */
+    ck_assert_ptr_null(players_event(p, "evaluation"));
+    players_join(p, ROLE_WORKER, 3);
+    players_wait(p, 0);
+    ck_assert_uint_eq(players_told(p, 13, MESSAGE_START)->start.scored, 1);
 }
-END_TEST
 
-START_TEST(reports_count_even_of_those_who_were_given_up)
+TEST(reports_count_even_of_those_who_were_given_up, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    players_report(&p, 1, 0, (struct node){2, 2}); /* The router has let its gradient through. */
-    players_report(&p, 0, 0, (struct node){0, 2});
-    players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_double_eq_tol(summary_of(&p).train_loss, 2 * (1 << 20) * 0x1p-24 / 8, 1e-9);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_REFUSED));
-    players_close(&p);
+    players_start(p);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    players_report(p, 1, 0, (struct node){2, 2}); /* The router has let its gradient through. */
+    players_report(p, 0, 0, (struct node){0, 2});
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_double_eq_tol(summary_of(p).train_loss, 2 * (1 << 20) * 0x1p-24 / 8, 1e-9);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_REFUSED));
 }
-END_TEST
 
 /* --- server 0 itself ----------------------------------------------------------------------- */
 
@@ -1714,28 +1500,24 @@ static void gather_after_kill(struct players *p)
     }
 }
 
-START_TEST(what_went_wrong_is_noted_while_the_job_runs)
+TEST(what_went_wrong_is_noted_while_the_job_runs, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    players_pass(&p, 3);
-    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing did. */
-    players_kill(&p, ROLE_WORKER, 1);
-    players_pass(&p, 6);
-    struct run_summary noted = summary_of(&p);
+    players_start(p);
+    players_pass(p, 3);
+    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing did. */
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    struct run_summary noted = summary_of(p);
     ck_assert_int_eq(noted.state, RUN_RUNNING);
     ck_assert_uint_eq(noted.faults.workers_lost, 1);
-    players_pass(&p, 3);
-    ck_assert_ptr_null(post_find(&p.post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing new. */
-    lose_and_regain(&p, 1, false, 0);
-    players_pass(&p, 2);
-    noted = summary_of(&p);
+    players_pass(p, 3);
+    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing new. */
+    lose_and_regain(p, 1, false, 0);
+    players_pass(p, 2);
+    noted = summary_of(p);
     ck_assert_int_eq(noted.state, RUN_RUNNING);
     ck_assert(noted.faults.generation == 1 && noted.faults.servers_lost == 1);
-    players_close(&p);
 }
-END_TEST
 
 START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
 {
@@ -1813,17 +1595,13 @@ START_TEST(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before)
 }
 END_TEST
 
-START_TEST(a_session_that_resumes_a_run_waits_for_all)
+TEST(a_session_that_resumes_a_run_waits_for_all, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    gather_after_kill(&p);
-    players_join(&p, ROLE_WORKER, 1);
-    players_pass(&p, 20);
-    ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
-    players_close(&p);
+    gather_after_kill(p);
+    players_join(p, ROLE_WORKER, 1);
+    players_pass(p, 20);
+    ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
 }
-END_TEST
 
 START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
 {
@@ -1850,53 +1628,46 @@ START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
 }
 END_TEST
 
-START_TEST(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor)
+TEST_PLAYERS_PREPARE(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor,
+                     MODE_ASYNC)
 {
-    struct players p;
     uint64_t batches[16];
-    players_prepare(&p, MODE_ASYNC);
-    p.job.checkpoint_every = 1;
-    players_create(&p);
-    struct packet join = players_join_packet(&p, ROLE_WORKER, 0);
-    players_give(&p, join);
-    players_declare(&p, 0, &p.job);
-    players_opened(&p, 2, true, 1);
+    p->job.checkpoint_every = 1;
+    players_create(p);
+    struct packet join = players_join_packet(p, ROLE_WORKER, 0);
+    players_give(p, join);
+    players_declare(p, 0, &p->job);
+    players_opened(p, 2, true, 1);
     for (uint32_t i = 0; i < 2; i++) {
-        players_join(&p, ROLE_PS, i);
-        players_join(&p, ROLE_WORKER, i);
-        struct packet ready = players_packet(&p, ROLE_PS, i, MESSAGE_READY);
+        players_join(p, ROLE_PS, i);
+        players_join(p, ROLE_WORKER, i);
+        struct packet ready = players_packet(p, ROLE_PS, i, MESSAGE_READY);
         ready.message.ready.reached = i == 1 ? 3 : 0;
-        players_give(&p, ready);
+        players_give(p, ready);
     }
-    players_follow(&p);
-    players_lease(&p, 0, false, 0);
-    ck_assert_uint_eq(batches_given(&p, 0, batches), 2);
+    players_follow(p);
+    players_lease(p, 0, false, 0);
+    ck_assert_uint_eq(batches_given(p, 0, batches), 2);
     ck_assert(batches[0] == 1 && batches[1] == 2);
-    players_lease(&p, 0, true, 1);
-    ck_assert_ptr_null(players_told(&p, 21, MESSAGE_CUT));
-    players_lease(&p, 0, true, 2);
-    ck_assert_uint_eq(players_told(&p, 21, MESSAGE_CUT)->cut.step, 3);
-    players_close(&p);
+    players_lease(p, 0, true, 1);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    players_lease(p, 0, true, 2);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 3);
 }
-END_TEST
 
-START_TEST(silence_that_nobody_watched_does_not_count)
+TEST(silence_that_nobody_watched_does_not_count, MODE_SYNC)
 {
-    struct players p;
-    players_open(&p, MODE_SYNC);
-    players_start(&p);
-    p.now_us += 600 * SECOND; /* Our process was stopped. */
-    coordinator_tick(p.coordinator, p.now_us, &p.post.outbox);
-    ck_assert_ptr_null(players_event(&p, "lost"));
-    p.now_us += 600 * SECOND; /* And when it goes on the first thing is a message. */
-    players_say(&p, ROLE_WORKER, 0, MESSAGE_PING);
-    coordinator_tick(p.coordinator, p.now_us, &p.post.outbox);
-    ck_assert_ptr_null(players_event(&p, "lost"));
-    players_wait(&p, 5.5);
-    ck_assert_ptr_nonnull(players_event(&p, "lost"));
-    players_close(&p);
+    players_start(p);
+    p->now_us += 600 * SECOND; /* Our process was stopped. */
+    coordinator_tick(p->coordinator, p->now_us, &p->post.outbox);
+    ck_assert_ptr_null(players_event(p, "lost"));
+    p->now_us += 600 * SECOND; /* And when it goes on the first thing is a message. */
+    players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
+    coordinator_tick(p->coordinator, p->now_us, &p->post.outbox);
+    ck_assert_ptr_null(players_event(p, "lost"));
+    players_wait(p, 5.5);
+    ck_assert_ptr_nonnull(players_event(p, "lost"));
 }
-END_TEST
 
 /* --- nothing waits for ever ---------------------------------------------------------------- */
 

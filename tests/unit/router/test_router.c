@@ -48,6 +48,10 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+
 static void from_coordinator(struct fixture *f, struct message *message)
 {
     struct packet packet = {.message = *message};
@@ -182,13 +186,11 @@ static uint64_t rejected(struct fixture *f)
 /* --- joining -----------------------------------------------------------------------------------
  */
 
-START_TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready)
+TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    for (int i = 0; i < 1000; i++, f.now_us += SECOND / 1000) {
-        router_tick(f.router, f.now_us, &f.post.outbox);
-        int patience = router_patience_ms(f.router);
+    for (int i = 0; i < 1000; i++, f->now_us += SECOND / 1000) {
+        router_tick(f->router, f->now_us, &f->post.outbox);
+        int patience = router_patience_ms(f->router);
         ck_assert_int_eq(patience, i < 2    ? 2
                                    : i < 6  ? 4
                                    : i < 14 ? 8
@@ -197,98 +199,84 @@ START_TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready)
                                             : 64);
     }
     /* At 0, 2, 6, 14, 30, 62 and then every 64 ms. */
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
-    ck_assert_str_eq(post_find(&f.post, TO_COORDINATOR, MESSAGE_JOIN)->message.join.host, "here");
-    post_clear(&f.post);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
+    ck_assert_str_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_JOIN)->message.join.host, "here");
+    post_clear(&f->post);
 
-    send_pages(&f, UINT32_MAX);
-    ck_assert_ptr_null(router_plan(f.router));
-    send_welcome(&f, false);
-    ck_assert_ptr_nonnull(router_plan(f.router));
-    ck_assert(router_state(f.router) == ROUTER_LOADING);
-    ck_assert_uint_eq(post_count(&f.post, TO_OWNER, MESSAGE_LOAD), 2);
-    ck_assert_str_eq(post_find(&f.post, TO_KEEPER, MESSAGE_LOAD)->message.load.out, "/tmp/run");
-    send_welcome(&f, false); /* Repeated. */
-    ck_assert_uint_eq(post_count(&f.post, TO_OWNER, MESSAGE_LOAD), 2);
-    loaded(&f, 0);
-    loaded(&f, UINT32_MAX);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 0);
-    loaded(&f, 1);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 1);
+    send_pages(f, UINT32_MAX);
+    ck_assert_ptr_null(router_plan(f->router));
+    send_welcome(f, false);
+    ck_assert_ptr_nonnull(router_plan(f->router));
+    ck_assert(router_state(f->router) == ROUTER_LOADING);
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_LOAD), 2);
+    ck_assert_str_eq(post_find(&f->post, TO_KEEPER, MESSAGE_LOAD)->message.load.out, "/tmp/run");
+    send_welcome(f, false); /* Repeated. */
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_LOAD), 2);
+    loaded(f, 0);
+    loaded(f, UINT32_MAX);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 0);
+    loaded(f, 1);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 1);
     struct message stamped = {0};
-    envelope_seal_to_server(router_envelope(f.router), &stamped);
+    envelope_seal_to_server(router_envelope(f->router), &stamped);
     ck_assert(stamped.role == ROLE_PS);
     ck_assert_uint_eq(stamped.index, 1);
     ck_assert_uint_eq(stamped.run_id, RUN);
     ck_assert_uint_eq(stamped.incarnation, 9);
     ck_assert_uint_eq(stamped.ticket, 3);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_welcome_before_the_whole_declaration_is_waited_out)
+TEST(a_welcome_before_the_whole_declaration_is_waited_out, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send_welcome(&f, false);
-    ck_assert(router_state(f.router) == ROUTER_JOINING);
-    send_pages(&f, 0);
-    send_welcome(&f, false);
-    ck_assert(router_state(f.router) == ROUTER_JOINING);
-    send_pages(&f, UINT32_MAX);
-    send_pages(&f, UINT32_MAX);
-    send_welcome(&f, false);
-    ck_assert(router_state(f.router) == ROUTER_LOADING);
-    close_fixture(&f);
+    send_welcome(f, false);
+    ck_assert(router_state(f->router) == ROUTER_JOINING);
+    send_pages(f, 0);
+    send_welcome(f, false);
+    ck_assert(router_state(f->router) == ROUTER_JOINING);
+    send_pages(f, UINT32_MAX);
+    send_pages(f, UINT32_MAX);
+    send_welcome(f, false);
+    ck_assert(router_state(f->router) == ROUTER_LOADING);
 }
-END_TEST
 
-START_TEST(a_server_without_the_checkpoint_asks_for_its_chunks)
+TEST(a_server_without_the_checkpoint_asks_for_its_chunks, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send_pages(&f, UINT32_MAX);
-    send_welcome(&f, true);
-    ck_assert(post_find_to(&f.post, TO_OWNER, 0, MESSAGE_LOAD)->message.load.restore);
+    send_pages(f, UINT32_MAX);
+    send_welcome(f, true);
+    ck_assert(post_find_to(&f->post, TO_OWNER, 0, MESSAGE_LOAD)->message.load.restore);
     struct packet keeper = {.message = {.kind = MESSAGE_LOADED, .index = UINT32_MAX}};
     keeper.message.loaded.needs_chunks = true;
-    from_inside(&f, keeper);
-    struct packet *ready = post_find(&f.post, TO_COORDINATOR, MESSAGE_READY);
+    from_inside(f, keeper);
+    struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert(ready != NULL && ready->message.ready.needs_chunks);
-    post_clear(&f.post);
+    post_clear(&f->post);
 
     const uint64_t firsts[] = {16, 48}; /* Chunks 1 and 3, of owners 0 and 1. */
     for (uint32_t i = 0; i < 2; i++) {
         struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(1, 16)};
         state.message.chunk_state.first = firsts[i];
-        router_handle_coordinator(f.router, &state, f.now_us, &f.post.outbox);
-        ck_assert_ptr_nonnull(post_find_to(&f.post, TO_OWNER, i, MESSAGE_CHUNK_STATE));
+        router_handle_coordinator(f->router, &state, f->now_us, &f->post.outbox);
+        ck_assert_ptr_nonnull(post_find_to(&f->post, TO_OWNER, i, MESSAGE_CHUNK_STATE));
     }
-    loaded(&f, 0);
-    loaded(&f, 1);
-    ready = post_find(&f.post, TO_COORDINATOR, MESSAGE_READY);
+    loaded(f, 0);
+    loaded(f, 1);
+    ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert(ready != NULL && !ready->message.ready.needs_chunks);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_keeper_that_cannot_load_ends_the_job)
+TEST(a_keeper_that_cannot_load_ends_the_job, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send_pages(&f, UINT32_MAX);
-    send_welcome(&f, false);
+    send_pages(f, UINT32_MAX);
+    send_welcome(f, false);
     struct packet keeper = {.message = {.kind = MESSAGE_LOADED, .index = UINT32_MAX}};
     keeper.message.loaded.status = STATUS_IO;
     strcpy(keeper.message.loaded.text, "disk on fire");
-    from_inside(&f, keeper);
-    struct packet *stop = post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP);
+    from_inside(f, keeper);
+    struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_CANNOT_OPEN);
     ck_assert_str_eq(stop->message.stop.reason, "disk on fire");
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_CANNOT_OPEN);
-    close_fixture(&f);
+    ck_assert_int_eq(router_exit_code(f->router), EXIT_CANNOT_OPEN);
 }
-END_TEST
 
 /* --- exchanges ----------------------------------------------------------------------------------
  */
@@ -343,20 +331,20 @@ static void check_refused(struct fixture *f, struct packet packet, enum refusal 
 static void check_ignored(struct fixture *f, struct packet packet, const char *what)
 {
     from_peer(f, packet);
-    ck_assert_msg(post_count_all(&f->post) == 0, "%s", what);
+    ck_assert_msg(post_count_all(f->post) == 0, "%s", what);
 }
 
 #define BAD(reason, change)                                                                        \
     do {                                                                                           \
-        struct packet packet = good_exchange(&f);                                                  \
+        struct packet packet = good_exchange(f);                                                   \
         struct message *m = &packet.message;                                                       \
         (void)m;                                                                                   \
         change;                                                                                    \
-        check_refused(&f, packet, reason, #change);                                                \
+        check_refused(f, packet, reason, #change);                                                 \
     } while (0)
 #define IGNORED(change)                                                                            \
     do {                                                                                           \
-        struct packet packet = good_exchange(&f);                                                  \
+        struct packet packet = good_exchange(f);                                                   \
         struct message *m = &packet.message;                                                       \
         (void)m;                                                                                   \
         change;                                                                                    \
@@ -365,13 +353,11 @@ static void check_ignored(struct fixture *f, struct packet packet, const char *w
 #define WITHOUT_PAYLOAD frame_release(packet.payload), packet.payload = NULL
 #define RETRY           WITHOUT_PAYLOAD, m->exchange.retry = true
 
-START_TEST(who_is_no_worker_of_the_run_is_refused_and_not_received)
+TEST(who_is_no_worker_of_the_run_is_refused_and_not_received, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    from_peer(&f, good_exchange(&f)); /* INCARNATION is worker 0. */
-    post_clear(&f.post);
+    serve(f);
+    from_peer(f, good_exchange(f)); /* INCARNATION is worker 0. */
+    post_clear(&f->post);
     BAD(REFUSAL_RUN, m->run_id = RUN + 1);
     BAD(REFUSAL_RUN, m->run_id = 0);
     BAD(REFUSAL_MEMBER, m->role = ROLE_PS);
@@ -380,19 +366,15 @@ START_TEST(who_is_no_worker_of_the_run_is_refused_and_not_received)
     BAD(REFUSAL_MEMBER, m->index = JOB_WORKERS_MAX);
     BAD(REFUSAL_MEMBER, m->index = UINT32_MAX);
     BAD(REFUSAL_MEMBER, m->incarnation = INCARNATION + 1);
-    ck_assert_uint_eq(router_counts(f.router).received, 1);
-    ck_assert_uint_eq(rejected(&f), 0);
-    from_peer(&f, good_exchange(&f));
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    close_fixture(&f);
+    ck_assert_uint_eq(router_counts(f->router).received, 1);
+    ck_assert_uint_eq(rejected(f), 0);
+    from_peer(f, good_exchange(f));
+    ck_assert_ptr_nonnull(owner_got(f, 0));
 }
-END_TEST
 
-START_TEST(every_kind_of_bad_gradient_is_refused_and_counted)
+TEST(every_kind_of_bad_gradient_is_refused_and_counted, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     BAD(REFUSAL_MALFORMED, m->exchange.chunk = 0); /* Server 0's. */
     BAD(REFUSAL_MALFORMED, m->exchange.chunk = 4);
     BAD(REFUSAL_MALFORMED, m->exchange.chunk = UINT32_MAX);
@@ -418,14 +400,12 @@ START_TEST(every_kind_of_bad_gradient_is_refused_and_counted)
     /* Step 2 is the short one: two leaves. */
     BAD(REFUSAL_MALFORMED,
         (m->exchange.step = m->exchange.base_version = 2, m->exchange.node = (struct node){2, 2}));
-    ck_assert_uint_eq(router_counts(f.router).received, 23);
-    ck_assert_uint_eq(rejected(&f), 23);
-    from_peer(&f, good_exchange(&f));
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    ck_assert_uint_eq(router_counts(f.router).received, 24);
-    close_fixture(&f);
+    ck_assert_uint_eq(router_counts(f->router).received, 23);
+    ck_assert_uint_eq(rejected(f), 23);
+    from_peer(f, good_exchange(f));
+    ck_assert_ptr_nonnull(owner_got(f, 0));
+    ck_assert_uint_eq(router_counts(f->router).received, 24);
 }
-END_TEST
 
 START_TEST(what_is_asked_again_is_no_gradient_and_has_none)
 {
@@ -452,205 +432,177 @@ START_TEST(what_is_asked_again_is_no_gradient_and_has_none)
 }
 END_TEST
 
-START_TEST(async_batches_come_whole_or_are_skipped)
+TEST(async_batches_come_whole_or_are_skipped, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    serve(&f);
+    serve(f);
     BAD(REFUSAL_MALFORMED, (m->exchange.node = (struct node){0, 2}, m->exchange.examples = 4));
     BAD(REFUSAL_MALFORMED, m->exchange.skip = true); /* With a payload. */
     BAD(REFUSAL_MALFORMED, (WITHOUT_PAYLOAD, m->exchange.skip = true, m->exchange.step = 6));
-    struct packet old = good_exchange(&f); /* Any base is fine here; the owner knows its version. */
+    struct packet old = good_exchange(f); /* Any base is fine here; the owner knows its version. */
     old.message.exchange.base_version = 0;
-    from_peer(&f, old);
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
+    from_peer(f, old);
+    ck_assert_ptr_nonnull(owner_got(f, 0));
     for (int gradient = 0; gradient < 2; gradient++) {
-        post_clear(&f.post);
-        struct packet packet = good_exchange(&f);
+        post_clear(&f->post);
+        struct packet packet = good_exchange(f);
         WITHOUT_PAYLOAD;
         packet.message.exchange =
             (struct message_exchange){.chunk = 1, .step = 3, .skip = true, .gradient = gradient};
-        from_peer(&f, packet);
-        ck_assert_ptr_nonnull(owner_got(&f, 0));
+        from_peer(f, packet);
+        ck_assert_ptr_nonnull(owner_got(f, 0));
     }
-    ck_assert_uint_eq(router_counts(f.router).received, 3 + 3);
-    close_fixture(&f);
+    ck_assert_uint_eq(router_counts(f->router).received, 3 + 3);
 }
-END_TEST
 
-START_TEST(the_process_with_the_greatest_ticket_is_the_worker)
+TEST(the_process_with_the_greatest_ticket_is_the_worker, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     for (uint32_t index = 0; index < JOB_WORKERS_MAX; index += JOB_WORKERS_MAX - 1) {
-        struct packet first = good_exchange(&f);
+        struct packet first = good_exchange(f);
         first.message.index = index;
-        from_peer(&f, first);
-        ck_assert_ptr_nonnull(owner_got(&f, 0));
-        post_clear(&f.post);
-        struct packet successor = good_exchange(&f);
+        from_peer(f, first);
+        ck_assert_ptr_nonnull(owner_got(f, 0));
+        post_clear(&f->post);
+        struct packet successor = good_exchange(f);
         successor.message.index = index;
         successor.message.incarnation = 555;
         successor.message.ticket = 8;
-        from_peer(&f, successor);
-        ck_assert_ptr_nonnull(owner_got(&f, 0));
-        post_clear(&f.post);
-        uint64_t fenced = router_counts(f.router).fenced;
+        from_peer(f, successor);
+        ck_assert_ptr_nonnull(owner_got(f, 0));
+        post_clear(&f->post);
+        uint64_t fenced = router_counts(f->router).fenced;
         BAD(REFUSAL_MEMBER, m->index = index); /* A zombie. */
         BAD(REFUSAL_MEMBER, (m->index = index, m->ticket = 8));
-        struct packet late = good_exchange(&f); /* The successor's own, from before. */
+        struct packet late = good_exchange(f); /* The successor's own, from before. */
         late.message.index = index;
         late.message.incarnation = 555;
-        from_peer(&f, late);
-        ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_REFUSED), 0);
-        ck_assert_ptr_null(owner_got(&f, 0));
-        ck_assert_uint_eq(router_counts(f.router).fenced, fenced + 3);
-        struct packet again = good_exchange(&f); /* The first one, admitted once more. */
+        from_peer(f, late);
+        ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_REFUSED), 0);
+        ck_assert_ptr_null(owner_got(f, 0));
+        ck_assert_uint_eq(router_counts(f->router).fenced, fenced + 3);
+        struct packet again = good_exchange(f); /* The first one, admitted once more. */
         again.message.index = index;
         again.message.ticket = 9;
-        from_peer(&f, again);
-        ck_assert_ptr_nonnull(owner_got(&f, 0));
-        post_clear(&f.post);
+        from_peer(f, again);
+        ck_assert_ptr_nonnull(owner_got(f, 0));
+        post_clear(&f->post);
     }
     /* A new generation may have a server 0 that counts from the beginning. */
-    f.generation = 1;
-    send_welcome(&f, false);
-    all_loaded(&f);
-    post_clear(&f.post);
-    struct packet packet = good_exchange(&f);
+    f->generation = 1;
+    send_welcome(f, false);
+    all_loaded(f);
+    post_clear(&f->post);
+    struct packet packet = good_exchange(f);
     packet.message.incarnation = 777;
     packet.message.ticket = 1;
-    from_peer(&f, packet);
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    close_fixture(&f);
+    from_peer(f, packet);
+    ck_assert_ptr_nonnull(owner_got(f, 0));
 }
-END_TEST
 
-START_TEST(who_was_never_admitted_takes_no_place)
+TEST(who_was_never_admitted_takes_no_place, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     for (int known = 0; known < 2; known++) {
         static const uint64_t tickets[] = {0, 1, 7, 8, UINT64_MAX};
         for (size_t i = 0; i < sizeof tickets / sizeof *tickets; i++) {
-            struct packet guess = good_exchange(&f);
+            struct packet guess = good_exchange(f);
             guess.message.incarnation = 555;
             guess.message.ticket = tickets[i];
             guess.message.proof = i;
-            struct router_counts before = router_counts(f.router);
-            router_handle_peer(f.router, &guess, f.now_us, &f.post.outbox);
+            struct router_counts before = router_counts(f->router);
+            router_handle_peer(f->router, &guess, f->now_us, &f->post.outbox);
             ck_assert(!guess.member);
-            ck_assert_ptr_null(owner_got(&f, 0));
-            struct packet *answer = post_find(&f.post, TO_PEER, MESSAGE_REFUSED);
+            ck_assert_ptr_null(owner_got(f, 0));
+            struct packet *answer = post_find(&f->post, TO_PEER, MESSAGE_REFUSED);
             ck_assert(answer->message.refused.reason == REFUSAL_MEMBER && !answer->member);
-            ck_assert_uint_eq(router_counts(f.router).refused, before.refused + 1);
-            post_clear(&f.post);
+            ck_assert_uint_eq(router_counts(f->router).refused, before.refused + 1);
+            post_clear(&f->post);
         }
-        from_peer(&f, good_exchange(&f)); /* The worker, who keeps its place. */
-        ck_assert_ptr_nonnull(owner_got(&f, 0));
-        post_clear(&f.post);
+        from_peer(f, good_exchange(f)); /* The worker, who keeps its place. */
+        ck_assert_ptr_nonnull(owner_got(f, 0));
+        post_clear(&f->post);
     }
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(whoever_is_heard_as_a_worker_is_said_to_be_a_member)
+TEST(whoever_is_heard_as_a_worker_is_said_to_be_a_member, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    struct packet early = good_exchange(&f);
-    router_handle_peer(f.router, &early, f.now_us, &f.post.outbox);
+    struct packet early = good_exchange(f);
+    router_handle_peer(f->router, &early, f->now_us, &f->post.outbox);
     ck_assert(!early.member);
-    serve(&f);
+    serve(f);
     for (int good = 0; good < 2; good++) { /* Also one who says what does not fit. */
-        struct packet packet = good_exchange(&f);
+        struct packet packet = good_exchange(f);
         packet.message.exchange.examples += !good;
         packet.message.proof = proof_make(secret, &packet.message, packet.message.ticket);
-        router_handle_peer(f.router, &packet, f.now_us, &f.post.outbox);
+        router_handle_peer(f->router, &packet, f->now_us, &f->post.outbox);
         ck_assert(packet.member);
     }
-    ck_assert(post_find(&f.post, TO_PEER, MESSAGE_REFUSED)->member);
-    post_clear(&f.post);
-    close_fixture(&f);
+    ck_assert(post_find(&f->post, TO_PEER, MESSAGE_REFUSED)->member);
+    post_clear(&f->post);
 }
-END_TEST
 
-START_TEST(the_key_that_came_with_a_ticket_is_the_workers)
+TEST(the_key_that_came_with_a_ticket_is_the_workers, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    struct packet first = good_exchange(&f), other = good_exchange(&f);
+    serve(f);
+    struct packet first = good_exchange(f), other = good_exchange(f);
     first.key[0] = 1;
     other.key[0] = 2;
-    from_peer(&f, first);
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    post_clear(&f.post);
-    from_peer(&f, other);
-    ck_assert_ptr_null(owner_got(&f, 0));
-    struct packet *answer = post_find(&f.post, TO_PEER, MESSAGE_REFUSED);
+    from_peer(f, first);
+    ck_assert_ptr_nonnull(owner_got(f, 0));
+    post_clear(&f->post);
+    from_peer(f, other);
+    ck_assert_ptr_null(owner_got(f, 0));
+    struct packet *answer = post_find(&f->post, TO_PEER, MESSAGE_REFUSED);
     ck_assert_ptr_nonnull(answer);
     ck_assert(answer->message.refused.reason == REFUSAL_MEMBER);
-    post_clear(&f.post);
-    close_fixture(&f);
+    post_clear(&f->post);
 }
-END_TEST
 
-START_TEST(what_comes_before_serving_or_for_another_generation_is_left_to_be_repeated)
+TEST(what_comes_before_serving_or_for_another_generation_is_left_to_be_repeated, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
     IGNORED((void)0);
     IGNORED(m->run_id = RUN + 1);
-    send_pages(&f, UINT32_MAX);
-    f.generation = 4;
-    send_welcome(&f, false);
-    post_clear(&f.post);
+    send_pages(f, UINT32_MAX);
+    f->generation = 4;
+    send_welcome(f, false);
+    post_clear(&f->post);
     IGNORED((void)0);
-    ck_assert_uint_eq(router_counts(f.router).dropped, 3);
-    all_loaded(&f);
-    post_clear(&f.post);
+    ck_assert_uint_eq(router_counts(f->router).dropped, 3);
+    all_loaded(f);
+    post_clear(&f->post);
     IGNORED(m->generation = 5);
-    ck_assert_uint_eq(router_counts(f.router).dropped, 4);
+    ck_assert_uint_eq(router_counts(f->router).dropped, 4);
     IGNORED(m->generation = 3);
     IGNORED(m->generation = 0);
-    ck_assert_uint_eq(router_counts(f.router).fenced, 2);
-    ck_assert_uint_eq(router_counts(f.router).received, 0);
-    f.now_us += 10 * SECOND;
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_ptr_nonnull(post_log(&f.post, "fenced=2 dropped=4 refused=0"));
-    post_clear(&f.post);
-    f.now_us += 10 * SECOND; /* Said once. */
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_ptr_null(post_log(&f.post, "fenced"));
-    post_clear(&f.post);
+    ck_assert_uint_eq(router_counts(f->router).fenced, 2);
+    ck_assert_uint_eq(router_counts(f->router).received, 0);
+    f->now_us += 10 * SECOND;
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_ptr_nonnull(post_log(&f->post, "fenced=2 dropped=4 refused=0"));
+    post_clear(&f->post);
+    f->now_us += 10 * SECOND; /* Said once. */
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(post_log(&f->post, "fenced"));
+    post_clear(&f->post);
     struct message finished = {.kind = MESSAGE_FINISHED};
-    from_coordinator(&f, &finished);
-    post_clear(&f.post);
+    from_coordinator(f, &finished);
+    post_clear(&f->post);
     IGNORED((void)0); /* Server 0 tells the sender what it needs. */
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(only_exchanges_are_for_a_server)
+TEST(only_exchanges_are_for_a_server, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++) {
         if (kind == MESSAGE_EXCHANGE)
             continue;
         struct packet packet = {.peer = PEER, .payload = frame_of(1, 16)};
         packet.message.kind = kind;
         packet.message.request = 31;
-        check_refused(&f, packet, REFUSAL_MALFORMED, message_kind_name(kind));
+        check_refused(f, packet, REFUSAL_MALFORMED, message_kind_name(kind));
     }
-    ck_assert_uint_eq(rejected(&f), 0); /* They were no gradients. */
-    close_fixture(&f);
+    ck_assert_uint_eq(rejected(f), 0); /* They were no gradients. */
 }
-END_TEST
 
 START_TEST(the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_sender_s)
 {
@@ -690,43 +642,41 @@ END_TEST
 
 /* One of the small job's gradients weighs next to nothing, so that they are counted by the
  * messages they come in. */
-START_TEST(a_worker_that_does_not_wait_is_held_up_and_nobody_else_is)
+TEST(a_worker_that_does_not_wait_is_held_up_and_nobody_else_is, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     uint64_t weight = 0, passed = 0;
-    while (post_count(&f.post, TO_PEER, MESSAGE_RECEIPT) == 0) {
-        post_clear(&f.post);
-        from_peer(&f, good_exchange(&f));
-        struct packet *to_owner = post_find_to(&f.post, TO_OWNER, 0, MESSAGE_EXCHANGE);
+    while (post_count(&f->post, TO_PEER, MESSAGE_RECEIPT) == 0) {
+        post_clear(&f->post);
+        from_peer(f, good_exchange(f));
+        struct packet *to_owner = post_find_to(&f->post, TO_OWNER, 0, MESSAGE_EXCHANGE);
         if (to_owner != NULL)
             passed += weight = to_owner->weight;
         ck_assert_uint_gt(weight, 64);
         ck_assert_uint_lt(passed, 4 * WINDOW_BYTES); /* It ends. */
     }
     ck_assert_uint_ge(passed, WINDOW_BYTES);
-    struct packet *answer = post_find(&f.post, TO_PEER, MESSAGE_RECEIPT);
+    struct packet *answer = post_find(&f->post, TO_PEER, MESSAGE_RECEIPT);
     ck_assert(answer->message.receipt.missing);
     ck_assert_uint_eq(answer->peer, PEER);
     ck_assert_uint_eq(answer->message.request, 31);
     ck_assert_uint_eq(answer->message.receipt.chunk, 1);
     ck_assert_uint_eq(answer->message.receipt.step, 1);
     ck_assert(node_equal(answer->message.receipt.node, (struct node){0, 2}));
-    ck_assert_uint_eq(router_counts(f.router).dropped, 1);
-    ck_assert_uint_eq(router_counts(f.router).received, passed / weight);
-    post_clear(&f.post);
-    struct packet header = good_exchange(&f); /* It will be asked again. */
+    ck_assert_uint_eq(router_counts(f->router).dropped, 1);
+    ck_assert_uint_eq(router_counts(f->router).received, passed / weight);
+    post_clear(&f->post);
+    struct packet header = good_exchange(f); /* It will be asked again. */
     frame_release(header.payload);
     header.payload = NULL;
     header.message.exchange.retry = true;
-    check_ignored(&f, header, "a header beyond the window");
+    check_ignored(f, header, "a header beyond the window");
 
-    struct packet other = good_exchange(&f);
+    struct packet other = good_exchange(f);
     other.message.index = 1;
-    from_peer(&f, other);
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    post_clear(&f.post);
+    from_peer(f, other);
+    ck_assert_ptr_nonnull(owner_got(f, 0));
+    post_clear(&f->post);
 
     /* Each first word makes room for one more; later ones, and those of others, do not. */
     const enum message_kind words[] = {MESSAGE_TAKEN, MESSAGE_RECEIPT, MESSAGE_RESULT,
@@ -738,57 +688,51 @@ START_TEST(a_worker_that_does_not_wait_is_held_up_and_nobody_else_is)
         word.message.index = !first && others;
         if (!first && others && i > 4)
             continue; /* Worker 1 has one under way. */
-        from_inside(&f, word);
-        ck_assert_uint_eq(post_count_all(&f.post), word.message.kind != MESSAGE_TAKEN);
-        post_clear(&f.post);
-        from_peer(&f, good_exchange(&f));
-        ck_assert_int_eq(owner_got(&f, 0) != NULL, first);
-        post_clear(&f.post);
+        from_inside(f, word);
+        ck_assert_uint_eq(post_count_all(&f->post), word.message.kind != MESSAGE_TAKEN);
+        post_clear(&f->post);
+        from_peer(f, good_exchange(f));
+        ck_assert_int_eq(owner_got(f, 0) != NULL, first);
+        post_clear(&f->post);
     }
 
-    f.generation = 1; /* Nothing is under way any more. */
-    send_welcome(&f, false);
-    all_loaded(&f);
-    post_clear(&f.post);
-    from_peer(&f, good_exchange(&f));
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    close_fixture(&f);
+    f->generation = 1; /* Nothing is under way any more. */
+    send_welcome(f, false);
+    all_loaded(f);
+    post_clear(&f->post);
+    from_peer(f, good_exchange(f));
+    ck_assert_ptr_nonnull(owner_got(f, 0));
 }
-END_TEST
 
-START_TEST(a_worker_that_does_not_read_is_sent_no_more)
+TEST(a_worker_that_does_not_read_is_sent_no_more, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    from_peer(&f, good_exchange(&f));
-    post_clear(&f.post);
+    serve(f);
+    from_peer(f, good_exchange(f));
+    post_clear(&f->post);
     struct frame *values = frame_of(1, 16);
     unsigned sent = 0;
     for (int i = 0; i < 100; i++) { /* All stay with the post: nobody reads. */
         struct packet result = {.peer = PEER, .payload = frame_retain(values)};
         result.message.kind = MESSAGE_RESULT;
         result.message.result.parameters = true;
-        from_inside(&f, result);
-        sent = post_count(&f.post, TO_PEER, MESSAGE_RESULT);
+        from_inside(f, result);
+        sent = post_count(&f->post, TO_PEER, MESSAGE_RESULT);
     }
     ck_assert_uint_eq(sent, 3 * 2 + 2); /* Of a shard of two chunks. */
-    ck_assert_uint_eq(router_counts(f.router).dropped, 92);
+    ck_assert_uint_eq(router_counts(f->router).dropped, 92);
     struct packet other = {.peer = PEER + 1, .payload = frame_retain(values)};
     other.message.kind = MESSAGE_RESULT;
     other.message.index = 1;
-    from_inside(&f, other);
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_RESULT), sent + 1);
+    from_inside(f, other);
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_RESULT), sent + 1);
     struct packet result = {.peer = PEER, .message.kind = MESSAGE_RESULT}; /* Without values. */
-    from_inside(&f, result);
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_RESULT), sent + 2);
-    post_clear(&f.post); /* It reads on. */
+    from_inside(f, result);
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_RESULT), sent + 2);
+    post_clear(&f->post); /* It reads on. */
     result.payload = values;
-    from_inside(&f, result);
-    ck_assert_uint_eq(post_count(&f.post, TO_PEER, MESSAGE_RESULT), 1);
-    close_fixture(&f);
+    from_inside(f, result);
+    ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_RESULT), 1);
 }
-END_TEST
 
 /* --- answers, cuts, stops ------------------------------------------------------------------------
  */
@@ -804,66 +748,57 @@ static struct message_result pass_result(struct fixture *f, uint64_t version, bo
     return out;
 }
 
-START_TEST(every_answer_tells_the_last_version_and_a_stop_moves_it_past_what_was_given_out)
+TEST(every_answer_tells_the_last_version_and_a_stop_moves_it_past_what_was_given_out, MODE_SYNC)
 {
-    struct fixture f;
     struct message stop = {.kind = MESSAGE_STOP};
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    ck_assert_uint_eq(pass_result(&f, 2, true).stop_step, 6);
-    ck_assert_uint_eq(pass_result(&f, 3, false).stop_step, 6); /* A receipt gives nothing out. */
-    from_coordinator(&f, &stop);
-    ck_assert_uint_eq(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step, 3);
-    post_clear(&f.post);
-    ck_assert_uint_eq(pass_result(&f, 3, true).stop_step, 3);
-    from_coordinator(&f, &stop); /* Again: it does not move on. */
-    ck_assert_uint_eq(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step, 3);
-    close_fixture(&f);
+    serve(f);
+    ck_assert_uint_eq(pass_result(f, 2, true).stop_step, 6);
+    ck_assert_uint_eq(pass_result(f, 3, false).stop_step, 6); /* A receipt gives nothing out. */
+    from_coordinator(f, &stop);
+    ck_assert_uint_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step,
+                      3);
+    post_clear(&f->post);
+    ck_assert_uint_eq(pass_result(f, 3, true).stop_step, 3);
+    from_coordinator(f, &stop); /* Again: it does not move on. */
+    ck_assert_uint_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step,
+                      3);
 }
-END_TEST
 
-START_TEST(a_stop_before_the_first_pull_of_a_resumed_run_is_not_before_its_checkpoint)
+TEST(a_stop_before_the_first_pull_of_a_resumed_run_is_not_before_its_checkpoint, MODE_SYNC)
 {
-    struct fixture f;
     struct message stop = {.kind = MESSAGE_STOP};
-    open_fixture(&f, MODE_SYNC);
-    send_pages(&f, UINT32_MAX);
-    send_welcome(&f, true); /* At step 3. */
-    loaded(&f, 0);
-    loaded(&f, 1);
-    loaded(&f, UINT32_MAX);
-    from_coordinator(&f, &stop);
-    ck_assert_uint_ge(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step, 3);
-    close_fixture(&f);
+    send_pages(f, UINT32_MAX);
+    send_welcome(f, true); /* At step 3. */
+    loaded(f, 0);
+    loaded(f, 1);
+    loaded(f, UINT32_MAX);
+    from_coordinator(f, &stop);
+    ck_assert_uint_ge(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step,
+                      3);
 }
-END_TEST
 
-START_TEST(a_cut_is_taken_when_every_owner_has_taken_it)
+TEST(a_cut_is_taken_when_every_owner_has_taken_it, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     for (int with = 0; with < 2; with++) {
-        name_cut(&f, 4 + (uint64_t)with, false);
-        ck_assert_uint_eq(post_count(&f.post, TO_OWNER, MESSAGE_CUT), 2);
+        name_cut(f, 4 + (uint64_t)with, false);
+        ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
         for (uint32_t i = 0; i < 2; i++) {
-            ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 0);
+            ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 0);
             struct packet done = {.message = {.kind = MESSAGE_OWNER_CUT, .index = i}};
             done.message.cut_taken = (struct message_cut_taken){.step = 4 + (uint64_t)with,
                                                                 .taken = with || i == 1,
                                                                 .verdicts = {10, 20, 30, 40 + i}};
-            from_inside(&f, done);
+            from_inside(f, done);
         }
-        struct packet *taken = post_find(&f.post, TO_COORDINATOR, MESSAGE_CUT_TAKEN);
+        struct packet *taken = post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN);
         ck_assert_int_eq(taken->message.cut_taken.taken, with);
         ck_assert_uint_eq(taken->message.cut_taken.step, 4 + (uint64_t)with);
         ck_assert_uint_eq(taken->message.cut_taken.verdicts.applied, 20);
         ck_assert_uint_eq(taken->message.cut_taken.verdicts.rejected, 81);
-        post_clear(&f.post);
+        post_clear(&f->post);
     }
-    close_fixture(&f);
 }
-END_TEST
 
 /* What the keeper says of the part passes the router by. */
 static void part_written(struct fixture *f, uint64_t step, bool written)
@@ -874,78 +809,70 @@ static void part_written(struct fixture *f, uint64_t step, bool written)
     router_note_part(f->router, &message);
 }
 
-START_TEST(a_repeated_cut_is_answered_with_what_was_said)
+TEST(a_repeated_cut_is_answered_with_what_was_said, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    name_cut(&f, 4, false);
-    post_clear(&f.post);
-    name_cut(&f, 4, false); /* Not taken yet: nothing to say. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    owners_cut(&f, 4, true);
-    post_clear(&f.post);
-    name_cut(&f, 4, false);
-    ck_assert(post_find(&f.post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.taken);
-    ck_assert_uint_eq(post_count_all(&f.post), 1);
-    post_clear(&f.post);
-    part_written(&f, 3, true); /* Of another cut. */
-    name_cut(&f, 4, false);
-    ck_assert_uint_eq(post_count_all(&f.post), 1);
+    serve(f);
+    name_cut(f, 4, false);
+    post_clear(&f->post);
+    name_cut(f, 4, false); /* Not taken yet: nothing to say. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    owners_cut(f, 4, true);
+    post_clear(&f->post);
+    name_cut(f, 4, false);
+    ck_assert(post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.taken);
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
+    post_clear(&f->post);
+    part_written(f, 3, true); /* Of another cut. */
+    name_cut(f, 4, false);
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
     for (int written = 0; written < 2; written++) {
-        post_clear(&f.post);
-        part_written(&f, 4, written);
-        name_cut(&f, 4, false);
-        struct packet *part = post_find(&f.post, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
+        post_clear(&f->post);
+        part_written(f, 4, written);
+        name_cut(f, 4, false);
+        struct packet *part = post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
         ck_assert_uint_eq(part->message.part_written.part.bytes, 99);
         ck_assert_int_eq(part->message.part_written.written, written);
-        ck_assert_uint_eq(post_count_all(&f.post), 2);
+        ck_assert_uint_eq(post_count_all(&f->post), 2);
     }
-    post_clear(&f.post);
-    name_cut(&f, 3, false); /* Late. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    close_fixture(&f);
+    post_clear(&f->post);
+    name_cut(f, 3, false); /* Late. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
-END_TEST
 
-START_TEST(a_final_cut_that_is_not_written_is_begun_anew)
+TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    name_cut(&f, 6, false);
-    owners_cut(&f, 6, true);
-    post_clear(&f.post);
-    name_cut(&f, 6, true); /* Where another one is. */
-    ck_assert_uint_eq(post_count(&f.post, TO_OWNER, MESSAGE_CUT), 2);
-    post_clear(&f.post);
-    f.now_us += 6 * SECOND;
-    name_cut(&f, 6, true); /* Under way. */
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    owners_cut(&f, 6, true);
+    serve(f);
+    name_cut(f, 6, false);
+    owners_cut(f, 6, true);
+    post_clear(&f->post);
+    name_cut(f, 6, true); /* Where another one is. */
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
+    post_clear(&f->post);
+    f->now_us += 6 * SECOND;
+    name_cut(f, 6, true); /* Under way. */
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    owners_cut(f, 6, true);
     unsigned begun = 0;
     for (int i = 0; i < 40; i++) {
-        post_clear(&f.post);
-        name_cut(&f, 6, true);
-        ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 1);
-        if (post_count(&f.post, TO_OWNER, MESSAGE_CUT) > 0) {
+        post_clear(&f->post);
+        name_cut(f, 6, true);
+        ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 1);
+        if (post_count(&f->post, TO_OWNER, MESSAGE_CUT) > 0) {
             begun++;
-            owners_cut(&f, 6, true);
+            owners_cut(f, 6, true);
             if (begun == 2)
-                part_written(&f, 6, false); /* The disk may be better the next time. */
+                part_written(f, 6, false); /* The disk may be better the next time. */
         }
-        f.now_us += SECOND;
+        f->now_us += SECOND;
     }
     ck_assert_uint_eq(begun, 3); /* At once, after 10 s, after 20 s. */
-    part_written(&f, 6, true);
-    f.now_us += 100 * SECOND;
-    post_clear(&f.post);
-    name_cut(&f, 6, true);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_PART_WRITTEN), 1);
-    ck_assert_uint_eq(post_count(&f.post, TO_OWNER, MESSAGE_CUT), 0);
-    close_fixture(&f);
+    part_written(f, 6, true);
+    f->now_us += 100 * SECOND;
+    post_clear(&f->post);
+    name_cut(f, 6, true);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN), 1);
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 0);
 }
-END_TEST
 
 /* --- generations ---------------------------------------------------------------------------------
  */
@@ -964,43 +891,39 @@ static struct message_load load_order(struct fixture *f)
     return owner->load;
 }
 
-START_TEST(a_new_generation_loads_everything_again_in_sync)
+TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    from_peer(&f, good_exchange(&f));
-    post_clear(&f.post);
+    serve(f);
+    from_peer(f, good_exchange(f));
+    post_clear(&f->post);
     BAD(REFUSAL_MALFORMED, m->exchange.chunk = 0);
-    name_cut(&f, 5, true);
-    for (f.generation = 2; f.generation < 4; f.generation++) { /* Also while it is loading. */
-        post_clear(&f.post);
-        send_welcome(&f, true);
-        struct message_load load = load_order(&f);
+    name_cut(f, 5, true);
+    for (f->generation = 2; f->generation < 4; f->generation++) { /* Also while it is loading. */
+        post_clear(&f->post);
+        send_welcome(f, true);
+        struct message_load load = load_order(f);
         ck_assert(load.restore && !load.keep);
         ck_assert_uint_eq(load.step, 3);
-        ck_assert(router_state(f.router) == ROUTER_LOADING);
-        ck_assert_uint_eq(router_generation(f.router), f.generation);
-        ck_assert_uint_eq(router_counts(f.router).received, 0);
+        ck_assert(router_state(f->router) == ROUTER_LOADING);
+        ck_assert_uint_eq(router_generation(f->router), f->generation);
+        ck_assert_uint_eq(router_counts(f->router).received, 0);
         struct message stamped = {0};
-        envelope_seal_to_server(router_envelope(f.router), &stamped);
-        ck_assert_uint_eq(stamped.generation, f.generation);
-        ck_assert_uint_eq(stamped.ticket, 3 + f.generation);
-        for (uint32_t i = 0; i < 2 && f.generation == 2; i++)
-            loaded(&f, i - 1); /* One owner and the keeper. */
+        envelope_seal_to_server(router_envelope(f->router), &stamped);
+        ck_assert_uint_eq(stamped.generation, f->generation);
+        ck_assert_uint_eq(stamped.ticket, 3 + f->generation);
+        for (uint32_t i = 0; i < 2 && f->generation == 2; i++)
+            loaded(f, i - 1); /* One owner and the keeper. */
     }
-    f.generation = 3;
-    post_clear(&f.post);
+    f->generation = 3;
+    post_clear(&f->post);
     for (uint32_t i = 0; i < 3; i++) {
-        ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 0);
-        loaded(&f, i - 1);
+        ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 0);
+        loaded(f, i - 1);
     }
-    struct packet *ready = post_find(&f.post, TO_COORDINATOR, MESSAGE_READY);
+    struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert_uint_eq(ready->message.generation, 3);
-    ck_assert_uint_eq(rejected(&f), 0); /* And the cut of before is no hindrance. */
-    close_fixture(&f);
+    ck_assert_uint_eq(rejected(f), 0); /* And the cut of before is no hindrance. */
 }
-END_TEST
 
 START_TEST(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
 {
@@ -1023,216 +946,185 @@ START_TEST(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
 }
 END_TEST
 
-START_TEST(a_new_generation_keeps_what_an_async_server_has)
+TEST(a_new_generation_keeps_what_an_async_server_has, MODE_ASYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_ASYNC);
-    send_pages(&f, UINT32_MAX);
-    send_welcome(&f, true);
-    post_clear(&f.post);
-    f.generation = 1;
-    send_welcome(&f, true); /* It has nothing yet. */
-    struct message_load load = load_order(&f);
+    send_pages(f, UINT32_MAX);
+    send_welcome(f, true);
+    post_clear(&f->post);
+    f->generation = 1;
+    send_welcome(f, true); /* It has nothing yet. */
+    struct message_load load = load_order(f);
     ck_assert(load.restore && !load.keep);
-    all_loaded(&f);
-    for (f.generation = 2; f.generation < 4; f.generation++) { /* Also when it has not said so. */
-        post_clear(&f.post);
-        send_welcome(&f, true);
-        load = load_order(&f);
+    all_loaded(f);
+    for (f->generation = 2; f->generation < 4;
+         f->generation++) { /* Also when it has not said so. */
+        post_clear(&f->post);
+        send_welcome(f, true);
+        load = load_order(f);
         ck_assert(load.keep && !load.restore);
     }
-    f.generation = 3;
-    post_clear(&f.post);
+    f->generation = 3;
+    post_clear(&f->post);
     for (uint32_t i = 0; i < 2; i++) {
         struct packet packet = {.message = {.kind = MESSAGE_LOADED, .index = i, .generation = 3}};
         packet.message.loaded.reached = 40 + i;
-        from_inside(&f, packet);
+        from_inside(f, packet);
     }
-    loaded(&f, UINT32_MAX);
-    struct packet *ready = post_find(&f.post, TO_COORDINATOR, MESSAGE_READY);
+    loaded(f, UINT32_MAX);
+    struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert_uint_eq(ready->message.ready.reached, 41);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(an_old_or_repeated_welcome_changes_nothing)
+TEST(an_old_or_repeated_welcome_changes_nothing, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    f.generation = 2;
-    serve(&f);
-    send_welcome(&f, true);
-    ck_assert_uint_eq(post_count_all(&f.post), 1);
-    ck_assert_ptr_nonnull(post_find(&f.post, TO_COORDINATOR, MESSAGE_READY));
-    post_clear(&f.post);
-    f.generation = 1;
-    send_welcome(&f, true);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    ck_assert_uint_eq(router_generation(f.router), 2);
-    ck_assert(router_state(f.router) == ROUTER_SERVING);
-    close_fixture(&f);
+    f->generation = 2;
+    serve(f);
+    send_welcome(f, true);
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
+    ck_assert_ptr_nonnull(post_find(&f->post, TO_COORDINATOR, MESSAGE_READY));
+    post_clear(&f->post);
+    f->generation = 1;
+    send_welcome(f, true);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    ck_assert_uint_eq(router_generation(f->router), 2);
+    ck_assert(router_state(f->router) == ROUTER_SERVING);
 }
-END_TEST
 
-START_TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped)
+TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    f.generation = 1;
-    send_welcome(&f, false);
-    post_clear(&f.post);
+    serve(f);
+    f->generation = 1;
+    send_welcome(f, false);
+    post_clear(&f->post);
     const enum message_kind kinds[] = {MESSAGE_RESULT, MESSAGE_MOVED_ON,  MESSAGE_RECEIPT,
                                        MESSAGE_TAKEN,  MESSAGE_OWNER_CUT, MESSAGE_CHUNK_STATE};
     for (int serving = 0; serving < 2; serving++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
             struct packet packet = {.peer = PEER, .payload = frame_of(1, 16), .weight = 100};
             packet.message.kind = kinds[i];
-            from_inside(&f, packet);
+            from_inside(f, packet);
         }
         for (uint32_t i = 0; i < 4; i++) { /* Loaded: what was asked for before. */
             struct packet packet = {.message = {.kind = MESSAGE_LOADED, .index = i - 1}};
-            from_inside(&f, packet);
+            from_inside(f, packet);
         }
-        ck_assert_uint_eq(post_count_all(&f.post), 0);
-        ck_assert_int_eq(router_state(f.router) == ROUTER_SERVING, serving);
+        ck_assert_uint_eq(post_count_all(&f->post), 0);
+        ck_assert_int_eq(router_state(f->router) == ROUTER_SERVING, serving);
         if (!serving)
-            all_loaded(&f);
-        post_clear(&f.post);
+            all_loaded(f);
+        post_clear(&f->post);
     }
     /* And from server 0. */
     struct message cut = {.kind = MESSAGE_CUT};
-    from_coordinator(&f, &cut);
+    from_coordinator(f, &cut);
     cut.kind = MESSAGE_STOP;
-    from_coordinator(&f, &cut);
+    from_coordinator(f, &cut);
     cut.generation = 2;
-    from_coordinator(&f, &cut);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    ck_assert_uint_eq(router_counts(f.router).fenced, 2);
-    close_fixture(&f);
+    from_coordinator(f, &cut);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    ck_assert_uint_eq(router_counts(f->router).fenced, 2);
 }
-END_TEST
 
 /* --- alive ---------------------------------------------------------------------------------------
  */
 
-START_TEST(whoever_serves_says_ready_over_and_over_and_whoever_loads_asks_for_its_chunks)
+TEST(whoever_serves_says_ready_over_and_over_and_whoever_loads_asks_for_its_chunks, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    send_pages(&f, UINT32_MAX);
-    send_welcome(&f, true);
+    send_pages(f, UINT32_MAX);
+    send_welcome(f, true);
     struct packet keeper = {.message = {.kind = MESSAGE_LOADED, .index = UINT32_MAX}};
     keeper.message.loaded.needs_chunks = keeper.message.loaded.shared = true;
-    from_inside(&f, keeper);
-    post_clear(&f.post);
-    for (int i = 0; i < 21; i++, f.now_us += SECOND / 10) {
-        router_tick(f.router, f.now_us, &f.post.outbox);
+    from_inside(f, keeper);
+    post_clear(&f->post);
+    for (int i = 0; i < 21; i++, f->now_us += SECOND / 10) {
+        router_tick(f->router, f->now_us, &f->post.outbox);
         if (i == 5) { /* One comes: the rest is waited for anew. */
             struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(1, 16)};
             state.message.chunk_state.first = 16;
-            router_handle_coordinator(f.router, &state, f.now_us, &f.post.outbox);
+            router_handle_coordinator(f->router, &state, f->now_us, &f->post.outbox);
         }
     }
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_PING), 5);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 1); /* At 1.5 s. */
-    ck_assert(post_find(&f.post, TO_COORDINATOR, MESSAGE_READY)->message.ready.needs_chunks);
-    loaded(&f, 0);
-    loaded(&f, 1);
-    post_clear(&f.post);
-    for (int i = 0; i < 21; i++, f.now_us += SECOND / 10)
-        router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_PING), 0);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 4);
-    struct packet *ready = post_find(&f.post, TO_COORDINATOR, MESSAGE_READY);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_PING), 5);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 1); /* At 1.5 s. */
+    ck_assert(post_find(&f->post, TO_COORDINATOR, MESSAGE_READY)->message.ready.needs_chunks);
+    loaded(f, 0);
+    loaded(f, 1);
+    post_clear(&f->post);
+    for (int i = 0; i < 21; i++, f->now_us += SECOND / 10)
+        router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_PING), 0);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 4);
+    struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert(ready->message.ready.shared && !ready->message.ready.needs_chunks);
-    close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_server_that_server_0_does_not_know_joins_again_and_keeps_its_chunks)
+TEST(a_server_that_server_0_does_not_know_joins_again_and_keeps_its_chunks, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     struct message refused = {.kind = MESSAGE_REFUSED};
     refused.refused.reason = REFUSAL_REJOIN;
     double seconds;
     for (int i = 0; i < 2; i++)
-        from_coordinator(&f, &refused);
-    ck_assert_str_eq(router_waiting(f.router, &seconds, f.now_us), "");
-    for (int i = 0; i < 1000; i++, f.now_us += SECOND / 1000)
-        router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 0);
-    post_clear(&f.post);
+        from_coordinator(f, &refused);
+    ck_assert_str_eq(router_waiting(f->router, &seconds, f->now_us), "");
+    for (int i = 0; i < 1000; i++, f->now_us += SECOND / 1000)
+        router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 0);
+    post_clear(&f->post);
     struct message waiting = {.kind = MESSAGE_WAITING};
     strcpy(waiting.waiting.text, "waiting for a worker");
-    from_coordinator(&f, &waiting);
-    ck_assert_ptr_null(post_log(&f.post, "waiting")); /* Sixteen times a second. */
-    ck_assert_str_eq(router_waiting(f.router, &seconds, f.now_us), "waiting for a worker");
+    from_coordinator(f, &waiting);
+    ck_assert_ptr_null(post_log(&f->post, "waiting")); /* Sixteen times a second. */
+    ck_assert_str_eq(router_waiting(f->router, &seconds, f->now_us), "waiting for a worker");
     ck_assert(seconds == 1.0);
-    from_peer(&f, good_exchange(&f)); /* Meanwhile it serves on. */
-    ck_assert_ptr_nonnull(owner_got(&f, 0));
-    post_clear(&f.post);
-    send_welcome(&f, false);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 1);
-    ck_assert_ptr_null(router_waiting(f.router, &seconds, f.now_us));
-    f.now_us += SECOND;
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 0);
-    close_fixture(&f);
+    from_peer(f, good_exchange(f)); /* Meanwhile it serves on. */
+    ck_assert_ptr_nonnull(owner_got(f, 0));
+    post_clear(&f->post);
+    send_welcome(f, false);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 1);
+    ck_assert_ptr_null(router_waiting(f->router, &seconds, f->now_us));
+    f->now_us += SECOND;
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_JOIN), 0);
 }
-END_TEST
 
-START_TEST(another_run_is_none_of_a_server_s_that_has_one)
+TEST(another_run_is_none_of_a_server_s_that_has_one, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     struct message welcome = {.kind = MESSAGE_WELCOME, .run_id = RUN + 1, .generation = 9};
-    from_coordinator(&f, &welcome);
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_CLUSTER_LOST);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    close_fixture(&f);
+    from_coordinator(f, &welcome);
+    ck_assert_int_eq(router_exit_code(f->router), EXIT_CLUSTER_LOST);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
-END_TEST
 
 /* --- ends
  * ----------------------------------------------------------------------------------------- */
 
-START_TEST(a_server_that_cannot_go_on_tells_server_0)
+TEST(a_server_that_cannot_go_on_tells_server_0, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    router_fail(f.router, EXIT_TRAINING_FAILED, "out of memory for the model", &f.post.outbox);
-    struct packet *stop = post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP);
+    serve(f);
+    router_fail(f->router, EXIT_TRAINING_FAILED, "out of memory for the model", &f->post.outbox);
+    struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_TRAINING_FAILED);
     ck_assert_str_eq(stop->message.stop.reason, "out of memory for the model");
-    ck_assert(router_state(f.router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_TRAINING_FAILED);
-    close_fixture(&f);
+    ck_assert(router_state(f->router) == ROUTER_OVER);
+    ck_assert_int_eq(router_exit_code(f->router), EXIT_TRAINING_FAILED);
 }
-END_TEST
 
-START_TEST(finished_is_answered_with_bye_and_ends_it)
+TEST(finished_is_answered_with_bye_and_ends_it, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     struct message finished = {.kind = MESSAGE_FINISHED, .stop.exit_code = EXIT_CLUSTER_LOST};
     strcpy(finished.stop.reason, "lost worker/1");
-    from_coordinator(&f, &finished);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_BYE), 1);
-    ck_assert(router_state(f.router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_CLUSTER_LOST);
-    ck_assert_str_eq(router_exit_reason(f.router), "lost worker/1");
-    from_coordinator(&f, &finished); /* The BYE was lost. */
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_BYE), 2);
-    close_fixture(&f);
+    from_coordinator(f, &finished);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 1);
+    ck_assert(router_state(f->router) == ROUTER_OVER);
+    ck_assert_int_eq(router_exit_code(f->router), EXIT_CLUSTER_LOST);
+    ck_assert_str_eq(router_exit_reason(f->router), "lost worker/1");
+    from_coordinator(f, &finished); /* The BYE was lost. */
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 2);
 }
-END_TEST
 
 START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
 {
@@ -1364,29 +1256,25 @@ START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(silence_counts_only_while_it_is_watched)
+TEST(silence_counts_only_while_it_is_watched, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
+    serve(f);
     for (int stopped = 0; stopped < 2; stopped++) {
         for (int second = 0; second < 4; second++)
-            router_tick(f.router, f.now_us += SECOND, &f.post.outbox);
-        f.now_us += 100 * SECOND; /* And nothing is in the queues when it goes on. */
+            router_tick(f->router, f->now_us += SECOND, &f->post.outbox);
+        f->now_us += 100 * SECOND; /* And nothing is in the queues when it goes on. */
     }
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_SERVING);
-    ck_assert_ptr_nonnull(post_log(&f.post, "nothing heard from ps/0 for 6 s"));
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert(router_state(f->router) == ROUTER_SERVING);
+    ck_assert_ptr_nonnull(post_log(&f->post, "nothing heard from ps/0 for 6 s"));
     struct message pong = {.kind = MESSAGE_PONG};
-    f.now_us += 100 * SECOND;
-    from_coordinator(&f, &pong); /* Heard before the first look at the clock. */
-    post_clear(&f.post);
-    for (int second = 0; second < 4; second++, f.now_us += SECOND)
-        router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
-    close_fixture(&f);
+    f->now_us += 100 * SECOND;
+    from_coordinator(f, &pong); /* Heard before the first look at the clock. */
+    post_clear(&f->post);
+    for (int second = 0; second < 4; second++, f->now_us += SECOND)
+        router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(post_log(&f->post, "nothing heard"));
 }
-END_TEST
 
 static void add(TCase *t)
 {
