@@ -331,7 +331,7 @@ static void check_refused(struct fixture *f, struct packet packet, enum refusal 
 static void check_ignored(struct fixture *f, struct packet packet, const char *what)
 {
     from_peer(f, packet);
-    ck_assert_msg(post_count_all(f->post) == 0, "%s", what);
+    ck_assert_msg(post_count_all(&f->post) == 0, "%s", what);
 }
 
 #define BAD(reason, change)                                                                        \
@@ -348,7 +348,7 @@ static void check_ignored(struct fixture *f, struct packet packet, const char *w
         struct message *m = &packet.message;                                                       \
         (void)m;                                                                                   \
         change;                                                                                    \
-        check_ignored(&f, packet, #change);                                                        \
+        check_ignored(f, packet, #change);                                                         \
     } while (0)
 #define WITHOUT_PAYLOAD frame_release(packet.payload), packet.payload = NULL
 #define RETRY           WITHOUT_PAYLOAD, m->exchange.retry = true
@@ -410,24 +410,24 @@ TEST(every_kind_of_bad_gradient_is_refused_and_counted, MODE_SYNC)
 START_TEST(what_is_asked_again_is_no_gradient_and_has_none)
 {
     for (enum mode mode = MODE_ASYNC; mode < MODE_COUNT; mode++) {
-        struct fixture f;
-        open_fixture(&f, mode);
-        serve(&f);
+        struct fixture place, *f = &place;
+        open_fixture(f, mode);
+        serve(f);
         BAD(REFUSAL_MALFORMED, m->exchange.gradient = false); /* And yet a payload. */
         BAD(REFUSAL_MALFORMED, m->exchange.retry = true);     /* The same. */
         BAD(REFUSAL_MALFORMED, (RETRY, m->exchange.chunk = 0));
         BAD(REFUSAL_MALFORMED, (RETRY, m->exchange.step = 6));
         BAD(REFUSAL_MALFORMED, (RETRY, m->exchange.node.leaf_count = 3));
-        struct packet packet = good_exchange(&f);
+        struct packet packet = good_exchange(f);
         struct message *m = &packet.message;
         RETRY;
         m->exchange.examples = 0;
         m->exchange.base_version = 0;
-        from_peer(&f, packet);
-        ck_assert_ptr_nonnull(owner_got(&f, 0));
-        ck_assert_uint_eq(router_counts(f.router).received, 0);
-        ck_assert_uint_eq(rejected(&f), 0);
-        close_fixture(&f);
+        from_peer(f, packet);
+        ck_assert_ptr_nonnull(owner_got(f, 0));
+        ck_assert_uint_eq(router_counts(f->router).received, 0);
+        ck_assert_uint_eq(rejected(f), 0);
+        close_fixture(f);
     }
 }
 END_TEST
