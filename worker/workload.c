@@ -105,7 +105,7 @@ int workload_read(struct workload *workload, const struct options *options, stru
         return code;
     struct error why = {0};
     workload_free(workload);
-    enum status status = dataset_open(&workload->dataset, options->data, options->seed, &why);
+    enum status status = dataset_open(&workload->dataset, options->data, options->job.seed, &why);
     if (status != STATUS_OK)
         return data_failed(status, &why, error);
     code = declare(workload, options, error);

@@ -82,6 +82,7 @@ enum status job_compare(const struct job *a, const char *ours, const struct job 
                         const char *theirs, enum job_scope scope, struct error *error);
 
 const char *mode_name(enum mode mode);
+const char *mode_numbered(unsigned number); /* NULL from the first that is not there. */
 enum status mode_parse(const char *name, enum mode *mode);
 
 /* --- derived ------------------------------------------------------------------------------- */

@@ -3,13 +3,13 @@
 
 #include "common/job/job_json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const initializer_names[INITIALIZER_COUNT] = {
-    [INITIALIZER_ZEROS] = "zeros",
-    [INITIALIZER_GLOROT_UNIFORM] = "glorot_uniform",
-};
+#include "common/job/job_fields.h"
+
+#define OBJECT_NAME_MAX 32
 
 /* --- writing ------------------------------------------------------------------------------- */
 
@@ -21,63 +21,103 @@ static void write_variable(struct json_writer *writer, const struct variable *va
     for (uint32_t i = 0; i < variable->rank; i++)
         json_writer_u64(writer, NULL, variable->shape[i]);
     json_writer_end(writer);
-    json_writer_text(writer, "initializer", initializer_names[variable->initializer]);
+    json_writer_text(writer, "initializer", initializer_name(variable->initializer));
     json_writer_u64(writer, "fan_in", variable->fan_in);
     json_writer_u64(writer, "fan_out", variable->fan_out);
     json_writer_end(writer);
 }
 
-static void write_optimizer(struct json_writer *writer, const struct optimizer_settings *settings)
+static void write_variables(struct json_writer *writer, const char *name, const struct job *job)
 {
-    json_writer_object(writer, "optimizer");
-    json_writer_text(writer, "name", settings->name);
-    json_writer_float(writer, "momentum", settings->momentum);
-    json_writer_float(writer, "beta1", settings->beta1);
-    json_writer_float(writer, "beta2", settings->beta2);
-    json_writer_float(writer, "rho", settings->rho);
-    json_writer_float(writer, "epsilon", settings->epsilon);
-    json_writer_float(writer, "initial_accumulator", settings->initial_accumulator);
+    json_writer_array(writer, name);
+    for (uint32_t i = 0; i < job->variable_count; i++)
+        write_variable(writer, &job->variables[i]);
     json_writer_end(writer);
 }
 
-static void write_schedule(struct json_writer *writer, const struct schedule *schedule)
+static void write_servers(struct json_writer *writer, const char *name, const struct job *job)
 {
-    json_writer_object(writer, "schedule");
-    json_writer_text(writer, "kind", schedule_kind_name(schedule->kind));
-    json_writer_real(writer, "learning_rate", schedule->learning_rate);
-    json_writer_u64(writer, "warmup_steps", schedule->warmup_steps);
-    json_writer_u64(writer, "decay_steps", schedule->decay_steps);
-    json_writer_real(writer, "decay_factor", schedule->decay_factor);
+    json_writer_array(writer, name);
+    for (uint32_t i = 0; i < job->server_count; i++)
+        json_writer_text(writer, NULL, job->servers[i]);
     json_writer_end(writer);
+}
+
+static void write_field(struct json_writer *writer, const char *name, const struct job_field *field,
+                        const struct job *job)
+{
+    const void *at = job_field_at(field, job);
+    switch (field->kind) {
+    case JOB_FLAG:
+        json_writer_bool(writer, name, *(const bool *)at);
+        return;
+    case JOB_U32:
+    case JOB_U64:
+    case JOB_BYTES:
+        json_writer_u64(writer, name, job_field_whole(field, job));
+        return;
+    case JOB_FLOAT:
+    case JOB_FRACTION:
+        json_writer_float(writer, name, *(const float *)at);
+        return;
+    case JOB_REAL:
+    case JOB_RATE:
+        json_writer_real(writer, name, *(const double *)at);
+        return;
+    case JOB_WORD:
+        json_writer_text(writer, name, field->word((unsigned)job_field_whole(field, job)));
+        return;
+    case JOB_NAME:
+    case JOB_TEXT:
+        json_writer_text(writer, name, at);
+        return;
+    case JOB_DIGEST:
+        json_writer_hex(writer, name, at, DIGEST_BYTES);
+        return;
+    case JOB_VARIABLES:
+        write_variables(writer, name, job);
+        return;
+    case JOB_SERVERS:
+        write_servers(writer, name, job);
+        return;
+    }
+}
+
+/* The rows of one object stand together: object and length are of the one that is open. */
+struct nesting {
+    const char *object;
+    size_t length;
+};
+
+static void enter(struct json_writer *writer, struct nesting *open, const char *object,
+                  size_t length)
+{
+    if (length == open->length && (length == 0 || memcmp(object, open->object, length) == 0))
+        return;
+    if (open->length > 0)
+        json_writer_end(writer);
+    *open = (struct nesting){object, length};
+    if (length > 0) {
+        char name[OBJECT_NAME_MAX];
+        snprintf(name, sizeof name, "%.*s", (int)length, object);
+        json_writer_object(writer, name);
+    }
 }
 
 void job_write_json(struct json_writer *writer, const char *name, const struct job *job)
 {
+    struct nesting open = {NULL, 0};
     json_writer_object(writer, name);
-    json_writer_text(writer, "mode", mode_name(job->mode));
-    json_writer_bool(writer, "use_locking", job->use_locking);
-    json_writer_u64(writer, "seed", job->seed);
-    json_writer_text(writer, "model", job->model);
-    json_writer_array(writer, "variables");
-    for (uint32_t i = 0; i < job->variable_count; i++)
-        write_variable(writer, &job->variables[i]);
-    json_writer_end(writer);
-    write_optimizer(writer, &job->optimizer);
-    write_schedule(writer, &job->schedule);
-    json_writer_text(writer, "data", job->data);
-    json_writer_hex(writer, "data_digest", job->data_digest, DIGEST_BYTES);
-    json_writer_u64(writer, "examples", job->examples);
-    json_writer_u64(writer, "test_examples", job->test_examples);
-    json_writer_u64(writer, "batch", job->batch);
-    json_writer_u64(writer, "micro_batch", job->micro_batch);
-    json_writer_u64(writer, "steps", job->steps);
-    json_writer_u64(writer, "checkpoint_every", job->checkpoint_every);
-    json_writer_u64(writer, "chunk_bytes", job->chunk_bytes);
-    json_writer_u64(writer, "worker_count", job->worker_count);
-    json_writer_array(writer, "servers");
-    for (uint32_t i = 0; i < job->server_count; i++)
-        json_writer_text(writer, NULL, job->servers[i]);
-    json_writer_end(writer);
+    for (size_t i = 0; i < job_field_count; i++) {
+        const struct job_field *field = &job_fields[i];
+        size_t length;
+        const char *own = job_field_name(field, &length);
+        if (field->flags & JOB_LATER && job_field_is_zero(field, job))
+            continue;
+        enter(writer, &open, field->member, length);
+        write_field(writer, own, field, job);
+    }
+    enter(writer, &open, NULL, 0);
     json_writer_end(writer);
 }
 
@@ -87,7 +127,7 @@ static void read_initializer(struct json_fields *fields, enum initializer *initi
 {
     const char *name = json_fields_text(fields, "initializer");
     for (int i = 0; i < INITIALIZER_COUNT; i++) {
-        if (strcmp(name, initializer_names[i]) == 0) {
+        if (strcmp(name, initializer_name((enum initializer)i)) == 0) {
             *initializer = (enum initializer)i;
             return;
         }
@@ -145,65 +185,102 @@ static enum status read_servers(struct job *job, const struct json *list, const 
     return STATUS_OK;
 }
 
-static enum status read_optimizer(struct optimizer_settings *settings, const struct json *object,
-                                  const char *where, struct error *error)
+static void read_word(struct json_fields *fields, const char *name, const struct job_field *field,
+                      struct job *job)
 {
-    struct json_fields fields;
-    json_fields_init(&fields, object, where, error);
-    json_fields_copy(&fields, "name", settings->name, sizeof settings->name);
-    settings->momentum = json_fields_float(&fields, "momentum");
-    settings->beta1 = json_fields_float(&fields, "beta1");
-    settings->beta2 = json_fields_float(&fields, "beta2");
-    settings->rho = json_fields_float(&fields, "rho");
-    settings->epsilon = json_fields_float(&fields, "epsilon");
-    settings->initial_accumulator = json_fields_float(&fields, "initial_accumulator");
-    return json_fields_end(&fields);
+    uint64_t number;
+    if (job_field_number(field, json_fields_text(fields, name), &number) == STATUS_OK)
+        job_field_set_whole(field, job, number);
+    else
+        json_fields_refuse(fields, name, "is unknown");
 }
 
-static enum status read_schedule(struct schedule *schedule, const struct json *object,
-                                 const char *where, struct error *error)
+/* A list is read on the spot; what is wrong with it is the object's first failure. */
+static void read_list(struct json_fields *fields, const char *name, const struct job_field *field,
+                      struct job *job)
 {
-    struct json_fields fields;
-    json_fields_init(&fields, object, where, error);
-    const char *kind = json_fields_text(&fields, "kind");
-    if (schedule_kind_parse(kind, &schedule->kind) != STATUS_OK)
-        json_fields_refuse(&fields, "kind", "is unknown");
-    schedule->learning_rate = json_fields_real(&fields, "learning_rate");
-    schedule->warmup_steps = json_fields_u64(&fields, "warmup_steps", UINT64_MAX);
-    schedule->decay_steps = json_fields_u64(&fields, "decay_steps", UINT64_MAX);
-    schedule->decay_factor = json_fields_real(&fields, "decay_factor");
-    return json_fields_end(&fields);
+    const struct json *list = json_fields_array(fields, name, (size_t)field->most);
+    if (fields->status != STATUS_OK)
+        return;
+    fields->status = field->kind == JOB_VARIABLES
+                         ? read_variables(job, list, fields->where, fields->error)
+                         : read_servers(job, list, fields->where, fields->error);
 }
 
-/* The members that are objects or lists themselves, still to be read. */
-struct nested {
-    const struct json *variables, *optimizer, *schedule, *servers;
-};
-
-static enum status read_fields(struct job *job, const struct json *object, const char *where,
-                               struct nested *nested, struct error *error)
+static void read_field(struct json_fields *fields, const char *name, const struct job_field *field,
+                       struct job *job)
 {
+    void *at = job_field_in(field, job);
+    switch (field->kind) {
+    case JOB_FLAG:
+        *(bool *)at = json_fields_bool(fields, name);
+        return;
+    case JOB_U32:
+        *(uint32_t *)at = (uint32_t)json_fields_u64(fields, name, UINT32_MAX);
+        return;
+    case JOB_U64:
+    case JOB_BYTES:
+        *(uint64_t *)at = json_fields_u64(fields, name, UINT64_MAX);
+        return;
+    case JOB_FLOAT:
+    case JOB_FRACTION:
+        *(float *)at = json_fields_float(fields, name);
+        return;
+    case JOB_REAL:
+    case JOB_RATE:
+        *(double *)at = json_fields_real(fields, name);
+        return;
+    case JOB_WORD:
+        read_word(fields, name, field, job);
+        return;
+    case JOB_NAME:
+    case JOB_TEXT:
+        json_fields_copy(fields, name, at, field->size);
+        return;
+    case JOB_DIGEST:
+        json_fields_hex(fields, name, at, DIGEST_BYTES);
+        return;
+    case JOB_VARIABLES:
+    case JOB_SERVERS:
+        read_list(fields, name, field, job);
+        return;
+    }
+}
+
+/* The rows from *index on that lie in one object, whose name their members begin with. */
+static enum status read_object(struct job *job, const struct json *object, size_t length,
+                               size_t *index, const char *where, struct error *error);
+
+/* The object that the row at *index lies in, and all rows of it. */
+static void read_nested(struct json_fields *fields, struct job *job, size_t length, size_t *index)
+{
+    char name[OBJECT_NAME_MAX];
+    snprintf(name, sizeof name, "%.*s", (int)length, job_fields[*index].member);
+    const struct json *object = json_fields_object(fields, name);
+    if (fields->status == STATUS_OK)
+        fields->status = read_object(job, object, length, index, fields->where, fields->error);
+}
+
+static enum status read_object(struct job *job, const struct json *object, size_t length,
+                               size_t *index, const char *where, struct error *error)
+{
+    const char *of = job_fields[*index].member;
     struct json_fields fields;
     json_fields_init(&fields, object, where, error);
-    if (mode_parse(json_fields_text(&fields, "mode"), &job->mode) != STATUS_OK)
-        json_fields_refuse(&fields, "mode", "is unknown");
-    job->use_locking = json_fields_bool(&fields, "use_locking");
-    job->seed = json_fields_u64(&fields, "seed", UINT64_MAX);
-    json_fields_copy(&fields, "model", job->model, sizeof job->model);
-    nested->variables = json_fields_array(&fields, "variables", VARIABLE_COUNT_MAX);
-    nested->optimizer = json_fields_object(&fields, "optimizer");
-    nested->schedule = json_fields_object(&fields, "schedule");
-    json_fields_copy(&fields, "data", job->data, sizeof job->data);
-    json_fields_hex(&fields, "data_digest", job->data_digest, DIGEST_BYTES);
-    job->examples = json_fields_u64(&fields, "examples", UINT64_MAX);
-    job->test_examples = json_fields_u64(&fields, "test_examples", UINT64_MAX);
-    job->batch = (uint32_t)json_fields_u64(&fields, "batch", UINT32_MAX);
-    job->micro_batch = (uint32_t)json_fields_u64(&fields, "micro_batch", UINT32_MAX);
-    job->steps = json_fields_u64(&fields, "steps", UINT64_MAX);
-    job->checkpoint_every = json_fields_u64(&fields, "checkpoint_every", UINT64_MAX);
-    job->chunk_bytes = json_fields_u64(&fields, "chunk_bytes", UINT64_MAX);
-    job->worker_count = (uint32_t)json_fields_u64(&fields, "worker_count", UINT32_MAX);
-    nested->servers = json_fields_array(&fields, "servers", JOB_SERVERS_MAX);
+    while (*index < job_field_count && fields.status == STATUS_OK) {
+        const struct job_field *field = &job_fields[*index];
+        size_t inner;
+        const char *name = job_field_name(field, &inner);
+        if (length > 0 && (inner != length || memcmp(field->member, of, length) != 0))
+            break;
+        if (inner != length) {
+            read_nested(&fields, job, inner, index);
+            continue;
+        }
+        ++*index;
+        if (!(field->flags & JOB_LATER) || json_at(object, name) != NULL)
+            read_field(&fields, name, field, job);
+    }
     return json_fields_end(&fields);
 }
 
@@ -220,16 +297,8 @@ enum status job_read_json(struct job *job, const struct json *object, const char
                           struct error *error)
 {
     memset(job, 0, sizeof *job);
-    struct nested nested;
-    enum status status = read_fields(job, object, where, &nested, error);
-    if (status == STATUS_OK)
-        status = read_variables(job, nested.variables, where, error);
-    if (status == STATUS_OK)
-        status = read_optimizer(&job->optimizer, nested.optimizer, where, error);
-    if (status == STATUS_OK)
-        status = read_schedule(&job->schedule, nested.schedule, where, error);
-    if (status == STATUS_OK)
-        status = read_servers(job, nested.servers, where, error);
+    size_t index = 0;
+    enum status status = read_object(job, object, 0, &index, where, error);
     if (status == STATUS_OK)
         status = check(job, where, error);
     if (status != STATUS_OK)

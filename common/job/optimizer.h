@@ -15,15 +15,16 @@
 #include "common/base/status.h"
 
 #define OPTIMIZER_SLOTS_MAX 2
+#define OPTIMIZER_NAME_MAX  16 /* With the terminating zero. */
 
 /* Everything a user can set, for every rule; a rule reads its own fields only. */
 struct optimizer_settings {
-    char name[16];             /* "adam" */
-    float momentum;            /* momentum, nesterov, rmsprop (0: without) */
-    float beta1, beta2;        /* adam */
-    float rho;                 /* rmsprop: decay of the mean square */
-    float epsilon;             /* adagrad, rmsprop, adam */
-    float initial_accumulator; /* adagrad */
+    char name[OPTIMIZER_NAME_MAX]; /* "adam" */
+    float momentum;                /* momentum, nesterov, rmsprop (0: without) */
+    float beta1, beta2;            /* adam */
+    float rho;                     /* rmsprop: decay of the mean square */
+    float epsilon;                 /* adagrad, rmsprop, adam */
+    float initial_accumulator;     /* adagrad */
 };
 
 /* One update of `count` elements. */
@@ -62,9 +63,11 @@ const struct optimizer *optimizer_at(unsigned index);
 /* "sgd, momentum, ..." for help and error messages. */
 const char *optimizer_names(void);
 
-/* Every field finite and in range, whether the rule reads it or not: momentum, betas and rho in
- * [0, 1), epsilon and initial_accumulator >= 0. A rule that divides by a root + epsilon needs
- * epsilon > 0: an element whose gradient is 0 would become 0 / 0. */
+/* A name that ends and is a rule's. */
+enum status optimizer_name_check(const char name[OPTIMIZER_NAME_MAX], struct error *error);
+
+/* What the bounds of single fields (job_rows.inc) do not say; the name is a rule's. One that divides
+ * by a root + epsilon needs epsilon > 0: an element whose gradient is 0 would become 0 / 0. */
 enum status optimizer_settings_check(const struct optimizer_settings *settings,
                                      struct error *error);
 

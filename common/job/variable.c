@@ -37,6 +37,15 @@ uint64_t variables_layout(const struct variable *variables, uint32_t count, uint
     return end;
 }
 
+const char *initializer_name(enum initializer initializer)
+{
+    static const char *const names[INITIALIZER_COUNT] = {
+        [INITIALIZER_ZEROS] = "zeros",
+        [INITIALIZER_GLOROT_UNIFORM] = "glorot_uniform",
+    };
+    return (unsigned)initializer < INITIALIZER_COUNT ? names[initializer] : "unknown";
+}
+
 /* Element e takes number e % 4 of block e / 4 of the variable's own sub-stream, so a server that
  * owns any part of a variable can write that part alone. */
 static void initialize_glorot_uniform(const struct variable *variable, uint32_t index,

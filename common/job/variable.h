@@ -31,6 +31,9 @@ struct variable {
     uint64_t fan_in, fan_out; /* For the initializer. */
 };
 
+/* "zeros", "glorot_uniform" */
+const char *initializer_name(enum initializer initializer);
+
 /* Elements of one variable. The shape has been checked not to overflow. */
 uint64_t variable_elements(const struct variable *variable);
 

@@ -117,13 +117,16 @@ static enum status set_row(struct parser *parser, const struct option_row *row, 
 static void set_defaults(struct options *options, enum option_user user)
 {
     memset(options, 0, sizeof *options);
-    options->checkpoint_every = UINT64_MAX;
+    options->job.checkpoint_every = UINT64_MAX;
     options->seeds = 1;
     options->owner_threads = -1;
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
+        void *field = (char *)options + row->offset;
         if (row->kind == OPTION_KIND_REAL && row->fallback == NULL)
-            *(double *)(void *)((char *)options + row->offset) = NAN;
+            *(double *)field = NAN;
+        if (row->kind == OPTION_KIND_FLOAT && row->fallback == NULL)
+            *(float *)field = NAN;
     }
     /* Fields that this user has no option for get the others' default, never a wild value; the
      * user's own rows come last and win. */
@@ -327,10 +330,11 @@ static const char *governing_value(const struct parser *parser, const char *name
 {
     const struct options *options = parser->options;
     if (strncmp(name, "mode", length) == 0)
-        return parser->user == OPTION_COMPARE ? modes_of(options->modes) : mode_name(options->mode);
+        return parser->user == OPTION_COMPARE ? modes_of(options->modes)
+                                              : mode_name(options->job.mode);
     if (strncmp(name, "optimizer", length) == 0)
-        return options->optimizer;
-    return options->schedule;
+        return options->job.optimizer.name;
+    return schedule_kind_name(options->job.schedule.kind);
 }
 
 /* Whether two lists of words, each word set off by anything but letters, share one. */
@@ -375,7 +379,7 @@ static void choose_length(const struct parser *parser)
     if (steps[0] == '\0' || epochs[0] == '\0')
         return;
     if (is_typed(epochs) && !is_typed(steps))
-        parser->options->steps = 0;
+        parser->options->job.steps = 0;
     else if (is_typed(epochs) || !is_typed(steps))
         remark(parser, "%s counts, not %s", steps, epochs);
 }

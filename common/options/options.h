@@ -3,7 +3,8 @@
  * A row is a name, a type, a default, bounds, who has it and a help line. `--name value`,
  * `--name=value`, `-` or `_` alike; SYNCOPATE_NAME in the environment is the same, and a flag
  * wins. Read once in main, passed down as struct options. Adding an option is one row in
- * options_table.c and one field here (a deadline: in deadlines.h).
+ * options_table.c and one field here (a deadline: in deadlines.h); one of the job's declaration is a
+ * row in common/job/job_rows.inc.
  *
  * Threads: plain values. */
 
@@ -44,21 +45,15 @@ enum option_user {
 };
 
 struct options {
-    /* The job. */
-    enum mode mode;
-    bool use_locking;
+    /* The job: fields of its declaration that options say as they are (job_rows.inc). Until they
+     * are set real numbers are NaN, for the optimizer's or schedule's default; decay_steps 0, for
+     * one epoch (step) or all steps (cosine); steps 0, for `epochs`; checkpoint_every UINT64_MAX,
+     * for once an epoch. options_job makes a whole declaration of them. */
+    struct job job;
     const char *model, *data;
-    uint32_t global_batch, micro_batch, worker_batch; /* worker_batch 0: as global_batch. */
-    const char *optimizer;
-    double learning_rate; /* NaN: the optimizer's default. */
-    double momentum, beta1, beta2, rho, epsilon, initial_accumulator; /* NaN: default. */
-    const char *schedule;
-    uint64_t warmup_steps, decay_steps; /* decay_steps 0: one epoch (step), all steps (cosine). */
-    double decay_factor;                /* NaN: 0.5 for step, 0 for cosine. */
-    uint64_t epochs, steps;             /* steps 0: from epochs. */
-    uint64_t seed;
-    uint64_t histories;        /* simulate: how many, from seed on. */
-    uint64_t checkpoint_every; /* Updates; UINT64_MAX: once an epoch; 0: at the end only. */
+    uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
+    uint64_t epochs;
+    uint64_t histories; /* simulate: how many, from seed on. */
 
     /* The cluster. */
     uint32_t ps, workers;                /* Counts, for run. */
@@ -73,9 +68,8 @@ struct options {
     const char *certificate;  /* In place of the one that this process has in there. */
     bool allow_mixed;         /* Let processes join whose arithmetic differs. */
     const char *instructions; /* "plain", "avx2" or "avx512"; NULL: the widest there are. */
-    uint64_t chunk_bytes;
-    const char *transport; /* "auto", "tcp" or "shm". */
-    int32_t owner_threads; /* -1: choose; 0: the router's thread owns the chunks. */
+    const char *transport;    /* "auto", "tcp" or "shm". */
+    int32_t owner_threads;    /* -1: choose; 0: the router's thread owns the chunks. */
 
     struct deadlines deadlines;
 

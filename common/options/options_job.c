@@ -6,57 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/job_fields.h"
 #include "common/options/options.h"
 
-static void overlay(float *setting, double value)
+/* Settings that were not given are the optimizer's. */
+static void fill_optimizer(struct job *job, const struct optimizer *optimizer)
 {
-    if (!isnan(value))
-        *setting = (float)value;
+    struct job defaults = {.optimizer = optimizer->defaults};
+    for (size_t i = 0; i < job_field_count; i++) {
+        const struct job_field *field = &job_fields[i];
+        bool setting = field->offset >= offsetof(struct job, optimizer) &&
+                       field->offset < offsetof(struct job, optimizer) + sizeof job->optimizer;
+        if (setting && job_field_is_real(field) && isnan(job_field_real(field, job)))
+            memcpy(job_field_in(field, job), job_field_at(field, &defaults), field->size);
+    }
 }
 
-static enum status job_optimizer(const struct options *options, struct job *job,
-                                 struct error *error)
+static enum status job_optimizer(struct job *job, struct error *error)
 {
-    const struct optimizer *optimizer = optimizer_find(options->optimizer);
+    const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
     if (optimizer == NULL)
-        return error_set(error, STATUS_INVALID, "optimizer '%s' is not one of %s",
-                         options->optimizer, optimizer_names());
-    struct optimizer_settings *settings = &job->optimizer;
-    *settings = optimizer->defaults;
-    snprintf(settings->name, sizeof settings->name, "%s", optimizer->name);
-    overlay(&settings->momentum, options->momentum);
-    overlay(&settings->beta1, options->beta1);
-    overlay(&settings->beta2, options->beta2);
-    overlay(&settings->rho, options->rho);
-    overlay(&settings->epsilon, options->epsilon);
-    overlay(&settings->initial_accumulator, options->initial_accumulator);
+        return optimizer_name_check(job->optimizer.name, error);
+    fill_optimizer(job, optimizer);
     /* The default is a float: widen its shortest decimal, so that 0.001f and --learning-rate 0.001
      * declare the same job. */
-    job->schedule.learning_rate = options->learning_rate;
-    if (isnan(options->learning_rate)) {
+    if (isnan(job->schedule.learning_rate)) {
         char text[32];
         snprintf(text, sizeof text, "%.7g", (double)optimizer->default_learning_rate);
         job->schedule.learning_rate = strtod(text, NULL);
     }
-    return optimizer_settings_check(settings, error);
+    enum status status = job_fields_check(job, "optimizer.", error);
+    return status != STATUS_OK ? status : optimizer_settings_check(&job->optimizer, error);
 }
 
-static enum status job_schedule(const struct options *options, struct job *job, struct error *error)
+static enum status job_schedule(struct job *job, struct error *error)
 {
     struct schedule *schedule = &job->schedule;
-    if (schedule_kind_parse(options->schedule, &schedule->kind) != STATUS_OK)
-        return error_set(error, STATUS_INVALID, "there is no schedule '%s'", options->schedule);
-    schedule->warmup_steps = options->warmup_steps;
-    if (schedule->kind != SCHEDULE_CONSTANT) {
-        bool step = schedule->kind == SCHEDULE_STEP;
-        schedule->decay_steps = options->decay_steps;
-        if (schedule->decay_steps == 0)
-            schedule->decay_steps = step ? job_steps_per_epoch(job) : job->steps;
-        schedule->decay_factor = options->decay_factor;
-        if (isnan(schedule->decay_factor))
-            schedule->decay_factor = step ? 0.5 : 0;
-    }
-    return schedule_check(schedule, error);
+    bool step = schedule->kind == SCHEDULE_STEP, constant = schedule->kind == SCHEDULE_CONSTANT;
+    if (schedule->decay_steps == 0 && !constant)
+        schedule->decay_steps = step ? job_steps_per_epoch(job) : job->steps;
+    if (isnan(schedule->decay_factor))
+        schedule->decay_factor = step ? 0.5 : 0;
+    enum status status = job_fields_check(job, "schedule.", error);
+    return status != STATUS_OK ? status : schedule_check(schedule, error);
 }
 
 static enum status job_work(const struct options *options, uint64_t examples, struct job *job,
@@ -64,10 +56,8 @@ static enum status job_work(const struct options *options, uint64_t examples, st
 {
     if (examples == 0)
         return error_set(error, STATUS_INVALID, "the training set is empty");
-    bool async = options->mode == MODE_ASYNC;
-    job->mode = options->mode;
-    job->use_locking = async && options->use_locking;
-    job->seed = options->seed;
+    bool async = job->mode == MODE_ASYNC;
+    job->use_locking = async && job->use_locking;
     job->examples = examples;
     bool own = async && options->worker_batch;
     job->batch = own ? options->worker_batch : options->global_batch;
@@ -77,15 +67,12 @@ static enum status job_work(const struct options *options, uint64_t examples, st
                          "are to train on, %" PRIu64,
                          own ? "worker" : "global", job->batch, examples);
     /* A leaf is never larger than its batch. */
-    job->micro_batch = options->micro_batch < job->batch ? options->micro_batch : job->batch;
-    job->steps = options->steps;
+    job->micro_batch = job->micro_batch < job->batch ? job->micro_batch : job->batch;
     if (job->steps == 0 &&
         __builtin_mul_overflow(options->epochs, job_steps_per_epoch(job), &job->steps))
         return error_set(error, STATUS_INVALID, "%" PRIu64 " epochs are too many", options->epochs);
-    job->checkpoint_every = options->checkpoint_every;
     if (job->checkpoint_every == UINT64_MAX)
         job->checkpoint_every = job_steps_per_epoch(job);
-    job->chunk_bytes = options->chunk_bytes;
     return STATUS_OK;
 }
 
@@ -111,12 +98,12 @@ static enum status job_processes(const struct options *options, struct job *job,
 enum status options_job(const struct options *options, uint64_t examples, struct job *job,
                         struct error *error)
 {
-    memset(job, 0, sizeof *job);
+    *job = options->job;
     enum status status = job_work(options, examples, job, error);
     if (status == STATUS_OK)
-        status = job_optimizer(options, job, error);
+        status = job_optimizer(job, error);
     if (status == STATUS_OK)
-        status = job_schedule(options, job, error);
+        status = job_schedule(job, error);
     if (status == STATUS_OK)
         status = job_processes(options, job, error);
     return status;

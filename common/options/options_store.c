@@ -38,12 +38,15 @@ static bool store_integer(const struct option_row *row, const char *text, void *
     return true;
 }
 
-static bool store_real(const struct option_row *row, const char *text, double *field)
+static bool store_real(const struct option_row *row, const char *text, void *field)
 {
     double number;
     if (!option_parse_real(text, &number) || !in_bounds(row, number))
         return false;
-    *field = number;
+    if (row->kind == OPTION_KIND_FLOAT)
+        *(float *)field = (float)number;
+    else
+        *(double *)field = number;
     return true;
 }
 
@@ -69,10 +72,24 @@ static bool store_text(const struct option_row *row, const char *text, const cha
     return text != NULL;
 }
 
-static bool store_mode(const struct option_row *row, const char *text, enum mode *field)
+static bool store_word(const struct option_row *row, const char *text, void *field)
+{
+    const char *word = find_word(row->choice, text), *known;
+    for (uint32_t i = 0; word != NULL && (known = row->choice->numbered(i)) != NULL; i++) {
+        if (strcmp(word, known) != 0)
+            continue;
+        memcpy(field, &i, sizeof i); /* An enum. */
+        return true;
+    }
+    return false;
+}
+
+static bool store_name(const struct option_row *row, const char *text, char *field)
 {
     const char *word = find_word(row->choice, text);
-    return word != NULL && mode_parse(word, field) == STATUS_OK;
+    if (word != NULL)
+        snprintf(field, OPTIMIZER_NAME_MAX, "%s", word);
+    return word != NULL;
 }
 
 static bool store(const struct option_row *row, const char *text, struct options *options)
@@ -87,13 +104,21 @@ static bool store(const struct option_row *row, const char *text, struct options
     case OPTION_KIND_BYTES:
         return store_integer(row, text, field);
     case OPTION_KIND_REAL:
+    case OPTION_KIND_FLOAT:
         return store_real(row, text, field);
-    case OPTION_KIND_MODE:
-        return store_mode(row, text, field);
+    case OPTION_KIND_WORD:
+        return store_word(row, text, field);
+    case OPTION_KIND_NAME:
+        return store_name(row, text, field);
     case OPTION_KIND_TEXT:
         return store_text(row, text, field);
     }
     return false;
+}
+
+bool option_is_real(const struct option_row *row)
+{
+    return row->kind == OPTION_KIND_REAL || row->kind == OPTION_KIND_FLOAT;
 }
 
 /* --- what is wrong ------------------------------------------------------------------------- */
@@ -125,7 +150,7 @@ static enum status refuse_word(const struct option_row *row, const char *text, s
  */
 static void plain_digits(const struct option_row *row, const char *text, char plain[NUMBER_MAX])
 {
-    bool real = row->kind == OPTION_KIND_REAL;
+    bool real = option_is_real(row);
     bool decimal_comma = real && strchr(text, '.') == NULL;
     size_t length = 0;
     for (; *text != '\0' && length + 1 < NUMBER_MAX; text++) {
@@ -147,7 +172,7 @@ static const char *number_hint(const struct option_row *row, const char *text,
     plain_digits(row, text, plain);
     bool valid = row->kind != OPTION_KIND_BYTES && option_parse_real(plain, &number) &&
                  in_bounds(row, number);
-    if (valid && row->kind == OPTION_KIND_REAL)
+    if (valid && option_is_real(row))
         snprintf(hint, SPELLING_HINT_MAX, " (did you mean %s?)", plain);
     else if (valid && number == floor(number) && fabs(number) < 1e15)
         snprintf(hint, SPELLING_HINT_MAX, " (did you mean %.0f?)", number);
@@ -158,9 +183,9 @@ static enum status refuse_number(const struct option_row *row, const char *text,
                                  struct error *error)
 {
     char hint[SPELLING_HINT_MAX];
-    bool seconds = row->kind == OPTION_KIND_REAL && strcmp(row->metavar, "S") == 0;
+    bool seconds = option_is_real(row) && strcmp(row->metavar, "S") == 0;
     const char *what = seconds                          ? "a number of seconds"
-                       : row->kind == OPTION_KIND_REAL  ? "a number"
+                       : option_is_real(row)            ? "a number"
                        : row->kind == OPTION_KIND_BYTES ? "a size such as 64KiB"
                                                         : "a whole number";
     double number;

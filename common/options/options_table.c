@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "common/job/job_fields.h"
 #include "common/job/partition.h"
 
 /* --- choices ------------------------------------------------------------------------------- */
@@ -18,11 +19,6 @@ static const char *optimizer_word(unsigned index)
 {
     const struct optimizer *optimizer = optimizer_at(index);
     return optimizer != NULL ? optimizer->name : NULL;
-}
-
-static const char *schedule_word(unsigned index)
-{
-    return index < SCHEDULE_KIND_COUNT ? schedule_kind_name((enum schedule_kind)index) : NULL;
 }
 
 static const char *job_name_word(unsigned index)
@@ -105,9 +101,10 @@ static const char *instructions_word(unsigned index)
                : NULL;
 }
 
-static const struct option_choice choice_mode = {.word = mode_word};
+static const struct option_choice choice_mode = {.word = mode_word, .numbered = mode_numbered};
 static const struct option_choice choice_optimizer = {.word = optimizer_word};
-static const struct option_choice choice_schedule = {.word = schedule_word};
+static const struct option_choice choice_schedule = {.word = schedule_numbered,
+                                                     .numbered = schedule_numbered};
 static const struct option_choice choice_job_name = {.word = job_name_word};
 static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};
@@ -130,25 +127,27 @@ static const struct option_choice choice_alone = {
 /* --- rows ---------------------------------------------------------------------------------- */
 
 #define FIELD(name) offsetof(struct options, name)
-#define ANY_NUMBER  18446744073709551616.0 /* 2^64: no bound of its own. */
 
 #define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
 #define ROLES    (OPTION_PS | OPTION_WORKER)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
 
+/* A field of the declaration that an option says: what job_rows.inc has in its row. */
+#define JOB_FIELD(...)
+#define JOB_OPTION(member, wire, words, kind, flags, least, most, word, name, group, users,        \
+                   metavar, fallback, choice, only_with, help)                                     \
+    {name,  group,   OPTION_KIND_##kind, offsetof(struct options, job.member),                     \
+     users, metavar, fallback,           (flags)&JOB_OR_ZERO ? 0 : (least),                        \
+     most,  choice,  only_with,          help},
+#define OPTION_KIND_FRACTION OPTION_KIND_FLOAT
+#define OPTION_KIND_RATE     OPTION_KIND_REAL
+
 /* clang-format off */
 const struct option_row option_rows[] = {
     /* The job. */
-    {"mode", OPTION_GROUP_JOB, OPTION_KIND_MODE, FIELD(mode),
-     OPTION_WORKER | OPTION_RUN, "sync|async", "sync", 0, 0, &choice_mode, NULL,
-     "sync: one update a step from the gradients of all workers, the same bits whatever the number "
-     "of processes. async: every gradient is applied when it arrives."},
     {"modes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(modes), OPTION_COMPARE, "LIST",
      "sync,async", 0, 0, &choice_modes, NULL, "Modes to compare."},
-    {"use-locking", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(use_locking), JOB, NULL, NULL, 0, 0,
-     NULL, "mode=async",
-     "Apply and read the part of a variable on one server as a unit. Async only."},
     {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, &choice_model,
      NULL,
      "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
@@ -163,62 +162,26 @@ const struct option_row option_rows[] = {
      "does not say, fashion-mnist."},
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
-    {"micro-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(micro_batch), JOB, "N", "16", 1,
-     BATCH_MAX, NULL, NULL,
-     "Examples in a leaf, the smallest piece of work; a batch smaller than this is one leaf."},
     {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
      BATCH_MAX, NULL, "mode=async",
      "Examples in one async update. Default: as --global-batch, so that both modes make as many "
      "updates."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
      NULL, "Passes over the training set."},
-    {"steps", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(steps), JOB, "N", NULL, 1, 1e15, NULL, NULL,
-     "Updates to make; given, it decides and not --epochs."},
-    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), JOB, "N", "1", 0,
-     ANY_NUMBER, NULL, NULL, "Decides initial values, the order of examples, synthetic data."},
-    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_EVALUATE, "N", NULL, 0,
-     ANY_NUMBER, NULL, NULL,
+
+    /* What the declaration has as it was given, and the optimizer's. */
+#include "common/job/job_rows.inc"
+
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_EVALUATE, "N", NULL, 0,
+     JOB_ANY_NUMBER, NULL, NULL,
      "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "
      "file alone 1."},
-    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(seed), OPTION_SIMULATE, "N", "1", 0,
-     ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_SIMULATE, "N", "1", 0,
+     JOB_ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
     {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_SIMULATE, "N", "1", 1,
      1e9, NULL, NULL, "Simulate so many, with seeds from --seed on."},
     {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
      NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
-    {"checkpoint-every", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(checkpoint_every), JOB, "N", NULL,
-     0, ANY_NUMBER, NULL, NULL,
-     "Updates between checkpoints; 0: only at the end and on a stop. Default: once an epoch."},
-
-    /* Optimizer and learning rate. */
-    {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_TEXT, FIELD(optimizer), JOB, "NAME", "adam",
-     0, 0, &choice_optimizer, NULL, "Update rule."},
-    {"learning-rate", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(learning_rate), JOB, "F",
-     NULL, 0, 1e6, NULL, NULL, "Base learning rate. Default: the optimizer's (adam: 0.001)."},
-    {"momentum", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(momentum), JOB, "F", NULL, 0, 1,
-     NULL, "optimizer=momentum|nesterov|rmsprop", "Momentum; below 1."},
-    {"beta1", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(beta1), JOB, "F", NULL, 0, 1, NULL,
-     "optimizer=adam", "Decay of adam's mean of gradients; below 1."},
-    {"beta2", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(beta2), JOB, "F", NULL, 0, 1, NULL,
-     "optimizer=adam", "Decay of adam's mean of squared gradients; below 1."},
-    {"rho", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(rho), JOB, "F", NULL, 0, 1, NULL,
-     "optimizer=rmsprop", "Decay of rmsprop's mean square; below 1."},
-    {"epsilon", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(epsilon), JOB, "F", NULL, 0, 1e6,
-     NULL, "optimizer=adagrad|rmsprop|adam", "Added to the divisor, against division by zero."},
-    {"initial-accumulator", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(initial_accumulator),
-     JOB, "F", NULL, 0, 1e6, NULL, "optimizer=adagrad", "First value of adagrad's accumulator."},
-    {"schedule", OPTION_GROUP_OPTIMIZER, OPTION_KIND_TEXT, FIELD(schedule), JOB, "NAME", "constant",
-     0, 0, &choice_schedule, NULL, "How the learning rate changes with the updates made."},
-    {"warmup-steps", OPTION_GROUP_OPTIMIZER, OPTION_KIND_U64, FIELD(warmup_steps), JOB, "N", "0", 0,
-     1e15, NULL, NULL, "Updates over which the learning rate rises from nearly 0."},
-    {"decay-steps", OPTION_GROUP_OPTIMIZER, OPTION_KIND_U64, FIELD(decay_steps), JOB, "N", NULL, 1,
-     1e15, NULL, "schedule=step|cosine",
-     "Updates between decays (step) or until the lowest rate (cosine). Default: one epoch (step), "
-     "all updates (cosine)."},
-    {"decay-factor", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(decay_factor), JOB, "F", NULL,
-     0, 1, NULL, "schedule=step|cosine",
-     "What a decay multiplies by (step, default 0.5), or the last fraction of the learning rate "
-     "(cosine, default 0)."},
 
     /* The cluster. */
     {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N", "1",
@@ -280,9 +243,6 @@ const struct option_row option_rows[] = {
      RUNS | OPTION_EVALUATE, "SET", NULL, 0, 0, &choice_instructions, NULL,
      "Use no wider vector instructions than plain, avx2 or avx512; default: the widest there are. "
      "avx2 and avx512 give the same bits; plain, which cannot fuse products, gives others."},
-    {"chunk-bytes", OPTION_GROUP_CLUSTER, OPTION_KIND_BYTES, FIELD(chunk_bytes), JOB, "BYTES",
-     "0", 0, CHUNK_BYTES_MAX, NULL, NULL,
-     "Size wished for a chunk, the unit of transfer and update; K, M and G may follow; 0: choose."},
     {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), RUNS, "WAY", "auto", 0,
      0, &choice_transport, NULL,
      "tcp: ZeroMQ for all; auto: shared memory between processes of one user on one host, ZeroMQ "

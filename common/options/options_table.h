@@ -22,7 +22,9 @@ enum option_kind {
     OPTION_KIND_U64,   /* uint64_t */
     OPTION_KIND_BYTES, /* uint64_t; K, KiB, M, MiB, G, GiB may follow the number. */
     OPTION_KIND_REAL,  /* double */
-    OPTION_KIND_MODE,  /* enum mode */
+    OPTION_KIND_FLOAT, /* float */
+    OPTION_KIND_WORD,  /* An enum whose numbers choice->numbered has words for. */
+    OPTION_KIND_NAME,  /* char[OPTIMIZER_NAME_MAX] */
     OPTION_KIND_TEXT,  /* const char * */
 };
 
@@ -42,6 +44,8 @@ enum option_group {
 struct option_choice {
     /* One of these words, in whatever case: number `index`, and NULL after the last. */
     const char *(*word)(unsigned index);
+    /* The same words by their number in the enum, of OPTION_KIND_WORD. */
+    const char *(*numbered)(unsigned number);
     /* A list; STATUS_INVALID says which item of it is wrong. */
     enum status (*check)(const char *list, struct error *error);
     /* A number: what it needs to be, "0, to train alone". */
@@ -89,6 +93,9 @@ const char *option_user_program(enum option_user user);
 
 /* The whole of --help for one program. */
 void options_help(FILE *out, enum option_user user, const char *program);
+
+/* Whether it takes a number that need not be whole. Such a field is NaN until it is set. */
+bool option_is_real(const struct option_row *row);
 
 /* Set the row's field from text. STATUS_INVALID: error says "SOURCE=TEXT: needs ...", what was
  * found and what may stand there. Words of a choice are stored as the table writes them. */

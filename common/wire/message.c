@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/hash.h"
+#include "common/job/job_fields.h"
 #include "proto/syncopate.pb-c.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -936,42 +937,6 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
 
 /* --- the declaration ----------------------------------------------------------------------- */
 
-/* Into wire, which refers to the job's texts; variables[] and servers[] are the caller's. */
-static void give_job(const struct job *job, Syncopate__Job *wire, Syncopate__Variable **variables,
-                     char **servers)
-{
-    wire->mode = job->mode;
-    wire->use_locking = job->use_locking;
-    wire->seed = job->seed;
-    wire->model = give_text(job->model);
-    wire->n_variables = job->variable_count;
-    wire->variables = variables;
-    wire->optimizer = give_text(job->optimizer.name);
-    wire->momentum = job->optimizer.momentum;
-    wire->beta1 = job->optimizer.beta1;
-    wire->beta2 = job->optimizer.beta2;
-    wire->rho = job->optimizer.rho;
-    wire->epsilon = job->optimizer.epsilon;
-    wire->initial_accumulator = job->optimizer.initial_accumulator;
-    wire->schedule = job->schedule.kind;
-    wire->learning_rate = job->schedule.learning_rate;
-    wire->warmup_steps = job->schedule.warmup_steps;
-    wire->decay_steps = job->schedule.decay_steps;
-    wire->decay_factor = job->schedule.decay_factor;
-    wire->data = give_text(job->data);
-    wire->data_digest = give_digest(job->data_digest);
-    wire->examples = job->examples;
-    wire->test_examples = job->test_examples;
-    wire->batch = job->batch;
-    wire->micro_batch = job->micro_batch;
-    wire->steps = job->steps;
-    wire->checkpoint_every = job->checkpoint_every;
-    wire->chunk_bytes = job->chunk_bytes;
-    wire->worker_count = job->worker_count;
-    wire->n_servers = job->server_count;
-    wire->servers = servers;
-}
-
 static void give_variable(const struct variable *from, Syncopate__Variable *to)
 {
     syncopate__variable__init(to);
@@ -983,24 +948,95 @@ static void give_variable(const struct variable *from, Syncopate__Variable *to)
     to->fan_out = from->fan_out;
 }
 
+static const ProtobufCType wire_types[] = {
+    [JOB_FLAG] = PROTOBUF_C_TYPE_BOOL,         [JOB_U32] = PROTOBUF_C_TYPE_UINT32,
+    [JOB_U64] = PROTOBUF_C_TYPE_UINT64,        [JOB_BYTES] = PROTOBUF_C_TYPE_UINT64,
+    [JOB_FLOAT] = PROTOBUF_C_TYPE_FLOAT,       [JOB_FRACTION] = PROTOBUF_C_TYPE_FLOAT,
+    [JOB_REAL] = PROTOBUF_C_TYPE_DOUBLE,       [JOB_RATE] = PROTOBUF_C_TYPE_DOUBLE,
+    [JOB_WORD] = PROTOBUF_C_TYPE_UINT32,       [JOB_NAME] = PROTOBUF_C_TYPE_STRING,
+    [JOB_TEXT] = PROTOBUF_C_TYPE_STRING,       [JOB_DIGEST] = PROTOBUF_C_TYPE_BYTES,
+    [JOB_VARIABLES] = PROTOBUF_C_TYPE_MESSAGE, [JOB_SERVERS] = PROTOBUF_C_TYPE_STRING,
+};
+
+/* The lists of a job as the protocol has them; they refer to the job's texts. */
+struct wire_lists {
+    Syncopate__Variable *variables;
+    Syncopate__Variable **pointers;
+    char **servers;
+};
+
+/* Where the protocol's Job has what the row is about. A row without its line in syncopate.proto is a
+ * mistake that no job gets past. */
+static void *wire_field(Syncopate__Job *wire, const struct job_field *field, size_t **count)
+{
+    const ProtobufCFieldDescriptor *found =
+        protobuf_c_message_descriptor_get_field_by_name(&syncopate__job__descriptor, field->wire);
+    assert(found != NULL);
+    assert(found->type == wire_types[field->kind] ||
+           (found->type == PROTOBUF_C_TYPE_FIXED64 && field->kind == JOB_U64));
+    assert((found->label == PROTOBUF_C_LABEL_REPEATED) ==
+           (field->kind == JOB_VARIABLES || field->kind == JOB_SERVERS));
+    *count = (size_t *)(void *)((char *)wire + found->quantifier_offset);
+    return (char *)wire + found->offset;
+}
+
+static void give_field(const struct job *job, const struct job_field *field, Syncopate__Job *wire,
+                       const struct wire_lists *lists)
+{
+    size_t *count;
+    void *to = wire_field(wire, field, &count);
+    const void *from = job_field_at(field, job);
+    switch (field->kind) {
+    case JOB_FLAG:
+        *(protobuf_c_boolean *)to = *(const bool *)from;
+        return;
+    case JOB_U32:
+    case JOB_U64:
+    case JOB_BYTES:
+    case JOB_FLOAT:
+    case JOB_FRACTION:
+    case JOB_REAL:
+    case JOB_RATE:
+    case JOB_WORD:
+        memcpy(to, from, field->size);
+        return;
+    case JOB_NAME:
+    case JOB_TEXT:
+        *(char **)to = give_text(from);
+        return;
+    case JOB_DIGEST:
+        *(ProtobufCBinaryData *)to = give_digest(from);
+        return;
+    case JOB_VARIABLES:
+        *count = job->variable_count;
+        *(Syncopate__Variable ***)to = lists->pointers;
+        return;
+    case JOB_SERVERS:
+        *count = job->server_count;
+        *(char ***)to = lists->servers;
+        return;
+    }
+}
+
 enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count)
 {
     enum status status = STATUS_MEMORY;
     Syncopate__Job wire;
     syncopate__job__init(&wire);
-    Syncopate__Variable *variables = calloc(job->variable_count + 1, sizeof *variables);
-    Syncopate__Variable **pointers = calloc(job->variable_count + 1, sizeof *pointers);
-    char **servers = calloc(job->server_count + 1, sizeof *servers);
-    if (variables == NULL || pointers == NULL || servers == NULL)
+    struct wire_lists lists = {calloc(job->variable_count + 1, sizeof *lists.variables),
+                               calloc(job->variable_count + 1, sizeof *lists.pointers),
+                               calloc(job->server_count + 1, sizeof *lists.servers)};
+    if (lists.variables == NULL || lists.pointers == NULL || lists.servers == NULL)
         goto out;
 
     for (uint32_t i = 0; i < job->variable_count; i++) {
-        give_variable(&job->variables[i], &variables[i]);
-        pointers[i] = &variables[i];
+        give_variable(&job->variables[i], &lists.variables[i]);
+        lists.pointers[i] = &lists.variables[i];
     }
     for (uint32_t i = 0; i < job->server_count; i++)
-        servers[i] = job->servers[i];
-    give_job(job, &wire, pointers, servers);
+        lists.servers[i] = job->servers[i];
+    for (size_t i = 0; i < job_field_count; i++)
+        give_field(job, &job_fields[i], &wire, &lists);
 
     *bytes = malloc(syncopate__job__get_packed_size(&wire));
     if (*bytes != NULL) {
@@ -1008,9 +1044,9 @@ enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count)
         status = STATUS_OK;
     }
 out:
-    free(variables);
-    free(pointers);
-    free(servers);
+    free(lists.variables);
+    free(lists.pointers);
+    free(lists.servers);
     return status;
 }
 
@@ -1019,7 +1055,9 @@ enum status job_digest(const struct job *job, uint8_t digest[DIGEST_BYTES])
     uint8_t *bytes;
     uint32_t count;
     struct job nameless = *job;
-    nameless.data[0] = '\0';
+    for (size_t i = 0; i < job_field_count; i++)
+        if (job_fields[i].flags & JOB_LABEL)
+            memset(job_field_in(&job_fields[i], &nameless), 0, job_fields[i].size);
     enum status status = job_encode(&nameless, &bytes, &count);
     if (status != STATUS_OK)
         return status;
@@ -1028,61 +1066,91 @@ enum status job_digest(const struct job *job, uint8_t digest[DIGEST_BYTES])
     return STATUS_OK;
 }
 
-static enum status take_job(const Syncopate__Job *wire, struct job *job)
+static bool take_variable(struct variable *to, const Syncopate__Variable *from)
 {
-    if (wire->mode >= MODE_COUNT || wire->schedule >= SCHEDULE_KIND_COUNT ||
-        wire->n_variables > VARIABLE_COUNT_MAX || wire->n_servers > JOB_SERVERS_MAX)
-        return STATUS_INVALID;
-    job->variables = calloc(wire->n_variables + 1, sizeof *job->variables);
-    job->servers = calloc(wire->n_servers + 1, sizeof *job->servers);
-    if (job->variables == NULL || job->servers == NULL)
+    if (from->n_shape > VARIABLE_RANK_MAX || from->initializer >= INITIALIZER_COUNT ||
+        !take_text(to->name, sizeof to->name, from->name))
+        return false;
+    to->rank = (uint32_t)from->n_shape;
+    if (to->rank > 0)
+        memcpy(to->shape, from->shape, to->rank * sizeof *to->shape);
+    to->initializer = (enum initializer)from->initializer;
+    to->fan_in = from->fan_in;
+    to->fan_out = from->fan_out;
+    return true;
+}
+
+static enum status take_variables(struct job *job, Syncopate__Variable **from, size_t count)
+{
+    job->variables = calloc(count + 1, sizeof *job->variables);
+    if (job->variables == NULL)
         return STATUS_MEMORY;
-
-    for (size_t i = 0; i < wire->n_variables; i++) {
-        const Syncopate__Variable *from = wire->variables[i];
-        struct variable *to = &job->variables[job->variable_count++];
-        if (from->n_shape > VARIABLE_RANK_MAX || from->initializer >= INITIALIZER_COUNT ||
-            !take_text(to->name, sizeof to->name, from->name))
+    job->variable_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (!take_variable(&job->variables[i], from[i]))
             return STATUS_INVALID;
-        to->rank = (uint32_t)from->n_shape;
-        if (to->rank > 0)
-            memcpy(to->shape, from->shape, to->rank * sizeof *to->shape);
-        to->initializer = (enum initializer)from->initializer;
-        to->fan_in = from->fan_in;
-        to->fan_out = from->fan_out;
-    }
-    for (size_t i = 0; i < wire->n_servers; i++)
-        if (!take_text(job->servers[job->server_count++], ADDRESS_MAX, wire->servers[i]))
-            return STATUS_INVALID;
-
-    job->mode = (enum mode)wire->mode;
-    job->use_locking = wire->use_locking;
-    job->seed = wire->seed;
-    job->optimizer.momentum = wire->momentum;
-    job->optimizer.beta1 = wire->beta1;
-    job->optimizer.beta2 = wire->beta2;
-    job->optimizer.rho = wire->rho;
-    job->optimizer.epsilon = wire->epsilon;
-    job->optimizer.initial_accumulator = wire->initial_accumulator;
-    job->schedule.kind = (enum schedule_kind)wire->schedule;
-    job->schedule.learning_rate = wire->learning_rate;
-    job->schedule.warmup_steps = wire->warmup_steps;
-    job->schedule.decay_steps = wire->decay_steps;
-    job->schedule.decay_factor = wire->decay_factor;
-    job->examples = wire->examples;
-    job->test_examples = wire->test_examples;
-    job->batch = wire->batch;
-    job->micro_batch = wire->micro_batch;
-    job->steps = wire->steps;
-    job->checkpoint_every = wire->checkpoint_every;
-    job->chunk_bytes = wire->chunk_bytes;
-    job->worker_count = wire->worker_count;
-    if (!take_text(job->model, sizeof job->model, wire->model) ||
-        !take_text(job->data, sizeof job->data, wire->data) ||
-        !take_text(job->optimizer.name, sizeof job->optimizer.name, wire->optimizer) ||
-        !take_digest(job->data_digest, wire->data_digest))
-        return STATUS_INVALID;
     return STATUS_OK;
+}
+
+static enum status take_servers(struct job *job, char **from, size_t count)
+{
+    job->servers = calloc(count + 1, sizeof *job->servers);
+    if (job->servers == NULL)
+        return STATUS_MEMORY;
+    job->server_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (!take_text(job->servers[i], ADDRESS_MAX, from[i]))
+            return STATUS_INVALID;
+    return STATUS_OK;
+}
+
+static enum status take_field(struct job *job, const struct job_field *field, Syncopate__Job *wire)
+{
+    size_t *count;
+    const void *from = wire_field(wire, field, &count);
+    void *to = job_field_in(field, job);
+    bool taken = true;
+    switch (field->kind) {
+    case JOB_FLAG:
+        *(bool *)to = *(const protobuf_c_boolean *)from != 0;
+        break;
+    case JOB_WORD:
+        taken = field->word(*(const uint32_t *)from) != NULL;
+        memcpy(to, from, field->size);
+        break;
+    case JOB_U32:
+    case JOB_U64:
+    case JOB_BYTES:
+    case JOB_FLOAT:
+    case JOB_FRACTION:
+    case JOB_REAL:
+    case JOB_RATE:
+        memcpy(to, from, field->size);
+        break;
+    case JOB_NAME:
+    case JOB_TEXT:
+        taken = take_text(to, field->size, *(char *const *)from);
+        break;
+    case JOB_DIGEST:
+        taken = take_digest(to, *(const ProtobufCBinaryData *)from);
+        break;
+    case JOB_VARIABLES:
+        return *count > (size_t)field->most
+                   ? STATUS_INVALID
+                   : take_variables(job, *(Syncopate__Variable * *const *)from, *count);
+    case JOB_SERVERS:
+        return *count > (size_t)field->most ? STATUS_INVALID
+                                            : take_servers(job, *(char **const *)from, *count);
+    }
+    return taken ? STATUS_OK : STATUS_INVALID;
+}
+
+static enum status take_job(Syncopate__Job *wire, struct job *job)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < job_field_count && status == STATUS_OK; i++)
+        status = take_field(job, &job_fields[i], wire);
+    return status;
 }
 
 /* More than any honest declaration of so many bytes takes to decode: its texts once more, and its

@@ -61,13 +61,13 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     assert(round > 0);
     run->options = plan->options;
     struct options *options = &run->options;
-    options->seed += index / round;
-    options->mode = plan->modes[index % round / plan->workers_count];
+    options->job.seed += index / round;
+    options->job.mode = plan->modes[index % round / plan->workers_count];
     options->workers = plan->workers[index % plan->workers_count];
-    if (options->mode != MODE_ASYNC)
-        options->use_locking = false; /* A variant of async; sync has nothing to lock. */
-    snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64, mode_name(options->mode),
-             options->workers, options->seed);
+    if (options->job.mode != MODE_ASYNC)
+        options->job.use_locking = false; /* A variant of async; sync has nothing to lock. */
+    snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
+             mode_name(options->job.mode), options->workers, options->job.seed);
     snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
              plan->out, run->name);
     options->out = run->out;
@@ -191,9 +191,9 @@ static void print_heading(const struct plan *plan, const struct run *run, size_t
 {
     char text[256];
     snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
-             plan->run_count, mode_name(run->options.mode),
+             plan->run_count, mode_name(run->options.job.mode),
              wording_counted(run->options.workers, "worker", "workers").text,
-             wording_counted(run->options.ps, "server", "servers").text, run->options.seed);
+             wording_counted(run->options.ps, "server", "servers").text, run->options.job.seed);
     print_strong(plan, text);
     fflush(stdout);
 }

@@ -81,7 +81,7 @@ struct choice {
 
 static struct choice choose_data(const struct options *options, const struct model_file *file)
 {
-    struct choice choice = {options->data, options->seed};
+    struct choice choice = {options->data, options->job.seed};
     if (file->declared && !options_given(options, OPTION_EVALUATE, "data"))
         choice.data = file->job.data;
     if (file->declared && !options_given(options, OPTION_EVALUATE, "seed"))

@@ -66,7 +66,7 @@ static enum status make_out(struct plan *plan, struct error *error)
                          strerror(errno));
     for (unsigned n = 1; n < 1000; n++) {
         int used = snprintf(plan->out, sizeof plan->out, "runs/%s-%s",
-                            mode_name(plan->options.mode), date);
+                            mode_name(plan->options.job.mode), date);
         if (n > 1)
             snprintf(plan->out + used, sizeof plan->out - (size_t)used, "-%u", n);
         plan->out_made = mkdir(plan->out, 0777) == 0;
@@ -133,11 +133,11 @@ static void print_learning_rate(const struct plan *plan)
 {
     const struct schedule *schedule = &plan->workload.job.schedule;
     const struct options *options = &plan->options;
-    fprintf(plan->voice, "  optimizer  %s, learning rate %g", options->optimizer,
+    fprintf(plan->voice, "  optimizer  %s, learning rate %g", options->job.optimizer.name,
             schedule->learning_rate);
-    if (schedule->kind == SCHEDULE_STEP && options->decay_steps == 0)
+    if (schedule->kind == SCHEDULE_STEP && options->job.schedule.decay_steps == 0)
         fprintf(plan->voice, ", times %g after every epoch", schedule->decay_factor);
-    if (schedule->kind == SCHEDULE_STEP && options->decay_steps != 0)
+    if (schedule->kind == SCHEDULE_STEP && options->job.schedule.decay_steps != 0)
         fprintf(plan->voice, ", times %g every %s", schedule->decay_factor,
                 wording_counted(schedule->decay_steps, "update", "updates").text);
     if (schedule->kind == SCHEDULE_COSINE)
@@ -153,21 +153,21 @@ static void print_work(const struct plan *plan)
     const struct options *options = &plan->options;
     const struct job *job = &plan->workload.job;
     uint32_t leaves = job_leaves_max(job);
-    if (options->mode == MODE_SYNC)
+    if (options->job.mode == MODE_SYNC)
         fprintf(plan->voice, "  update     %s in %s of %u, added up over all workers\n",
                 wording_counted(job->batch, "example", "examples").text,
                 wording_counted(leaves, "leaf", "leaves").text, job->micro_batch);
     else
         fprintf(plan->voice, "  update     %s of one worker, applied %s\n",
                 wording_counted(job->batch, "example", "examples").text,
-                options->use_locking ? "as it arrives, a variable at a time" : "as it arrives");
-    if (options->steps > 0)
+                options->job.use_locking ? "as it arrives, a variable at a time" : "as it arrives");
+    if (options->job.steps > 0)
         fprintf(plan->voice, "  length     %s",
-                wording_counted(options->steps, "update", "updates").text);
+                wording_counted(options->job.steps, "update", "updates").text);
     else
         fprintf(plan->voice, "  length     %s",
                 wording_counted(options->epochs, "epoch", "epochs").text);
-    fprintf(plan->voice, ", seed %" PRIu64 "\n", options->seed);
+    fprintf(plan->voice, ", seed %" PRIu64 "\n", options->job.seed);
 }
 
 static void print_sync_remarks(const struct plan *plan)
@@ -213,7 +213,7 @@ static void print_remarks(const struct plan *plan)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (plan->options.remarks[0] != '\0')
         fprintf(plan->voice, "  note       %s\n", plan->options.remarks);
-    if (plan->options.mode == MODE_SYNC)
+    if (plan->options.job.mode == MODE_SYNC)
         print_sync_remarks(plan);
     else
         print_async_remarks(plan);
@@ -253,7 +253,7 @@ static void print_dealt(const struct plan *plan)
 static void print_plan(const struct plan *plan)
 {
     const struct options *options = &plan->options;
-    fprintf(plan->voice, "%s training on %s, ", mode_name(options->mode), options->data);
+    fprintf(plan->voice, "%s training on %s, ", mode_name(options->job.mode), options->data);
     if (options->ps == 0)
         fprintf(plan->voice, "one process without servers\n");
     else

@@ -47,7 +47,7 @@ int command_simulate(int argc, char **argv)
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
     for (uint64_t i = 0; i < options.histories; i++)
-        if (simulate(options.seed + i, &options, modes) != STATUS_OK) {
+        if (simulate(options.job.seed + i, &options, modes) != STATUS_OK) {
             error_set(&error, STATUS_MEMORY, "out of memory");
             return command_fail(program, EXIT_TRAINING_FAILED, &error);
         }

@@ -113,8 +113,14 @@ static bool row_text(const struct option_row *row, const struct options *options
     case OPTION_KIND_REAL: /* Seventeen digits give the same double back. */
         snprintf(text, size, "%.17g", *(const double *)field);
         return !isnan(*(const double *)field);
-    case OPTION_KIND_MODE:
-        snprintf(text, size, "%s", mode_name(*(const enum mode *)field));
+    case OPTION_KIND_FLOAT: /* Nine, the same float. */
+        snprintf(text, size, "%.9g", (double)*(const float *)field);
+        return !isnan(*(const float *)field);
+    case OPTION_KIND_WORD:
+        snprintf(text, size, "%s", row->choice->numbered(*(const uint32_t *)field));
+        return true;
+    case OPTION_KIND_NAME:
+        snprintf(text, size, "%s", (const char *)field);
         return true;
     case OPTION_KIND_TEXT:
         snprintf(text, size, "%s", *(const char *const *)field ? *(const char *const *)field : "");
@@ -145,7 +151,7 @@ static bool condition_holds(const char *condition, const struct options *options
 /* --steps takes the place of --epochs; that both are known is no news to a child. */
 static bool row_is_replaced(const struct option_row *row, const struct options *options)
 {
-    return options->steps > 0 && strcmp(row->name, "epochs") == 0;
+    return options->job.steps > 0 && strcmp(row->name, "epochs") == 0;
 }
 
 void arguments_add_options(struct arguments *arguments, const struct options *options,

@@ -147,7 +147,7 @@ for number in nan inf -0.1 1e999 0x1p-3; do
 done
 mistake 2 "--learning-rate=0,001: needs a number .* .did you mean 0.001\?" \
     "${run[@]}" --learning-rate 0,001
-mistake 2 "learning rate must be a finite number above 0, not 0" "${run[@]}" --learning-rate 0
+mistake 2 "learning rate must be above 0 and at most 1e.06, not 0" "${run[@]}" --learning-rate 0
 mistake 2 "momentum must be at least 0 and below 1, not 1" \
     "${run[@]}" --optimizer momentum --momentum 1
 mistake 2 "--steps=99999999999999999999: needs a whole number from 1 to 1000000000000000" \
@@ -214,7 +214,7 @@ mistake 2 "--model: the last layer has 9 outputs for 10 classes: end the list wi
 mistake 2 "--model: the last layer's output is 24x24x8, not flat: end the list with 'flatten, dense 10'" \
     "${model[@]}" "conv 8x5 relu"
 mistake 2 "--model: layer 2 is empty" "${model[@]}" "flatten,, dense 10"
-mistake 2 "chunk size .* must be from 64 to 268435456, not 1" "${run[@]}" --chunk-bytes 1
+mistake 2 "chunk bytes must be 0, or from 64 to 268435456, not 1" "${run[@]}" --chunk-bytes 1
 
 mistake 2 "--model: layer 1 'softmx': .*did you mean softmax\?" "${model[@]}" softmx
 mistake 2 "--model: layer 1 'dense 10 tanh': 'tanh' is not understood; only 'relu' may follow" \

@@ -88,7 +88,8 @@ START_TEST(a_good_job_passes)
     ACCEPTED(j->mode = MODE_ASYNC; j->use_locking = true);
     ACCEPTED(j->server_count = 0; j->chunk_bytes = 0);
     ACCEPTED(j->test_examples = 0; j->checkpoint_every = 0; j->seed = UINT64_MAX);
-    ACCEPTED(j->examples = UINT64_MAX; j->steps = UINT64_MAX);
+    ACCEPTED(j->examples = UINT64_MAX; j->steps = 1000000000000000);
+    ACCEPTED(j->checkpoint_every = UINT64_MAX);
     ACCEPTED(j->micro_batch = BATCH_MAX);
     ACCEPTED(strcpy(j->data, "/home/jos\xc3\xa9/\xe6\x95\xb0\xe6\x8d\xae \xf0\x9f\x93\x81"));
 }
@@ -100,11 +101,12 @@ START_TEST(work_out_of_range_is_refused)
     REFUSED("mode number", j->mode = (enum mode) - 1);
     REFUSED("locking", j->use_locking = true);
     REFUSED("training examples", j->examples = 0);
-    REFUSED("the batch", j->batch = 0);
-    REFUSED("the batch", j->batch = BATCH_MAX + 1);
+    REFUSED("batch must", j->batch = 0);
+    REFUSED("batch must", j->batch = BATCH_MAX + 1);
     REFUSED("micro-batch", j->micro_batch = 0);
     REFUSED("micro-batch", j->micro_batch = BATCH_MAX + 1);
     REFUSED("steps", j->steps = 0);
+    REFUSED("steps", j->steps = 1000000000000001);
     REFUSED("4097 leaves", j->batch = TREE_LEAVES_MAX + 1; j->micro_batch = 1);
     ACCEPTED(j->batch = TREE_LEAVES_MAX; j->micro_batch = 1);
 }
@@ -112,17 +114,17 @@ END_TEST
 
 START_TEST(unprintable_text_is_refused)
 {
-    REFUSED("layer list", j->model[3] = '\n');
-    REFUSED("layer list", memset(j->model, 'a', sizeof j->model));
-    REFUSED("data set", j->data[0] = '\x1b');
-    REFUSED("data set", memset(j->data, 'a', sizeof j->data));
-    REFUSED("data set", strcpy(j->data, "\xc3"));             /* Cut off. */
-    REFUSED("data set", strcpy(j->data, "\xc0\xaf"));         /* Overlong. */
-    REFUSED("data set", strcpy(j->data, "\xc2\x9b"));         /* A control character. */
-    REFUSED("data set", strcpy(j->data, "\xed\xa0\x80"));     /* A surrogate. */
-    REFUSED("data set", strcpy(j->data, "\xf4\x90\x80\x80")); /* Beyond Unicode. */
-    REFUSED("data set", strcpy(j->data, "\xf8\x90\x80\x80"));
-    REFUSED("data set", strcpy(j->data, "\x80"));
+    REFUSED("model: not a printable text", j->model[3] = '\n');
+    REFUSED("model: not a printable text", memset(j->model, 'a', sizeof j->model));
+    REFUSED("name of the data set: not", j->data[0] = '\x1b');
+    REFUSED("name of the data set: not", memset(j->data, 'a', sizeof j->data));
+    REFUSED("name of the data set: not", strcpy(j->data, "\xc3"));     /* Cut off. */
+    REFUSED("name of the data set: not", strcpy(j->data, "\xc0\xaf")); /* Overlong. */
+    REFUSED("name of the data set: not", strcpy(j->data, "\xc2\x9b")); /* A control character. */
+    REFUSED("name of the data set: not", strcpy(j->data, "\xed\xa0\x80"));     /* A surrogate. */
+    REFUSED("name of the data set: not", strcpy(j->data, "\xf4\x90\x80\x80")); /* Beyond Unicode. */
+    REFUSED("name of the data set: not", strcpy(j->data, "\xf8\x90\x80\x80"));
+    REFUSED("name of the data set: not", strcpy(j->data, "\x80"));
 }
 END_TEST
 
@@ -170,8 +172,8 @@ START_TEST(the_spread_of_the_work_is_checked)
     REFUSED("number of workers", j->worker_count = 0);
     REFUSED("number of workers", j->worker_count = JOB_WORKERS_MAX + 1);
     REFUSED("number of servers", j->server_count = JOB_SERVERS_MAX + 1);
-    REFUSED("chunk size", j->chunk_bytes = 63);
-    REFUSED("chunk size", j->chunk_bytes = CHUNK_BYTES_MAX + 1);
+    REFUSED("chunk bytes", j->chunk_bytes = 63);
+    REFUSED("chunk bytes", j->chunk_bytes = CHUNK_BYTES_MAX + 1);
     ACCEPTED(j->chunk_bytes = CHUNK_BYTES_MAX);
     REFUSED("ps/1", j->servers[1][0] = '\0');
     REFUSED("ps/1", j->servers[1][2] = '\t');
@@ -314,7 +316,7 @@ START_TEST(model_differences_are_named)
     DIFFERS("variable number 1: dense1/bias [128] in the running job, "
             "dense1/bias [128,128] in worker/1",
             j->variables[1].rank = 2);
-    DIFFERS("initializer of dense1/kernel: glorot uniform in the running job, zeros in worker/1",
+    DIFFERS("initializer of dense1/kernel: glorot_uniform in the running job, zeros in worker/1",
             j->variables[0].initializer = INITIALIZER_ZEROS);
     DIFFERS("fan-in or fan-out of dense1/kernel: 784 in the running job, 1 in worker/1",
             j->variables[0].fan_in = 1);

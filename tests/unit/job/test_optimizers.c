@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/random.h"
-#include "common/job/optimizer.h"
+#include "common/job/job_fields.h"
 #include "common/kernels/vectorized.h"
 #include "tests/lib/suite.h"
 #include "tests/reference/optimizer_reference.h"
@@ -311,15 +311,22 @@ END_TEST
 
 /* --- settings ------------------------------------------------------------------------------ */
 
+static enum status check_settings(const struct optimizer_settings *settings, struct error *error)
+{
+    struct job job = {.optimizer = *settings};
+    enum status status = job_fields_check(&job, "optimizer.", error);
+    return status != STATUS_OK ? status : optimizer_settings_check(settings, error);
+}
+
 static void expect_settings(const char *name, size_t field, float value, const char *says)
 {
     struct optimizer_settings settings = optimizer_find(name)->defaults;
     memcpy((char *)&settings + field, &value, sizeof value);
     struct error error = {.text = ""};
-    enum status status = optimizer_settings_check(&settings, &error);
+    enum status status = check_settings(&settings, &error);
     ck_assert_int_eq(status, says[0] != '\0' ? STATUS_INVALID : STATUS_OK);
     ck_assert_msg(strstr(error.text, says) != NULL, "'%s' does not say '%s'", error.text, says);
-    ck_assert_int_eq(optimizer_settings_check(&settings, NULL), status);
+    ck_assert_int_eq(check_settings(&settings, NULL), status);
 }
 
 #define SETTINGS(name, field, value, says)                                                         \
@@ -357,7 +364,7 @@ END_TEST
 START_TEST(settings_in_range_pass)
 {
     for (size_t i = 0; i < CASE_COUNT; i++)
-        ck_assert_int_eq(optimizer_settings_check(&reference_cases[i].settings, NULL), STATUS_OK);
+        ck_assert_int_eq(check_settings(&reference_cases[i].settings, NULL), STATUS_OK);
     SETTINGS("momentum", momentum, 0.0f, "");
     SETTINGS("adam", beta1, 0.0f, "");
     SETTINGS("adagrad", initial_accumulator, 0.0f, "");
@@ -368,12 +375,12 @@ START_TEST(an_unknown_name_is_refused_with_the_known_ones)
 {
     struct optimizer_settings settings = {.name = "lion"};
     struct error error;
-    ck_assert_int_eq(optimizer_settings_check(&settings, &error), STATUS_INVALID);
+    ck_assert_int_eq(check_settings(&settings, &error), STATUS_INVALID);
     ck_assert_str_eq(
         error.text,
         "there is no optimizer 'lion'; there are sgd, momentum, nesterov, adagrad, rmsprop, adam");
     memset(settings.name, 'a', sizeof settings.name);
-    ck_assert_int_eq(optimizer_settings_check(&settings, &error), STATUS_INVALID);
+    ck_assert_int_eq(check_settings(&settings, &error), STATUS_INVALID);
     ck_assert_ptr_null(optimizer_find(""));
     ck_assert_ptr_null(optimizer_find("Adam"));
 }

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/job/schedule.h"
+#include "common/job/job_fields.h"
 #include "tests/lib/suite.h"
 
 static const struct schedule constant = {.kind = SCHEDULE_CONSTANT, .learning_rate = 0.001};
@@ -93,12 +93,19 @@ START_TEST(names_go_both_ways)
 }
 END_TEST
 
+static enum status check_schedule(const struct schedule *schedule, struct error *error)
+{
+    struct job job = {.schedule = *schedule};
+    enum status status = job_fields_check(&job, "schedule.", error);
+    return status != STATUS_OK ? status : schedule_check(schedule, error);
+}
+
 static void expect_refused(struct schedule schedule, const char *says)
 {
     struct error error = {0};
-    ck_assert_int_eq(schedule_check(&schedule, &error), STATUS_INVALID);
+    ck_assert_int_eq(check_schedule(&schedule, &error), STATUS_INVALID);
     ck_assert_msg(strstr(error.text, says) != NULL, "'%s' does not say '%s'", error.text, says);
-    ck_assert_int_eq(schedule_check(&schedule, NULL), STATUS_INVALID);
+    ck_assert_int_eq(check_schedule(&schedule, NULL), STATUS_INVALID);
 }
 
 /* Checks a copy of `base` with one field changed. */
@@ -111,9 +118,9 @@ static void expect_refused(struct schedule schedule, const char *says)
 
 START_TEST(good_schedules_pass)
 {
-    ck_assert_int_eq(schedule_check(&constant, NULL), STATUS_OK);
-    ck_assert_int_eq(schedule_check(&step, NULL), STATUS_OK);
-    ck_assert_int_eq(schedule_check(&cosine, NULL), STATUS_OK);
+    ck_assert_int_eq(check_schedule(&constant, NULL), STATUS_OK);
+    ck_assert_int_eq(check_schedule(&step, NULL), STATUS_OK);
+    ck_assert_int_eq(check_schedule(&cosine, NULL), STATUS_OK);
 }
 END_TEST
 
@@ -132,8 +139,8 @@ START_TEST(values_out_of_range_are_refused)
     REFUSED("decay factor", step, decay_factor, 0);
     REFUSED("decay factor", step, decay_factor, 1.5);
     REFUSED("decay steps", cosine, decay_steps, 0);
-    REFUSED("floor", cosine, decay_factor, -0.1);
-    REFUSED("floor", cosine, decay_factor, 1.1);
+    REFUSED("decay factor", cosine, decay_factor, -0.1);
+    REFUSED("decay factor", cosine, decay_factor, 1.1);
 }
 END_TEST
 

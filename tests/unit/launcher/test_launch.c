@@ -698,16 +698,16 @@ START_TEST(options_survive_the_way_through_a_command_line)
                     (char[]){"--slow=1:2.5"},
                     NULL};
     struct options read = round_trip(11, argv);
-    ck_assert_int_eq(read.mode, MODE_ASYNC);
-    ck_assert(read.use_locking);
+    ck_assert_int_eq(read.job.mode, MODE_ASYNC);
+    ck_assert(read.job.use_locking);
     ck_assert_str_eq(read.model, "conv 4x3 relu, flatten, dense 10");
-    ck_assert(read.learning_rate == 0.1);
-    ck_assert(read.beta1 == 0.123456789012345);
-    ck_assert(read.beta2 != read.beta2);
-    ck_assert_uint_eq(read.steps, 12345678901234);
-    ck_assert_uint_eq(read.checkpoint_every, 0);
+    ck_assert(read.job.schedule.learning_rate == 0.1);
+    ck_assert(read.job.optimizer.beta1 == 0.123456789f);
+    ck_assert(read.job.optimizer.beta2 != read.job.optimizer.beta2);
+    ck_assert_uint_eq(read.job.steps, 12345678901234);
+    ck_assert_uint_eq(read.job.checkpoint_every, 0);
     ck_assert_uint_eq(read.worker_batch, 8);
-    ck_assert_uint_eq(read.chunk_bytes, 131072);
+    ck_assert_uint_eq(read.job.chunk_bytes, 131072);
     ck_assert_str_eq(read.slow, "1:2.5");
 }
 END_TEST
@@ -716,12 +716,12 @@ START_TEST(options_that_were_not_given_stay_so)
 {
     char *argv[] = {(char[]){"run"}, NULL};
     struct options read = round_trip(1, argv);
-    ck_assert_int_eq(read.mode, MODE_SYNC);
-    ck_assert(read.learning_rate != read.learning_rate);
-    ck_assert_uint_eq(read.steps, 0);
-    ck_assert_uint_eq(read.decay_steps, 0);
+    ck_assert_int_eq(read.job.mode, MODE_SYNC);
+    ck_assert(read.job.schedule.learning_rate != read.job.schedule.learning_rate);
+    ck_assert_uint_eq(read.job.steps, 0);
+    ck_assert_uint_eq(read.job.schedule.decay_steps, 0);
     ck_assert_uint_eq(read.worker_batch, 0);
-    ck_assert(read.checkpoint_every == UINT64_MAX);
+    ck_assert(read.job.checkpoint_every == UINT64_MAX);
     ck_assert_ptr_null(read.slow);
 }
 END_TEST

@@ -47,7 +47,7 @@ START_TEST(what_was_given_is_told_from_a_default)
     struct options options;
     expect_run(&options, OPTION_EVALUATE, "run");
     ck_assert_str_eq(options.data, "fashion-mnist");
-    ck_assert_uint_eq(options.seed, 1);
+    ck_assert_uint_eq(options.job.seed, 1);
     ck_assert(!options_given(&options, OPTION_EVALUATE, "data"));
     ck_assert(!options_given(&options, OPTION_EVALUATE, "seed"));
     expect_run(&options, OPTION_EVALUATE, "run --seed 1");
@@ -90,21 +90,22 @@ START_TEST(defaults_are_the_reference_job)
 {
     struct options options;
     expect_run(&options, OPTION_RUN, "");
-    ck_assert_int_eq(options.mode, MODE_SYNC);
+    ck_assert_int_eq(options.job.mode, MODE_SYNC);
     ck_assert_str_eq(options.model, "cnn");
     ck_assert_str_eq(options.data, "fashion-mnist");
     ck_assert_uint_eq(options.global_batch, 64);
-    ck_assert_uint_eq(options.micro_batch, 16);
+    ck_assert_uint_eq(options.job.micro_batch, 16);
     ck_assert_uint_eq(options.worker_batch, 0);
-    ck_assert_str_eq(options.optimizer, "adam");
-    ck_assert(isnan(options.learning_rate) && isnan(options.momentum) && isnan(options.epsilon));
+    ck_assert_str_eq(options.job.optimizer.name, "adam");
+    ck_assert(isnan(options.job.schedule.learning_rate) && isnan(options.job.optimizer.momentum) &&
+              isnan(options.job.optimizer.epsilon));
     ck_assert_uint_eq(options.epochs, 10);
-    ck_assert_uint_eq(options.steps, 0);
-    ck_assert_uint_eq(options.seed, 1);
-    ck_assert_uint_eq(options.checkpoint_every, UINT64_MAX);
+    ck_assert_uint_eq(options.job.steps, 0);
+    ck_assert_uint_eq(options.job.seed, 1);
+    ck_assert_uint_eq(options.job.checkpoint_every, UINT64_MAX);
     ck_assert_uint_eq(options.ps, 1);
     ck_assert_uint_eq(options.workers, 2);
-    ck_assert_uint_eq(options.chunk_bytes, 0);
+    ck_assert_uint_eq(options.job.chunk_bytes, 0);
     ck_assert_int_eq(options.owner_threads, -1);
     ck_assert_double_eq(options.deadlines.start, 60);
     ck_assert_double_eq(options.deadlines.silence, 5);
@@ -188,9 +189,9 @@ START_TEST(numbers_are_read_strictly)
     expect_run(&options, OPTION_RUN,
                "--seed=18446744073709551615 --learning-rate=1e-3 --owner-threads=-1 "
                "--chunk-bytes=1MiB");
-    ck_assert_uint_eq(options.seed, UINT64_MAX);
-    ck_assert_double_eq(options.learning_rate, 1e-3);
-    ck_assert_uint_eq(options.chunk_bytes, 1048576);
+    ck_assert_uint_eq(options.job.seed, UINT64_MAX);
+    ck_assert_double_eq(options.job.schedule.learning_rate, 1e-3);
+    ck_assert_uint_eq(options.job.chunk_bytes, 1048576);
 }
 END_TEST
 
@@ -251,13 +252,13 @@ START_TEST(words_may_be_written_in_any_case)
     expect_run(&options, OPTION_RUN,
                "--optimizer Adam --mode ASYNC --transport TCP --schedule Step "
                "--on-worker-loss Wait --quiet=TRUE --chunk-bytes 1mib");
-    ck_assert_str_eq(options.optimizer, "adam"); /* So the same job is the same. */
-    ck_assert_int_eq(options.mode, MODE_ASYNC);
+    ck_assert_str_eq(options.job.optimizer.name, "adam"); /* So the same job is the same. */
+    ck_assert_int_eq(options.job.mode, MODE_ASYNC);
     ck_assert_str_eq(options.transport, "tcp");
-    ck_assert_str_eq(options.schedule, "step");
+    ck_assert_int_eq(options.job.schedule.kind, SCHEDULE_STEP);
     ck_assert_str_eq(options.on_worker_loss, "wait");
     ck_assert(options.quiet);
-    ck_assert_uint_eq(options.chunk_bytes, 1048576);
+    ck_assert_uint_eq(options.job.chunk_bytes, 1048576);
     expect_run(&options, OPTION_RUN, "--optimizer SGD --learning-rate 0.1");
     expect_run(&options, OPTION_COMPARE, "--modes Async --use-locking");
     expect_bad(OPTION_COMPARE, "--modes SYNC --use-locking",
@@ -270,7 +271,7 @@ START_TEST(of_an_option_given_twice_the_last_counts_and_it_is_said)
 {
     struct options options;
     expect_run(&options, OPTION_RUN, "--seed 1 --out a --seed=2");
-    ck_assert_uint_eq(options.seed, 2);
+    ck_assert_uint_eq(options.job.seed, 2);
     ck_assert_str_eq(options.remarks, "--seed=2 counts, not 1, which was given before");
     expect_run(&options, OPTION_RUN, "--seed 1 --seed=1 --global-batch 32 --global_batch 32");
     ck_assert_str_eq(options.remarks, "");
@@ -285,7 +286,7 @@ START_TEST(of_an_option_given_twice_the_last_counts_and_it_is_said)
     for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
         words[count++] = word;
     ck_assert_int_eq(options_parse(&options, OPTION_RUN, "run", count, words, NULL), OPTIONS_RUN);
-    ck_assert_uint_eq(options.seed, 59);
+    ck_assert_uint_eq(options.job.seed, 59);
 }
 END_TEST
 
@@ -293,17 +294,17 @@ START_TEST(a_job_has_one_length)
 {
     struct options options;
     expect_run(&options, OPTION_RUN, "--steps 5 --epochs 3");
-    ck_assert_uint_eq(options.steps, 5);
+    ck_assert_uint_eq(options.job.steps, 5);
     ck_assert_str_eq(options.remarks, "--steps=5 counts, not --epochs=3");
     setenv("SYNCOPATE_EPOCHS", "3", 1);
     expect_run(&options, OPTION_RUN, "--steps 5");
-    ck_assert_uint_eq(options.steps, 5);
+    ck_assert_uint_eq(options.job.steps, 5);
     ck_assert_str_eq(options.remarks, "");
     setenv("SYNCOPATE_STEPS", "5", 1);
     expect_run(&options, OPTION_RUN, "");
     ck_assert_str_eq(options.remarks, "SYNCOPATE_STEPS=5 counts, not SYNCOPATE_EPOCHS=3");
     expect_run(&options, OPTION_RUN, "--epochs 4"); /* A flag wins over the environment. */
-    ck_assert_uint_eq(options.steps, 0);
+    ck_assert_uint_eq(options.job.steps, 0);
     ck_assert_uint_eq(options.epochs, 4);
     ck_assert_str_eq(options.remarks, "");
 }

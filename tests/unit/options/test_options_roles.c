@@ -168,7 +168,7 @@ START_TEST(one_list_of_options_serves_servers_and_workers)
         "--insecure --bind :1 --out runs/x --restore never --worker-timeout 3 --slow 1:2";
     struct options options;
     expect_run(&options, OPTION_PS, list);
-    ck_assert_str_eq(options.ignored, "--mode, --use-locking, --global-batch, --seed, --workers, "
+    ck_assert_str_eq(options.ignored, "--global-batch, --mode, --use-locking, --seed, --workers, "
                                       "--slow");
     ck_assert(options.insecure);
     ck_assert_double_eq(options.deadlines.silence, 3);
@@ -177,7 +177,7 @@ START_TEST(one_list_of_options_serves_servers_and_workers)
 
     expect_run(&options, OPTION_WORKER, list);
     ck_assert_str_eq(options.ignored, "--bind, --insecure, --out, --restore");
-    ck_assert_int_eq(options.mode, MODE_ASYNC);
+    ck_assert_int_eq(options.job.mode, MODE_ASYNC);
     ck_assert_uint_eq(options.global_batch, 32);
     ck_assert_double_eq(options.deadlines.silence, 3);
     ck_assert(!options.insecure);

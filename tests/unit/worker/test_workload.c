@@ -78,7 +78,7 @@ START_TEST(what_is_mistyped_is_a_matter_of_usage)
     expect(OPTIONS(WORD("--data=synthetic:100"), WORD("--model=pool 29, flatten, dense 10")),
            EXIT_USAGE, "--model: layer 1");
     expect(OPTIONS(WORD("--data=synthetic:100"), WORD("--chunk-bytes=1")), EXIT_USAGE,
-           "chunk size");
+           "chunk bytes");
     expect(OPTIONS(WORD("--data=synthetic:100"), WORD("--ps=256"),
                    WORD("--model=pool 14, flatten, dense 10")),
            EXIT_USAGE, "servers");

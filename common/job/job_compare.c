@@ -1,0 +1,214 @@
+/* job_compare.c - two declarations, field by field by their rows. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/job/job_fields.h"
+
+#define VALUE_TEXT_MAX 192 /* One side's value in a message, so that both fit. */
+
+struct sides {
+    const char *ours, *theirs;
+    struct error *error;
+};
+
+static enum status differ(const struct sides *sides, const char *what, const char *a, const char *b)
+{
+    return error_set(sides->error, STATUS_MISMATCH, "%s: %s in %s, %s in %s", what, a, sides->ours,
+                     b, sides->theirs);
+}
+
+static enum status compare_counts(const struct sides *sides, const char *what, uint64_t a,
+                                  uint64_t b)
+{
+    if (a == b)
+        return STATUS_OK;
+    char a_text[24], b_text[24];
+    snprintf(a_text, sizeof a_text, "%llu", (unsigned long long)a);
+    snprintf(b_text, sizeof b_text, "%llu", (unsigned long long)b);
+    return differ(sides, what, a_text, b_text);
+}
+
+/* Where the layers (or words) that differ begin, so that long lists still show the difference. */
+static size_t difference_start(const char *a, const char *b)
+{
+    size_t at = 0;
+    while (a[at] != '\0' && a[at] == b[at])
+        at++;
+    while (at > 0 && a[at - 1] != ',')
+        at--;
+    return at;
+}
+
+static void excerpt(char out[VALUE_TEXT_MAX], const char *text, size_t start)
+{
+    const char *dots = start > 0 ? "..." : "";
+    snprintf(out, VALUE_TEXT_MAX, "'%s%.*s%s'", dots, VALUE_TEXT_MAX / 2, text + start,
+             strlen(text + start) > VALUE_TEXT_MAX / 2 ? "..." : "");
+}
+
+static enum status compare_texts(const struct sides *sides, const char *what, const char *a,
+                                 const char *b)
+{
+    if (strcmp(a, b) == 0)
+        return STATUS_OK;
+    char a_text[VALUE_TEXT_MAX], b_text[VALUE_TEXT_MAX];
+    size_t start = difference_start(a, b);
+    excerpt(a_text, a, start);
+    excerpt(b_text, b, start);
+    return differ(sides, what, a_text, b_text);
+}
+
+/* The shortest decimal that tells a from b: 0.1f is shown as 0.1, but never two equal texts. */
+static void show_numbers(double a, double b, char a_text[32], char b_text[32])
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(a_text, 32, "%.*g", digits, a);
+        snprintf(b_text, 32, "%.*g", digits, b);
+        if (strcmp(a_text, b_text) != 0)
+            return;
+    }
+}
+
+static enum status compare_numbers(const struct sides *sides, const char *what, double a, double b)
+{
+    if (a == b)
+        return STATUS_OK;
+    char a_text[32], b_text[32];
+    show_numbers(a, b, a_text, b_text);
+    return differ(sides, what, a_text, b_text);
+}
+
+static enum status compare_names(const struct sides *sides, const char *what, const char *a,
+                                 const char *b)
+{
+    return strcmp(a, b) == 0 ? STATUS_OK : differ(sides, what, a, b);
+}
+
+/* --- lists ------------------------------------------------------------------------------------- */
+
+/* "conv1/kernel [3,3,1,32]" */
+static void show_variable(char out[VALUE_TEXT_MAX], const struct variable *variable)
+{
+    size_t used = (size_t)snprintf(out, VALUE_TEXT_MAX, "%s [", variable->name);
+    for (uint32_t axis = 0; axis < variable->rank && used < VALUE_TEXT_MAX; axis++)
+        used += (size_t)snprintf(out + used, VALUE_TEXT_MAX - used, "%s%llu", axis > 0 ? "," : "",
+                                 (unsigned long long)variable->shape[axis]);
+    if (used < VALUE_TEXT_MAX)
+        snprintf(out + used, VALUE_TEXT_MAX - used, "]");
+}
+
+static enum status compare_variable(const struct sides *sides, uint32_t index,
+                                    const struct variable *a, const struct variable *b)
+{
+    char what[VALUE_TEXT_MAX];
+    if (strcmp(a->name, b->name) != 0 || a->rank != b->rank ||
+        memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) != 0) {
+        char a_text[VALUE_TEXT_MAX], b_text[VALUE_TEXT_MAX];
+        show_variable(a_text, a);
+        show_variable(b_text, b);
+        snprintf(what, sizeof what, "variable number %u", index);
+        return differ(sides, what, a_text, b_text);
+    }
+    snprintf(what, sizeof what, "initializer of %s", a->name);
+    enum status status = compare_names(sides, what, initializer_name(a->initializer),
+                                       initializer_name(b->initializer));
+    snprintf(what, sizeof what, "fan-in or fan-out of %s", a->name);
+    if (status == STATUS_OK)
+        status = compare_counts(sides, what, a->fan_in, b->fan_in);
+    return status != STATUS_OK ? status : compare_counts(sides, what, a->fan_out, b->fan_out);
+}
+
+static enum status compare_variables(const struct sides *sides, const char *what,
+                                     const struct job *a, const struct job *b)
+{
+    enum status status = compare_counts(sides, what, a->variable_count, b->variable_count);
+    for (uint32_t i = 0; i < a->variable_count && status == STATUS_OK; i++)
+        status = compare_variable(sides, i, &a->variables[i], &b->variables[i]);
+    return status;
+}
+
+static enum status compare_servers(const struct sides *sides, const char *what, const struct job *a,
+                                   const struct job *b)
+{
+    enum status status = compare_counts(sides, what, a->server_count, b->server_count);
+    for (uint32_t i = 0; i < a->server_count && status == STATUS_OK; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "address of ps/%u", i);
+        status = compare_texts(sides, address, a->servers[i], b->servers[i]);
+    }
+    return status;
+}
+
+/* --- fields ------------------------------------------------------------------------------------ */
+
+/* "3f9a01c2... (fashion-mnist)" */
+static void show_data(char out[VALUE_TEXT_MAX], const struct job *job)
+{
+    const uint8_t *d = job->data_digest;
+    snprintf(out, VALUE_TEXT_MAX, "%02x%02x%02x%02x... (%.*s)", d[0], d[1], d[2], d[3],
+             VALUE_TEXT_MAX / 2, job->data);
+}
+
+static enum status compare_digests(const struct sides *sides, const char *what, const struct job *a,
+                                   const struct job *b)
+{
+    char a_text[VALUE_TEXT_MAX], b_text[VALUE_TEXT_MAX];
+    if (memcmp(a->data_digest, b->data_digest, DIGEST_BYTES) == 0)
+        return STATUS_OK;
+    show_data(a_text, a);
+    show_data(b_text, b);
+    return differ(sides, what, a_text, b_text);
+}
+
+static enum status compare_field(const struct sides *sides, const struct job_field *field,
+                                 const struct job *a, const struct job *b)
+{
+    const char *what = field->words, *at_a = job_field_at(field, a), *at_b = job_field_at(field, b);
+    switch (field->kind) {
+    case JOB_FLAG:
+        return compare_names(sides, what, *(const bool *)at_a ? "on" : "off",
+                             *(const bool *)at_b ? "on" : "off");
+    case JOB_U32:
+    case JOB_U64:
+    case JOB_BYTES:
+        return compare_counts(sides, what, job_field_whole(field, a), job_field_whole(field, b));
+    case JOB_FLOAT:
+    case JOB_FRACTION:
+    case JOB_REAL:
+    case JOB_RATE:
+        return compare_numbers(sides, what, job_field_real(field, a), job_field_real(field, b));
+    case JOB_WORD:
+        return compare_names(sides, what, field->word((unsigned)job_field_whole(field, a)),
+                             field->word((unsigned)job_field_whole(field, b)));
+    case JOB_NAME:
+        return compare_names(sides, what, at_a, at_b);
+    case JOB_TEXT:
+        return compare_texts(sides, what, at_a, at_b);
+    case JOB_DIGEST:
+        return compare_digests(sides, what, a, b);
+    case JOB_VARIABLES:
+        return compare_variables(sides, what, a, b);
+    case JOB_SERVERS:
+        return compare_servers(sides, what, a, b);
+    }
+    return STATUS_OK;
+}
+
+static bool is_in_scope(const struct job_field *field, enum job_scope scope)
+{
+    if (field->flags & JOB_LABEL || (field->flags & JOB_WHEN_READ && scope == JOB_SCOPE_UNREAD))
+        return false;
+    return scope == JOB_SCOPE_ALL || field->flags & JOB_DECIDES;
+}
+
+enum status job_compare(const struct job *a, const char *ours, const struct job *b,
+                        const char *theirs, enum job_scope scope, struct error *error)
+{
+    const struct sides sides = {ours, theirs, error};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < job_field_count && status == STATUS_OK; i++)
+        if (is_in_scope(&job_fields[i], scope))
+            status = compare_field(&sides, &job_fields[i], a, b);
+    return status;
+}
