@@ -62,7 +62,7 @@ done
 for i in 0 1; do
     ends "list-ps$i" 0
     ends "list-worker$i" 0
-    says "list-ps$i" "ignored, as options of syncopate-worker: .*--model, .*--seed, --workers"
+    says "list-ps$i" "ignored, as options of syncopate-worker: .*--model, .*--seed, .*--workers"
     says "list-worker$i" "ignored, as options of syncopate-ps: --insecure, --out, --restore"
 done
 run inspected 5 syncopate inspect "tcp://127.0.0.1:$port"
