@@ -92,7 +92,7 @@ TOGETHER  := $(if $(filter release,$(MODE)),$(filter-out $(APART),$(UNIT)))
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
 # What is tried of scripts and documents is the same however the programs were built.
-ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh)
+ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh)
 PROCESSES := $(call programs,processes) $(filter-out $(if $(filter release,$(MODE)),,$(ONCE)),$(call scripts,processes))
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))

@@ -147,10 +147,10 @@ static uint64_t batches_given(struct players *p, uint32_t worker, uint64_t batch
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct players, p, players_open(p, __VA_ARGS__), players_close(p))
-#define TEST_PLAYERS_PREPARE(name, ...)                                                            \
+#define TEST_PREPARED(name, ...)                                                                   \
     SUITE_TEST(name, struct players, p, players_prepare(p, __VA_ARGS__), players_close(p))
 
-TEST_PLAYERS_PREPARE(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
+TEST_PREPARED(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
 {
     p->options.run_id = 5; /* A proposal. */
     players_create(p);
@@ -461,7 +461,7 @@ TEST(when_nobody_is_left_somebody_is_waited_for_but_not_for_ever, MODE_SYNC)
     check_finished(p, 21, EXIT_CLUSTER_LOST, "no worker is left");
 }
 
-TEST_PLAYERS_PREPARE(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back, MODE_SYNC)
+TEST_PREPARED(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back, MODE_SYNC)
 {
     p->options.on_worker_loss = LOSS_WAIT;
     players_create(p);
@@ -569,7 +569,7 @@ TEST(the_first_start_waits_for_those_declared_and_no_others, MODE_SYNC)
     check_start(p, 4, 1, 3, 2);
 }
 
-TEST_PLAYERS_PREPARE(a_worker_that_leaves_is_missed_by_nobody, MODE_SYNC)
+TEST_PREPARED(a_worker_that_leaves_is_missed_by_nobody, MODE_SYNC)
 {
     p->options.on_worker_loss = LOSS_FAIL; /* Leaving is no loss. */
     players_create(p);
@@ -729,7 +729,7 @@ TEST(whoever_makes_progress_or_owes_nothing_is_not_stuck, MODE_SYNC)
     }
 }
 
-TEST_PLAYERS_PREPARE(nobody_is_stuck_who_waits_for_a_server, MODE_SYNC)
+TEST_PREPARED(nobody_is_stuck_who_waits_for_a_server, MODE_SYNC)
 {
     p->options.deadlines.recovery = 1000;
     players_create(p);
@@ -999,7 +999,7 @@ TEST(a_worker_lost_while_the_job_recovers_is_not_waited_for, MODE_SYNC)
 
 /* --- checkpoints and going back ------------------------------------------------------------ */
 
-TEST_PLAYERS_PREPARE(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
+TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
 {
     p->job.checkpoint_every = 2;
     players_create(p);
@@ -1023,7 +1023,7 @@ TEST_PLAYERS_PREPARE(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SY
     ck_assert_uint_eq(summary_of(p).faults.checkpoints_failed, 1);
 }
 
-TEST_PLAYERS_PREPARE(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SYNC)
+TEST_PREPARED(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SYNC)
 {
     p->job.checkpoint_every = 2;
     players_create(p);
@@ -1038,7 +1038,7 @@ TEST_PLAYERS_PREPARE(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SY
     ck_assert_ptr_null(players_told(p, PEER_LOCAL, MESSAGE_CUT));
 }
 
-TEST_PLAYERS_PREPARE(a_cut_that_takes_too_long_is_given_up_and_counted, MODE_SYNC)
+TEST_PREPARED(a_cut_that_takes_too_long_is_given_up_and_counted, MODE_SYNC)
 {
     p->job.checkpoint_every = 2;
     p->job.steps = 100;
@@ -1057,7 +1057,7 @@ TEST_PLAYERS_PREPARE(a_cut_that_takes_too_long_is_given_up_and_counted, MODE_SYN
     ck_assert_uint_eq(summary_of(p).faults.checkpoints_failed, 1);
 }
 
-TEST_PLAYERS_PREPARE(a_server_lost_in_the_last_checkpoint_opens_training_again, MODE_SYNC)
+TEST_PREPARED(a_server_lost_in_the_last_checkpoint_opens_training_again, MODE_SYNC)
 {
     p->job.checkpoint_every = 3;
     p->options.deadlines.stop = 8;
@@ -1158,7 +1158,7 @@ START_TEST(a_lease_is_always_answered)
 }
 END_TEST
 
-TEST_PLAYERS_PREPARE(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor, MODE_ASYNC)
+TEST_PREPARED(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor, MODE_ASYNC)
 {
     uint64_t batches[16];
     p->job.checkpoint_every = 2;
@@ -1345,7 +1345,7 @@ START_TEST(it_stays_a_little_for_those_who_ask_late)
 }
 END_TEST
 
-TEST_PLAYERS_PREPARE(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
+TEST_PREPARED(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
 {
     p->options.on_worker_loss = LOSS_FAIL;
     players_create(p);
@@ -1417,7 +1417,7 @@ START_TEST(a_stop_while_the_job_recovers_is_remembered)
 }
 END_TEST
 
-TEST_PLAYERS_PREPARE(a_stop_while_a_job_cannot_recover_ends_in_time, MODE_SYNC)
+TEST_PREPARED(a_stop_while_a_job_cannot_recover_ends_in_time, MODE_SYNC)
 {
     p->options.deadlines.recovery = 100;
     players_create(p);
@@ -1628,8 +1628,7 @@ START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
 }
 END_TEST
 
-TEST_PLAYERS_PREPARE(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor,
-                     MODE_ASYNC)
+TEST_PREPARED(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor, MODE_ASYNC)
 {
     uint64_t batches[16];
     p->job.checkpoint_every = 1;

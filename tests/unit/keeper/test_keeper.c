@@ -74,7 +74,7 @@ static void close_fixture(struct fixture *f)
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
-#define TEST_SIMULATED_DISK_INIT(name, ...)                                                        \
+#define TEST_DISK(name, ...)                                                                       \
     SUITE_TEST(name, struct simulated_disk, disk, simulated_disk_init(disk, __VA_ARGS__),          \
                simulated_disk_free(disk))
 
@@ -685,7 +685,7 @@ TEST(what_is_of_an_older_generation_is_dropped, "auto")
     ck_assert_str_eq(cut(f, 1, 1, 2).part.name, "part-1-of-2.g2.safetensors");
 }
 
-TEST_SIMULATED_DISK_INIT(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
+TEST_DISK(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
 {
     struct fixture f;
     struct checkpoint_part parts[2];
@@ -718,7 +718,7 @@ TEST_SIMULATED_DISK_INIT(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
     close_fixture(&f);
 }
 
-TEST_SIMULATED_DISK_INIT(a_generation_that_cannot_be_written_is_said, 1, 1)
+TEST_DISK(a_generation_that_cannot_be_written_is_said, 1, 1)
 {
     struct fixture f;
     disk->full = true;
@@ -756,7 +756,7 @@ END_TEST
 
 /* --- disks that fail ----------------------------------------------------------------------- */
 
-TEST_SIMULATED_DISK_INIT(training_outlives_a_full_disk, 1, 1)
+TEST_DISK(training_outlives_a_full_disk, 1, 1)
 {
     struct fixture f;
     char path[DISK_PATH_MAX];
@@ -781,7 +781,7 @@ TEST_SIMULATED_DISK_INIT(training_outlives_a_full_disk, 1, 1)
     close_fixture(&f);
 }
 
-TEST_SIMULATED_DISK_INIT(a_model_that_cannot_be_written_is_a_failure_with_its_path, 1, 1)
+TEST_DISK(a_model_that_cannot_be_written_is_a_failure_with_its_path, 1, 1)
 {
     struct fixture f;
     open_fixture_on(&f, &disk->disk, "run", "auto");
