@@ -12,7 +12,7 @@ mapfile -t texts < <(find README.md Makefile proto common ps worker deploy tests
 # left out.
 names()
 {
-    grep -noE "(^|[^[:alnum:]_/.\$}\"*-])$1\\b" "${texts[@]}" |
+    grep -noE "(^|[^[:alnum:]_/.\$}\"<*-])$1\\b" "${texts[@]}" |
         sed -E 's/^([^:]+:[0-9]+):[^[:alnum:].]?/\1 /' | sort -u
 }
 is_there() { [[ $1 == *_x.c ]] || compgen -G "$1" >/dev/null; } # x stands for any.
@@ -22,6 +22,10 @@ wrong=$(
         while read -r where name; do
             is_there "$name" || echo "$where names $name, which is not there"
         done
+    # By their name alone, wherever they lie; x stands for any.
+    names '[a-z][a-z_0-9]+\.[ch]' | awk 'NR == FNR { there[$1]; next }
+        !($2 in there) && $2 !~ /_x\.c$|^zmq\.h$/ { print $1 " names " $2 ", which is not there" }' \
+        <(find proto common ps worker deploy tests -name '*.[ch]' | sed 's#.*/##') -
     # Pages also by their name alone, and from where they are named.
     names '[[:alnum:]_.][[:alnum:]_/.-]*\.md' | while read -r where name; do
         is_there "$name" || is_there "$(dirname "${where%%:*}")/$name" || is_there "*/$name" ||

@@ -60,6 +60,7 @@ points "See design.md section 3."
 points "As proto/CONTRACT.md section 99 has it."
 points "See PROTOCOL.md, section 99."
 points "Read by ps/nothing.c alone."
+points "See nothing.h."
 sed -i 1d "$copy/ps/shard/plan.c"
 if "$root/tests/citations.sh" "$copy" >"$work/check.log"; then fail "nothing is said of a source without an opening"; fi
 grep -qF "ps/shard/plan.c does not open" "$work/check.log" || fail "$(cat "$work/check.log")"
