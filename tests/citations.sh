@@ -6,7 +6,7 @@ cd "${1:-$(dirname "$0")/..}"
 
 # But for the test of this, which names what is not there.
 mapfile -t texts < <(find README.md Makefile proto common ps worker deploy tests -type f \
-    -regex '.*\(\.[ch]\|\.md\|\.sh\|\.py\|\.proto\|Makefile\)' ! -path tests/processes/rooms.sh)
+    -regex '.*\(\.[ch]\|\.inc\|\.md\|\.sh\|\.py\|\.proto\|Makefile\)' ! -path tests/processes/rooms.sh)
 
 # names PATTERN - "FILE:LINE NAME" of every word that the pattern fits, paths that begin elsewhere
 # left out.
@@ -18,7 +18,7 @@ names()
 is_there() { [[ $1 == *_x.c ]] || compgen -G "$1" >/dev/null; } # x stands for any.
 
 wrong=$(
-    names '(proto|common|ps|worker|deploy|tests)/[[:alnum:]_/*.-]+\.(c|h|md|sh|py|proto)' |
+    names '(proto|common|ps|worker|deploy|tests)/[[:alnum:]_/*.-]+\.(c|h|inc|md|sh|py|proto)' |
         while read -r where name; do
             is_there "$name" || echo "$where names $name, which is not there"
         done
