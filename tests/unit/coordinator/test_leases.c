@@ -12,112 +12,98 @@ static struct leases opened(uint32_t workers, uint64_t first, uint64_t limit)
     return leases;
 }
 
-START_TEST(batches_are_given_in_order_two_to_a_worker)
+/* What tests begin with, and how they end. */
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct leases, leases, *leases = opened(__VA_ARGS__), leases_free(leases))
+
+TEST(batches_are_given_in_order_two_to_a_worker, 2, 10, 100)
 {
-    struct leases leases = opened(2, 10, 100);
     uint64_t batch;
     const uint32_t workers[] = {0, 1, 1, 0};
     for (uint64_t i = 0; i < 4; i++) {
-        ck_assert(leases_take(&leases, workers[i], &batch));
+        ck_assert(leases_take(leases, workers[i], &batch));
         ck_assert_uint_eq(batch, 10 + i);
     }
-    ck_assert(!leases_take(&leases, 0, &batch));
-    ck_assert(!leases_take(&leases, 1, &batch));
-    leases_finish(&leases, 1, 12);
-    ck_assert(!leases_take(&leases, 0, &batch)); /* The free place is worker 1's. */
-    ck_assert(leases_take(&leases, 1, &batch));
+    ck_assert(!leases_take(leases, 0, &batch));
+    ck_assert(!leases_take(leases, 1, &batch));
+    leases_finish(leases, 1, 12);
+    ck_assert(!leases_take(leases, 0, &batch)); /* The free place is worker 1's. */
+    ck_assert(leases_take(leases, 1, &batch));
     ck_assert_uint_eq(batch, 14);
-    leases_free(&leases);
 }
-END_TEST
 
-START_TEST(a_batch_is_finished_once_and_by_whoever_holds_it)
+TEST(a_batch_is_finished_once_and_by_whoever_holds_it, 2, 0, 100)
 {
-    struct leases leases = opened(2, 0, 100);
     uint64_t batch;
-    ck_assert(leases_take(&leases, 0, &batch));
-    leases_finish(&leases, 1, 0); /* Not worker 1's. */
-    leases_finish(&leases, 0, 5); /* Never given out. */
-    leases_finish(&leases, 0, UINT64_MAX);
-    ck_assert(!leases_drained(&leases));
-    leases_finish(&leases, 0, 0);
-    leases_finish(&leases, 0, 0);
-    ck_assert(leases_drained(&leases));
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(!leases_take(&leases, 0, &batch)); /* Repeats made no more room than there is. */
-    leases_free(&leases);
+    ck_assert(leases_take(leases, 0, &batch));
+    leases_finish(leases, 1, 0); /* Not worker 1's. */
+    leases_finish(leases, 0, 5); /* Never given out. */
+    leases_finish(leases, 0, UINT64_MAX);
+    ck_assert(!leases_drained(leases));
+    leases_finish(leases, 0, 0);
+    leases_finish(leases, 0, 0);
+    ck_assert(leases_drained(leases));
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(!leases_take(leases, 0, &batch)); /* Repeats made no more room than there is. */
 }
-END_TEST
 
-START_TEST(nothing_passes_a_gate_until_it_opens)
+TEST(nothing_passes_a_gate_until_it_opens, 1, 0, 100)
 {
-    struct leases leases = opened(1, 0, 100);
     uint64_t batch;
-    leases.gate = 2;
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(leases_take(&leases, 0, &batch));
-    leases_finish(&leases, 0, 1);
-    ck_assert(!leases_drained(&leases)); /* Batch 0 is still out. */
-    ck_assert(!leases_take(&leases, 0, &batch));
-    leases_finish(&leases, 0, 0);
-    ck_assert(leases_drained(&leases));
-    ck_assert(!leases_take(&leases, 0, &batch));
-    ck_assert(!leases_exhausted(&leases));
-    leases.gate = 100;
-    ck_assert(leases_take(&leases, 0, &batch));
+    leases->gate = 2;
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(leases_take(leases, 0, &batch));
+    leases_finish(leases, 0, 1);
+    ck_assert(!leases_drained(leases)); /* Batch 0 is still out. */
+    ck_assert(!leases_take(leases, 0, &batch));
+    leases_finish(leases, 0, 0);
+    ck_assert(leases_drained(leases));
+    ck_assert(!leases_take(leases, 0, &batch));
+    ck_assert(!leases_exhausted(leases));
+    leases->gate = 100;
+    ck_assert(leases_take(leases, 0, &batch));
     ck_assert_uint_eq(batch, 2);
-    leases_free(&leases);
 }
-END_TEST
 
-START_TEST(the_limit_is_the_end)
+TEST(the_limit_is_the_end, 3, 98, 100)
 {
-    struct leases leases = opened(3, 98, 100);
     uint64_t batch;
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(!leases_exhausted(&leases));
-    ck_assert(leases_take(&leases, 1, &batch));
-    ck_assert(leases_exhausted(&leases));
-    ck_assert(!leases_take(&leases, 2, &batch));
-    leases_free(&leases);
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(!leases_exhausted(leases));
+    ck_assert(leases_take(leases, 1, &batch));
+    ck_assert(leases_exhausted(leases));
+    ck_assert(!leases_take(leases, 2, &batch));
 }
-END_TEST
 
-START_TEST(a_stop_lets_what_is_out_finish_and_gives_no_more)
+TEST(a_stop_lets_what_is_out_finish_and_gives_no_more, 2, 0, 100)
 {
-    struct leases leases = opened(2, 0, 100);
     uint64_t batch;
     for (int i = 0; i < 3; i++)
-        ck_assert(leases_take(&leases, i == 2, &batch));
-    leases_stop(&leases);
-    ck_assert(leases_exhausted(&leases));
-    ck_assert_uint_eq(leases.limit, 3);
-    ck_assert(!leases_take(&leases, 1, &batch));
-    leases_finish(&leases, 0, 0);
-    leases_finish(&leases, 0, 1);
-    leases_finish(&leases, 1, 2);
-    ck_assert(leases_drained(&leases));
-    ck_assert_uint_eq(leases.done.low, 3);
-    leases_free(&leases);
+        ck_assert(leases_take(leases, i == 2, &batch));
+    leases_stop(leases);
+    ck_assert(leases_exhausted(leases));
+    ck_assert_uint_eq(leases->limit, 3);
+    ck_assert(!leases_take(leases, 1, &batch));
+    leases_finish(leases, 0, 0);
+    leases_finish(leases, 0, 1);
+    leases_finish(leases, 1, 2);
+    ck_assert(leases_drained(leases));
+    ck_assert_uint_eq(leases->done.low, 3);
 }
-END_TEST
 
-START_TEST(a_stalled_worker_holds_up_the_others_at_the_window_s_end_and_no_sooner)
+TEST(a_stalled_worker_holds_up_the_others_at_the_window_s_end_and_no_sooner, 2, 0, 100000)
 {
-    struct leases leases = opened(2, 0, 100000);
     uint64_t batch, given = 1;
-    ck_assert(leases_take(&leases, 0, &batch)); /* And never finishes it. */
-    while (leases_take(&leases, 1, &batch)) {
-        leases_finish(&leases, 1, batch);
+    ck_assert(leases_take(leases, 0, &batch)); /* And never finishes it. */
+    while (leases_take(leases, 1, &batch)) {
+        leases_finish(leases, 1, batch);
         given++;
     }
     ck_assert_uint_eq(given, BATCH_SET_WINDOW);
-    leases_finish(&leases, 0, 0);
-    ck_assert(leases_take(&leases, 1, &batch));
-    leases_free(&leases);
+    leases_finish(leases, 0, 0);
+    ck_assert(leases_take(leases, 1, &batch));
 }
-END_TEST
 
 START_TEST(every_batch_is_given_to_exactly_one_worker)
 {
@@ -143,108 +129,93 @@ START_TEST(every_batch_is_given_to_exactly_one_worker)
 }
 END_TEST
 
-START_TEST(what_a_lost_worker_had_is_given_to_others_first_and_in_order)
+TEST(what_a_lost_worker_had_is_given_to_others_first_and_in_order, 3, 0, 100)
 {
-    struct leases leases = opened(3, 0, 100);
     uint64_t batch, batches[LEASES_A_WORKER];
     for (int i = 0; i < 4; i++)
-        ck_assert(leases_take(&leases, i < 2 ? 0 : 1, &batch));
-    leases_finish(&leases, 0, 0);
-    ck_assert(leases_take(&leases, 0, &batch)); /* 4. */
-    ck_assert_uint_eq(leases_held(&leases, 0, batches), 2);
+        ck_assert(leases_take(leases, i < 2 ? 0 : 1, &batch));
+    leases_finish(leases, 0, 0);
+    ck_assert(leases_take(leases, 0, &batch)); /* 4. */
+    ck_assert_uint_eq(leases_held(leases, 0, batches), 2);
     ck_assert(batches[0] == 1 && batches[1] == 4);
-    leases_return(&leases, 0);
-    leases_return(&leases, 0);
-    leases_return(&leases, 1);
-    ck_assert_uint_eq(leases_held(&leases, 0, batches), 0);
-    leases.gate = 5; /* They are before every gate. */
+    leases_return(leases, 0);
+    leases_return(leases, 0);
+    leases_return(leases, 1);
+    ck_assert_uint_eq(leases_held(leases, 0, batches), 0);
+    leases->gate = 5; /* They are before every gate. */
     for (uint64_t i = 1; i <= 4; i++) {
-        ck_assert(leases_take(&leases, 2, &batch));
+        ck_assert(leases_take(leases, 2, &batch));
         ck_assert_uint_eq(batch, i);
-        ck_assert(!leases_exhausted(&leases));
-        leases_finish(&leases, 2, batch);
+        ck_assert(!leases_exhausted(leases));
+        leases_finish(leases, 2, batch);
     }
-    ck_assert(leases_drained(&leases));
-    ck_assert(!leases_take(&leases, 2, &batch));
-    leases_free(&leases);
+    ck_assert(leases_drained(leases));
+    ck_assert(!leases_take(leases, 2, &batch));
 }
-END_TEST
 
-START_TEST(nothing_is_exhausted_while_something_was_given_back)
+TEST(nothing_is_exhausted_while_something_was_given_back, 2, 0, 2)
 {
-    struct leases leases = opened(2, 0, 2);
     uint64_t batch;
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(leases_exhausted(&leases));
-    leases_return(&leases, 0);
-    ck_assert(!leases_exhausted(&leases));
-    ck_assert(leases_take(&leases, 1, &batch));
-    ck_assert(leases_take(&leases, 1, &batch));
-    ck_assert(leases_exhausted(&leases));
-    leases_free(&leases);
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(leases_exhausted(leases));
+    leases_return(leases, 0);
+    ck_assert(!leases_exhausted(leases));
+    ck_assert(leases_take(leases, 1, &batch));
+    ck_assert(leases_take(leases, 1, &batch));
+    ck_assert(leases_exhausted(leases));
 }
-END_TEST
 
-START_TEST(going_back_gives_everything_again_and_remembers_how_far_it_was)
+TEST(going_back_gives_everything_again_and_remembers_how_far_it_was, 2, 0, 100)
 {
-    struct leases leases = opened(2, 0, 100);
     uint64_t batch;
     for (int i = 0; i < 4; i++)
-        ck_assert(leases_take(&leases, (uint32_t)i / 2, &batch));
-    leases_finish(&leases, 0, 0);
-    leases_finish(&leases, 1, 3);
-    leases_return(&leases, 0); /* Batch 1. */
-    ck_assert_uint_eq(leases_go_back(&leases, 0), 2);
-    ck_assert_uint_eq(leases_reached(&leases), 4);
-    leases.gate = 4;
+        ck_assert(leases_take(leases, (uint32_t)i / 2, &batch));
+    leases_finish(leases, 0, 0);
+    leases_finish(leases, 1, 3);
+    leases_return(leases, 0); /* Batch 1. */
+    ck_assert_uint_eq(leases_go_back(leases, 0), 2);
+    ck_assert_uint_eq(leases_reached(leases), 4);
+    leases->gate = 4;
     for (uint64_t i = 0; i < 4; i++) {
-        ck_assert(!leases_drained(&leases)); /* Not below the floor. */
-        ck_assert(leases_take(&leases, 0, &batch));
+        ck_assert(!leases_drained(leases)); /* Not below the floor. */
+        ck_assert(leases_take(leases, 0, &batch));
         ck_assert_uint_eq(batch, i);
-        leases_finish(&leases, 0, batch);
+        leases_finish(leases, 0, batch);
     }
-    ck_assert(leases_drained(&leases));
-    ck_assert(!leases_take(&leases, 0, &batch));
-    ck_assert_uint_eq(leases_go_back(&leases, 2), 2); /* Once more, not so far. */
-    ck_assert_uint_eq(leases_reached(&leases), 4);
-    ck_assert(leases_take(&leases, 1, &batch));
+    ck_assert(leases_drained(leases));
+    ck_assert(!leases_take(leases, 0, &batch));
+    ck_assert_uint_eq(leases_go_back(leases, 2), 2); /* Once more, not so far. */
+    ck_assert_uint_eq(leases_reached(leases), 4);
+    ck_assert(leases_take(leases, 1, &batch));
     ck_assert_uint_eq(batch, 2);
-    leases_free(&leases);
 }
-END_TEST
 
-START_TEST(no_stop_and_no_gate_is_below_the_floor)
+TEST(no_stop_and_no_gate_is_below_the_floor, 1, 10, 100)
 {
-    struct leases leases = opened(1, 10, 100);
-    leases.gate = 12;
-    leases_raise_floor(&leases, 15);
-    ck_assert_uint_eq(leases.gate, 15);
-    leases_stop(&leases);
-    ck_assert_uint_eq(leases.limit, 15);
-    leases_raise_floor(&leases, UINT64_MAX); /* From a server that is not in its right mind. */
-    ck_assert_uint_eq(leases_reached(&leases), 15);
-    leases_raise_floor(&leases, 3);
-    ck_assert_uint_eq(leases_reached(&leases), 15);
-    leases_free(&leases);
+    leases->gate = 12;
+    leases_raise_floor(leases, 15);
+    ck_assert_uint_eq(leases->gate, 15);
+    leases_stop(leases);
+    ck_assert_uint_eq(leases->limit, 15);
+    leases_raise_floor(leases, UINT64_MAX); /* From a server that is not in its right mind. */
+    ck_assert_uint_eq(leases_reached(leases), 15);
+    leases_raise_floor(leases, 3);
+    ck_assert_uint_eq(leases_reached(leases), 15);
 }
-END_TEST
 
-START_TEST(room_is_made_for_workers_that_join_later)
+TEST(room_is_made_for_workers_that_join_later, 1, 0, 100)
 {
-    struct leases leases = opened(1, 0, 100);
     uint64_t batch;
-    ck_assert(leases_take(&leases, 0, &batch));
-    ck_assert(leases_grow(&leases, 40) == STATUS_OK);
-    ck_assert(leases_grow(&leases, 3) == STATUS_OK);
-    ck_assert_uint_eq(leases.worker_count, 40);
-    ck_assert(leases_idle(&leases, 39));
-    ck_assert(leases_take(&leases, 39, &batch));
+    ck_assert(leases_take(leases, 0, &batch));
+    ck_assert(leases_grow(leases, 40) == STATUS_OK);
+    ck_assert(leases_grow(leases, 3) == STATUS_OK);
+    ck_assert_uint_eq(leases->worker_count, 40);
+    ck_assert(leases_idle(leases, 39));
+    ck_assert(leases_take(leases, 39, &batch));
     ck_assert_uint_eq(batch, 1);
-    ck_assert(!leases_idle(&leases, 0));
-    leases_free(&leases);
+    ck_assert(!leases_idle(leases, 0));
 }
-END_TEST
 
 START_TEST(every_batch_gets_done_whatever_is_lost_on_the_way)
 {

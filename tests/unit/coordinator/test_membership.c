@@ -49,214 +49,186 @@ static struct membership opened(void)
     return membership;
 }
 
-START_TEST(a_place_is_the_process_s_with_the_right_incarnation_ticket_and_proof)
+/* What tests begin with, and how they end. */
+#define TEST(name) SUITE_TEST(name, struct membership, m, *m = opened(), membership_free(m))
+
+TEST(a_place_is_the_process_s_with_the_right_incarnation_ticket_and_proof)
 {
-    struct membership m = opened();
     struct packet first = join_of(ROLE_WORKER, 2, 5);
-    ck_assert_ptr_null(membership_find(&m, &first.message));
-    ck_assert(admit(&m, first) == ADMISSION_FREE);
-    ck_assert(admit(&m, first) == ADMISSION_REPEAT);
-    struct message message = welcomed(&m, first);
+    ck_assert_ptr_null(membership_find(m, &first.message));
+    ck_assert(admit(m, first) == ADMISSION_FREE);
+    ck_assert(admit(m, first) == ADMISSION_REPEAT);
+    struct message message = welcomed(m, first);
     ck_assert_uint_eq(message.ticket, 1);
-    ck_assert_ptr_eq(membership_find(&m, &message), &m.workers[2]);
+    ck_assert_ptr_eq(membership_find(m, &message), &m->workers[2]);
     message.incarnation = 6;
-    ck_assert_ptr_null(membership_find(&m, &message));
+    ck_assert_ptr_null(membership_find(m, &message));
     message.incarnation = 5;
     message.ticket = 2;
-    ck_assert_ptr_null(membership_find(&m, &message));
+    ck_assert_ptr_null(membership_find(m, &message));
     message.ticket = 1;
     message.proof++;
-    ck_assert_ptr_null(membership_find(&m, &message));
+    ck_assert_ptr_null(membership_find(m, &message));
     message.proof--;
     message.role = ROLE_PS; /* Neither is it a server, nor anything else. */
-    ck_assert_ptr_null(membership_find(&m, &message));
+    ck_assert_ptr_null(membership_find(m, &message));
     message.role = ROLE_OBSERVER;
-    ck_assert_ptr_null(membership_find(&m, &message));
-    membership_free(&m);
+    ck_assert_ptr_null(membership_find(m, &message));
 }
-END_TEST
 
-START_TEST(every_admission_has_a_greater_ticket)
+TEST(every_admission_has_a_greater_ticket)
 {
-    struct membership m = opened();
     struct packet first = join_of(ROLE_WORKER, 1, 5);
-    admit(&m, first);
-    admit(&m, join_of(ROLE_PS, 1, 7));
-    ck_assert_uint_eq(m.servers[1].ticket, 2);
-    membership_free_place(&m.workers[1], DEPARTURE_NONE);
-    ck_assert(admit(&m, first) == ADMISSION_FREE);
-    ck_assert_uint_eq(m.workers[1].ticket, 3);
-    membership_free(&m);
+    admit(m, first);
+    admit(m, join_of(ROLE_PS, 1, 7));
+    ck_assert_uint_eq(m->servers[1].ticket, 2);
+    membership_free_place(&m->workers[1], DEPARTURE_NONE);
+    ck_assert(admit(m, first) == ADMISSION_FREE);
+    ck_assert_uint_eq(m->workers[1].ticket, 3);
 }
-END_TEST
 
-START_TEST(a_suitor_gets_the_place_of_a_holder_that_has_been_silent)
+TEST(a_suitor_gets_the_place_of_a_holder_that_has_been_silent)
 {
-    struct membership m = opened();
     struct packet suitor = join_of(ROLE_WORKER, 2, 6);
-    admit_at(&m, join_of(ROLE_WORKER, 2, 5), 1000);
-    ck_assert(admit_at(&m, suitor, 2000) == ADMISSION_WAIT);
-    ck_assert(admit_at(&m, suitor, SUSPECT_US + 999) == ADMISSION_WAIT);
-    ck_assert(admit_at(&m, suitor, SUSPECT_US + 1000) == ADMISSION_REPLACE);
-    ck_assert_uint_eq(m.workers[2].incarnation, 6);
-    membership_free(&m);
+    admit_at(m, join_of(ROLE_WORKER, 2, 5), 1000);
+    ck_assert(admit_at(m, suitor, 2000) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, suitor, SUSPECT_US + 999) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, suitor, SUSPECT_US + 1000) == ADMISSION_REPLACE);
+    ck_assert_uint_eq(m->workers[2].incarnation, 6);
 }
-END_TEST
 
-START_TEST(a_suitor_is_refused_when_the_holder_speaks_again_and_again)
+TEST(a_suitor_is_refused_when_the_holder_speaks_again_and_again)
 {
-    struct membership m = opened();
     struct packet suitor = join_of(ROLE_WORKER, 2, 6);
-    struct member *holder = &m.workers[2];
-    admit_at(&m, join_of(ROLE_WORKER, 2, 5), 1000);
-    ck_assert(admit_at(&m, suitor, 2000) == ADMISSION_WAIT);
+    struct member *holder = &m->workers[2];
+    admit_at(m, join_of(ROLE_WORKER, 2, 5), 1000);
+    ck_assert(admit_at(m, suitor, 2000) == ADMISSION_WAIT);
     for (uint64_t i = 1; i <= 8; i++) { /* What a connection had held up comes at once. */
         membership_hear(holder, 700000 + i);
-        ck_assert(admit_at(&m, suitor, 700000 + i) == ADMISSION_WAIT);
+        ck_assert(admit_at(m, suitor, 700000 + i) == ADMISSION_WAIT);
     }
     membership_hear(holder, 1100000);
-    ck_assert(admit_at(&m, suitor, 1100000) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, suitor, 1100000) == ADMISSION_WAIT);
     membership_hear(holder, 1400000);
-    ck_assert(admit_at(&m, suitor, 1400000) == ADMISSION_REFUSE);
-    ck_assert(admit_at(&m, suitor, 1400001) == ADMISSION_WAIT); /* From the start. */
-    membership_free(&m);
+    ck_assert(admit_at(m, suitor, 1400000) == ADMISSION_REFUSE);
+    ck_assert(admit_at(m, suitor, 1400001) == ADMISSION_WAIT); /* From the start. */
 }
-END_TEST
 
-START_TEST(suitors_are_tried_one_after_the_other)
+TEST(suitors_are_tried_one_after_the_other)
 {
-    struct membership m = opened();
     struct packet first = join_of(ROLE_WORKER, 2, 6), second = join_of(ROLE_WORKER, 2, 7);
     unsigned refused[2] = {0, 0};
-    admit_at(&m, join_of(ROLE_WORKER, 2, 5), 0);
+    admit_at(m, join_of(ROLE_WORKER, 2, 5), 0);
     for (uint64_t now_us = 0; now_us < 5000000; now_us += 50000) {
         if (now_us % 500000 == 0)
-            membership_hear(&m.workers[2], now_us);
+            membership_hear(&m->workers[2], now_us);
         if (refused[0] == 0)
-            refused[0] = admit_at(&m, first, now_us) == ADMISSION_REFUSE;
+            refused[0] = admit_at(m, first, now_us) == ADMISSION_REFUSE;
         if (refused[1] == 0)
-            refused[1] = admit_at(&m, second, now_us) == ADMISSION_REFUSE;
+            refused[1] = admit_at(m, second, now_us) == ADMISSION_REFUSE;
     }
     ck_assert(refused[0] && refused[1]);
-    ck_assert_uint_eq(m.workers[2].incarnation, 5);
-    membership_free(&m);
+    ck_assert_uint_eq(m->workers[2].incarnation, 5);
 }
-END_TEST
 
-START_TEST(a_place_is_bound_to_the_key_that_came_for_it)
+TEST(a_place_is_bound_to_the_key_that_came_for_it)
 {
-    struct membership m = opened();
     struct packet first = join_of(ROLE_WORKER, 2, 5), other = join_of(ROLE_WORKER, 2, 5);
     first.key[3] = 1;
     other.key[3] = 2;
-    ck_assert(admit(&m, first) == ADMISSION_FREE);
-    ck_assert(admit(&m, other) == ADMISSION_REFUSE); /* Although it knows the incarnation. */
-    ck_assert(membership_has_key(&m.workers[2], &first));
-    ck_assert(!membership_has_key(&m.workers[2], &other));
+    ck_assert(admit(m, first) == ADMISSION_FREE);
+    ck_assert(admit(m, other) == ADMISSION_REFUSE); /* Although it knows the incarnation. */
+    ck_assert(membership_has_key(&m->workers[2], &first));
+    ck_assert(!membership_has_key(&m->workers[2], &other));
     other.message.incarnation = 6; /* Nor is it the one's successor as long as that is there. */
-    ck_assert(admit_at(&m, other, 2 * SUSPECT_US) == ADMISSION_REFUSE);
-    membership_free_place(&m.workers[2], DEPARTURE_NONE);
-    ck_assert(admit(&m, other) == ADMISSION_FREE);
-    admit(&m, join_of(ROLE_PS, 1, 5));
-    m.servers[1].lost = true;
+    ck_assert(admit_at(m, other, 2 * SUSPECT_US) == ADMISSION_REFUSE);
+    membership_free_place(&m->workers[2], DEPARTURE_NONE);
+    ck_assert(admit(m, other) == ADMISSION_FREE);
+    admit(m, join_of(ROLE_PS, 1, 5));
+    m->servers[1].lost = true;
     first = join_of(ROLE_PS, 1, 5);
     first.key[3] = 1;
-    ck_assert(admit_at(&m, first, 2 * SUSPECT_US) == ADMISSION_REPLACE); /* It is another one. */
-    membership_free(&m);
+    ck_assert(admit_at(m, first, 2 * SUSPECT_US) == ADMISSION_REPLACE); /* It is another one. */
 }
-END_TEST
 
-START_TEST(only_servers_and_workers_that_there_can_be_are_admitted)
+TEST(only_servers_and_workers_that_there_can_be_are_admitted)
 {
-    struct membership m = opened();
-    ck_assert(admit(&m, join_of(ROLE_WORKER, JOB_WORKERS_MAX, 1)) == ADMISSION_REFUSE);
-    ck_assert(admit(&m, join_of(ROLE_PS, 2, 1)) == ADMISSION_REFUSE);
-    ck_assert(admit(&m, join_of(ROLE_PS, UINT32_MAX, 1)) == ADMISSION_REFUSE);
-    ck_assert(admit(&m, join_of(ROLE_OBSERVER, 0, 1)) == ADMISSION_REFUSE);
-    ck_assert(admit(&m, join_of(ROLE_NONE, 0, 1)) == ADMISSION_REFUSE);
-    ck_assert(admit(&m, join_of(ROLE_PS, 0, 1)) == ADMISSION_REFUSE); /* That is we ourselves. */
-    membership_free(&m);
+    ck_assert(admit(m, join_of(ROLE_WORKER, JOB_WORKERS_MAX, 1)) == ADMISSION_REFUSE);
+    ck_assert(admit(m, join_of(ROLE_PS, 2, 1)) == ADMISSION_REFUSE);
+    ck_assert(admit(m, join_of(ROLE_PS, UINT32_MAX, 1)) == ADMISSION_REFUSE);
+    ck_assert(admit(m, join_of(ROLE_OBSERVER, 0, 1)) == ADMISSION_REFUSE);
+    ck_assert(admit(m, join_of(ROLE_NONE, 0, 1)) == ADMISSION_REFUSE);
+    ck_assert(admit(m, join_of(ROLE_PS, 0, 1)) == ADMISSION_REFUSE); /* That is we ourselves. */
 }
-END_TEST
 
-START_TEST(places_for_workers_grow_with_those_who_come)
+TEST(places_for_workers_grow_with_those_who_come)
 {
-    struct membership m = opened();
-    admit(&m, join_of(ROLE_WORKER, 0, 1));
-    ck_assert(admit(&m, join_of(ROLE_WORKER, 700, 9)) == ADMISSION_FREE);
-    ck_assert_uint_eq(m.worker_count, 701);
-    ck_assert_uint_eq(m.declared_count, 3);
-    ck_assert_uint_eq(membership_workers(&m), 2);
-    ck_assert_uint_eq(m.workers[0].incarnation, 1);
-    ck_assert(!m.workers[350].present);
-    membership_free(&m);
+    admit(m, join_of(ROLE_WORKER, 0, 1));
+    ck_assert(admit(m, join_of(ROLE_WORKER, 700, 9)) == ADMISSION_FREE);
+    ck_assert_uint_eq(m->worker_count, 701);
+    ck_assert_uint_eq(m->declared_count, 3);
+    ck_assert_uint_eq(membership_workers(m), 2);
+    ck_assert_uint_eq(m->workers[0].incarnation, 1);
+    ck_assert(!m->workers[350].present);
 }
-END_TEST
 
-START_TEST(arithmetic_is_compared_within_a_role_but_not_with_who_is_replaced)
+TEST(arithmetic_is_compared_within_a_role_but_not_with_who_is_replaced)
 {
-    struct membership m = opened();
     char text[MESSAGE_TEXT_MAX];
     enum refusal refusal;
     struct packet odd = join_of(ROLE_WORKER, 1, 1), server = join_of(ROLE_PS, 1, 1);
     odd.message.join.probe_digest[0] = server.message.join.probe_digest[0] = 9;
-    ck_assert(admit(&m, join_of(ROLE_WORKER, 0, 1)) == ADMISSION_FREE);
-    ck_assert(admit(&m, server) == ADMISSION_FREE);
-    ck_assert(membership_judge(&m, &odd, true, 0, &refusal, text) == ADMISSION_REFUSE);
+    ck_assert(admit(m, join_of(ROLE_WORKER, 0, 1)) == ADMISSION_FREE);
+    ck_assert(admit(m, server) == ADMISSION_FREE);
+    ck_assert(membership_judge(m, &odd, true, 0, &refusal, text) == ADMISSION_REFUSE);
     ck_assert(refusal == REFUSAL_PROBE);
-    ck_assert(membership_judge(&m, &odd, false, 0, &refusal, text) == ADMISSION_FREE);
+    ck_assert(membership_judge(m, &odd, false, 0, &refusal, text) == ADMISSION_FREE);
     odd.message.index = 0;
     odd.message.incarnation = 3;
-    ck_assert(membership_judge(&m, &odd, true, 2 * SUSPECT_US, &refusal, text) ==
-              ADMISSION_REPLACE);
-    membership_free(&m);
+    ck_assert(membership_judge(m, &odd, true, 2 * SUSPECT_US, &refusal, text) == ADMISSION_REPLACE);
 }
-END_TEST
 
-START_TEST(who_is_missing_is_listed_and_when_nobody_is_it_is_complete)
+TEST(who_is_missing_is_listed_and_when_nobody_is_it_is_complete)
 {
-    struct membership m = opened();
     char text[200];
-    membership_list_missing(&m, true, text, sizeof text);
+    membership_list_missing(m, true, text, sizeof text);
     ck_assert_str_eq(text, "ps/0 (never seen), ps/1 (never seen), worker/0 (never seen), "
                            "worker/1 (never seen), worker/2 (never seen)");
     for (uint32_t i = 0; i < 3; i++)
-        admit(&m, join_of(ROLE_WORKER, i, 1));
+        admit(m, join_of(ROLE_WORKER, i, 1));
     struct packet local = join_of(ROLE_PS, 0, 1);
     local.peer = PEER_LOCAL;
-    admit(&m, local);
-    admit(&m, join_of(ROLE_PS, 1, 1));
-    m.servers[0].ready = true;
-    ck_assert(membership_is_complete(&m));
-    ck_assert(!membership_is_served(&m));
-    membership_list_missing(&m, true, text, sizeof text);
+    admit(m, local);
+    admit(m, join_of(ROLE_PS, 1, 1));
+    m->servers[0].ready = true;
+    ck_assert(membership_is_complete(m));
+    ck_assert(!membership_is_served(m));
+    membership_list_missing(m, true, text, sizeof text);
     ck_assert_str_eq(text, "ps/1 (loading)");
-    m.servers[1].ready = true;
-    ck_assert(membership_is_served(&m));
-    membership_list_missing(&m, true, text, sizeof text);
+    m->servers[1].ready = true;
+    ck_assert(membership_is_served(m));
+    membership_list_missing(m, true, text, sizeof text);
     ck_assert_str_eq(text, "");
-    m.servers[1].lost = true;
-    ck_assert(!membership_is_served(&m));
-    membership_free_place(&m.workers[1], DEPARTURE_NONE);
-    ck_assert(!membership_is_complete(&m));
-    membership_list_missing(&m, true, text, sizeof text);
+    m->servers[1].lost = true;
+    ck_assert(!membership_is_served(m));
+    membership_free_place(&m->workers[1], DEPARTURE_NONE);
+    ck_assert(!membership_is_complete(m));
+    membership_list_missing(m, true, text, sizeof text);
     ck_assert_str_eq(text, "ps/1 (lost), worker/1 (lost)");
-    membership_list_missing(&m, false, text, sizeof text);
+    membership_list_missing(m, false, text, sizeof text);
     ck_assert_str_eq(text, "ps/1 (lost)");
-    m.workers[1].missed = true;
-    membership_list_missing(&m, false, text, sizeof text);
+    m->workers[1].missed = true;
+    membership_list_missing(m, false, text, sizeof text);
     ck_assert_str_eq(text, "ps/1 (lost), worker/1 (lost)");
     enum role role;
     uint32_t index;
-    ck_assert_ptr_eq(membership_awaited(&m, &role, &index), &m.servers[1]);
-    m.servers[1].lost = false;
-    ck_assert_ptr_eq(membership_awaited(&m, &role, &index), &m.workers[1]);
+    ck_assert_ptr_eq(membership_awaited(m, &role, &index), &m->servers[1]);
+    m->servers[1].lost = false;
+    ck_assert_ptr_eq(membership_awaited(m, &role, &index), &m->workers[1]);
     ck_assert(role == ROLE_WORKER && index == 1);
-    m.workers[1].missed = false;
-    ck_assert_ptr_null(membership_awaited(&m, &role, &index));
-    membership_free(&m);
+    m->workers[1].missed = false;
+    ck_assert_ptr_null(membership_awaited(m, &role, &index));
 }
-END_TEST
 
 START_TEST(a_long_list_is_cut_to_its_place)
 {
@@ -273,69 +245,60 @@ START_TEST(a_long_list_is_cut_to_its_place)
 }
 END_TEST
 
-START_TEST(it_has_left_when_everybody_who_is_not_lost_has)
+TEST(it_has_left_when_everybody_who_is_not_lost_has)
 {
-    struct membership m = opened();
-    ck_assert(membership_has_left(&m));
-    admit(&m, join_of(ROLE_WORKER, 0, 1));
-    admit(&m, join_of(ROLE_WORKER, 1, 1));
-    admit(&m, join_of(ROLE_PS, 1, 1));
-    ck_assert(!membership_has_left(&m));
-    m.workers[0].bye = true;
-    membership_free_place(&m.workers[1], DEPARTURE_NONE);
-    ck_assert(!membership_has_left(&m));
-    m.servers[1].bye = true;
-    ck_assert(membership_has_left(&m));
-    m.servers[1].bye = false;
-    m.servers[1].lost = true;
-    ck_assert(membership_has_left(&m));
-    membership_free(&m);
+    ck_assert(membership_has_left(m));
+    admit(m, join_of(ROLE_WORKER, 0, 1));
+    admit(m, join_of(ROLE_WORKER, 1, 1));
+    admit(m, join_of(ROLE_PS, 1, 1));
+    ck_assert(!membership_has_left(m));
+    m->workers[0].bye = true;
+    membership_free_place(&m->workers[1], DEPARTURE_NONE);
+    ck_assert(!membership_has_left(m));
+    m->servers[1].bye = true;
+    ck_assert(membership_has_left(m));
+    m->servers[1].bye = false;
+    m->servers[1].lost = true;
+    ck_assert(membership_has_left(m));
 }
-END_TEST
 
-START_TEST(the_silent_are_found_but_not_those_who_left_are_lost_or_live_here)
+TEST(the_silent_are_found_but_not_those_who_left_are_lost_or_live_here)
 {
-    struct membership m = opened();
     enum role role;
     uint32_t index;
     struct packet local = join_of(ROLE_PS, 0, 1);
     local.peer = PEER_LOCAL;
-    admit(&m, local);
-    admit(&m, join_of(ROLE_PS, 1, 1));
-    admit(&m, join_of(ROLE_WORKER, 1, 1));
-    admit(&m, join_of(ROLE_WORKER, 2, 1));
-    m.workers[2].bye = true;
-    m.servers[1].lost = true;
-    ck_assert_ptr_null(membership_silent(&m, 3, 3001000, &role, &index));
-    m.workers[1].heard_us = 3000000;
-    ck_assert_ptr_null(membership_silent(&m, 3, 6000000, &role, &index));
-    ck_assert_ptr_eq(membership_silent(&m, 3, 6500000, &role, &index), &m.workers[1]);
+    admit(m, local);
+    admit(m, join_of(ROLE_PS, 1, 1));
+    admit(m, join_of(ROLE_WORKER, 1, 1));
+    admit(m, join_of(ROLE_WORKER, 2, 1));
+    m->workers[2].bye = true;
+    m->servers[1].lost = true;
+    ck_assert_ptr_null(membership_silent(m, 3, 3001000, &role, &index));
+    m->workers[1].heard_us = 3000000;
+    ck_assert_ptr_null(membership_silent(m, 3, 6000000, &role, &index));
+    ck_assert_ptr_eq(membership_silent(m, 3, 6500000, &role, &index), &m->workers[1]);
     ck_assert(role == ROLE_WORKER && index == 1);
-    m.workers[1].heard_us = 6500000;
-    m.servers[1].lost = false;
-    ck_assert_ptr_eq(membership_silent(&m, 3, 6500000, &role, &index), &m.servers[1]);
+    m->workers[1].heard_us = 6500000;
+    m->servers[1].lost = false;
+    ck_assert_ptr_eq(membership_silent(m, 3, 6500000, &role, &index), &m->servers[1]);
     ck_assert(role == ROLE_PS && index == 1);
-    membership_free(&m);
 }
-END_TEST
 
-START_TEST(what_a_place_did_is_kept_when_it_changes_hands)
+TEST(what_a_place_did_is_kept_when_it_changes_hands)
 {
-    struct membership m = opened();
-    admit_at(&m, join_of(ROLE_PS, 1, 1), 0);
-    admit_at(&m, join_of(ROLE_WORKER, 1, 1), 0);
-    m.servers[1].verdicts.applied = 5;
-    m.servers[1].ready = m.servers[1].has_job = true;
-    m.workers[1].summary.updates = 7;
-    ck_assert(admit_at(&m, join_of(ROLE_PS, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
-    ck_assert(admit_at(&m, join_of(ROLE_WORKER, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
-    ck_assert_uint_eq(m.servers[1].earlier.applied, 5);
-    ck_assert_uint_eq(m.servers[1].verdicts.applied, 0);
-    ck_assert(!m.servers[1].ready && !m.servers[1].has_job);
-    ck_assert_uint_eq(m.workers[1].summary.updates, 7);
-    membership_free(&m);
+    admit_at(m, join_of(ROLE_PS, 1, 1), 0);
+    admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
+    m->servers[1].verdicts.applied = 5;
+    m->servers[1].ready = m->servers[1].has_job = true;
+    m->workers[1].summary.updates = 7;
+    ck_assert(admit_at(m, join_of(ROLE_PS, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
+    ck_assert(admit_at(m, join_of(ROLE_WORKER, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
+    ck_assert_uint_eq(m->servers[1].earlier.applied, 5);
+    ck_assert_uint_eq(m->servers[1].verdicts.applied, 0);
+    ck_assert(!m->servers[1].ready && !m->servers[1].has_job);
+    ck_assert_uint_eq(m->workers[1].summary.updates, 7);
 }
-END_TEST
 
 static void add(TCase *t)
 {
