@@ -757,9 +757,13 @@ TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
     send(f, (struct sent){1, 0, 0, 0, right, 8, false});
     ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
     bool released = false; /* The repeated request, in place of the first. */
-    for (size_t i = 0; i < f->post.taken_count; i++)
-        released = released || (f->post.taken[i].packet.message.request == parked &&
-                                f->post.taken[i].packet.payload != NULL);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
+        if (packet->message.request != parked || packet->payload == NULL)
+            continue;
+        released = true;
+        ck_assert(packet->message.result.verdict == VERDICT_DUPLICATE);
+    }
     ck_assert(released);
     post_clear(&f->post);
 
