@@ -38,15 +38,14 @@
  *                      left; 25 KiB a connection
  *     strangers        whoever is no member of the job, any number of them doing whatever they like
  *                      (gate.h): less than 1 MiB each and 64 MiB in all. That is at most 896
- *                      connections, and as many as members are awaited, of 30 KiB; what each has
- *                      said that was not heard, 16.3 KiB while they are few and 0.6 KiB when they
- *                      are many, which takes 33 times as much when it is frames without bytes; what
- *                      each was told and has not taken, 4 KiB, which takes three times as much; and
- *                      what new ones say before this thread has looked at them, which it does as
- *                      they come (while it has to wait for a processor that can be more than the
- *                      rest: 76 MiB in all were seen of 800 that pour short packets). Beside that
- *                      the one declaration that may be on its way: 8 MiB, four times that while it
- *                      is decoded; twice the job's own once there is one
+ *                      connections, and as many as members are awaited, of 30 KiB; what they have
+ *                      said that was not heard, 5.3 KiB each while they are few and 0.5 KiB when
+ *                      they are many, 0.7 MiB in all as they come one after another, which takes 33
+ *                      times as much when it is frames without bytes; what each was told and has
+ *                      not taken, 4 KiB, which takes three times as much; and what new ones say
+ *                      before this thread has looked at them, which it does as they come. Beside
+ *                      that the one declaration that may be on its way: 8 MiB, four times that
+ *                      while it is decoded; twice the job's own once there is one
  *
  * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, strangers are no matter,
  * and nothing grows with time; what was freed is kept for the next time, so resident memory stays

@@ -43,7 +43,8 @@ struct trial {
     unsigned run;
     pid_t server, workers[WORKERS];
     double seconds;     /* Of the last run. */
-    double busy;        /* Processor seconds of the server, in all runs. */
+    double busy;        /* Processor seconds of the server, in all runs ... */
+    double busy_all;    /* ... and of the whole job. */
     double most;        /* Bytes resident in the server, at most, of all runs. */
     double connections; /* Of strangers, of the last run. */
     uint32_t open;      /* At its end. */
@@ -191,8 +192,11 @@ static void run(void *context)
         trial->open = atomic_load(&siege.shared->open);
         siege_end(&siege);
     }
-    while (!has_ended(&trial->server, &trial->busy))
+    double server = 0;
+    while (!has_ended(&trial->server, &server))
         usleep(PAUSE_US);
+    trial->busy += server;
+    trial->busy_all += server + workers;
     trial->run++;
 }
 
@@ -224,9 +228,11 @@ static void show(struct benchmark *benchmark, const struct trial *besieged,
     benchmark_remark(
         benchmark,
         "the server had %.0f MiB at most, %.0f alone, and took %.2f s of a processor a "
-        "run, %.2f alone; %.0f connections, %u of them there at the end",
+        "run, %.2f alone; the whole job %.2f s, %.2f alone (%.2f times); %.0f connections, %u of "
+        "them there at the end",
         besieged->most / MIB, alone->most / MIB, besieged->busy / besieged->run,
-        alone->busy / alone->run, besieged->connections, besieged->open);
+        alone->busy / alone->run, besieged->busy_all / besieged->run, alone->busy_all / alone->run,
+        besieged->busy_all / alone->busy_all, besieged->connections, besieged->open);
 }
 
 /* --- the program --------------------------------------------------------------------------- */

@@ -148,6 +148,20 @@ END_TEST
 
 /* --- whoever comes late -------------------------------------------------------------------- */
 
+/* How many are left, and how the others ended that did not end well. */
+static void say_crowd(const struct crowd *crowd, uint32_t first)
+{
+    uint32_t left = 0;
+    for (uint32_t i = first; i < crowd->count; i++) {
+        const struct crowd_worker *worker = &crowd->shared->workers[i];
+        int code = atomic_load(&worker->exit_code);
+        left += code < 0;
+        if (code > 0)
+            fprintf(stderr, "worker %u: %d %s\n", i, code, worker->end);
+    }
+    fprintf(stderr, "%u of %u are still at work\n", left, crowd->count - first);
+}
+
 /* Workers beyond those that were declared come while strangers pour. */
 static void check_latecomers(uint32_t strangers, uint32_t late_count)
 {
@@ -172,7 +186,10 @@ static void check_latecomers(uint32_t strangers, uint32_t late_count)
         atomic_store(&late.shared->workers[HOSTILE_HONEST + i].delay_us, 0);
     hostile_pace(&h, 0);
     hostile_end_well(&h, UINT64_MAX);
-    ck_assert(crowd_ends(&late, HOSTILE_DEADLINE));
+    bool well = crowd_ends(&late, HOSTILE_DEADLINE);
+    if (!well)
+        say_crowd(&late, HOSTILE_HONEST);
+    ck_assert_msg(well, "somebody who came late ended badly, or not at all");
     crowd_end(&late);
     crowd_free(&late);
     hostile_close(&h);

@@ -22,10 +22,24 @@ START_TEST(the_more_strangers_the_less_each_may_be_ahead)
         uint64_t ahead = gate_ahead(&gate);
         ck_assert_uint_le(ahead, before);
         ck_assert_uint_ge(ahead, 256);
-        ck_assert_uint_le(ahead, 16384);
+        ck_assert_uint_le(ahead, 5120);
         ck_assert_uint_le(count * ahead, 512 << 10);
         before = ahead;
     }
+}
+END_TEST
+
+/* They come one after another, and what one has said while there were fewer is here to stay: as
+ * frames without bytes it takes 33 times as much. */
+START_TEST(what_they_say_as_they_come_takes_a_third_of_what_there_is_for_all)
+{
+    uint64_t said = 0;
+    for (uint32_t count = 0; count < GATE_PLACES; count++) {
+        struct gate gate = opened(true, count);
+        said += gate_ahead(&gate);
+    }
+    ck_assert_uint_le(33 * said, (64 << 20) / 3);
+    ck_assert_uint_ge(said, GATE_PLACES * 256);
 }
 END_TEST
 
@@ -136,6 +150,7 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_test(t, the_more_strangers_the_less_each_may_be_ahead);
+    tcase_add_test(t, what_they_say_as_they_come_takes_a_third_of_what_there_is_for_all);
     tcase_add_test(t, what_is_heard_of_all_strangers_does_not_grow_with_their_number);
     tcase_add_test(t, while_there_is_no_job_everybody_may_ask_for_one);
     tcase_add_test(t, whoever_looks_once_a_second_has_credit);
