@@ -4,7 +4,7 @@
 #include "common/transport/budget/gate.h"
 
 #define AHEAD_ALL   (96u << 10)
-#define AHEAD_LEAST 256u /* A JOIN. */
+#define AHEAD_LEAST 256u       /* A JOIN. */
 #define AHEAD_MOST  (5u << 10) /* More than any header. */
 
 #define FRAME_COST 128 /* Hearing any message takes as long as so many bytes of a long one. */
