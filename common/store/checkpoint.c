@@ -790,10 +790,10 @@ enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_
                      path);
 }
 
-enum status checkpoint_open_named(struct checkpoint_reader *reader, const struct disk *disk,
-                                  const char *path,
-                                  void (*damaged)(void *argument, const char *line), void *argument,
-                                  struct error *error)
+/* What checkpoint_find finds: the checkpoint itself, or the run's newest whole one. */
+static enum status open_named(struct checkpoint_reader *reader, const struct disk *disk,
+                              const char *path, void (*damaged)(void *argument, const char *line),
+                              void *argument, struct error *error)
 {
     bool of_run;
     memset(reader, 0, sizeof *reader);
@@ -814,7 +814,7 @@ enum status checkpoint_resume(struct checkpoint_reader *reader, const struct dis
     *passed_over = named && status == STATUS_OK;
     if (!named || (status != STATUS_NOT_FOUND && status != STATUS_INVALID))
         return status;
-    status = checkpoint_open_named(reader, disk, restore, damaged, argument, error);
+    status = open_named(reader, disk, restore, damaged, argument, error);
     /* One that was named by hand and is not there is an error of another kind. */
     return status == STATUS_NOT_FOUND ? STATUS_IO : status;
 }

@@ -119,11 +119,6 @@ enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struc
  * STATUS_NOT_FOUND when it is neither, with a line. Reads none of them. */
 enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_run,
                             struct error *error);
-/* What checkpoint_find finds: the checkpoint itself, or the run's newest whole one. */
-enum status checkpoint_open_named(struct checkpoint_reader *reader, const struct disk *disk,
-                                  const char *path,
-                                  void (*damaged)(void *argument, const char *line), void *argument,
-                                  struct error *error);
 /* What a run goes on from: the newest whole one under out, or when there is none what `restore`
  * names; "auto" and "never" name none, and then it is STATUS_NOT_FOUND. So a run that has begun
  * goes on from its own checkpoints, however it is started again; *passed_over tells that `restore`

@@ -28,7 +28,8 @@ void axis_see(struct axis *axis, double value)
     axis->empty = false;
 }
 
-double axis_round_down(double value)
+/* The largest of 1, 2 and 5 times a power of ten that is at most value (> 0). */
+static double round_down(double value)
 {
     double power = pow(10, floor(log10(value)));
     double digit = value / power;
@@ -39,9 +40,9 @@ double axis_round_down(double value)
 static double round_step(double range, size_t ticks)
 {
     double least = range / (double)ticks;
-    double step = axis_round_down(least);
+    double step = round_down(least);
     while (step < least * (1 - 1e-9))
-        step = axis_round_down(step * 2.6); /* 1, 2, 5, 10, ... */
+        step = round_down(step * 2.6); /* 1, 2, 5, 10, ... */
     return step;
 }
 

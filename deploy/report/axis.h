@@ -37,7 +37,4 @@ double axis_place(const struct axis *axis, double value);
 /* The text of tick number index, e.g. "0.25" or "12,000". */
 void axis_label(const struct axis *axis, size_t index, char *text, size_t bytes);
 
-/* The largest of 1, 2 and 5 times a power of ten that is at most value (> 0). */
-double axis_round_down(double value);
-
 #endif
