@@ -11,8 +11,7 @@ common  base
 common  kernels file
 common  process
 common  job
-common  store
-common  wire
+common  store wire
 common  keys address
 common  options transport
 common  transport/budget

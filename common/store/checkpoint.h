@@ -40,8 +40,6 @@
 #define CHECKPOINTS_ALL      UINT32_MAX
 
 /* The arrays of a chunk: values, then the optimizer's slots. */
-#define CHECKPOINT_ARRAYS_MAX (1 + OPTIMIZER_SLOTS_MAX)
-
 struct checkpoint_chunk {
     uint64_t first, count;                      /* Elements of the parameter space. */
     const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */

@@ -23,16 +23,10 @@
 
 #include "common/base/status.h"
 #include "common/file/disk.h"
+#include "common/job/checkpoint_part.h"
 #include "common/job/job.h"
 
-#define CHECKPOINT_FORMAT        "syncopate-checkpoint-1"
-#define CHECKPOINT_PART_NAME_MAX 64
-
-struct checkpoint_part {
-    char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */
-    uint64_t bytes;
-    uint8_t digest[DIGEST_BYTES]; /* BLAKE2b-256 of the file. */
-};
+#define CHECKPOINT_FORMAT "syncopate-checkpoint-1"
 
 struct manifest {
     struct job job;

@@ -42,6 +42,7 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
+#include "common/job/verdict.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
 
@@ -64,19 +65,6 @@ struct worker_summary {
     double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
     struct staleness staleness;
 };
-
-/* Chunk-level gradients received by all servers. */
-struct verdict_counts {
-    uint64_t applied, stale, duplicate, rejected;
-};
-
-static inline void verdict_counts_add(struct verdict_counts *to, const struct verdict_counts *from)
-{
-    to->applied += from->applied;
-    to->stale += from->stale;
-    to->duplicate += from->duplicate;
-    to->rejected += from->rejected;
-}
 
 /* What went wrong and was survived; "faults" in run.json. Of the whole run, whoever was server 0:
  * one that takes a run over goes on counting where run.json has them. */
@@ -113,7 +101,7 @@ struct run_summary {
     double test_loss, test_accuracy;
     uint64_t test_step;
     struct staleness staleness;
-    struct verdict_counts verdicts;
+    struct verdict_counts verdicts; /* Of all servers. */
     struct run_faults faults;
     uint32_t exit_code; /* That server 0 ends with. */
     uint32_t worker_count;

@@ -839,13 +839,6 @@ const char *role_name(enum role role)
     return (unsigned)role < ROLE_COUNT ? names[role] : "nobody";
 }
 
-const char *verdict_name(enum verdict verdict)
-{
-    static const char *const names[VERDICT_COUNT] = {"none", "applied", "stale", "duplicate",
-                                                     "rejected"};
-    return (unsigned)verdict < VERDICT_COUNT ? names[verdict] : "none";
-}
-
 const char *job_state_name(enum job_state state)
 {
     static const char *const names[JOB_STATE_COUNT] = {"waiting for a job", "opening", "gathering",

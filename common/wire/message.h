@@ -22,10 +22,10 @@
 #include "common/base/hash.h"
 #include "common/base/key.h"
 #include "common/base/status.h"
+#include "common/job/checkpoint_part.h"
 #include "common/job/job.h"
 #include "common/job/tree.h"
-#include "common/store/checkpoint.h"
-#include "common/store/run_directory.h"
+#include "common/job/verdict.h"
 
 #define PROTOCOL_VERSION_MIN 2
 #define PROTOCOL_VERSION_MAX 2
@@ -36,15 +36,6 @@
 #define WINDOW_BYTES         (16u << 20) /* Gradients under way from one worker to one server. */
 
 enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
-
-enum verdict {
-    VERDICT_NONE,
-    VERDICT_APPLIED,
-    VERDICT_STALE,
-    VERDICT_DUPLICATE,
-    VERDICT_REJECTED,
-    VERDICT_COUNT
-};
 
 enum refusal {
     REFUSAL_NONE,
@@ -394,7 +385,6 @@ void message_describe_sender(const struct message *message, uint32_t meant, char
 
 const char *message_kind_name(enum message_kind kind);
 const char *role_name(enum role role);
-const char *verdict_name(enum verdict verdict);
 const char *job_state_name(enum job_state state); /* "waiting for a job", "running" */
 
 /* Write the header frame into buffer[HEADER_BYTES_MAX]; returns its bytes. The message is our own,

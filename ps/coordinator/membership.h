@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/store/run_directory.h"
 #include "common/wire/message.h"
 
 /* What server 0's own router is called among the peers. */

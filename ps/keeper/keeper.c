@@ -17,9 +17,11 @@
 #include <string.h>
 
 #include "common/process/complaint.h"
+#include "common/store/checkpoint.h"
 #include "common/store/generation.h"
 #include "common/store/manifest.h"
 #include "common/store/model_file.h"
+#include "common/store/run_directory.h"
 #include "ps/shard/plan.h"
 
 #define EXIT_CODE_MAX 255

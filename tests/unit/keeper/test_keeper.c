@@ -6,6 +6,7 @@
 
 #include "common/store/checkpoint.h"
 #include "common/store/generation.h"
+#include "common/store/run_directory.h"
 #include "deploy/simulator/simulated_disk.h"
 #include "ps/shard/plan.h"
 #include "tests/lib/post.h"

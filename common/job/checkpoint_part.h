@@ -1,0 +1,23 @@
+/* checkpoint_part.h - what a server says of its part of a checkpoint: to server 0, and server 0 in
+ * the manifest.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_JOB_CHECKPOINT_PART_H
+#define COMMON_JOB_CHECKPOINT_PART_H
+
+#include <stdint.h>
+
+#include "common/job/job.h"
+#include "common/job/optimizer.h"
+
+#define CHECKPOINT_PART_NAME_MAX 64
+#define CHECKPOINT_ARRAYS_MAX    (1 + OPTIMIZER_SLOTS_MAX) /* Values, and the slots. */
+
+struct checkpoint_part {
+    char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */
+    uint64_t bytes;
+    uint8_t digest[DIGEST_BYTES]; /* BLAKE2b-256 of the file. */
+};
+
+#endif
