@@ -70,12 +70,10 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
         router_handle_peer(cores->router, packet, now_us, outbox);
 }
 
-/* What the keeper tells the coordinator; everything else comes from routers and owners. */
+/* What the keeper tells the coordinator and other servers' keepers tell it over the wire. */
 static bool is_from_keeper(enum message_kind kind)
 {
-    return kind == MESSAGE_RUN_OPENED || kind == MESSAGE_PART_WRITTEN ||
-           kind == MESSAGE_CHUNK_STATE || kind == MESSAGE_MANIFEST_WRITTEN ||
-           kind == MESSAGE_SUMMARY_WRITTEN;
+    return kind == MESSAGE_PART_WRITTEN || kind == MESSAGE_CHUNK_STATE;
 }
 
 /* From within this server. Whether it is for the wire: server 0 is another one. */
@@ -85,6 +83,13 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     struct packet *packet = &item->packet;
     struct message *message = &packet->message;
     uint64_t generation = message->generation;
+    if (order_of(packet) != NULL) {
+        if (cores->coordinator != NULL) /* Else a STOP came to a server that is none's to stop. */
+            coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
+        else
+            frame_release(packet->payload);
+        return false;
+    }
     if (message->kind == MESSAGE_REPORT) { /* Its worker has sealed it. */
         coordinator_handle(cores->coordinator, packet, now_us, outbox);
         return false;
@@ -95,7 +100,7 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     envelope_seal_to_server(router_envelope(cores->router), message);
     if (cores->coordinator != NULL && is_from_keeper(message->kind)) {
         message->generation = generation; /* Our own router may have to hear of it yet. */
-        coordinator_handle_keeper(cores->coordinator, packet, now_us, outbox);
+        coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
     } else if (generation != message->generation) { /* It has changed while this was on its way. */
         frame_release(packet->payload);
     } else if (cores->coordinator != NULL) {

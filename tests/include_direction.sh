@@ -17,6 +17,7 @@ common  options transport
 common  transport/budget
 common  transport/zmq transport/shm
 common  progress
+ps      orders
 ps      shard
 ps      router
 ps      coordinator keeper

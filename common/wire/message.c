@@ -758,7 +758,7 @@ static bool get_status_answer(const Syncopate__Header *h, struct message *m)
 
 struct kind {
     const char *name;
-    int body_case; /* Of the oneof; 0 for kinds that stay inside a process. */
+    int body_case; /* Of the oneof. */
     void (*put)(const struct message *, Syncopate__Header *, union body *);
     bool (*get)(const Syncopate__Header *, struct message *);
     bool payload;
@@ -801,21 +801,6 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
     [MESSAGE_STATUS] = ROW("status", STATUS, put_status, get_status, false),
     [MESSAGE_STATUS_ANSWER] =
         ROW("status_answer", STATUS_ANSWER, put_status_answer, get_status_answer, false),
-
-    [MESSAGE_OPEN_RUN] = {.name = "open_run"},
-    [MESSAGE_GO_BACK] = {.name = "go_back"},
-    [MESSAGE_RUN_OPENED] = {.name = "run_opened"},
-    [MESSAGE_LOAD] = {.name = "load"},
-    [MESSAGE_LOADED] = {.name = "loaded"},
-    [MESSAGE_TAKEN] = {.name = "taken"},
-    [MESSAGE_SEND_CHUNKS] = {.name = "send_chunks"},
-    [MESSAGE_OWNER_CUT] = {.name = "owner_cut"},
-    [MESSAGE_STOP_AT] = {.name = "stop_at"},
-    [MESSAGE_MANIFEST] = {.name = "manifest"},
-    [MESSAGE_MANIFEST_WRITTEN] = {.name = "manifest_written"},
-    [MESSAGE_EVENT] = {.name = "event"},
-    [MESSAGE_SUMMARY] = {.name = "summary"},
-    [MESSAGE_SUMMARY_WRITTEN] = {.name = "summary_written"},
 };
 
 bool message_is_from_server(const struct message *message, uint32_t index)
@@ -861,7 +846,7 @@ static uint32_t version_of(const struct message *message)
 
 size_t message_encode(const struct message *message, uint8_t *buffer)
 {
-    assert(message->kind > MESSAGE_NONE && message->kind < MESSAGE_WIRE_COUNT);
+    assert(message->kind > MESSAGE_NONE && message->kind < MESSAGE_KIND_COUNT);
     const struct kind *kind = &kinds[message->kind];
     Syncopate__Header header = SYNCOPATE__HEADER__INIT;
     union body body;
@@ -884,7 +869,7 @@ size_t message_encode(const struct message *message, uint8_t *buffer)
 
 static enum message_kind kind_of(int body_case)
 {
-    for (unsigned k = 1; k < MESSAGE_WIRE_COUNT; k++)
+    for (unsigned k = 1; k < MESSAGE_KIND_COUNT; k++)
         if (kinds[k].body_case == body_case)
             return (enum message_kind)k;
     return MESSAGE_NONE;

@@ -51,7 +51,7 @@ enum refusal {
 };
 
 enum message_kind {
-    MESSAGE_NONE,
+    MESSAGE_NONE, /* What is no message, see struct packet. */
     MESSAGE_JOIN,
     MESSAGE_WANT_JOB,
     MESSAGE_JOB_PAGE,
@@ -81,23 +81,6 @@ enum message_kind {
     MESSAGE_BYE,
     MESSAGE_STATUS,
     MESSAGE_STATUS_ANSWER,
-    MESSAGE_WIRE_COUNT, /* Kinds from here on stay inside a process. */
-
-    MESSAGE_OPEN_RUN,    /* Coordinator to keeper: claim the run directory, find a checkpoint. */
-    MESSAGE_GO_BACK,     /* Coordinator to keeper: a new generation; find a checkpoint again. */
-    MESSAGE_RUN_OPENED,  /* Keeper's answer to both. */
-    MESSAGE_LOAD,        /* Router to keeper and owners: get this server's chunks. */
-    MESSAGE_LOADED,      /* Owner to router: my chunks are there. Keeper: what it could do. */
-    MESSAGE_TAKEN,       /* Owner to router: an exchange has been looked at; no answer yet. */
-    MESSAGE_SEND_CHUNKS, /* Coordinator to keeper: another server needs its chunks. */
-    MESSAGE_OWNER_CUT,   /* Owner to router: my chunks are cut, or cannot be. */
-    MESSAGE_STOP_AT,     /* Router of server 0 to coordinator: the last version there will be. */
-    MESSAGE_MANIFEST,    /* Coordinator to keeper: all parts are durable. */
-    MESSAGE_MANIFEST_WRITTEN,
-    MESSAGE_EVENT,   /* Coordinator to keeper: one line for events.jsonl. */
-    MESSAGE_SUMMARY, /* Coordinator to keeper: rewrite run.json; export the model at the end. Of a
-                        run that goes on only the faults count, and nothing is answered. */
-    MESSAGE_SUMMARY_WRITTEN,
     MESSAGE_KIND_COUNT
 };
 
@@ -261,42 +244,6 @@ struct message_status_answer {
     uint64_t generation, workers_lost, servers_lost, checkpoints_skipped, checkpoints_failed;
 };
 
-/* Inside a process. */
-struct message_run_opened {
-    enum status status;
-    char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
-    bool restore;
-    uint64_t restore_step;
-    uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
-    uint64_t generation; /* ... both as recorded in the run directory. */
-    /* Said whether or not another run can be opened: */
-    uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
-    uint32_t exit_code;    /* ... with this. */
-    bool ended;            /* It is the declaring worker's: there is only to say so. */
-};
-
-struct plan;
-struct message_load {
-    const struct plan *plan; /* Read-only, for as long as the server lives. */
-    bool restore;
-    bool keep; /* Async: a new generation begins, with the chunks as they are. */
-    uint64_t step;
-    char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
-};
-
-struct message_loaded {
-    bool shared;       /* From the keeper: it sees server 0's run directory. */
-    bool needs_chunks; /* From the keeper: the checkpoint is with server 0. */
-    uint64_t reached;  /* From an owner: see message_ready. */
-    enum status status;
-    char text[MESSAGE_TEXT_MAX];
-};
-
-struct message_event {
-    char name[32];
-    char members[MESSAGE_TEXT_MAX]; /* JSON text, see run_directory_event. */
-};
-
 struct message {
     enum message_kind kind;
     enum role role; /* Of the sender. */
@@ -351,20 +298,15 @@ struct message {
         struct message_part_written part_written;
         struct message_status status;
         struct message_status_answer status_answer;
-        struct message_run_opened run_opened;
-        struct message_load load;
-        struct message_loaded loaded;
-        struct {
-            uint64_t step;
-        } stop_at;
-        struct {
-            uint32_t server;
-        } send_chunks;
-        struct {
-            uint64_t known_run_id; /* That the declaring worker was in, 0 for none. */
-        } open_run;
-        struct message_event event;
     };
+};
+
+/* In the place of a message, what the parts of one process say to each other: what it means they
+ * know alone (ps/orders/orders.h). */
+#define PACKET_INNER_BYTES 512
+struct packet_inner {
+    enum message_kind kind; /* MESSAGE_NONE; lies where a message's does. */
+    _Alignas(8) unsigned char bytes[PACKET_INNER_BYTES];
 };
 
 /* A message under way: where it comes from or goes to, and its payload. */
@@ -372,7 +314,10 @@ struct packet {
     uint64_t peer; /* A transport's name for the other end. */
     bool member;   /* Of the job, and to be told of it: the other end, as far as is known. */
     uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
-    struct message message;
+    union {
+        struct message message;
+        struct packet_inner inner;
+    };
     struct frame *payload; /* One reference, the packet's; NULL for none. */
     uint64_t place;        /* Of the payload in the server's shard, bytes; for the transport. */
     uint64_t weight;       /* Inside a server: bytes that an exchange takes until its owner's first

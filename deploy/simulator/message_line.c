@@ -58,7 +58,7 @@ struct field {
         FIELD("report.staleness", U64, report.staleness), FIELD("report.bad", FLAG, report.bad)
 
 /* By kind; NULL for those that say nothing more than every message says. */
-static const struct field *const bodies[MESSAGE_WIRE_COUNT] = {
+static const struct field *const bodies[MESSAGE_KIND_COUNT] = {
     [MESSAGE_JOIN] = FIELDS(
         FIELD("version_min", U32, join.version_min), FIELD("version_max", U32, join.version_max),
         FIELD("job_digest", DIGEST, join.job_digest),
@@ -373,7 +373,7 @@ void message_line(const struct message *message, char text[MESSAGE_LINE_MAX])
 {
     struct line line = {.text = text};
     put_word(&line, message_kind_name(message->kind));
-    if (message->kind < MESSAGE_WIRE_COUNT)
+    if (message->kind < MESSAGE_KIND_COUNT)
         put_fields(&line, message, bodies[message->kind]);
     put_fields(&line, message, envelope);
     put(&line, ' ');

@@ -379,22 +379,22 @@ static bool is_behind(const struct witness *w, const struct witness_server *serv
 }
 
 static void take_load(struct witness *w, struct witness_server *server, uint32_t owner,
-                      const struct message *message)
+                      const struct order *order)
 {
     struct witness_owner *it = &server->owners[owner];
-    if (message->generation < it->generation)
+    if (order->generation < it->generation)
         witness_fail(w, "an owner of ps/%u goes back to generation %" PRIu64, server->index,
-                     message->generation);
-    it->generation = message->generation;
+                     order->generation);
+    it->generation = order->generation;
     memset(it->known, 0, sizeof it->known); /* Server 0 may count tickets anew. */
     it->cut_taken = 0;
     it->verdicts = (struct verdict_counts){0};
-    if (message->load.keep && !is_behind(w, server, owner, message->load.step))
+    if (order->load.keep && !is_behind(w, server, owner, order->load.step))
         return; /* Else it will be told to load after all. */
-    it->load_step = message->load.step;
+    it->load_step = order->load.step;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (w->partition->chunks[i].server == server->index && owner_of(w, i) == owner)
-            forget_chunk(w, server, i, message->load.restore);
+            forget_chunk(w, server, i, order->load.restore);
 }
 
 static uint32_t chunk_at(const struct witness *w, uint64_t first)
@@ -646,14 +646,15 @@ void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t own
 {
     struct witness *w = witness;
     struct witness_server *server = w->processes[process].server;
+    const struct order *order = order_of(packet);
     w->expected = (struct witness_expected){.server = server,
                                             .exchange = packet->message.kind == MESSAGE_EXCHANGE};
     if (w->failed)
         return;
     if (packet->message.kind == MESSAGE_EXCHANGE)
         take_exchange(w, server, owner, packet, sender);
-    else if (packet->message.kind == MESSAGE_LOAD)
-        take_load(w, server, owner, &packet->message);
+    else if (order != NULL)
+        take_load(w, server, owner, order);
     else if (packet->message.kind == MESSAGE_CHUNK_STATE)
         take_state(w, server, owner, packet);
 }
@@ -725,17 +726,16 @@ static void check_result(struct witness *w, const struct packet *packet)
                      result->chunk, result->version);
 }
 
-static void check_cut(struct witness *w, struct witness_server *server,
-                      const struct message *message)
+static void check_cut(struct witness *w, struct witness_server *server, const struct order *order)
 {
-    struct witness_owner *owner = &server->owners[message->index];
+    struct witness_owner *owner = &server->owners[order->from];
     const struct verdict_counts *seen = &owner->verdicts;
-    const struct verdict_counts *said = &message->cut_taken.verdicts;
-    if (message->cut_taken.taken)
-        owner->cut_taken = message->cut_taken.step + 1;
-    else if (message->cut_taken.step < owner->cut_taken)
-        witness_fail(w, "owner %u of ps/%u takes back its cut at step %" PRIu64, message->index,
-                     server->index, message->cut_taken.step);
+    const struct verdict_counts *said = &order->owner_cut.verdicts;
+    if (order->owner_cut.taken)
+        owner->cut_taken = order->owner_cut.step + 1;
+    else if (order->owner_cut.step < owner->cut_taken)
+        witness_fail(w, "owner %u of ps/%u takes back its cut at step %" PRIu64, order->from,
+                     server->index, order->owner_cut.step);
     w->counts.cuts++;
     if (seen->applied != said->applied || seen->stale != said->stale ||
         seen->duplicate != said->duplicate || seen->rejected != said->rejected)
@@ -743,7 +743,7 @@ static void check_cut(struct witness *w, struct witness_server *server,
                      "owner %u of ps/%u counts %" PRIu64 " applied, %" PRIu64 " stale, %" PRIu64
                      " duplicate, %" PRIu64 " rejected where %" PRIu64 ", %" PRIu64 ", %" PRIu64
                      ", %" PRIu64 " are right",
-                     message->index, server->index, said->applied, said->stale, said->duplicate,
+                     order->from, server->index, said->applied, said->stale, said->duplicate,
                      said->rejected, seen->applied, seen->stale, seen->duplicate, seen->rejected);
 }
 
@@ -816,8 +816,14 @@ static void check_receipt(struct witness *w, const struct packet *packet)
 void witness_owner_gave(struct witness *witness, uint32_t process, const struct outgoing *item)
 {
     struct witness_server *server = witness->processes[process].server;
+    const struct order *order = order_of(&item->packet);
     if (witness->failed)
         return;
+    if (order != NULL) {
+        if (order->kind == ORDER_OWNER_CUT)
+            check_cut(witness, server, order);
+        return;
+    }
     switch (item->packet.message.kind) {
     case MESSAGE_RESULT:
         check_result(witness, &item->packet);
@@ -827,9 +833,6 @@ void witness_owner_gave(struct witness *witness, uint32_t process, const struct 
         break;
     case MESSAGE_RECEIPT:
         check_receipt(witness, &item->packet);
-        break;
-    case MESSAGE_OWNER_CUT:
-        check_cut(witness, server, &item->packet.message);
         break;
     case MESSAGE_CHUNK_STATE:
         check_state(witness, server, &item->packet);

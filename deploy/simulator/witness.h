@@ -32,6 +32,7 @@
 #include "common/job/partition.h"
 #include "common/wire/outbox.h"
 #include "deploy/simulator/simulated_work.h"
+#include "ps/orders/orders.h"
 
 #define WITNESS_WORKERS_MAX 64 /* Indexes. */
 

@@ -220,17 +220,6 @@ static void handle_chunk_state(struct coordinator *c, struct packet *packet, str
     packet->payload = NULL;
 }
 
-/* Only the router here knows what has been given out. */
-static void handle_stop_at(struct coordinator *c, const struct packet *packet)
-{
-    uint64_t step = packet->message.stop_at.step;
-    if (packet->peer != PEER_LOCAL)
-        return;
-    c->stop_named = true;
-    if (step < c->stop_step)
-        c->stop_step = step;
-}
-
 static void handle_server(struct coordinator *c, struct member *server, struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
 {
@@ -243,9 +232,6 @@ static void handle_server(struct coordinator *c, struct member *server, struct p
         break;
     case MESSAGE_CHUNK_STATE:
         handle_chunk_state(c, packet, outbox);
-        break;
-    case MESSAGE_STOP_AT:
-        handle_stop_at(c, packet);
         break;
     default: /* What only workers say. */
         break;
@@ -283,7 +269,6 @@ static bool is_from_members(enum message_kind kind)
     case MESSAGE_CUT_TAKEN:
     case MESSAGE_PART_WRITTEN:
     case MESSAGE_CHUNK_STATE:
-    case MESSAGE_STOP_AT:
     case MESSAGE_LEASE:
     case MESSAGE_EVALUATION:
     case MESSAGE_DONE:
@@ -298,7 +283,7 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
                           uint64_t now_us, struct outbox *outbox)
 {
     const struct message *message = &packet->message;
-    coordinator_hear(c, member, packet, now_us, outbox);
+    coordinator_hear(member, packet, now_us, outbox);
     member->has_job = true; /* Who speaks as a member has been welcomed, and had it before that. */
     if (!is_from_members(message->kind))
         envelope_refuse(&c->envelope, packet, REFUSAL_MALFORMED, outbox, "%s is not for a server",
@@ -589,9 +574,9 @@ void coordinator_handle(struct coordinator *coordinator, struct packet *packet, 
     packet->payload = NULL;
 }
 
-/* --- from the keeper ----------------------------------------------------------------------- */
+/* --- from inside --------------------------------------------------------------------------- */
 
-static void handle_summary_written(struct coordinator *c, const struct message_run_opened *written,
+static void handle_summary_written(struct coordinator *c, const struct order_written *written,
                                    uint64_t now_us, struct outbox *outbox)
 {
     if (c->state != CLOSING || !c->closed)
@@ -616,28 +601,52 @@ static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct o
     packet->payload = NULL;
 }
 
+/* Only the router here knows what has been given out. */
+static void handle_stop_at(struct coordinator *c, uint64_t step)
+{
+    if (c->state >= FINISHING)
+        return;
+    c->stop_named = true;
+    if (step < c->stop_step)
+        c->stop_step = step;
+}
+
+static void obey(struct coordinator *c, const struct order *order, uint64_t now_us,
+                 struct outbox *outbox)
+{
+    if (order->kind == ORDER_RUN_OPENED)
+        coordinator_handle_run_opened(c, &order->run_opened, now_us, outbox);
+    else if (order->kind == ORDER_SUMMARY_WRITTEN)
+        handle_summary_written(c, &order->written, now_us, outbox);
+    else if (order->generation != c->envelope.generation)
+        ; /* It was under way when the generation was raised. */
+    else if (order->kind == ORDER_MANIFEST_WRITTEN)
+        coordinator_handle_manifest_written(c, &order->written, now_us, outbox);
+    else if (order->kind == ORDER_STOP_AT)
+        handle_stop_at(c, order->stop_at.step);
+}
+
 static void handle_keeper(struct coordinator *c, struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
     const struct message *message = &packet->message;
-    if (message->kind == MESSAGE_RUN_OPENED)
-        coordinator_handle_run_opened(c, &message->run_opened, now_us, outbox);
-    else if (message->kind == MESSAGE_SUMMARY_WRITTEN)
-        handle_summary_written(c, &message->run_opened, now_us, outbox);
-    else if (message->generation != c->envelope.generation)
-        ; /* It was under way when the generation was raised. */
-    else if (message->kind == MESSAGE_PART_WRITTEN)
+    if (message->generation != c->envelope.generation)
+        return; /* It was under way when the generation was raised. */
+    if (message->kind == MESSAGE_PART_WRITTEN)
         coordinator_handle_part_written(c, packet, now_us, outbox);
     else if (message->kind == MESSAGE_CHUNK_STATE)
         pass_on_chunk(c, packet, outbox);
-    else if (message->kind == MESSAGE_MANIFEST_WRITTEN)
-        coordinator_handle_manifest_written(c, &message->run_opened, now_us, outbox);
 }
 
-void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *packet,
+void coordinator_handle_inside(struct coordinator *coordinator, struct packet *packet,
                                uint64_t now_us, struct outbox *outbox)
 {
-    handle_keeper(coordinator, packet, own_time(coordinator, now_us), outbox);
+    const struct order *order = order_of(packet);
+    uint64_t own_us = own_time(coordinator, now_us);
+    if (order != NULL)
+        obey(coordinator, order, own_us, outbox);
+    else
+        handle_keeper(coordinator, packet, own_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }

@@ -58,12 +58,13 @@ enum status coordinator_create(struct coordinator **coordinator,
                                const struct coordinator_options *options, uint64_t now_us);
 void coordinator_destroy(struct coordinator **coordinator);
 
-/* From any process of the job (packet->peer), or the keeper. Takes over the payload. A REPORT comes
+/* From any process of the job (packet->peer); or from this server's keeper, or an order of any of
+ * its cores. Takes over the payload. A REPORT comes
  * from the router of this server, which has checked that its EXCHANGE is in order, and has the
  * worker for its sender. */
 void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
                         struct outbox *outbox);
-void coordinator_handle_keeper(struct coordinator *coordinator, struct packet *packet,
+void coordinator_handle_inside(struct coordinator *coordinator, struct packet *packet,
                                uint64_t now_us, struct outbox *outbox);
 
 /* Several times a second. */

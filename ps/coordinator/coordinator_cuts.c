@@ -61,7 +61,7 @@ void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why
         c->summary.faults.checkpoints_failed++;
     else
         c->summary.faults.checkpoints_skipped++;
-    letter_event(&c->envelope, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+    order_event(outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
     if (c->cut.final && c->deserted && !failed) {
         coordinator_end_deserted(c, now_us, outbox);
         return;
@@ -113,11 +113,10 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
         coordinator_abandon_cut(c, true, "out of memory", now_us, outbox);
 }
 
-void coordinator_handle_manifest_written(struct coordinator *c,
-                                         const struct message_run_opened *written, uint64_t now_us,
-                                         struct outbox *outbox)
+void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
+                                         uint64_t now_us, struct outbox *outbox)
 {
-    if (!c->cut.under_way || written->restore_step != c->cut.step)
+    if (!c->cut.under_way || written->step != c->cut.step)
         return;
     if (written->status != STATUS_OK) {
         coordinator_abandon_cut(c, true, written->text, now_us, outbox);
@@ -128,9 +127,9 @@ void coordinator_handle_manifest_written(struct coordinator *c,
     uint64_t failed = complaint_end(&c->complaint);
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
-    letter_event(&c->envelope, outbox, "checkpoint",
-                 "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, c->cut.step,
-                 seconds_since(c->cut.reached_us, now_us), cut_bytes(&c->membership));
+    order_event(outbox, "checkpoint",
+                "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, c->cut.step,
+                seconds_since(c->cut.reached_us, now_us), cut_bytes(&c->membership));
     if (c->cut.final) {
         coordinator_close_run(c, now_us, outbox);
         return;

@@ -69,7 +69,7 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
         workers[i] = c->membership.workers[i].summary;
-    letter_to_keeper(&c->envelope, MESSAGE_SUMMARY, outbox)->payload = frame;
+    order_add(outbox, TO_KEEPER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -87,7 +87,7 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
     if (frame == NULL)
         return;
     memcpy(frame->data, &so_far, sizeof so_far);
-    letter_to_keeper(&c->envelope, MESSAGE_SUMMARY, outbox)->payload = frame;
+    order_add(outbox, TO_KEEPER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

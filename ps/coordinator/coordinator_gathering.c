@@ -63,8 +63,8 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     }
     outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
                message->join.host, message->join.arithmetic);
-    letter_event(&c->envelope, outbox, "joined", "\"role\": \"%s\", \"index\": %u",
-                 role_name(message->role), message->index);
+    order_event(outbox, "joined", "\"role\": \"%s\", \"index\": %u", role_name(message->role),
+                message->index);
     if (worker) {
         c->has_survivors = c->has_survivors || message->run_id == c->envelope.run_id;
         c->deal_due = true;
@@ -98,7 +98,7 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     bool exact = c->job->mode == MODE_SYNC && !c->options.allow_mixed;
     switch (membership_judge(&c->membership, packet, exact, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
-        coordinator_hear(c, membership_place(&c->membership, &packet->message), packet, now_us,
+        coordinator_hear(membership_place(&c->membership, &packet->message), packet, now_us,
                          outbox);
         return true;
     case ADMISSION_WAIT:
@@ -209,10 +209,10 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
         return;
     }
     memcpy(copy->data, c->declaration.bytes, c->declaration.size);
-    struct packet *packet = letter_to_keeper(&c->envelope, MESSAGE_OPEN_RUN, outbox);
-    packet->message.run_id = c->options.run_id;
-    packet->message.open_run.known_run_id = c->declaration.known_run_id;
-    packet->payload = copy;
+    const struct order open = {.kind = ORDER_OPEN_RUN,
+                               .run_id = c->options.run_id,
+                               .open_run.known_run_id = c->declaration.known_run_id};
+    order_add(outbox, TO_KEEPER, 0, &open)->payload = copy;
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
                mode_name(job->mode), job->worker_count, job->server_count, job->steps,
                c->options.out);
@@ -252,7 +252,7 @@ void coordinator_handle_job_page(struct coordinator *c, const struct packet *pac
 /* --- the run is open ----------------------------------------------------------------------- */
 
 /* Where this generation starts from. */
-static void adopt_start(struct coordinator *c, const struct message_run_opened *opened)
+static void adopt_start(struct coordinator *c, const struct order_run_opened *opened)
 {
     c->envelope.generation = opened->generation;
     c->restore = opened->restore;
@@ -301,15 +301,14 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
                "generation %" PRIu64 ": going back to step %" PRIu64 "; %" PRIu64
                " updates will be made again",
                c->envelope.generation, c->first_step, again);
-    letter_event(&c->envelope, outbox, "generation",
-                 "\"generation\": %" PRIu64 ", \"step\": %" PRIu64, c->envelope.generation,
-                 c->first_step);
+    order_event(outbox, "generation", "\"generation\": %" PRIu64 ", \"step\": %" PRIu64,
+                c->envelope.generation, c->first_step);
     c->welcomed_us = now_us;
     for (uint32_t i = 0; i < c->membership.server_count; i++)
         coordinator_welcome_again(c, &c->membership.servers[i], outbox);
 }
 
-void coordinator_handle_run_opened(struct coordinator *c, const struct message_run_opened *opened,
+void coordinator_handle_run_opened(struct coordinator *c, const struct order_run_opened *opened,
                                    uint64_t now_us, struct outbox *outbox)
 {
     bool first = c->state == OPENING;
@@ -364,6 +363,12 @@ void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct 
             coordinator_welcome_again(c, &c->membership.servers[i], outbox);
 }
 
+static void send_chunks(uint32_t server, struct outbox *outbox)
+{
+    order_add(outbox, TO_KEEPER, 0,
+              &(struct order){.kind = ORDER_SEND_CHUNKS, .send_chunks.server = server});
+}
+
 void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
@@ -372,8 +377,7 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
         return; /* While a new generation is being recorded they are ready for the old one. */
     if (ready->needs_chunks) {
         if (!server->ready)
-            letter_to_keeper(&c->envelope, MESSAGE_SEND_CHUNKS, outbox)
-                ->message.send_chunks.server = packet->message.index;
+            send_chunks(packet->message.index, outbox);
         return;
     }
     server->ready = true;
@@ -386,7 +390,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     if (c->cut.under_way) {
         c->cut.under_way = false;
         c->summary.faults.checkpoints_failed++;
-        letter_event(&c->envelope, outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+        order_event(outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
                     c->cut.step);
     }
@@ -399,7 +403,8 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     }
     c->summary.seconds = 0; /* If training had ended it goes on. */
     c->raising = c->envelope.generation + 1;
-    letter_to_keeper(&c->envelope, MESSAGE_GO_BACK, outbox)->message.generation = c->raising;
+    order_add(outbox, TO_KEEPER, 0,
+              &(struct order){.kind = ORDER_GO_BACK, .generation = c->raising});
     if (c->state != GATHERING)
         coordinator_enter(c, RECOVERING, now_us);
 }
@@ -432,12 +437,12 @@ static void raise_floor(struct coordinator *c, bool first)
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->training_us = c->window_us = now_us;
-    letter_event(&c->envelope, outbox, "start",
-                 "\"mode\": \"%s\", \"workers\": %u, \"servers\": %u, \"step\": %" PRIu64
-                 ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
-                 ", \"update_examples\": %u, \"examples\": %" PRIu64,
-                 mode_name(c->job->mode), c->job->worker_count, c->job->server_count, c->first_step,
-                 c->job->steps, job_steps_per_epoch(c->job), c->job->batch, c->job->examples);
+    order_event(outbox, "start",
+                "\"mode\": \"%s\", \"workers\": %u, \"servers\": %u, \"step\": %" PRIu64
+                ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
+                ", \"update_examples\": %u, \"examples\": %" PRIu64,
+                mode_name(c->job->mode), c->job->worker_count, c->job->server_count, c->first_step,
+                c->job->steps, job_steps_per_epoch(c->job), c->job->batch, c->job->examples);
     outbox_log(outbox, "training starts step=%" PRIu64 " of=%" PRIu64, c->first_step,
                c->job->steps);
 }
@@ -458,8 +463,8 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->assignment, &c->membership, now_us);
-    letter_event(&c->envelope, outbox, "assignment", "\"number\": %u, \"members\": %u",
-                 c->assignment.number, c->assignment.members);
+    order_event(outbox, "assignment", "\"number\": %u, \"members\": %u", c->assignment.number,
+                c->assignment.members);
     if (c->assignment.number > 1)
         outbox_log(outbox, "assignment %u: %s", c->assignment.number,
                    wording_counted(c->assignment.members, "worker", "workers").text);
@@ -476,8 +481,7 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
         return;
     bool first = c->state == GATHERING;
     coordinator_enter(c, RUNNING, now_us);
-    letter_to_keeper(&c->envelope, MESSAGE_SEND_CHUNKS, outbox)->message.send_chunks.server =
-        UINT32_MAX;
+    send_chunks(ORDER_EVERYBODY, outbox);
     if (first)
         say_started(c, now_us, outbox);
     if (is_async(c))

@@ -15,12 +15,12 @@
 
 /* --- losing -------------------------------------------------------------------------------- */
 
-static void say_lost(const struct coordinator *c, enum role role, uint32_t index, const char *why,
-                     const char *line, struct outbox *outbox)
+static void say_lost(enum role role, uint32_t index, const char *why, const char *line,
+                     struct outbox *outbox)
 {
     outbox_warn(outbox, "%s", line);
-    letter_event(&c->envelope, outbox, "lost", "\"role\": \"%s\", \"index\": %u, \"why\": \"%s\"",
-                 role_name(role), index, why);
+    order_event(outbox, "lost", "\"role\": \"%s\", \"index\": %u, \"why\": \"%s\"", role_name(role),
+                index, why);
 }
 
 /* Its batches and leaves are for others. */
@@ -35,7 +35,7 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
                              struct outbox *outbox)
 {
     struct member *worker = &c->membership.workers[index];
-    say_lost(c, ROLE_WORKER, index, why, line, outbox);
+    say_lost(ROLE_WORKER, index, why, line, outbox);
     c->summary.faults.workers_lost++;
     membership_free_place(worker, departure);
     worker->gone_us = now_us;
@@ -53,14 +53,14 @@ void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *
                              const char *line, uint64_t now_us, struct outbox *outbox)
 {
     struct member *server = &c->membership.servers[index];
-    say_lost(c, ROLE_PS, index, why, line, outbox);
+    say_lost(ROLE_PS, index, why, line, outbox);
     c->summary.faults.servers_lost++;
     server->lost = true;
     server->gone_us = now_us;
 }
 
-void coordinator_hear(struct coordinator *c, struct member *member, const struct packet *packet,
-                      uint64_t now_us, struct outbox *outbox)
+void coordinator_hear(struct member *member, const struct packet *packet, uint64_t now_us,
+                      struct outbox *outbox)
 {
     membership_hear(member, now_us);
     member->peer = packet->peer;
@@ -69,8 +69,8 @@ void coordinator_hear(struct coordinator *c, struct member *member, const struct
     member->lost = false;
     outbox_log(outbox, "%s/%u is back, and nothing of it was lost", role_name(packet->message.role),
                packet->message.index);
-    letter_event(&c->envelope, outbox, "back", "\"role\": \"%s\", \"index\": %u",
-                 role_name(packet->message.role), packet->message.index);
+    order_event(outbox, "back", "\"role\": \"%s\", \"index\": %u", role_name(packet->message.role),
+                packet->message.index);
 }
 
 /* --- leaving ------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
     if (is_held(c, worker, now_us))
         return;
     outbox_log(outbox, "worker/%u leaves", index);
-    letter_event(&c->envelope, outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
+    order_event(outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
     membership_free_place(worker, DEPARTURE_LEFT);
     worker->gone_us = now_us;
     if (c->state != CLOSING)
@@ -271,5 +271,5 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
     c->waited_us = now_us;
     outbox_log(outbox, "%s", text);
     tell_members(c, text, outbox);
-    letter_event(&c->envelope, outbox, "waiting", "\"text\": \"%s\"", text);
+    order_event(outbox, "waiting", "\"text\": \"%s\"", text);
 }

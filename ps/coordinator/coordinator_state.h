@@ -19,9 +19,9 @@
 #include "ps/coordinator/declaration.h"
 #include "ps/coordinator/leases.h"
 #include "ps/coordinator/ledger.h"
-#include "ps/coordinator/letterhead.h"
 #include "ps/coordinator/membership.h"
 #include "ps/coordinator/scoreboard.h"
+#include "ps/orders/orders.h"
 
 #define NO_STEP UINT64_MAX
 
@@ -119,7 +119,7 @@ bool coordinator_handle_join(struct coordinator *c, const struct packet *packet,
                              struct outbox *outbox);
 void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
                                  uint64_t now_us, struct outbox *outbox);
-void coordinator_handle_run_opened(struct coordinator *c, const struct message_run_opened *opened,
+void coordinator_handle_run_opened(struct coordinator *c, const struct order_run_opened *opened,
                                    uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox);
@@ -144,8 +144,8 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
 void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *why,
                              const char *line, uint64_t now_us, struct outbox *outbox);
 /* A sign of life. */
-void coordinator_hear(struct coordinator *c, struct member *member, const struct packet *packet,
-                      uint64_t now_us, struct outbox *outbox);
+void coordinator_hear(struct member *member, const struct packet *packet, uint64_t now_us,
+                      struct outbox *outbox);
 void coordinator_handle_leave(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox);
 void coordinator_tell_left(const struct coordinator *c, const struct packet *packet,
@@ -194,9 +194,8 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
                                   struct outbox *outbox);
 void coordinator_handle_part_written(struct coordinator *c, const struct packet *packet,
                                      uint64_t now_us, struct outbox *outbox);
-void coordinator_handle_manifest_written(struct coordinator *c,
-                                         const struct message_run_opened *written, uint64_t now_us,
-                                         struct outbox *outbox);
+void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
+                                         uint64_t now_us, struct outbox *outbox);
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
 /* --- the end ------------------------------------------------------------------------------- */

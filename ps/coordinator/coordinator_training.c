@@ -104,8 +104,8 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
         staleness_merge(&all, &c->membership.workers[i].summary.staleness);
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
-    letter_event(
-        &c->envelope, outbox, "progress",
+    order_event(
+        outbox, "progress",
         "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, \"accuracy\": %s, "
         "\"epoch_loss\": %s, \"epoch_accuracy\": %s, \"images_per_second\": %.1f, "
         "\"staleness_mean\": %.4f, \"staleness_max\": %" PRIu64,
@@ -122,13 +122,13 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     struct ledger_epoch epoch;
     while (ledger_take_epoch(&c->ledger, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
-        letter_event(
-            &c->envelope, outbox, "epoch",
-            "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-            ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
-            epoch.number + 1, range.end, json_real_text(tally_loss(&epoch.tally), JSON_EXACT).text,
-            json_real_text(tally_accuracy(&epoch.tally), JSON_EXACT).text, epoch.tally.examples,
-            range.examples);
+        order_event(outbox, "epoch",
+                    "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+                    ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
+                    epoch.number + 1, range.end,
+                    json_real_text(tally_loss(&epoch.tally), JSON_EXACT).text,
+                    json_real_text(tally_accuracy(&epoch.tally), JSON_EXACT).text,
+                    epoch.tally.examples, range.examples);
     }
 }
 
@@ -208,12 +208,12 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     c->summary.test_loss = tally_loss(&scoring->tally);
     c->summary.test_accuracy = tally_accuracy(&scoring->tally);
     c->summary.test_step = job_epoch(c->job, scoring->epoch - 1).end;
-    letter_event(&c->envelope, outbox, "evaluation",
-                 "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-                 ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
-                 scoring->epoch, c->summary.test_step,
-                 json_real_text(c->summary.test_loss, JSON_EXACT).text,
-                 json_real_text(c->summary.test_accuracy, JSON_EXACT).text, (double)stood * 1e-6);
+    order_event(outbox, "evaluation",
+                "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
+                ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
+                scoring->epoch, c->summary.test_step,
+                json_real_text(c->summary.test_loss, JSON_EXACT).text,
+                json_real_text(c->summary.test_accuracy, JSON_EXACT).text, (double)stood * 1e-6);
 }
 
 /* --- the end of training ------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
         return;
     }
     outbox_log(outbox, "stopping: %s", message->stop.reason);
-    letter_event(&c->envelope, outbox, "stop", "\"exit_code\": %d", code);
+    order_event(outbox, "stop", "\"exit_code\": %d", code);
     if (c->state == RUNNING) /* Else as soon as it does. */
         coordinator_stop_training(c, outbox);
 }

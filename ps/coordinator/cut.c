@@ -63,10 +63,9 @@ enum status cut_collect(struct cut *cut, const struct membership *membership,
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < membership->server_count; i++)
         to[i] = membership->servers[i].part;
-    struct packet *packet = letter_to_keeper(envelope, MESSAGE_MANIFEST, outbox);
-    packet->message.cut.step = cut->step;
-    packet->message.cut.final = cut->final;
-    packet->payload = parts;
+    const struct order manifest = {
+        .kind = ORDER_MANIFEST, .generation = envelope->generation, .manifest.step = cut->step};
+    order_add(outbox, TO_KEEPER, 0, &manifest)->payload = parts;
     cut->collected = true;
     return STATUS_OK;
 }

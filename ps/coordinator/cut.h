@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ps/coordinator/letterhead.h"
+#include "common/wire/envelope.h"
 #include "ps/coordinator/membership.h"
+#include "ps/orders/orders.h"
 
 struct cut {
     bool under_way, final;

@@ -268,14 +268,14 @@ static enum status take_place(struct keeper *keeper, const struct record *record
     return status == STATUS_OK ? claim(keeper, next, error) : status;
 }
 
-static enum status open_run(struct keeper *keeper, const struct packet *packet,
-                            struct message_run_opened *answer, struct outbox *outbox,
-                            struct error *error)
+static enum status open_run(struct keeper *keeper, const struct order *order,
+                            const struct frame *declaration, struct order_run_opened *answer,
+                            struct outbox *outbox, struct error *error)
 {
     struct record record;
-    uint64_t known_run_id = packet->message.open_run.known_run_id;
+    uint64_t known_run_id = order->open_run.known_run_id;
     enum status status =
-        job_decode(packet->payload->data, (uint32_t)packet->payload->bytes, &keeper->job, error);
+        job_decode(declaration->data, (uint32_t)declaration->bytes, &keeper->job, error);
     if (status == STATUS_OK)
         status = read_record(&record, keeper, error);
     if (status != STATUS_OK)
@@ -293,7 +293,7 @@ static enum status open_run(struct keeper *keeper, const struct packet *packet,
     }
     bool killed = record.found && !record.ended;
     const struct generation next = {
-        .run_id = killed ? last->run_id : packet->message.run_id,
+        .run_id = killed ? last->run_id : order->run_id,
         .number = record.found ? last->number + 1 : 0,
     };
     status = look(keeper, &record, outbox, error);
@@ -312,8 +312,8 @@ static void sweep(struct keeper *keeper, uint64_t before, struct outbox *outbox)
 }
 
 /* Of the run as claimed, or why it is not. */
-static void answer_opened(struct keeper *keeper, struct message_run_opened opened,
-                          enum status status, const struct error *error, struct outbox *outbox)
+static void answer_opened(struct keeper *keeper, struct order_run_opened opened, enum status status,
+                          const struct error *error, struct outbox *outbox)
 {
     opened.status = status;
     if (status != STATUS_OK) {
@@ -325,9 +325,9 @@ static void answer_opened(struct keeper *keeper, struct message_run_opened opene
         opened.restore = keeper->reader_open;
         opened.restore_step = keeper->reader_open ? keeper->reader.manifest.step : 0;
     }
-    struct packet *answer = outbox_add(outbox, TO_COORDINATOR, MESSAGE_RUN_OPENED);
-    answer->message.generation = opened.generation;
-    answer->message.run_opened = opened;
+    order_add(outbox, TO_COORDINATOR, 0,
+              &(struct order){
+                  .kind = ORDER_RUN_OPENED, .generation = opened.generation, .run_opened = opened});
 }
 
 /* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
@@ -345,12 +345,12 @@ static void prune_left_overs(struct keeper *keeper, struct outbox *outbox)
         outbox_warn(outbox, "old checkpoints stay: %s", error.text);
 }
 
-static void handle_open_run(struct keeper *keeper, const struct packet *packet,
-                            struct outbox *outbox)
+static void handle_open_run(struct keeper *keeper, const struct order *order,
+                            const struct frame *declaration, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
-    struct message_run_opened opened = {0};
-    enum status status = open_run(keeper, packet, &opened, outbox, &error);
+    struct order_run_opened opened = {0};
+    enum status status = open_run(keeper, order, declaration, &opened, outbox, &error);
     if (status == STATUS_OK && !opened.ended) {
         sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
         prune_left_overs(keeper, outbox);
@@ -381,7 +381,7 @@ static void handle_go_back(struct keeper *keeper, uint64_t number, struct outbox
 {
     struct error error = {STATUS_OK, ""};
     enum status status = go_back(keeper, number, outbox, &error);
-    answer_opened(keeper, (struct message_run_opened){0}, status, &error, outbox);
+    answer_opened(keeper, (struct order_run_opened){0}, status, &error, outbox);
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
@@ -439,16 +439,16 @@ static enum status make_parts(struct keeper *keeper, uint32_t count, struct erro
     return STATUS_OK;
 }
 
-static enum status load(struct keeper *keeper, const struct packet *packet, struct error *error)
+static enum status load(struct keeper *keeper, const struct order *order, struct error *error)
 {
-    const struct message_load *load = &packet->message.load;
+    const struct order_load *load = &order->load;
     bool first = keeper->options.server == 0;
-    begin_generation(keeper, packet->message.generation);
+    begin_generation(keeper, order->generation);
     keeper->plan = load->plan;
     enum status status = make_parts(keeper, load->plan->job.server_count, error);
     if (status != STATUS_OK)
         return status;
-    keeper->shared = first || sees(keeper, load->out, packet->message.run_id);
+    keeper->shared = first || sees(keeper, load->out, order->run_id);
     if (!first)
         snprintf(keeper->options.out, sizeof keeper->options.out, "%s", load->out);
     if (first && load->restore && !keeper->reader_open)
@@ -456,22 +456,24 @@ static enum status load(struct keeper *keeper, const struct packet *packet, stru
     return STATUS_OK;
 }
 
-static void handle_load(struct keeper *keeper, const struct packet *packet, struct outbox *outbox)
+static void handle_load(struct keeper *keeper, const struct order *order, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
     bool first = keeper->options.server == 0;
-    if (packet->message.generation < keeper->generation)
+    if (order->generation < keeper->generation)
         return;
-    enum status status = load(keeper, packet, &error);
-    struct message *answer = &say(keeper, TO_ROUTER, MESSAGE_LOADED, outbox)->message;
-    answer->index = UINT32_MAX; /* Not an owner. */
-    answer->loaded.status = status;
-    answer->loaded.shared = keeper->shared;
-    answer->loaded.needs_chunks = packet->message.load.restore && !first;
-    snprintf(answer->loaded.text, MESSAGE_TEXT_MAX, "%s", error.text);
+    enum status status = load(keeper, order, &error);
+    struct order answer = {.kind = ORDER_LOADED,
+                           .from = ORDER_FROM_KEEPER,
+                           .generation = keeper->generation,
+                           .loaded = {.status = status,
+                                      .shared = keeper->shared,
+                                      .needs_chunks = order->load.restore && !first}};
+    snprintf(answer.loaded.text, sizeof answer.loaded.text, "%s", error.text);
+    order_add(outbox, TO_ROUTER, 0, &answer);
     if (status != STATUS_OK)
         return;
-    if (packet->message.load.restore && first)
+    if (order->load.restore && first)
         send_chunks(keeper, 0, TO_ROUTER, outbox);
     for (uint32_t i = 0; i < keeper->part_count; i++)
         if (keeper->asked[i] && keeper->reader_open)
@@ -482,7 +484,7 @@ static void handle_load(struct keeper *keeper, const struct packet *packet, stru
 /* Another server may have its plan before this one has its own: then it waits for ours. */
 static void handle_send_chunks(struct keeper *keeper, uint32_t server, struct outbox *outbox)
 {
-    if (server == UINT32_MAX) /* Everybody has theirs. */
+    if (server == ORDER_EVERYBODY)
         reader_close(keeper);
     else if (keeper->plan == NULL && server < JOB_SERVERS_MAX)
         keeper->asked[server] = true;
@@ -600,15 +602,15 @@ static void handle_chunk_state(struct keeper *keeper, struct packet *packet, str
         write_part(keeper, state->server, outbox);
 }
 
-static enum status write_manifest(struct keeper *keeper, const struct packet *packet,
+static enum status write_manifest(struct keeper *keeper, uint64_t step, const struct frame *parts,
                                   struct error *error)
 {
     struct manifest manifest = {
         .job = keeper->job,
         .run_id = keeper->claim.run_id,
-        .step = packet->message.cut.step,
+        .step = step,
         .part_count = keeper->part_count,
-        .parts = packet->payload->data,
+        .parts = parts->data,
     };
     enum status status = check_claim(keeper, error);
     if (status == STATUS_OK)
@@ -631,28 +633,35 @@ static void prune(struct keeper *keeper, uint64_t step, struct outbox *outbox)
     sweep(keeper, step, outbox);
 }
 
-static void handle_manifest(struct keeper *keeper, const struct packet *packet,
-                            struct outbox *outbox)
+static void say_written(const struct keeper *keeper, enum order_kind kind, enum status status,
+                        uint64_t step, const struct error *error, struct outbox *outbox)
+{
+    struct order order = {.kind = kind,
+                          .generation = keeper->generation,
+                          .written = {.status = status, .step = step}};
+    snprintf(order.written.text, sizeof order.written.text, "%s", error->text);
+    order_add(outbox, TO_COORDINATOR, 0, &order);
+}
+
+static void handle_manifest(struct keeper *keeper, const struct order *order,
+                            const struct frame *parts, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
-    uint64_t step = packet->message.cut.step;
-    if (keeper->plan == NULL || packet->message.generation < keeper->generation)
+    uint64_t step = order->manifest.step;
+    if (keeper->plan == NULL || order->generation < keeper->generation)
         return;
-    enum status status = write_manifest(keeper, packet, &error);
+    enum status status = write_manifest(keeper, step, parts, &error);
     if (status == STATUS_OK) {
         keeper->cut_failed = keeper->cut_failed && keeper->cut_step > step;
         prune(keeper, step, outbox);
     }
-    struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN, outbox);
-    answer->message.run_opened.status = status;
-    answer->message.run_opened.restore_step = step;
-    snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
+    say_written(keeper, ORDER_MANIFEST_WRITTEN, status, step, &error, outbox);
 }
 
 /* --- the run directory --------------------------------------------------------------------- */
 
 /* One line. A journal that cannot be written is a pity, not a reason to stop. */
-static void handle_event(struct keeper *keeper, const struct message_event *event,
+static void handle_event(struct keeper *keeper, const struct order_event *event,
                          struct outbox *outbox)
 {
     struct run_directory *directory = &keeper->directory;
@@ -755,56 +764,58 @@ static void note_faults(struct keeper *keeper, const struct run_faults *faults)
 }
 
 /* The payload is a struct run_summary and its workers behind it. */
-static void handle_summary(struct keeper *keeper, const struct packet *packet,
-                           struct outbox *outbox)
+static void handle_summary(struct keeper *keeper, const struct frame *frame, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
     struct run_summary summary;
-    memcpy(&summary, packet->payload->data, sizeof summary);
+    memcpy(&summary, frame->data, sizeof summary);
     summary.workers =
-        (const struct worker_summary *)(const void *)((const char *)packet->payload->data +
-                                                      sizeof summary);
+        (const struct worker_summary *)(const void *)((const char *)frame->data + sizeof summary);
     if (summary.state == RUN_RUNNING) {
         note_faults(keeper, &summary.faults);
         return;
     }
     enum status status = write_summary(keeper, &summary, outbox, &error);
-    struct packet *answer = say(keeper, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN, outbox);
-    answer->message.run_opened.status = status;
-    snprintf(answer->message.run_opened.text, MESSAGE_TEXT_MAX, "%s", error.text);
+    say_written(keeper, ORDER_SUMMARY_WRITTEN, status, summary.step, &error, outbox);
+}
+
+static void obey(struct keeper *keeper, const struct order *order, const struct frame *payload,
+                 struct outbox *outbox)
+{
+    switch (order->kind) {
+    case ORDER_OPEN_RUN:
+        handle_open_run(keeper, order, payload, outbox);
+        break;
+    case ORDER_GO_BACK:
+        handle_go_back(keeper, order->generation, outbox);
+        break;
+    case ORDER_LOAD:
+        handle_load(keeper, order, outbox);
+        break;
+    case ORDER_SEND_CHUNKS:
+        handle_send_chunks(keeper, order->send_chunks.server, outbox);
+        break;
+    case ORDER_MANIFEST:
+        handle_manifest(keeper, order, payload, outbox);
+        break;
+    case ORDER_EVENT:
+        handle_event(keeper, &order->event, outbox);
+        break;
+    case ORDER_SUMMARY:
+        handle_summary(keeper, payload, outbox);
+        break;
+    default:
+        assert(!"an order that keepers do not take");
+    }
 }
 
 void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
 {
-    const struct message *message = &packet->message;
-    switch (message->kind) {
-    case MESSAGE_OPEN_RUN:
-        handle_open_run(keeper, packet, outbox);
-        break;
-    case MESSAGE_GO_BACK:
-        handle_go_back(keeper, message->generation, outbox);
-        break;
-    case MESSAGE_LOAD:
-        handle_load(keeper, packet, outbox);
-        break;
-    case MESSAGE_SEND_CHUNKS:
-        handle_send_chunks(keeper, message->send_chunks.server, outbox);
-        break;
-    case MESSAGE_CHUNK_STATE:
+    const struct order *order = order_of(packet);
+    if (order != NULL)
+        obey(keeper, order, packet->payload, outbox);
+    else if (packet->message.kind == MESSAGE_CHUNK_STATE)
         handle_chunk_state(keeper, packet, outbox);
-        break;
-    case MESSAGE_MANIFEST:
-        handle_manifest(keeper, packet, outbox);
-        break;
-    case MESSAGE_EVENT:
-        handle_event(keeper, &message->event, outbox);
-        break;
-    case MESSAGE_SUMMARY:
-        handle_summary(keeper, packet, outbox);
-        break;
-    default:
-        break;
-    }
     frame_release(packet->payload);
     packet->payload = NULL;
 }

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 #include "common/file/disk.h"
-#include "common/wire/outbox.h"
+#include "ps/orders/orders.h"
 
 struct keeper_options {
     uint32_t server;

@@ -9,6 +9,7 @@
 
 #include "ps/router/router.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -443,20 +444,21 @@ static void order_load(struct router *router, bool keep, struct outbox *outbox)
     router->whole = keep;
     if (!keep) /* Every worker starts from there: it is as good as given out. */
         router->released = welcome->restore ? welcome->restore_step : 0;
-    struct message_load order = {.plan = router->plan,
-                                 .restore = welcome->restore && !keep,
-                                 .keep = keep,
-                                 .step = welcome->restore ? welcome->restore_step : 0};
-    snprintf(order.out, sizeof order.out, "%s", welcome->out);
+    struct order order = {.kind = ORDER_LOAD,
+                          .run_id = router->envelope.run_id,
+                          .generation = router->envelope.generation,
+                          .load = {.plan = router->plan,
+                                   .restore = welcome->restore && !keep,
+                                   .keep = keep,
+                                   .step = welcome->restore ? welcome->restore_step : 0}};
+    snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
-        tell_owner(router, i, MESSAGE_LOAD, outbox)->load = order;
-    struct packet *packet = outbox_add(outbox, TO_KEEPER, MESSAGE_LOAD);
-    packet->message.run_id = router->envelope.run_id;
-    packet->message.generation = router->envelope.generation;
-    packet->message.load = order;
-    outbox_log(
-        outbox, "generation=%llu %s step=%llu", (unsigned long long)router->envelope.generation,
-        keep ? "keeps its chunks, others are at" : "starts from", (unsigned long long)order.step);
+        order_add(outbox, TO_OWNER, i, &order);
+    order_add(outbox, TO_KEEPER, 0, &order);
+    outbox_log(outbox, "generation=%llu %s step=%llu",
+               (unsigned long long)router->envelope.generation,
+               keep ? "keeps its chunks, others are at" : "starts from",
+               (unsigned long long)order.load.step);
 }
 
 /* Leave the generation before, and bring the owners to the values of the new one. */
@@ -622,7 +624,10 @@ static void handle_stop(struct router *router, struct outbox *outbox)
         return;
     if (router->released + 1 < router->stop_step)
         router->stop_step = router->released + 1;
-    tell_coordinator(router, MESSAGE_STOP_AT, outbox)->stop_at.step = router->stop_step;
+    order_add(outbox, TO_COORDINATOR, 0,
+              &(struct order){.kind = ORDER_STOP_AT,
+                              .generation = router->envelope.generation,
+                              .stop_at.step = router->stop_step});
 }
 
 /* While it joins, whoever drives this server says so, now and then; later server 0 decides when. */
@@ -749,13 +754,13 @@ static void ask_for_chunks(struct router *router, uint64_t now_us, struct outbox
     tell_coordinator(router, MESSAGE_READY, outbox)->ready.needs_chunks = true;
 }
 
-static void handle_loaded(struct router *router, const struct packet *packet, bool from_keeper,
-                          uint64_t now_us, struct outbox *outbox)
+static void handle_loaded(struct router *router, const struct order *order, uint64_t now_us,
+                          struct outbox *outbox)
 {
-    const struct message_loaded *loaded = &packet->message.loaded;
+    const struct order_loaded *loaded = &order->loaded;
     if (router->state != ROUTER_LOADING)
         return;
-    if (!from_keeper) {
+    if (order->from != ORDER_FROM_KEEPER) {
         router->owners_loaded++;
         if (loaded->status == STATUS_AGAIN && router->whole)
             order_load(router, false, outbox);
@@ -792,10 +797,10 @@ static void handle_owner_cut(struct router *router, const struct message_cut_tak
 }
 
 /* The first word about an exchange makes room in its worker's window. */
-static void settle(struct router *router, struct packet *packet)
+static void settle(struct router *router, uint32_t worker, struct packet *packet)
 {
     if (packet->weight > 0)
-        sessions_settle(&router->sessions, packet->message.index, packet->weight);
+        sessions_settle(&router->sessions, worker, packet->weight);
     packet->weight = 0;
 }
 
@@ -820,34 +825,53 @@ static void send_answer(struct router *router, struct packet *packet, struct out
     packet->payload = NULL;
 }
 
-void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,
-                          struct outbox *outbox)
+static void obey(struct router *router, const struct order *order, struct packet *packet,
+                 uint64_t now_us, struct outbox *outbox)
 {
-    struct message *message = &packet->message;
-    bool current =
-        message->generation == router->envelope.generation; /* Else it has been on its way. */
-    switch (current ? message->kind : MESSAGE_NONE) {
+    switch (order->kind) {
+    case ORDER_TAKEN:
+        settle(router, order->taken.worker, packet);
+        break;
+    case ORDER_LOADED:
+        handle_loaded(router, order, now_us, outbox);
+        break;
+    case ORDER_OWNER_CUT:
+        handle_owner_cut(router, &order->owner_cut, order->from, outbox);
+        break;
+    default:
+        assert(!"an order that routers do not take");
+    }
+}
+
+static void handle_from_inside(struct router *router, struct packet *packet, uint64_t now_us,
+                               struct outbox *outbox)
+{
+    switch (packet->message.kind) {
     case MESSAGE_RESULT:
     case MESSAGE_MOVED_ON:
     case MESSAGE_RECEIPT:
-        settle(router, packet);
+        settle(router, packet->message.index, packet);
         send_answer(router, packet, outbox);
-        break;
-    case MESSAGE_TAKEN:
-        settle(router, packet);
-        break;
-    case MESSAGE_LOADED:
-        handle_loaded(router, packet, message->index == UINT32_MAX, now_us, outbox);
         break;
     case MESSAGE_CHUNK_STATE: /* From the keeper, out of a checkpoint. */
         forward_chunk_state(router, packet, now_us, outbox);
         break;
-    case MESSAGE_OWNER_CUT:
-        handle_owner_cut(router, &message->cut_taken, message->index, outbox);
-        break;
     default:
-        break;
+        assert(!"a message that routers do not take from inside");
     }
+}
+
+void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    const struct order *order = order_of(packet);
+    uint64_t generation = order != NULL ? order->generation : packet->message.generation;
+    if (generation != router->envelope.generation)
+        ; /* It has been on its way. */
+    else if (order != NULL)
+        obey(router, order, packet, now_us, outbox);
+    else
+        handle_from_inside(router, packet, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }

@@ -37,6 +37,7 @@
 
 #include "common/base/deadlines.h"
 #include "common/wire/envelope.h"
+#include "ps/orders/orders.h"
 #include "ps/shard/plan.h"
 
 struct router_options {

@@ -136,6 +136,17 @@ static struct packet *answer(const struct owner *owner, const struct packet *to,
     return packet;
 }
 
+/* The same, when there is nothing to tell the worker yet. */
+static void say_taken(const struct owner *owner, const struct packet *exchange,
+                      struct outbox *outbox)
+{
+    const struct order order = {.kind = ORDER_TAKEN,
+                                .from = owner->index,
+                                .generation = owner->generation,
+                                .taken.worker = exchange->message.index};
+    order_add(outbox, TO_ROUTER, 0, &order)->weight = exchange->weight;
+}
+
 /* Training cannot go on: everybody is told through the coordinator. */
 static void give_up(const struct owner *owner, struct outbox *outbox, const char *text)
 {
@@ -149,14 +160,16 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 /* STATUS_AGAIN: chunks that were to be kept have to be loaded. */
 static void say_loaded(const struct owner *owner, enum status status, struct outbox *outbox)
 {
-    struct message *message = &tell(owner, TO_ROUTER, MESSAGE_LOADED, outbox)->message;
-    message->index = owner->index;
-    message->loaded.status = status;
+    struct order order = {.kind = ORDER_LOADED,
+                          .from = owner->index,
+                          .generation = owner->generation,
+                          .loaded.status = status};
     for (uint32_t i = 0; owner->plan->job.mode == MODE_ASYNC && i < owner->owned_count; i++) {
         uint64_t end = batch_set_end(&owner->owned[i].batches);
-        if (end > message->loaded.reached)
-            message->loaded.reached = end;
+        if (end > order.loaded.reached)
+            order.loaded.reached = end;
     }
+    order_add(outbox, TO_ROUTER, 0, &order);
 }
 
 /* Async: some chunk lacks a batch that the checkpoint has, and that nobody will be given again:
@@ -188,7 +201,7 @@ static void forget(struct owned *owned)
 }
 
 /* From the beginning, or to be filled by CHUNK_STATEs. */
-static bool reload(struct owner *owner, const struct message_load *load)
+static bool reload(struct owner *owner, const struct order_load *load)
 {
     owner->to_load = load->restore ? owner->owned_count : 0;
     owner->load_step = load->step;
@@ -205,10 +218,10 @@ static bool reload(struct owner *owner, const struct message_load *load)
     return true;
 }
 
-static void handle_load(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+static void handle_load(struct owner *owner, const struct order *order, struct outbox *outbox)
 {
-    const struct message_load *load = &packet->message.load;
-    owner->generation = packet->message.generation;
+    const struct order_load *load = &order->load;
+    owner->generation = order->generation;
     owner->verdicts = (struct verdict_counts){0};
     owner->to_cut = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
@@ -248,10 +261,12 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
 static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
                            struct outbox *outbox)
 {
-    struct packet *packet = tell(owner, TO_ROUTER, MESSAGE_OWNER_CUT, outbox);
-    packet->message.index = owner->index;
-    packet->message.cut_taken =
-        (struct message_cut_taken){.step = step, .taken = taken, .verdicts = owner->verdicts};
+    order_add(
+        outbox, TO_ROUTER, 0,
+        &(struct order){.kind = ORDER_OWNER_CUT,
+                        .from = owner->index,
+                        .generation = owner->generation,
+                        .owner_cut = {.step = step, .taken = taken, .verdicts = owner->verdicts}});
 }
 
 /* Slots are copied, because the next update writes them; values are only referred to, because the
@@ -431,7 +446,7 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
     if (exchange->receipt || exchange->retry)
         add_receipt(owner, packet, false, outbox);
     else
-        answer(owner, packet, MESSAGE_TAKEN, outbox);
+        say_taken(owner, packet, outbox);
 }
 
 /* Answer a request for exactly one version (sync), or the newest: now, later, or never again. */
@@ -501,7 +516,7 @@ static void retry_sync(struct owner *owner, struct owned *owned, const struct pa
     const struct message_exchange *exchange = &packet->message.exchange;
     uint64_t version = owned->chunk.version;
     if (exchange->step > version) /* Made from a version that does not exist: there was none. */
-        answer(owner, packet, MESSAGE_TAKEN, outbox);
+        say_taken(owner, packet, outbox);
     else if (exchange->step == version && !aggregator_holds(&owned->aggregator, exchange->node))
         add_receipt(owner, packet, true, outbox);
     else if (exchange->want)
@@ -647,13 +662,20 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
     }
 }
 
+static void obey(struct owner *owner, const struct order *order, struct outbox *outbox)
+{
+    assert(order->kind == ORDER_LOAD);
+    handle_load(owner, order, outbox);
+}
+
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
                   struct outbox *outbox)
 {
+    const struct order *order = order_of(packet);
     /* The router lets nothing of another generation through; but where there was no memory for
      * its LOAD, what comes behind that is not for us. */
-    if (packet->message.kind == MESSAGE_LOAD)
-        handle_load(owner, packet, outbox);
+    if (order != NULL)
+        obey(owner, order, outbox);
     else if (packet->message.generation == owner->generation)
         handle_current(owner, packet, now_us, outbox);
     frame_release(packet->payload);

@@ -27,7 +27,7 @@
 
 #include <stdint.h>
 
-#include "common/wire/outbox.h"
+#include "ps/orders/orders.h"
 #include "ps/shard/chunk.h"
 #include "ps/shard/plan.h"
 

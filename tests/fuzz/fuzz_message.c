@@ -71,7 +71,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     uint8_t first[HEADER_BYTES_MAX], second[HEADER_BYTES_MAX];
     if (message_decode(data, size, &message, &error) != STATUS_OK)
         return;
-    fuzz_must(message.kind > MESSAGE_NONE && message.kind < MESSAGE_WIRE_COUNT &&
+    fuzz_must(message.kind > MESSAGE_NONE && message.kind < MESSAGE_KIND_COUNT &&
                   message.role < ROLE_COUNT,
               "only kinds and roles of the wire decode");
     check_fields(&message);

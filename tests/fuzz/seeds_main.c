@@ -109,7 +109,7 @@ static void make_server_header(const char *name, const uint8_t *header, size_t b
 
 static void make_messages(void)
 {
-    for (unsigned kind = MESSAGE_NONE + 1; kind < MESSAGE_WIRE_COUNT; kind++) {
+    for (unsigned kind = MESSAGE_NONE + 1; kind < MESSAGE_KIND_COUNT; kind++) {
         struct message message = {.kind = (enum message_kind)kind,
                                   .role = ROLE_WORKER,
                                   .index = 1,

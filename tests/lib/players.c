@@ -84,7 +84,13 @@ void players_say(struct players *p, enum role role, uint32_t index, enum message
 void players_keeper(struct players *p, struct message message)
 {
     struct packet packet = {.message = message};
-    coordinator_handle_keeper(p->coordinator, &packet, p->now_us, &p->post.outbox);
+    coordinator_handle_inside(p->coordinator, &packet, p->now_us, &p->post.outbox);
+}
+
+void players_order(struct players *p, struct order order)
+{
+    struct packet packet = order_packet(&order);
+    coordinator_handle_inside(p->coordinator, &packet, p->now_us, &p->post.outbox);
 }
 
 struct message *players_told(struct players *p, uint64_t peer, enum message_kind kind)
@@ -101,12 +107,11 @@ struct message *players_told(struct players *p, uint64_t peer, enum message_kind
 const char *players_event(struct players *p, const char *name)
 {
     const char *latest = NULL;
-    post_find(&p->post, TO_KEEPER, MESSAGE_EVENT);
+    post_order(&p->post, TO_KEEPER, ORDER_EVENT);
     for (size_t i = 0; i < p->post.taken_count; i++) {
-        struct message *message = &p->post.taken[i].packet.message;
-        if (p->post.taken[i].to == TO_KEEPER && message->kind == MESSAGE_EVENT &&
-            strcmp(message->event.name, name) == 0)
-            latest = message->event.members;
+        const struct order *order = order_of(&p->post.taken[i].packet);
+        if (order != NULL && order->kind == ORDER_EVENT && strcmp(order->event.name, name) == 0)
+            latest = order->event.members;
     }
     return latest;
 }
@@ -177,12 +182,12 @@ void players_declare(struct players *p, uint32_t worker, const struct job *job)
 
 void players_opened(struct players *p, uint64_t generation, bool restore, uint64_t step)
 {
-    struct message opened = {.kind = MESSAGE_RUN_OPENED, .generation = generation};
-    opened.run_opened.run_id = PLAYERS_RUN;
-    opened.run_opened.generation = generation;
-    opened.run_opened.restore = restore;
-    opened.run_opened.restore_step = step;
-    players_keeper(p, opened);
+    players_order(p, (struct order){.kind = ORDER_RUN_OPENED,
+                                    .generation = generation,
+                                    .run_opened = {.run_id = PLAYERS_RUN,
+                                                   .generation = generation,
+                                                   .restore = restore,
+                                                   .restore_step = step}});
 }
 
 void players_gather(struct players *p)

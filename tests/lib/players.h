@@ -57,6 +57,7 @@ struct packet players_packet(struct players *p, enum role role, uint32_t index,
 void players_give(struct players *p, struct packet packet);
 void players_say(struct players *p, enum role role, uint32_t index, enum message_kind kind);
 void players_keeper(struct players *p, struct message message);
+void players_order(struct players *p, struct order order);
 
 struct packet players_join_packet(struct players *p, enum role role, uint32_t index);
 /* JOIN; the ticket is taken from the WELCOME. */

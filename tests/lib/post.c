@@ -63,6 +63,46 @@ unsigned post_count(struct post *post, enum destination to, enum message_kind ki
     return count;
 }
 
+static bool holds(const struct outgoing *item, enum destination to, enum order_kind kind)
+{
+    const struct order *order = order_of(&item->packet);
+    return item->to == to && order != NULL && order->kind == kind;
+}
+
+struct packet *post_order_packet(struct post *post, enum destination to, enum order_kind kind)
+{
+    take(post);
+    for (size_t i = 0; i < post->taken_count; i++)
+        if (holds(&post->taken[i], to, kind))
+            return &post->taken[i].packet;
+    return NULL;
+}
+
+const struct order *post_order(struct post *post, enum destination to, enum order_kind kind)
+{
+    const struct packet *packet = post_order_packet(post, to, kind);
+    return packet != NULL ? order_of(packet) : NULL;
+}
+
+const struct order *post_order_to(struct post *post, enum destination to, uint32_t index,
+                                  enum order_kind kind)
+{
+    take(post);
+    for (size_t i = 0; i < post->taken_count; i++)
+        if (holds(&post->taken[i], to, kind) && post->taken[i].index == index)
+            return order_of(&post->taken[i].packet);
+    return NULL;
+}
+
+unsigned post_count_orders(struct post *post, enum destination to, enum order_kind kind)
+{
+    unsigned count = 0;
+    take(post);
+    for (size_t i = 0; i < post->taken_count; i++)
+        count += holds(&post->taken[i], to, kind);
+    return count;
+}
+
 unsigned post_count_all(struct post *post)
 {
     unsigned count = 0;

@@ -10,7 +10,7 @@
 #ifndef TESTS_LIB_POST_H
 #define TESTS_LIB_POST_H
 
-#include "common/wire/outbox.h"
+#include "ps/orders/orders.h"
 
 #define POST_MAX 1024
 
@@ -31,6 +31,13 @@ struct packet *post_find(struct post *post, enum destination to, enum message_ki
 struct packet *post_find_to(struct post *post, enum destination to, uint32_t index,
                             enum message_kind kind);
 unsigned post_count(struct post *post, enum destination to, enum message_kind kind);
+
+/* The same of orders, and the packet that one is in. */
+const struct order *post_order(struct post *post, enum destination to, enum order_kind kind);
+const struct order *post_order_to(struct post *post, enum destination to, uint32_t index,
+                                  enum order_kind kind);
+struct packet *post_order_packet(struct post *post, enum destination to, enum order_kind kind);
+unsigned post_count_orders(struct post *post, enum destination to, enum order_kind kind);
 
 /* How many packets were sent in all, lines for people left out. */
 unsigned post_count_all(struct post *post);

@@ -215,7 +215,7 @@ static void say_anything(struct mischief *m)
     struct rogue *rogue = any_rogue(m);
     if (rogue == NULL)
         return;
-    enum message_kind kind = (enum message_kind)(1 + roll(m, MESSAGE_WIRE_COUNT - 1));
+    enum message_kind kind = (enum message_kind)(1 + roll(m, MESSAGE_KIND_COUNT - 1));
     struct message message = rogue_message(rogue, kind);
     lie_about_sender(m, &message);
     fill(m, &message);

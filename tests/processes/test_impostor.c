@@ -111,7 +111,7 @@ TEST(strangers_are_told_nothing_that_members_are_known_by, MODE_ASYNC)
         answers += hear_nothing(&rogue, &message);
         message.run_id = 1;
         answers += hear_nothing(&rogue, &message);
-        for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++) {
+        for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++) {
             message = rogue_message(&rogue, (enum message_kind)kind);
             if (kind == MESSAGE_JOIN || kind == MESSAGE_JOB_PAGE)
                 continue;

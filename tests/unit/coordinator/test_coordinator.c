@@ -52,9 +52,9 @@ TEST(the_first_worker_declares_and_the_others_are_measured_by_it, MODE_SYNC)
     ck_assert_ptr_nonnull(
         strstr(players_told(f, 10, MESSAGE_WAITING)->waiting.text, "another worker"));
     players_declare(f, 0, &f->job); /* Not asked for. */
-    ck_assert_ptr_null(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    ck_assert_ptr_null(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
     players_declare(f, 1, &f->job);
-    ck_assert_ptr_nonnull(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    ck_assert_ptr_nonnull(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
     post_clear(&f->post);
     players_join(f, ROLE_WORKER, 0);
     ck_assert_ptr_nonnull(
@@ -74,9 +74,9 @@ TEST(a_declaration_that_stops_coming_makes_room_for_another, MODE_SYNC)
     players_join(f, ROLE_WORKER, 1);
     ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WANT_JOB));
     players_declare(f, 0, &f->job);
-    ck_assert_ptr_null(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    ck_assert_ptr_null(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
     players_declare(f, 1, &f->job);
-    ck_assert_ptr_nonnull(post_find(&f->post, TO_KEEPER, MESSAGE_OPEN_RUN));
+    ck_assert_ptr_nonnull(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
 }
 
 START_TEST(it_starts_once_when_all_are_there_in_whatever_order)
@@ -248,7 +248,7 @@ TEST(a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared, M
 TEST(nobody_speaks_for_a_member_with_another_key, MODE_SYNC)
 {
     players_start(f);
-    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
+    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_KIND_COUNT; kind++) {
         if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
             continue;
         struct packet thief = players_packet(f, ROLE_WORKER, 0, kind);
@@ -271,7 +271,7 @@ TEST(nobody_speaks_for_a_member_with_another_key, MODE_SYNC)
 TEST(nobody_is_server_0_but_itself, MODE_SYNC)
 {
     players_start(f);
-    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
+    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_KIND_COUNT; kind++) {
         if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
             continue;
         struct packet thief = players_packet(f, ROLE_PS, 0, kind);
@@ -469,10 +469,8 @@ static void take_cut(struct players *f, uint64_t step, bool written)
 
 static void manifest_written(struct players *f, uint64_t step)
 {
-    ck_assert_ptr_nonnull(post_find(&f->post, TO_KEEPER, MESSAGE_MANIFEST));
-    struct message written = {.kind = MESSAGE_MANIFEST_WRITTEN};
-    written.run_opened.restore_step = step;
-    players_keeper(f, written);
+    ck_assert_ptr_nonnull(post_order(&f->post, TO_KEEPER, ORDER_MANIFEST));
+    players_order(f, (struct order){.kind = ORDER_MANIFEST_WRITTEN, .written.step = step});
 }
 
 static void finish_training(struct players *f)
@@ -493,14 +491,14 @@ TEST(a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go, MODE_S
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 6);
     take_cut(f, 6, true);
     manifest_written(f, 6);
-    struct packet *summary = post_find(&f->post, TO_KEEPER, MESSAGE_SUMMARY);
+    struct packet *summary = post_order_packet(&f->post, TO_KEEPER, ORDER_SUMMARY);
     ck_assert_ptr_nonnull(summary);
     struct run_summary written;
     memcpy(&written, summary->payload->data, sizeof written);
     ck_assert(written.state == RUN_DONE);
     ck_assert_uint_eq(written.step, 6);
     ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
-    players_keeper(f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    players_order(f, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
     check_all_finished(f, EXIT_DONE, "");
     post_clear(&f->post);
     struct packet late = players_join_packet(f, ROLE_WORKER, 0); /* A late joiner hears it, too. */
@@ -534,11 +532,11 @@ TEST(a_run_directory_that_is_refused_tells_whoever_asks_and_ends, MODE_SYNC)
 {
     players_join(f, ROLE_WORKER, 0);
     players_declare(f, 0, &f->job);
-    struct message opened = {.kind = MESSAGE_RUN_OPENED};
+    struct order opened = {.kind = ORDER_RUN_OPENED};
     opened.run_opened.run_id = RUN;
     opened.run_opened.status = STATUS_EXISTS;
     strcpy(opened.run_opened.text, "/tmp/out holds a finished run");
-    players_keeper(f, opened);
+    players_order(f, opened);
     players_join(f, ROLE_WORKER, 0);
     check_finished(f, 10, EXIT_CANNOT_OPEN, "holds a finished run");
     players_join(f, ROLE_PS, 0);
@@ -588,18 +586,16 @@ TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
     players_stop(f, ROLE_WORKER, 0, EXIT_TERMINATED, "again");
     ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_STOP), 1);
     ck_assert_ptr_nonnull(players_told(f, PEER_LOCAL, MESSAGE_STOP));
-    struct packet at = players_packet(f, ROLE_PS, 0, MESSAGE_STOP_AT);
-    at.message.stop_at.step = 3;
-    players_give(f, at);
+    players_order(f, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = 3});
     finish_training(f);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 3);
     take_cut(f, 3, true);
     manifest_written(f, 3);
     struct run_summary written;
-    memcpy(&written, post_find(&f->post, TO_KEEPER, MESSAGE_SUMMARY)->payload->data,
+    memcpy(&written, post_order_packet(&f->post, TO_KEEPER, ORDER_SUMMARY)->payload->data,
            sizeof written);
     ck_assert(written.state == RUN_STOPPED);
-    players_keeper(f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    players_order(f, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
     check_all_finished(f, EXIT_INTERRUPTED, "stopped");
     all_leave(f);
 }
@@ -730,7 +726,7 @@ TEST(a_finished_run_that_is_resumed_ends_at_once, MODE_SYNC)
     ck_assert_uint_eq(players_told(f, 10, MESSAGE_START)->start.step, 6);
     finish_training(f);
     ck_assert_ptr_null(players_told(f, 21, MESSAGE_CUT));
-    players_keeper(f, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    players_order(f, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
     check_all_finished(f, EXIT_DONE, "");
 }
 

@@ -34,13 +34,18 @@ static void check_finished(struct players *p, uint64_t peer, uint32_t code, cons
     ck_assert_msg(strstr(finished->stop.reason, reason) != NULL, "%s", finished->stop.reason);
 }
 
+static bool is_summary(const struct packet *packet)
+{
+    return order_of(packet) != NULL && order_of(packet)->kind == ORDER_SUMMARY;
+}
+
 /* The latest that the keeper was given. */
 static struct run_summary summary_of(struct players *p)
 {
     struct run_summary summary = {.exit_code = UINT32_MAX};
-    post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY);
+    post_order(&p->post, TO_KEEPER, ORDER_SUMMARY);
     for (size_t i = 0; i < p->post.taken_count; i++)
-        if (p->post.taken[i].packet.message.kind == MESSAGE_SUMMARY)
+        if (is_summary(&p->post.taken[i].packet))
             memcpy(&summary, p->post.taken[i].packet.payload->data, sizeof summary);
     ck_assert_uint_ne(summary.exit_code, UINT32_MAX);
     return summary;
@@ -52,9 +57,9 @@ static void come_back(struct players *p, uint32_t server, uint64_t generation)
     players_restart(p, ROLE_PS, server);
     players_wait(p, 1.3);
     players_give(p, players_join_packet(p, ROLE_PS, server));
-    const struct packet *asked = post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK);
+    const struct order *asked = post_order(&p->post, TO_KEEPER, ORDER_GO_BACK);
     ck_assert_ptr_nonnull(asked);
-    ck_assert_uint_eq(asked->message.generation, generation);
+    ck_assert_uint_eq(asked->generation, generation);
     post_clear(&p->post);
 }
 
@@ -115,11 +120,10 @@ static void write_parts(struct players *p, uint64_t step)
 
 static void manifest_written(struct players *p, uint64_t step)
 {
-    struct message written = {.kind = MESSAGE_MANIFEST_WRITTEN,
-                              .generation = p->servers[0].generation};
-    ck_assert_ptr_nonnull(post_find(&p->post, TO_KEEPER, MESSAGE_MANIFEST));
-    written.run_opened.restore_step = step;
-    players_keeper(p, written);
+    ck_assert_ptr_nonnull(post_order(&p->post, TO_KEEPER, ORDER_MANIFEST));
+    players_order(p, (struct order){.kind = ORDER_MANIFEST_WRITTEN,
+                                    .generation = p->servers[0].generation,
+                                    .written.step = step});
 }
 
 static void checkpoint(struct players *p, uint64_t step)
@@ -156,7 +160,7 @@ TEST_PREPARED(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
     players_create(p);
     players_join(p, ROLE_WORKER, 0);
     players_declare(p, 0, &p->job);
-    ck_assert_uint_eq(post_find(&p->post, TO_KEEPER, MESSAGE_OPEN_RUN)->message.run_id, 5);
+    ck_assert_uint_eq(post_order(&p->post, TO_KEEPER, ORDER_OPEN_RUN)->run_id, 5);
     players_opened(p, 3, true, 2);
     players_join(p, ROLE_PS, 1);
     const struct message *welcome = players_told(p, 21, MESSAGE_WELCOME);
@@ -171,19 +175,19 @@ TEST(the_keeper_is_told_which_run_the_declaring_worker_was_in, MODE_SYNC)
     join.message.run_id = 1234;
     players_give(p, join);
     players_declare(p, 0, &p->job);
-    const struct packet *open = post_find(&p->post, TO_KEEPER, MESSAGE_OPEN_RUN);
-    ck_assert_uint_eq(open->message.open_run.known_run_id, 1234);
+    const struct order *open = post_order(&p->post, TO_KEEPER, ORDER_OPEN_RUN);
+    ck_assert_uint_eq(open->open_run.known_run_id, 1234);
 }
 
 TEST(a_run_that_had_ended_ends_again, MODE_SYNC)
 {
     players_join(p, ROLE_WORKER, 0);
     players_declare(p, 0, &p->job);
-    struct message opened = {.kind = MESSAGE_RUN_OPENED};
+    struct order opened = {.kind = ORDER_RUN_OPENED};
     opened.run_opened.run_id = RUN;
     opened.run_opened.ended = true;
     opened.run_opened.exit_code = EXIT_TERMINATED;
-    players_keeper(p, opened);
+    players_order(p, opened);
     players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
     check_finished(p, 11, EXIT_TERMINATED, "");
     struct packet other = players_packet(p, ROLE_WORKER, 0, MESSAGE_PING);
@@ -204,12 +208,12 @@ START_TEST(members_of_the_run_before_hear_how_it_ended)
         players_open(&p, MODE_SYNC);
         players_join(&p, ROLE_WORKER, 0);
         players_declare(&p, 0, &p.job);
-        struct message opened = {.kind = MESSAGE_RUN_OPENED};
+        struct order opened = {.kind = ORDER_RUN_OPENED};
         opened.run_opened.status = refused ? STATUS_EXISTS : STATUS_OK;
         opened.run_opened.run_id = refused ? 0 : RUN;
         opened.run_opened.ended_run_id = RUN + 1;
         opened.run_opened.exit_code = EXIT_TERMINATED;
-        players_keeper(&p, opened);
+        players_order(&p, opened);
         for (int i = 0; i < 2; i++) {
             struct packet late = i == 0 ? players_join_packet(&p, ROLE_WORKER, 1)
                                         : players_packet(&p, ROLE_PS, 1, MESSAGE_PING);
@@ -255,7 +259,7 @@ TEST(whoever_is_no_member_is_told_to_join_but_of_another_run_to_go, MODE_SYNC)
     check_refused(p, 10, REFUSAL_REJOIN);
     post_clear(&p->post);
     players_start(p);
-    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_WIRE_COUNT; kind++) {
+    for (unsigned kind = MESSAGE_READY; kind < MESSAGE_KIND_COUNT; kind++) {
         if (kind == MESSAGE_STATUS || kind == MESSAGE_BYE || kind == MESSAGE_REPORT ||
             kind == MESSAGE_LEAVE)
             continue;
@@ -661,8 +665,7 @@ START_TEST(a_stop_after_all_have_left_keeps_what_was_made)
         struct players p;
         desert(&p, mode ? MODE_SYNC : MODE_ASYNC);
         checkpoint(&p, 3);
-        struct message written = {.kind = MESSAGE_SUMMARY_WRITTEN};
-        players_keeper(&p, written);
+        players_order(&p, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
         check_finished(&p, 21, EXIT_TERMINATED, "stopped");
         players_close(&p);
     }
@@ -778,7 +781,7 @@ TEST(a_server_that_was_only_away_has_lost_nothing, MODE_SYNC)
     p->servers[1].alive = true;
     players_pass(p, 1);
     ck_assert_ptr_nonnull(post_log(&p->post, "ps/1 is back"));
-    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK));
+    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_GO_BACK));
     ck_assert_str_eq(players_told(p, 10, MESSAGE_PONG)->waiting.text, "");
     players_pass(p, 20);
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
@@ -806,7 +809,7 @@ TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
 
     players_pass(p, 1); /* The keeper is slow. */
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_WELCOME));
-    ck_assert_uint_eq(post_count(&p->post, TO_KEEPER, MESSAGE_GO_BACK), 0);
+    ck_assert_uint_eq(post_count_orders(&p->post, TO_KEEPER, ORDER_GO_BACK), 0);
     players_give(p, players_join_packet(p, ROLE_PS, 1));
     ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
 
@@ -831,7 +834,7 @@ TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
         ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->generation, 1);
         ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->start.step, 0);
     }
-    ck_assert_ptr_nonnull(post_find(&p->post, TO_KEEPER, MESSAGE_SEND_CHUNKS));
+    ck_assert_ptr_nonnull(post_order(&p->post, TO_KEEPER, ORDER_SEND_CHUNKS));
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
     ck_assert_uint_eq(summary_of(p).faults.recomputed, 3);
     ck_assert_uint_eq(summary_of(p).faults.generation, 1);
@@ -892,8 +895,7 @@ TEST(chunks_go_to_servers_that_ask_for_them_while_the_job_recovers, MODE_SYNC)
     struct packet ready = players_packet(p, ROLE_PS, 1, MESSAGE_READY);
     ready.message.ready.needs_chunks = true;
     players_give(p, ready);
-    ck_assert_uint_eq(
-        post_find(&p->post, TO_KEEPER, MESSAGE_SEND_CHUNKS)->message.send_chunks.server, 1);
+    ck_assert_uint_eq(post_order(&p->post, TO_KEEPER, ORDER_SEND_CHUNKS)->send_chunks.server, 1);
     struct message chunk = {.kind = MESSAGE_CHUNK_STATE, .generation = 0};
     chunk.chunk_state.server = 1;
     players_keeper(p, chunk); /* Of before. */
@@ -938,7 +940,7 @@ TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, M
     players_restart(p, ROLE_PS, 1); /* And again, while the keeper is at it: nobody knows 2 yet. */
     players_wait(p, 1.3);
     players_give(p, players_join_packet(p, ROLE_PS, 1));
-    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK));
+    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_GO_BACK));
     players_opened(p, 2, false, 0);
     post_clear(&p->post);
     come_back(p, 1, 3); /* But now. */
@@ -977,10 +979,10 @@ TEST(a_generation_that_cannot_be_recorded_ends_the_job, MODE_SYNC)
     players_kill(p, ROLE_PS, 1);
     players_pass(p, 1);
     come_back(p, 1, 1);
-    struct message opened = {.kind = MESSAGE_RUN_OPENED};
+    struct order opened = {.kind = ORDER_RUN_OPENED};
     opened.run_opened.status = STATUS_IO;
     strcpy(opened.run_opened.text, "Read-only file system");
-    players_keeper(p, opened);
+    players_order(p, opened);
     check_finished(p, 10, EXIT_CANNOT_OPEN, "Read-only file system");
 }
 
@@ -1016,7 +1018,7 @@ TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
     players_keeper(p, part);
     part.part_written.server = 1;
     players_keeper(p, part);
-    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_MANIFEST));
+    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_MANIFEST));
     write_parts(p, 2);
     manifest_written(p, 2);
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
@@ -1104,8 +1106,8 @@ TEST(a_server_lost_after_the_last_checkpoint_does_not_matter, MODE_SYNC)
     players_pass(p, 2);
     players_join(p, ROLE_PS, 1);
     ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
-    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_GO_BACK));
-    players_keeper(p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_GO_BACK));
+    players_order(p, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
     check_finished(p, 10, EXIT_DONE, "");
     players_say(p, ROLE_WORKER, 0, MESSAGE_BYE);
     players_say(p, ROLE_WORKER, 1, MESSAGE_BYE);
@@ -1312,7 +1314,7 @@ TEST(a_worker_that_joins_after_training_hears_that_it_is_over, MODE_SYNC)
     players_join(p, ROLE_WORKER, 3);
     ck_assert_ptr_nonnull(strstr(players_told(p, 13, MESSAGE_WAITING)->waiting.text, "over"));
     checkpoint(p, 6);
-    players_keeper(p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+    players_order(p, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
     players_join(p, ROLE_WORKER, 3);
     check_finished(p, 13, EXIT_DONE, "");
 }
@@ -1435,9 +1437,7 @@ TEST(a_stop_with_a_loss_in_it_ends_cleanly, MODE_SYNC)
 {
     players_start(p);
     players_stop(p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
-    struct packet at = players_packet(p, ROLE_PS, 0, MESSAGE_STOP_AT);
-    at.message.stop_at.step = 2;
-    players_give(p, at);
+    players_order(p, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = 2});
     players_kill(p, ROLE_WORKER, 1);
     players_pass(p, 6);
     check_start(p, 0, 2, 1, 0);
@@ -1504,14 +1504,14 @@ TEST(what_went_wrong_is_noted_while_the_job_runs, MODE_SYNC)
 {
     players_start(p);
     players_pass(p, 3);
-    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing did. */
+    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_SUMMARY)); /* Nothing did. */
     players_kill(p, ROLE_WORKER, 1);
     players_pass(p, 6);
     struct run_summary noted = summary_of(p);
     ck_assert_int_eq(noted.state, RUN_RUNNING);
     ck_assert_uint_eq(noted.faults.workers_lost, 1);
     players_pass(p, 3);
-    ck_assert_ptr_null(post_find(&p->post, TO_KEEPER, MESSAGE_SUMMARY)); /* Nothing new. */
+    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_SUMMARY)); /* Nothing new. */
     lose_and_regain(p, 1, false, 0);
     players_pass(p, 2);
     noted = summary_of(p);
@@ -1711,7 +1711,7 @@ static void bring_to(struct players *p, enum situation situation)
     if (situation >= LAST_SUMMARY)
         checkpoint(p, 6);
     if (situation == ENDING)
-        players_keeper(p, (struct message){.kind = MESSAGE_SUMMARY_WRITTEN});
+        players_order(p, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
 }
 
 START_TEST(every_state_ends_when_everybody_falls_silent)

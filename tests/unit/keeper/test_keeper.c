@@ -86,55 +86,81 @@ static void give(struct fixture *f, uint32_t server, struct packet packet)
     keeper_handle(f->keepers[server], &packet, &f->post.outbox);
 }
 
-static struct packet job_packet(const struct fixture *f)
+static void give_order(struct fixture *f, uint32_t server, struct order order,
+                       struct frame *payload)
+{
+    order.run_id = RUN;
+    order.generation = f->generation;
+    struct packet packet = order_packet(&order);
+    packet.payload = payload;
+    keeper_handle(f->keepers[server], &packet, &f->post.outbox);
+}
+
+/* The declaration. */
+static struct frame *job_frame(const struct fixture *f)
 {
     uint8_t *bytes;
     uint32_t count;
     ck_assert(job_encode(&f->job, &bytes, &count) == STATUS_OK);
-    struct packet packet = {.message.kind = MESSAGE_OPEN_RUN, .payload = frame_create(count)};
-    packet.message.open_run.known_run_id = f->known_run_id;
-    memcpy(packet.payload->data, bytes, count);
+    struct frame *frame = frame_create(count);
+    memcpy(frame->data, bytes, count);
     free(bytes);
-    return packet;
+    return frame;
 }
 
 /* Give server 0 what is answered RUN_OPENED; later messages carry its generation. */
-static struct message_run_opened opened_by(struct fixture *f, struct packet packet)
+static struct order_run_opened opened_by(struct fixture *f, struct order order,
+                                         struct frame *payload)
 {
-    give(f, 0, packet);
-    struct packet *opened = post_find(&f->post, TO_COORDINATOR, MESSAGE_RUN_OPENED);
+    give_order(f, 0, order, payload);
+    const struct order *opened = post_order(&f->post, TO_COORDINATOR, ORDER_RUN_OPENED);
     ck_assert_ptr_nonnull(opened);
-    struct message_run_opened answer = opened->message.run_opened;
-    ck_assert_uint_eq(opened->message.generation, answer.generation);
+    struct order_run_opened answer = opened->run_opened;
+    ck_assert_uint_eq(opened->generation, answer.generation);
     if (answer.status == STATUS_OK)
         f->generation = answer.generation;
     post_clear(&f->post);
     return answer;
 }
 
-static struct message_run_opened open_run(struct fixture *f)
+static struct order open_order(const struct fixture *f)
 {
-    return opened_by(f, job_packet(f));
+    return (struct order){.kind = ORDER_OPEN_RUN, .open_run.known_run_id = f->known_run_id};
 }
 
-static struct message_run_opened go_back(struct fixture *f)
+static struct order_run_opened open_run(struct fixture *f)
+{
+    return opened_by(f, open_order(f), job_frame(f));
+}
+
+/* A process that would begin this run. */
+static void propose(struct fixture *f, uint64_t run_id)
+{
+    struct order order = open_order(f);
+    order.run_id = run_id;
+    order.generation = f->generation;
+    struct packet packet = order_packet(&order);
+    packet.payload = job_frame(f);
+    keeper_handle(f->keepers[0], &packet, &f->post.outbox);
+}
+
+static struct order_run_opened go_back(struct fixture *f)
 {
     f->generation++;
-    return opened_by(f, (struct packet){.message.kind = MESSAGE_GO_BACK});
+    return opened_by(f, (struct order){.kind = ORDER_GO_BACK}, NULL);
 }
 
-static struct message_loaded load(struct fixture *f, uint32_t server, const char *out, bool restore)
+static struct order_loaded load(struct fixture *f, uint32_t server, const char *out, bool restore)
 {
-    struct packet packet = {.message.kind = MESSAGE_LOAD};
-    packet.message.load.plan = f->plans[server];
-    packet.message.load.restore = restore;
-    snprintf(packet.message.load.out, sizeof packet.message.load.out, "%.300s", out);
-    give(f, server, packet);
-    struct packet *loaded = post_find(&f->post, TO_ROUTER, MESSAGE_LOADED);
+    struct order order = {.kind = ORDER_LOAD,
+                          .load = {.plan = f->plans[server], .restore = restore}};
+    snprintf(order.load.out, sizeof order.load.out, "%.300s", out);
+    give_order(f, server, order, NULL);
+    const struct order *loaded = post_order(&f->post, TO_ROUTER, ORDER_LOADED);
     ck_assert_ptr_nonnull(loaded);
-    ck_assert_uint_eq(loaded->message.index, UINT32_MAX);
-    ck_assert_uint_eq(loaded->message.generation, f->generation);
-    return loaded->message.loaded;
+    ck_assert_uint_eq(loaded->from, ORDER_FROM_KEEPER);
+    ck_assert_uint_eq(loaded->generation, f->generation);
+    return loaded->loaded;
 }
 
 static float value_of(uint64_t step, uint32_t chunk, uint32_t array)
@@ -170,19 +196,17 @@ static struct message_part_written cut(struct fixture *f, uint32_t keeper, uint3
     return answer;
 }
 
-static struct message_run_opened write_manifest(struct fixture *f, uint64_t step,
-                                                const struct checkpoint_part parts[2])
+static struct order_written write_manifest(struct fixture *f, uint64_t step,
+                                           const struct checkpoint_part parts[2])
 {
-    struct packet packet = {.message.kind = MESSAGE_MANIFEST};
-    packet.payload = frame_create(2 * sizeof *parts);
-    memcpy(packet.payload->data, parts, 2 * sizeof *parts);
-    packet.message.cut.step = step;
-    give(f, 0, packet);
-    struct packet *written = post_find(&f->post, TO_COORDINATOR, MESSAGE_MANIFEST_WRITTEN);
+    struct frame *payload = frame_create(2 * sizeof *parts);
+    memcpy(payload->data, parts, 2 * sizeof *parts);
+    give_order(f, 0, (struct order){.kind = ORDER_MANIFEST, .manifest.step = step}, payload);
+    const struct order *written = post_order(&f->post, TO_COORDINATOR, ORDER_MANIFEST_WRITTEN);
     ck_assert_ptr_nonnull(written);
-    ck_assert_uint_eq(written->message.generation, f->generation);
-    struct message_run_opened answer = written->message.run_opened;
-    ck_assert_uint_eq(answer.restore_step, step);
+    ck_assert_uint_eq(written->generation, f->generation);
+    struct order_written answer = written->written;
+    ck_assert_uint_eq(answer.step, step);
     post_clear(&f->post);
     return answer;
 }
@@ -196,21 +220,20 @@ static void write_checkpoint(struct fixture *f, uint64_t step)
         ck_assert_uint_eq(written.server, i);
         parts[i] = written.part;
     }
-    struct message_run_opened written = write_manifest(f, step, parts);
+    struct order_written written = write_manifest(f, step, parts);
     ck_assert_msg(written.status == STATUS_OK, "%s", written.text);
 }
 
-static struct message_run_opened summarize(struct fixture *f, enum run_state state, uint64_t step,
-                                           uint32_t exit_code)
+static struct order_written summarize(struct fixture *f, enum run_state state, uint64_t step,
+                                      uint32_t exit_code)
 {
     const struct run_summary summary = {.state = state, .step = step, .exit_code = exit_code};
-    struct packet packet = {.message.kind = MESSAGE_SUMMARY,
-                            .payload = frame_create(sizeof summary)};
-    memcpy(packet.payload->data, &summary, sizeof summary);
-    give(f, 0, packet);
-    struct packet *written = post_find(&f->post, TO_COORDINATOR, MESSAGE_SUMMARY_WRITTEN);
+    struct frame *payload = frame_create(sizeof summary);
+    memcpy(payload->data, &summary, sizeof summary);
+    give_order(f, 0, (struct order){.kind = ORDER_SUMMARY}, payload);
+    const struct order *written = post_order(&f->post, TO_COORDINATOR, ORDER_SUMMARY_WRITTEN);
     ck_assert_ptr_nonnull(written);
-    struct message_run_opened answer = written->message.run_opened;
+    struct order_written answer = written->written;
     post_clear(&f->post);
     return answer;
 }
@@ -218,7 +241,7 @@ static struct message_run_opened summarize(struct fixture *f, enum run_state sta
 static void load_both(struct fixture *f, bool restore)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct message_loaded loaded = load(f, i, f->out, restore);
+        struct order_loaded loaded = load(f, i, f->out, restore);
         ck_assert(loaded.status == STATUS_OK && loaded.shared);
         ck_assert(loaded.needs_chunks == (restore && i > 0));
         post_clear(&f->post);
@@ -227,7 +250,7 @@ static void load_both(struct fixture *f, bool restore)
 
 static void start(struct fixture *f)
 {
-    struct message_run_opened opened = open_run(f);
+    struct order_run_opened opened = open_run(f);
     ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
     ck_assert(!opened.restore);
     load_both(f, false);
@@ -263,7 +286,7 @@ START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
     close_fixture(&f);
 
     open_fixture(&f, "auto");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert_msg(opened.status == STATUS_OK && opened.restore, "%s", opened.text);
     ck_assert_uint_eq(opened.restore_step, 4);
     /* Server 0 gets its own chunks at once, server 1 when it asks. */
@@ -274,9 +297,8 @@ START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
     post_clear(&f.post);
     ck_assert(load(&f, 1, f.out, true).needs_chunks);
     post_clear(&f.post);
-    struct packet ask = {.message.kind = MESSAGE_SEND_CHUNKS};
-    ask.message.send_chunks.server = 1;
-    give(&f, 0, ask);
+    struct order ask = {.kind = ORDER_SEND_CHUNKS, .send_chunks.server = 1};
+    give_order(&f, 0, ask, NULL);
     ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_CHUNK_STATE), 4);
     for (size_t i = 0; i < f.post.taken_count; i++) {
         const struct packet *packet = &f.post.taken[i].packet;
@@ -286,10 +308,10 @@ START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
                   value_of(4, chunk, packet->message.chunk_state.array));
     }
     post_clear(&f.post);
-    ask.message.send_chunks.server = UINT32_MAX; /* All have theirs: nothing is kept open. */
-    give(&f, 0, ask);
-    ask.message.send_chunks.server = 1;
-    give(&f, 0, ask);
+    ask.send_chunks.server = ORDER_EVERYBODY; /* All have theirs: nothing is kept open. */
+    give_order(&f, 0, ask, NULL);
+    ask.send_chunks.server = 1;
+    give_order(&f, 0, ask, NULL);
     ck_assert_uint_eq(post_count_all(&f.post), 0);
     close_fixture(&f);
 }
@@ -313,11 +335,11 @@ START_TEST(a_damaged_checkpoint_is_passed_over_with_a_line)
     free(data);
 
     open_fixture(&f, "auto");
-    give(&f, 0, job_packet(&f));
+    give_order(&f, 0, open_order(&f), job_frame(&f));
     ck_assert_ptr_nonnull(post_log(&f.post, "checkpoint damaged"));
-    struct packet *opened = post_find(&f.post, TO_COORDINATOR, MESSAGE_RUN_OPENED);
-    ck_assert(opened->message.run_opened.status == STATUS_OK);
-    ck_assert_uint_eq(opened->message.run_opened.restore_step, 2);
+    const struct order *opened = post_order(&f.post, TO_COORDINATOR, ORDER_RUN_OPENED);
+    ck_assert(opened->run_opened.status == STATUS_OK);
+    ck_assert_uint_eq(opened->run_opened.restore_step, 2);
     close_fixture(&f);
 }
 END_TEST
@@ -336,7 +358,7 @@ START_TEST(what_does_not_belong_to_a_run_is_refused)
     ck_assert(open_run(&f).status == STATUS_MISMATCH);
     close_fixture(&f);
     open_fixture(&f, "never");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(opened.text, "--restore never"));
     close_fixture(&f);
@@ -379,7 +401,7 @@ END_TEST
 /* --- generations --------------------------------------------------------------------------- */
 
 /* Another process takes server 0's place; the first is killed. */
-static struct message_run_opened reopen(struct fixture *f, const char *restore)
+static struct order_run_opened reopen(struct fixture *f, const char *restore)
 {
     close_fixture(f);
     open_fixture(f, restore);
@@ -390,17 +412,14 @@ START_TEST(a_killed_server_0_comes_back_to_its_run)
 {
     struct fixture f;
     open_fixture(&f, "auto");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert(opened.run_id == RUN && opened.generation == 0 && !opened.restore);
     const char *const restore[] = {"auto", "never", "auto"}; /* "never" is that of this very run. */
     for (uint64_t i = 0; i < 3; i++) {
         close_fixture(&f);
         open_fixture(&f, restore[i]);
-        struct packet packet = job_packet(&f);
-        packet.message.run_id = RUN + 1; /* What this process proposes. */
-        keeper_handle(f.keepers[0], &packet, &f.post.outbox);
-        struct packet *answer = post_find(&f.post, TO_COORDINATOR, MESSAGE_RUN_OPENED);
-        opened = answer->message.run_opened;
+        propose(&f, RUN + 1);
+        opened = post_order(&f.post, TO_COORDINATOR, ORDER_RUN_OPENED)->run_opened;
         ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
         ck_assert_uint_eq(opened.run_id, RUN);
         ck_assert_uint_eq(opened.generation, i + 1);
@@ -421,17 +440,15 @@ START_TEST(a_run_that_has_ended_tells_those_who_come_from_it)
     close_fixture(&f);
     open_fixture(&f, "auto");
     f.known_run_id = RUN;
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_OK && opened.ended);
     ck_assert_uint_eq(opened.exit_code, EXIT_TERMINATED);
     ck_assert_uint_eq(opened.run_id, RUN);
     close_fixture(&f);
 
     open_fixture(&f, "auto"); /* Anybody else begins another session, of another run id. */
-    struct packet packet = job_packet(&f);
-    packet.message.run_id = RUN + 1;
-    keeper_handle(f.keepers[0], &packet, &f.post.outbox);
-    opened = post_find(&f.post, TO_COORDINATOR, MESSAGE_RUN_OPENED)->message.run_opened;
+    propose(&f, RUN + 1);
+    opened = post_order(&f.post, TO_COORDINATOR, ORDER_RUN_OPENED)->run_opened;
     ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
     ck_assert(!opened.ended && opened.restore && opened.restore_step == 4);
     ck_assert(opened.run_id == RUN + 1 && opened.generation == 1);
@@ -454,23 +471,21 @@ static struct generation finish(struct fixture *f)
 }
 
 /* By server 0 of another session, of a job of so many more steps. */
-static struct message_run_opened go_on_with(struct fixture *f, const char *restore, uint64_t more,
-                                            uint64_t known_run_id)
+static struct order_run_opened go_on_with(struct fixture *f, const char *restore, uint64_t more,
+                                          uint64_t known_run_id)
 {
     open_fixture(f, restore);
     f->job.steps += more;
     f->known_run_id = known_run_id;
-    struct packet packet = job_packet(f);
-    packet.message.run_id = RUN + 1;
-    keeper_handle(f->keepers[0], &packet, &f->post.outbox);
-    return post_find(&f->post, TO_COORDINATOR, MESSAGE_RUN_OPENED)->message.run_opened;
+    propose(f, RUN + 1);
+    return post_order(&f->post, TO_COORDINATOR, ORDER_RUN_OPENED)->run_opened;
 }
 
 START_TEST(a_finished_run_is_trained_further_from_its_last_checkpoint)
 {
     struct fixture f;
     struct generation before = finish(&f), after;
-    struct message_run_opened opened = go_on_with(&f, "auto", 0, 0);
+    struct order_run_opened opened = go_on_with(&f, "auto", 0, 0);
     ck_assert(opened.status == STATUS_EXISTS && strstr(opened.text, "trains it further") != NULL);
     close_fixture(&f);
     opened = go_on_with(&f, "never", 8, 0);
@@ -507,7 +522,7 @@ START_TEST(a_finished_run_without_checkpoints_is_not_begun_anew)
     finish(&f);
     checkpoint_path(path, f.out, 4);
     ck_assert(disk_posix.remove_tree(NULL, path, NULL) == STATUS_OK);
-    struct message_run_opened opened = go_on_with(&f, "auto", 8, 0);
+    struct order_run_opened opened = go_on_with(&f, "auto", 8, 0);
     ck_assert_int_eq(opened.status, STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(opened.text, "without a checkpoint to train it further from"));
     close_fixture(&f);
@@ -538,7 +553,7 @@ START_TEST(a_run_killed_after_its_last_words_has_ended)
         close_fixture(&f);
         open_fixture_on(&f, &disk_posix, out, "auto");
         f.known_run_id = RUN;
-        struct message_run_opened opened = open_run(&f);
+        struct order_run_opened opened = open_run(&f);
         ck_assert(opened.status == STATUS_OK && opened.ended);
         ck_assert_uint_eq(opened.exit_code, ends[i].exit_code);
         close_fixture(&f);
@@ -558,7 +573,7 @@ END_TEST
 TEST(going_back_raises_the_generation_and_finds_the_newest_checkpoint, "auto")
 {
     start(f);
-    struct message_run_opened opened = go_back(f);
+    struct order_run_opened opened = go_back(f);
     ck_assert(opened.status == STATUS_OK && !opened.restore);
     ck_assert(opened.run_id == RUN && opened.generation == 1);
     load_both(f, false);
@@ -615,7 +630,7 @@ START_TEST(what_a_killed_server_0_could_not_remove_its_successor_does)
             scratch_write(part, "x", 1);
         close_fixture(&f);
         open_fixture_on(&f, &disk_posix, out, "auto");
-        struct message_run_opened opened = open_run(&f);
+        struct order_run_opened opened = open_run(&f);
         ck_assert(opened.status == STATUS_OK && opened.restore);
         ck_assert_uint_eq(opened.restore_step, damaged ? 4 : 5);
         /* Three whole ones; what is damaged is newer than those. */
@@ -637,16 +652,15 @@ TEST(what_went_wrong_is_noted_in_run_json, "auto")
     start(f);
     const struct run_summary so_far = {.state = RUN_RUNNING, .faults = {.workers_lost = 3}};
     for (int successor = 0; successor < 2; successor++) {
-        struct packet packet = {.message.kind = MESSAGE_SUMMARY,
-                                .payload = frame_create(sizeof so_far)};
-        memcpy(packet.payload->data, &so_far, sizeof so_far);
+        struct frame *payload = frame_create(sizeof so_far);
+        memcpy(payload->data, &so_far, sizeof so_far);
         struct generation next = {.run_id = RUN, .number = 9};
         snprintf(path, sizeof path, "%.900s/run.json", f->out);
         if (successor) { /* It has the run now, and its own run.json. */
             ck_assert(generation_write(&next, f->disk, f->out, NULL) == STATUS_OK);
             scratch_write(path, "{}", 2);
         }
-        give(f, 0, packet);
+        give_order(f, 0, (struct order){.kind = ORDER_SUMMARY}, payload);
         ck_assert_uint_eq(post_count_all(&f->post), 0);
         size_t bytes;
         char *text = scratch_read(path, &bytes);
@@ -668,15 +682,13 @@ TEST(what_is_of_an_older_generation_is_dropped, "auto")
     ck_assert(go_back(f).status == STATUS_OK);
     ck_assert(!scratch_has(path)); /* Parts that nobody finishes. */
     f->generation--;
-    struct packet packet = {.message.kind = MESSAGE_MANIFEST};
-    packet.payload = frame_create(sizeof parts);
-    memcpy(packet.payload->data, parts, sizeof parts);
-    packet.message.cut.step = 2;
-    give(f, 0, packet);
+    struct frame *payload = frame_create(sizeof parts);
+    memcpy(payload->data, parts, sizeof parts);
+    give_order(f, 0, (struct order){.kind = ORDER_MANIFEST, .manifest.step = 2}, payload);
     for (uint32_t array = 0; array < 2; array++)
         for (uint32_t chunk = 0; chunk < 4; chunk += 2)
             give(f, 0, state_of(4, chunk, array));
-    give(f, 0, (struct packet){.message.kind = MESSAGE_LOAD, .message.load.plan = f->plans[0]});
+    give_order(f, 0, (struct order){.kind = ORDER_LOAD, .load.plan = f->plans[0]}, NULL);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
     f->generation++;
     load_both(f, false);
@@ -698,16 +710,16 @@ TEST_DISK(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
 
     struct keeper *zombie = f.keepers[0];
     f.keepers[0] = keeper_of(&disk->disk, 0, "run", "auto");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_OK && opened.run_id == RUN && opened.generation == 1);
     struct keeper *successor = f.keepers[0];
     f.keepers[0] = zombie;
     f.generation = 0;
-    opened = write_manifest(&f, 4, parts);
-    ck_assert(opened.status == STATUS_EXISTS);
-    ck_assert_str_eq(opened.text, "another server 0 has taken over this run");
-    opened = summarize(&f, RUN_STOPPED, 2, EXIT_INTERRUPTED);
-    ck_assert(opened.status == STATUS_EXISTS);
+    struct order_written written = write_manifest(&f, 4, parts);
+    ck_assert(written.status == STATUS_EXISTS);
+    ck_assert_str_eq(written.text, "another server 0 has taken over this run");
+    written = summarize(&f, RUN_STOPPED, 2, EXIT_INTERRUPTED);
+    ck_assert(written.status == STATUS_EXISTS);
     ck_assert_ptr_null(simulated_disk_find(disk, "run/model.safetensors"));
     opened = go_back(&f);
     ck_assert(opened.status == STATUS_EXISTS);
@@ -724,7 +736,7 @@ TEST_DISK(a_generation_that_cannot_be_written_is_said, 1, 1)
     struct fixture f;
     disk->full = true;
     open_fixture_on(&f, &disk->disk, "run", "auto");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_IO);
     ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: No space left on device"));
     disk->full = false;
@@ -748,7 +760,7 @@ START_TEST(a_damaged_generation_is_not_guessed)
     close_fixture(&f);
     scratch_write(path, "syncopate-generation-1\n", 23);
     open_fixture(&f, "auto");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(opened.text, path));
     close_fixture(&f);
@@ -789,7 +801,7 @@ TEST_DISK(a_model_that_cannot_be_written_is_a_failure_with_its_path, 1, 1)
     start(&f);
     write_checkpoint(&f, 6);
     disk->full = true;
-    struct message_run_opened written = summarize(&f, RUN_DONE, 6, EXIT_DONE);
+    struct order_written written = summarize(&f, RUN_DONE, 6, EXIT_DONE);
     ck_assert(written.status == STATUS_IO);
     ck_assert_ptr_nonnull(strstr(written.text, "run/model.safetensors: No space left"));
     close_fixture(&f);
@@ -800,7 +812,7 @@ static uint64_t recovered_step(struct simulated_disk *disk)
 {
     struct fixture f;
     open_fixture_on(&f, &disk->disk, "run", "auto");
-    struct message_run_opened opened = open_run(&f);
+    struct order_run_opened opened = open_run(&f);
     ck_assert_msg(opened.status == STATUS_OK, "%s", opened.text);
     ck_assert_msg(opened.restore, "there is no checkpoint any more");
     check_checkpoint(&f, opened.restore_step);

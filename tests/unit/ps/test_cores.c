@@ -82,9 +82,9 @@ static void begin(struct fixture *f, uint64_t generation)
     memcpy(welcome.welcome.secret, secret, sizeof secret);
     from_server_0(f, &welcome);
     settle(f);
-    struct packet *loaded = outbox_add(&f->outbox, TO_ROUTER, MESSAGE_LOADED);
-    loaded->message.index = UINT32_MAX;
-    loaded->message.generation = generation;
+    order_add(
+        &f->outbox, TO_ROUTER, 0,
+        &(struct order){.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER, .generation = generation});
     settle(f);
     ck_assert(router_state(f->cores.router) == ROUTER_SERVING);
     ck_assert_uint_eq(post_find(&f->wire, TO_SERVER, MESSAGE_READY)->message.generation,
@@ -163,7 +163,7 @@ TEST(a_whole_exchange_is_answered_in_the_end)
 TEST(strangers_are_told_who_answers_and_no_more)
 {
     begin(f, 3);
-    for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++) {
+    for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++) {
         struct packet packet = {.peer = PEER, .message = {.kind = (enum message_kind)kind}};
         packet.message.role = ROLE_WORKER;
         packet.message.run_id = kind % 2 == 0 ? RUN : 0;
@@ -207,8 +207,19 @@ TEST(what_is_sealed_leaves_as_it_is)
     ck_assert(message->role == ROLE_PS && message->index == 0 && message->incarnation == 9);
 }
 
+/* Server 0 stops a job by its own router alone. Whoever says STOP in its name must not bring another
+ * server to say back what no message is. */
+TEST(a_stop_that_is_for_server_0s_router_goes_no_further_elsewhere)
+{
+    begin(f, 2);
+    from_server_0(f, &(struct message){.kind = MESSAGE_STOP, .run_id = RUN, .generation = 2});
+    settle(f);
+    ck_assert_uint_eq(post_count_all(&f->wire), 0);
+}
+
 static void add(TCase *t)
 {
+    tcase_add_test(t, a_stop_that_is_for_server_0s_router_goes_no_further_elsewhere);
     tcase_add_test(t, what_a_server_says_is_signed);
     tcase_add_test(t, what_a_generation_has_left_behind_does_not_leave_the_server);
     tcase_add_test(t, a_whole_exchange_is_answered_in_the_end);

@@ -87,11 +87,14 @@ static void from_inside(struct fixture *f, struct packet packet)
     router_handle_inside(f->router, &packet, f->now_us, &f->post.outbox);
 }
 
+static void obey(struct fixture *f, struct order order)
+{
+    from_inside(f, order_packet(&order));
+}
+
 static void loaded(struct fixture *f, uint32_t who)
 {
-    struct packet packet = {
-        .message = {.kind = MESSAGE_LOADED, .index = who, .generation = f->generation}};
-    from_inside(f, packet);
+    obey(f, (struct order){.kind = ORDER_LOADED, .from = who, .generation = f->generation});
 }
 
 /* The owners and the keeper have done what a WELCOME has made of them. */
@@ -155,10 +158,10 @@ static struct message *owner_got(struct fixture *f, uint32_t owner)
 static void owners_cut(struct fixture *f, uint64_t step, bool taken)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct packet done = {
-            .message = {.kind = MESSAGE_OWNER_CUT, .index = i, .generation = f->generation}};
-        done.message.cut_taken = (struct message_cut_taken){.step = step, .taken = taken};
-        from_inside(f, done);
+        obey(f, (struct order){.kind = ORDER_OWNER_CUT,
+                               .from = i,
+                               .generation = f->generation,
+                               .owner_cut = {.step = step, .taken = taken}});
     }
 }
 
@@ -208,10 +211,10 @@ TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
     send_welcome(f, false);
     ck_assert_ptr_nonnull(router_plan(f->router));
     ck_assert(router_state(f->router) == ROUTER_LOADING);
-    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_LOAD), 2);
-    ck_assert_str_eq(post_find(&f->post, TO_KEEPER, MESSAGE_LOAD)->message.load.out, "/tmp/run");
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_OWNER, ORDER_LOAD), 2);
+    ck_assert_str_eq(post_order(&f->post, TO_KEEPER, ORDER_LOAD)->load.out, "/tmp/run");
     send_welcome(f, false); /* Repeated. */
-    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_LOAD), 2);
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_OWNER, ORDER_LOAD), 2);
     loaded(f, 0);
     loaded(f, UINT32_MAX);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 0);
@@ -243,10 +246,10 @@ TEST(a_server_without_the_checkpoint_asks_for_its_chunks, MODE_SYNC)
 {
     send_pages(f, UINT32_MAX);
     send_welcome(f, true);
-    ck_assert(post_find_to(&f->post, TO_OWNER, 0, MESSAGE_LOAD)->message.load.restore);
-    struct packet keeper = {.message = {.kind = MESSAGE_LOADED, .index = UINT32_MAX}};
-    keeper.message.loaded.needs_chunks = true;
-    from_inside(f, keeper);
+    ck_assert(post_order_to(&f->post, TO_OWNER, 0, ORDER_LOAD)->load.restore);
+    struct order keeper = {.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER};
+    keeper.loaded.needs_chunks = true;
+    obey(f, keeper);
     struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert(ready != NULL && ready->message.ready.needs_chunks);
     post_clear(&f->post);
@@ -268,10 +271,10 @@ TEST(a_keeper_that_cannot_load_ends_the_job, MODE_SYNC)
 {
     send_pages(f, UINT32_MAX);
     send_welcome(f, false);
-    struct packet keeper = {.message = {.kind = MESSAGE_LOADED, .index = UINT32_MAX}};
-    keeper.message.loaded.status = STATUS_IO;
-    strcpy(keeper.message.loaded.text, "disk on fire");
-    from_inside(f, keeper);
+    struct order keeper = {.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER};
+    keeper.loaded.status = STATUS_IO;
+    strcpy(keeper.loaded.text, "disk on fire");
+    obey(f, keeper);
     struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_CANNOT_OPEN);
     ck_assert_str_eq(stop->message.stop.reason, "disk on fire");
@@ -593,7 +596,7 @@ TEST(what_comes_before_serving_or_for_another_generation_is_left_to_be_repeated,
 TEST(only_exchanges_are_for_a_server, MODE_SYNC)
 {
     serve(f);
-    for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++) {
+    for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++) {
         if (kind == MESSAGE_EXCHANGE)
             continue;
         struct packet packet = {.peer = PEER, .payload = frame_of(1, 16)};
@@ -679,17 +682,20 @@ TEST(a_worker_that_does_not_wait_is_held_up_and_nobody_else_is, MODE_SYNC)
     post_clear(&f->post);
 
     /* Each first word makes room for one more; later ones, and those of others, do not. */
-    const enum message_kind words[] = {MESSAGE_TAKEN, MESSAGE_RECEIPT, MESSAGE_RESULT,
+    const enum message_kind words[] = {MESSAGE_NONE, MESSAGE_RECEIPT, MESSAGE_RESULT,
                                        MESSAGE_MOVED_ON};
     for (int i = 0; i < 12; i++) {
         bool first = i < 4, others = i < 8;
-        struct packet word = {.peer = PEER, .weight = first || others ? weight : 0};
-        word.message.kind = words[i % 4];
-        word.message.index = !first && others;
+        const uint32_t worker = !first && others;
+        const bool taken = words[i % 4] == MESSAGE_NONE;
+        struct packet word = {.peer = PEER, .message = {.kind = words[i % 4], .index = worker}};
+        if (taken)
+            word = order_packet(&(struct order){.kind = ORDER_TAKEN, .taken.worker = worker});
+        word.weight = first || others ? weight : 0;
         if (!first && others && i > 4)
             continue; /* Worker 1 has one under way. */
         from_inside(f, word);
-        ck_assert_uint_eq(post_count_all(&f->post), word.message.kind != MESSAGE_TAKEN);
+        ck_assert_uint_eq(post_count_all(&f->post), !taken);
         post_clear(&f->post);
         from_peer(f, good_exchange(f));
         ck_assert_int_eq(owner_got(f, 0) != NULL, first);
@@ -755,13 +761,11 @@ TEST(every_answer_tells_the_last_version_and_a_stop_moves_it_past_what_was_given
     ck_assert_uint_eq(pass_result(f, 2, true).stop_step, 6);
     ck_assert_uint_eq(pass_result(f, 3, false).stop_step, 6); /* A receipt gives nothing out. */
     from_coordinator(f, &stop);
-    ck_assert_uint_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step,
-                      3);
+    ck_assert_uint_eq(post_order(&f->post, TO_COORDINATOR, ORDER_STOP_AT)->stop_at.step, 3);
     post_clear(&f->post);
     ck_assert_uint_eq(pass_result(f, 3, true).stop_step, 3);
     from_coordinator(f, &stop); /* Again: it does not move on. */
-    ck_assert_uint_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step,
-                      3);
+    ck_assert_uint_eq(post_order(&f->post, TO_COORDINATOR, ORDER_STOP_AT)->stop_at.step, 3);
 }
 
 TEST(a_stop_before_the_first_pull_of_a_resumed_run_is_not_before_its_checkpoint, MODE_SYNC)
@@ -773,8 +777,7 @@ TEST(a_stop_before_the_first_pull_of_a_resumed_run_is_not_before_its_checkpoint,
     loaded(f, 1);
     loaded(f, UINT32_MAX);
     from_coordinator(f, &stop);
-    ck_assert_uint_ge(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP_AT)->message.stop_at.step,
-                      3);
+    ck_assert_uint_ge(post_order(&f->post, TO_COORDINATOR, ORDER_STOP_AT)->stop_at.step, 3);
 }
 
 TEST(a_cut_is_taken_when_every_owner_has_taken_it, MODE_SYNC)
@@ -785,11 +788,11 @@ TEST(a_cut_is_taken_when_every_owner_has_taken_it, MODE_SYNC)
         ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
         for (uint32_t i = 0; i < 2; i++) {
             ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 0);
-            struct packet done = {.message = {.kind = MESSAGE_OWNER_CUT, .index = i}};
-            done.message.cut_taken = (struct message_cut_taken){.step = 4 + (uint64_t)with,
-                                                                .taken = with || i == 1,
-                                                                .verdicts = {10, 20, 30, 40 + i}};
-            from_inside(f, done);
+            obey(f, (struct order){.kind = ORDER_OWNER_CUT,
+                                   .from = i,
+                                   .owner_cut = {.step = 4 + (uint64_t)with,
+                                                 .taken = with || i == 1,
+                                                 .verdicts = {10, 20, 30, 40 + i}}});
         }
         struct packet *taken = post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN);
         ck_assert_int_eq(taken->message.cut_taken.taken, with);
@@ -878,12 +881,12 @@ TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
  */
 
 /* The order that every owner and the keeper have got. */
-static struct message_load load_order(struct fixture *f)
+static struct order_load load_order(struct fixture *f)
 {
-    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_LOAD), 2);
-    ck_assert_uint_eq(post_count(&f->post, TO_KEEPER, MESSAGE_LOAD), 1);
-    struct message *keeper = &post_find(&f->post, TO_KEEPER, MESSAGE_LOAD)->message;
-    struct message *owner = &post_find_to(&f->post, TO_OWNER, 1, MESSAGE_LOAD)->message;
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_OWNER, ORDER_LOAD), 2);
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_KEEPER, ORDER_LOAD), 1);
+    const struct order *keeper = post_order(&f->post, TO_KEEPER, ORDER_LOAD);
+    const struct order *owner = post_order_to(&f->post, TO_OWNER, 1, ORDER_LOAD);
     ck_assert_uint_eq(keeper->generation, f->generation);
     ck_assert_uint_eq(keeper->run_id, RUN);
     ck_assert_uint_eq(owner->generation, f->generation);
@@ -901,7 +904,7 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
     for (f->generation = 2; f->generation < 4; f->generation++) { /* Also while it is loading. */
         post_clear(&f->post);
         send_welcome(f, true);
-        struct message_load load = load_order(f);
+        struct order_load load = load_order(f);
         ck_assert(load.restore && !load.keep);
         ck_assert_uint_eq(load.step, 3);
         ck_assert(router_state(f->router) == ROUTER_LOADING);
@@ -953,7 +956,7 @@ TEST(a_new_generation_keeps_what_an_async_server_has, MODE_ASYNC)
     post_clear(&f->post);
     f->generation = 1;
     send_welcome(f, true); /* It has nothing yet. */
-    struct message_load load = load_order(f);
+    struct order_load load = load_order(f);
     ck_assert(load.restore && !load.keep);
     all_loaded(f);
     for (f->generation = 2; f->generation < 4;
@@ -966,9 +969,8 @@ TEST(a_new_generation_keeps_what_an_async_server_has, MODE_ASYNC)
     f->generation = 3;
     post_clear(&f->post);
     for (uint32_t i = 0; i < 2; i++) {
-        struct packet packet = {.message = {.kind = MESSAGE_LOADED, .index = i, .generation = 3}};
-        packet.message.loaded.reached = 40 + i;
-        from_inside(f, packet);
+        obey(f, (struct order){
+                    .kind = ORDER_LOADED, .from = i, .generation = 3, .loaded.reached = 40 + i});
     }
     loaded(f, UINT32_MAX);
     struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
@@ -996,8 +998,8 @@ TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped, MODE_SYNC
     f->generation = 1;
     send_welcome(f, false);
     post_clear(&f->post);
-    const enum message_kind kinds[] = {MESSAGE_RESULT, MESSAGE_MOVED_ON,  MESSAGE_RECEIPT,
-                                       MESSAGE_TAKEN,  MESSAGE_OWNER_CUT, MESSAGE_CHUNK_STATE};
+    const enum message_kind kinds[] = {MESSAGE_RESULT, MESSAGE_MOVED_ON, MESSAGE_RECEIPT,
+                                       MESSAGE_CHUNK_STATE};
     for (int serving = 0; serving < 2; serving++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
             struct packet packet = {.peer = PEER, .payload = frame_of(1, 16), .weight = 100};
@@ -1005,9 +1007,10 @@ TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped, MODE_SYNC
             from_inside(f, packet);
         }
         for (uint32_t i = 0; i < 4; i++) { /* Loaded: what was asked for before. */
-            struct packet packet = {.message = {.kind = MESSAGE_LOADED, .index = i - 1}};
-            from_inside(f, packet);
+            obey(f, (struct order){.kind = ORDER_LOADED, .from = i - 1});
         }
+        obey(f, (struct order){.kind = ORDER_TAKEN});
+        obey(f, (struct order){.kind = ORDER_OWNER_CUT});
         ck_assert_uint_eq(post_count_all(&f->post), 0);
         ck_assert_int_eq(router_state(f->router) == ROUTER_SERVING, serving);
         if (!serving)
@@ -1032,9 +1035,9 @@ TEST(whoever_serves_says_ready_over_and_over_and_whoever_loads_asks_for_its_chun
 {
     send_pages(f, UINT32_MAX);
     send_welcome(f, true);
-    struct packet keeper = {.message = {.kind = MESSAGE_LOADED, .index = UINT32_MAX}};
-    keeper.message.loaded.needs_chunks = keeper.message.loaded.shared = true;
-    from_inside(f, keeper);
+    struct order keeper = {.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER};
+    keeper.loaded.needs_chunks = keeper.loaded.shared = true;
+    obey(f, keeper);
     post_clear(&f->post);
     for (int i = 0; i < 21; i++, f->now_us += SECOND / 10) {
         router_tick(f->router, f->now_us, &f->post.outbox);

@@ -17,22 +17,27 @@ struct fixture {
     uint64_t now_us, request, generation;
 };
 
-static void order(struct fixture *f, bool restore, bool keep)
+static void order_load(struct fixture *f, struct order_load load)
 {
-    struct packet packet = {.message = {.kind = MESSAGE_LOAD, .generation = f->generation}};
-    packet.message.load =
-        (struct message_load){.plan = f->plan, .restore = restore, .keep = keep, .step = 2};
+    struct packet packet = order_packet(
+        &(struct order){.kind = ORDER_LOAD, .generation = f->generation, .load = load});
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
 }
 
-/* The chunks are there; what the owner says of them. */
-static struct message loaded(struct fixture *f)
+static void order(struct fixture *f, bool restore, bool keep)
 {
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_LOADED), 1);
-    struct message message = post_find(&f->post, TO_ROUTER, MESSAGE_LOADED)->message;
-    ck_assert_uint_eq(message.generation, f->generation);
+    order_load(f,
+               (struct order_load){.plan = f->plan, .restore = restore, .keep = keep, .step = 2});
+}
+
+/* The chunks are there; what the owner says of them. */
+static struct order loaded(struct fixture *f)
+{
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_LOADED), 1);
+    struct order order = *post_order(&f->post, TO_ROUTER, ORDER_LOADED);
+    ck_assert_uint_eq(order.generation, f->generation);
     post_clear(&f->post);
-    return message;
+    return order;
 }
 
 static void load(struct fixture *f)
@@ -124,12 +129,17 @@ static void handle(struct fixture *f, struct packet packet)
     unsigned words = 0;
     for (size_t i = 0; i < f->post.taken_count; i++) {
         struct packet *out = &f->post.taken[i].packet;
-        bool first = out->weight != 0 && out->message.request == request;
+        const struct order *order = order_of(out);
+        bool first = order != NULL ? out->weight == weight /* Each has its own. */
+                                   : out->weight != 0 && out->message.request == request;
+        uint32_t worker = order != NULL ? order->taken.worker : out->message.index;
         words += first;
         ck_assert(!first || (out->weight == weight && f->post.taken[i].to == TO_ROUTER &&
-                             out->message.index == packet.message.index));
+                             worker == packet.message.index));
+        ck_assert(!first || order == NULL || order->kind == ORDER_TAKEN);
         if (f->post.taken[i].to == TO_ROUTER)
-            ck_assert_uint_eq(out->message.generation, f->generation);
+            ck_assert_uint_eq(order != NULL ? order->generation : out->message.generation,
+                              f->generation);
     }
     ck_assert_uint_eq(words, 1);
 }
@@ -186,9 +196,9 @@ static struct verdict_counts counts(struct fixture *f)
 {
     struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
-    struct packet *cut = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT);
+    const struct order *cut = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT);
     ck_assert_ptr_nonnull(cut);
-    struct verdict_counts verdicts = cut->message.cut_taken.verdicts;
+    struct verdict_counts verdicts = cut->owner_cut.verdicts;
     post_clear(&f->post);
     return verdicts;
 }
@@ -370,7 +380,8 @@ TEST(a_repeated_request_takes_the_place_of_the_one_that_waits, MODE_SYNC)
     ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
     bool second = false;
     for (size_t i = 0; i < f->post.taken_count; i++)
-        second = second || f->post.taken[i].packet.message.request == 2;
+        second = second || (f->post.taken[i].packet.message.kind == MESSAGE_RESULT &&
+                            f->post.taken[i].packet.message.request == 2);
     ck_assert(second);
 }
 
@@ -568,11 +579,11 @@ START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
     send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
     send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
     for (uint32_t chunk = 1; chunk < 4; chunk++) {
-        ck_assert_uint_eq(post_count(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT), 0);
+        ck_assert_uint_eq(post_count_orders(&f.post, TO_ROUTER, ORDER_OWNER_CUT), 0);
         send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
     }
     ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 8);
-    bool taken = post_find(&f.post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    bool taken = post_order(&f.post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
     ck_assert(taken);
     for (size_t i = 0; i < f.post.taken_count; i++) {
         struct packet *packet = &f.post.taken[i].packet;
@@ -591,7 +602,7 @@ TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
     send(f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
     post_clear(&f->post);
     cut(f, 0);
-    bool taken = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT)->message.cut_taken.taken;
+    bool taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
     ck_assert(!taken);
     ck_assert_uint_eq(post_count(&f->post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
 }
@@ -613,11 +624,7 @@ START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
     cut(&a, 2);
 
     open_plan(&b, copy, NULL);
-    struct packet packet = {.message.kind = MESSAGE_LOAD};
-    packet.message.load.plan = b.plan;
-    packet.message.load.restore = true;
-    packet.message.load.step = 2;
-    owner_handle(b.owner, &packet, b.now_us, &b.post.outbox);
+    order_load(&b, (struct order_load){.plan = b.plan, .restore = true, .step = 2});
     ck_assert_uint_eq(post_count_all(&b.post), 0);
     ck_assert_uint_eq(post_count(&a.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 12);
     for (int twice = 0; twice < 2; twice++) { /* Repeated states change nothing. */
@@ -629,7 +636,7 @@ START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
             owner_handle(b.owner, &state, b.now_us, &b.post.outbox);
         }
     }
-    ck_assert_uint_eq(post_count(&b.post, TO_ROUTER, MESSAGE_LOADED), 1);
+    ck_assert_uint_eq(post_count_orders(&b.post, TO_ROUTER, ORDER_LOADED), 1);
     post_clear(&a.post);
     post_clear(&b.post);
     for (uint32_t chunk = 0; chunk < 4; chunk++) {
@@ -650,9 +657,7 @@ START_TEST(chunk_states_that_do_not_fit_are_ignored)
 {
     struct fixture f;
     open_plan(&f, small_job(MODE_SYNC, 2, 1), NULL);
-    struct packet packet = {.message.kind = MESSAGE_LOAD};
-    packet.message.load.restore = true;
-    owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+    order_load(&f, (struct order_load){.restore = true});
     const struct message_chunk_state bad[] = {
         {.first = 8, .count = 16},
         {.first = 0, .count = 15},
@@ -688,12 +693,12 @@ START_TEST(an_owner_without_chunks_says_at_once_that_it_is_done)
     struct owner *idle; /* More owners than chunks: the last has nothing and says so at once. */
     struct post post = {0};
     ck_assert(owner_create(&idle, plan, 2, 3, NULL) == STATUS_OK);
-    struct packet packet = {.message.kind = MESSAGE_LOAD};
+    struct packet packet = order_packet(&(struct order){.kind = ORDER_LOAD});
     owner_handle(idle, &packet, 0, &post.outbox);
-    ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_LOADED), 1);
-    packet.message.kind = MESSAGE_CUT;
+    ck_assert_uint_eq(post_count_orders(&post, TO_ROUTER, ORDER_LOADED), 1);
+    packet = (struct packet){.message.kind = MESSAGE_CUT};
     owner_handle(idle, &packet, 0, &post.outbox);
-    ck_assert_uint_eq(post_count(&post, TO_ROUTER, MESSAGE_OWNER_CUT), 1);
+    ck_assert_uint_eq(post_count_orders(&post, TO_ROUTER, ORDER_OWNER_CUT), 1);
     owner_destroy(&idle);
     post_free(&post);
     plan_destroy(&plan);
@@ -750,7 +755,7 @@ TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
     retry(f, 1, 0, right, true); /* Missing, and so nothing waits. */
     check_receipt(f, 0, right, true);
     retry(f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_TAKEN), 1);
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_TAKEN), 1);
     ck_assert_uint_eq(post_count_all(&f->post), 1);
     post_clear(&f->post);
 
@@ -835,7 +840,7 @@ TEST(a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for, MODE_SYNC)
         packet.message.exchange.retry = with == 2;
         handle(f, packet);
         ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RECEIPT), with > 0);
-        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_TAKEN), with == 0);
+        ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_TAKEN), with == 0);
         post_clear(&f->post);
     }
     struct packet now = pull_of(f, 0, 0, 0);
@@ -1030,10 +1035,8 @@ START_TEST(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
         for (uint32_t chunk = 0; chunk < 3; chunk++) /* The last one lacks batch 1. */
             send(&f, (struct sent){0, chunk, 1, 0, left, 8, false});
         post_clear(&f.post);
-        struct packet packet = {.message = {.kind = MESSAGE_LOAD, .generation = ++f.generation}};
-        packet.message.load =
-            (struct message_load){.plan = f.plan, .restore = false, .keep = true, .step = step};
-        owner_handle(f.owner, &packet, f.now_us, &f.post.outbox);
+        f.generation++;
+        order_load(&f, (struct order_load){.plan = f.plan, .keep = true, .step = step});
         ck_assert_int_eq(loaded(&f).loaded.status, step == 1 ? STATUS_OK : STATUS_AGAIN);
         close_fixture(&f);
     }
@@ -1045,8 +1048,8 @@ TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)
     cut(f, 1);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         send(f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
-    const struct packet *taken = post_find(&f->post, TO_ROUTER, MESSAGE_OWNER_CUT);
-    ck_assert_uint_eq(taken->message.cut_taken.verdicts.applied, 4);
+    const struct order *taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT);
+    ck_assert_uint_eq(taken->owner_cut.verdicts.applied, 4);
 }
 
 /* --- values that workers on this host read where they are written ------------------------------

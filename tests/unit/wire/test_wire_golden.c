@@ -143,7 +143,7 @@ static bool has_specimen(const char *kind)
 
 START_TEST(every_kind_that_travels_has_a_specimen)
 {
-    for (unsigned kind = 1; kind < MESSAGE_WIRE_COUNT; kind++)
+    for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++)
         ck_assert_msg(has_specimen(message_kind_name(kind)), "%s has no specimen",
                       message_kind_name(kind));
     const ProtobufCMessageDescriptor *header = &syncopate__header__descriptor;
@@ -155,7 +155,7 @@ START_TEST(every_kind_that_travels_has_a_specimen)
         ck_assert_msg(has_specimen(header->fields[i].name), "%s of syncopate.proto has no specimen",
                       header->fields[i].name);
     }
-    ck_assert_uint_eq(kinds, MESSAGE_WIRE_COUNT - 1);
+    ck_assert_uint_eq(kinds, MESSAGE_KIND_COUNT - 1);
 }
 END_TEST
 
@@ -217,7 +217,7 @@ START_TEST(specimens_have_all_their_fields_filled_in)
         syncopate__header__free_unpacked(header, NULL);
         checked++;
     }
-    ck_assert_uint_eq(checked, MESSAGE_WIRE_COUNT - 1);
+    ck_assert_uint_eq(checked, MESSAGE_KIND_COUNT - 1);
 }
 END_TEST
 

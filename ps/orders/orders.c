@@ -1,0 +1,52 @@
+/* orders.c - orders go into the room that a packet has for what is no message. */
+
+#include "ps/orders/orders.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct order) <= PACKET_INNER_BYTES, "an order fits a packet");
+_Static_assert(_Alignof(struct order) <= _Alignof(struct packet), "and lies well there");
+
+static void put(struct packet *packet, const struct order *order)
+{
+    assert(order->kind > ORDER_NONE && order->kind < ORDER_COUNT);
+    packet->inner.kind = MESSAGE_NONE;
+    memcpy(packet->inner.bytes, order, sizeof *order);
+}
+
+struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
+                         const struct order *order)
+{
+    struct packet *packet = outbox_add_to(outbox, to, index, MESSAGE_NONE);
+    put(packet, order);
+    return packet;
+}
+
+struct packet order_packet(const struct order *order)
+{
+    struct packet packet = {0};
+    put(&packet, order);
+    return packet;
+}
+
+void order_event(struct outbox *outbox, const char *name, const char *format, ...)
+{
+    struct order order = {.kind = ORDER_EVENT};
+    snprintf(order.event.name, sizeof order.event.name, "%s", name);
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vsnprintf(order.event.members, sizeof order.event.members, format, arguments);
+    va_end(arguments);
+    assert(bytes >= 0 && (size_t)bytes < sizeof order.event.members); /* Half of it is no JSON. */
+    order_add(outbox, TO_KEEPER, 0, &order);
+}
+
+const struct order *order_of(const struct packet *packet)
+{
+    return packet->message.kind == MESSAGE_NONE
+               ? (const struct order *)(const void *)packet->inner.bytes
+               : NULL;
+}

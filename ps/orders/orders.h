@@ -1,0 +1,130 @@
+/* orders.h - what the cores of one server say to each other, and nobody else hears.
+ *
+ *   coordinator -> keeper       OPEN_RUN GO_BACK SEND_CHUNKS MANIFEST EVENT SUMMARY
+ *   keeper -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
+ *   router -> owners, keeper    LOAD
+ *   owners, keeper -> router    LOADED; owners TAKEN, OWNER_CUT
+ *   router -> coordinator       STOP_AT (server 0)
+ *
+ * Orders lie in the same queues as messages (outbox, mailbox), so that both keep their order: a
+ * packet holds the one or the other. What is said within a server and over the wire alike (CUT,
+ * CHUNK_STATE, PART_WRITTEN, STOP) is a message. None of this is ever encoded: see message_encode.
+ *
+ * To add an order: a kind and a struct here, and its handler in the core that takes it (obey).
+ *
+ * Threads: plain values. */
+
+#ifndef PS_ORDERS_ORDERS_H
+#define PS_ORDERS_ORDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+
+enum order_kind {
+    ORDER_NONE,
+    ORDER_OPEN_RUN,   /* Claim the run directory, find a checkpoint. Payload: the declaration. */
+    ORDER_GO_BACK,    /* A new generation; find a checkpoint again. */
+    ORDER_RUN_OPENED, /* The answer to both. */
+    ORDER_LOAD,       /* Get this server's chunks. */
+    ORDER_LOADED,     /* An owner: my chunks are there. The keeper: what it could do. */
+    ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
+    ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
+    ORDER_OWNER_CUT,   /* My chunks are cut, or cannot be. */
+    ORDER_STOP_AT,     /* The last version there will be. */
+    ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
+    ORDER_MANIFEST_WRITTEN,
+    ORDER_EVENT,   /* One line for events.jsonl. */
+    ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
+                    * faults count, and nothing is answered. Payload: struct run_summary, workers. */
+    ORDER_SUMMARY_WRITTEN,
+    ORDER_COUNT
+};
+
+#define ORDER_FROM_KEEPER UINT32_MAX
+#define ORDER_EVERYBODY   UINT32_MAX
+
+struct order_run_opened {
+    enum status status;
+    char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
+    bool restore;
+    uint64_t restore_step;
+    uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
+    uint64_t generation; /* ... both as recorded in the run directory. */
+    /* Said whether or not another run can be opened: */
+    uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
+    uint32_t exit_code;    /* ... with this. */
+    bool ended;            /* It is the declaring worker's: there is only to say so. */
+};
+
+struct plan;
+struct order_load {
+    const struct plan *plan; /* Read-only, for as long as the server lives. */
+    bool restore;
+    bool keep; /* Async: a new generation begins, with the chunks as they are. */
+    uint64_t step;
+    char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
+};
+
+struct order_loaded {
+    bool shared;       /* From the keeper: it sees server 0's run directory. */
+    bool needs_chunks; /* From the keeper: the checkpoint is with server 0. */
+    uint64_t reached;  /* From an owner: see message_ready. */
+    enum status status;
+    char text[MESSAGE_TEXT_MAX];
+};
+
+struct order_written {
+    enum status status;
+    uint64_t step;               /* Of a manifest. */
+    char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
+};
+
+struct order_event {
+    char name[32];
+    char members[MESSAGE_TEXT_MAX]; /* JSON text, see run_directory_event. */
+};
+
+struct order {
+    enum order_kind kind;
+    uint32_t from; /* To the router: the owner's index, or ORDER_FROM_KEEPER. */
+    uint64_t run_id;
+    uint64_t generation; /* That it belongs to. */
+    union {
+        struct {
+            uint64_t known_run_id; /* That the declaring worker was in, 0 for none. */
+        } open_run;
+        struct order_run_opened run_opened;
+        struct order_load load;
+        struct order_loaded loaded;
+        struct {
+            uint32_t worker; /* Whose exchange it was. */
+        } taken;
+        struct {
+            uint32_t server; /* Or ORDER_EVERYBODY: all have theirs. */
+        } send_chunks;
+        struct message_cut_taken owner_cut;
+        struct {
+            uint64_t step;
+        } stop_at, manifest;
+        struct order_written written;
+        struct order_event event;
+    };
+};
+
+/* Append an order; for its payload and weight, and valid until the next, as outbox_add says. */
+struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
+                         const struct order *order);
+
+/* A line for events.jsonl, to the keeper: name and further members as JSON text. */
+void order_event(struct outbox *outbox, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The order that a packet holds, or NULL: it is a message. */
+const struct order *order_of(const struct packet *packet);
+
+/* A packet that holds this order. */
+struct packet order_packet(const struct order *order);
+
+#endif
