@@ -47,8 +47,9 @@ static _Noreturn void run_server(const struct hostile *h, uint32_t index, const 
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     execl(program, program, "--ps-hosts", hosts, "--task-index", task, "--port-file", port, "--out",
-          h->out, "--worker-timeout", "3", "--progress-timeout", "6", "--recovery-timeout", "20",
-          "--stop-timeout", "10", (char *)NULL);
+          h->out, "--worker-timeout", h->patient ? "30" : "3", "--progress-timeout",
+          h->patient ? "60" : "6", "--recovery-timeout", h->patient ? "60" : "20", "--stop-timeout",
+          "10", (char *)NULL);
     _exit(127);
 }
 
@@ -75,13 +76,18 @@ static void start_server(struct hostile *h, uint32_t index)
     free(text);
 }
 
+static void start_servers(struct hostile *h, uint32_t server_count)
+{
+    scratch_path(h->out, "out");
+    h->server_count = server_count;
+    for (uint32_t i = 0; i < server_count; i++)
+        start_server(h, i);
+}
+
 void hostile_start(struct hostile *hostile, uint32_t server_count)
 {
     memset(hostile, 0, sizeof *hostile);
-    scratch_path(hostile->out, "out");
-    hostile->server_count = server_count;
-    for (uint32_t i = 0; i < server_count; i++)
-        start_server(hostile, i);
+    start_servers(hostile, server_count);
 }
 
 /* --- the job ------------------------------------------------------------------------------- */
@@ -143,6 +149,14 @@ void hostile_pace(const struct hostile *hostile, uint32_t delay_us)
 void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uint32_t server_count)
 {
     hostile_start(hostile, server_count);
+    hostile_train(hostile, mode, updates);
+}
+
+void hostile_open_patient(struct hostile *hostile, enum mode mode, uint64_t updates)
+{
+    memset(hostile, 0, sizeof *hostile);
+    hostile->patient = true;
+    start_servers(hostile, 1);
     hostile_train(hostile, mode, updates);
 }
 

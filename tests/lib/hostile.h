@@ -41,6 +41,7 @@ struct hostile {
     char out[DISK_PATH_MAX], log[HOSTILE_SERVERS][DISK_PATH_MAX];
     pid_t pids[HOSTILE_SERVERS];
     uint32_t server_count;
+    bool patient;
     struct crowd crowd;
     uint64_t updates; /* That the job has. */
     uint64_t most;    /* Bytes resident in a server at most, as far as was looked. */
@@ -51,6 +52,9 @@ void hostile_start(struct hostile *hostile, uint32_t server_count);
 void hostile_train(struct hostile *hostile, enum mode mode, uint64_t updates);
 /* Both. */
 void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uint32_t server_count);
+/* Both, with one server that gives nobody up who is only slow: hundreds of workers on one machine
+ * are that now and then. */
+void hostile_open_patient(struct hostile *hostile, enum mode mode, uint64_t updates);
 void hostile_close(struct hostile *hostile);
 
 /* Bytes resident in a server now. */
