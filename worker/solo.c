@@ -2,6 +2,7 @@
  * space; checkpoints, scores and run.json as server 0 writes them. */
 
 #include "worker/solo.h"
+#include "common/job/update.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,6 +29,7 @@ struct state {
     const struct job *job;
     const struct optimizer *optimizer;
     uint64_t elements, step, run_id;
+    uint64_t *offsets;                    /* [variable_count] where each variable starts. */
     float *gradient;                      /* [elements] */
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements]: values, then slots. */
     struct run_directory directory;
@@ -56,7 +58,7 @@ static double accuracy(const struct score *score)
 
 static void initialize(struct state *s)
 {
-    uint64_t *offsets = calloc(s->job->variable_count, sizeof *offsets);
+    uint64_t *offsets = s->offsets = calloc(s->job->variable_count, sizeof *offsets);
     if (offsets == NULL) {
         log_error("out of memory");
         exit(EXIT_TRAINING_FAILED);
@@ -66,7 +68,6 @@ static void initialize(struct state *s)
     for (uint32_t i = 0; i < s->job->variable_count; i++)
         variable_initialize(&s->job->variables[i], i, s->job->seed, 0,
                             variable_elements(&s->job->variables[i]), s->arrays[0] + offsets[i]);
-    free(offsets);
     for (uint32_t slot = 0; slot < s->optimizer->slot_count; slot++) {
         float first = s->optimizer->slot_initial(&s->job->optimizer, slot);
         for (uint64_t i = 0; i < s->elements; i++)
@@ -150,7 +151,6 @@ static enum status update(struct state *s, struct error *error)
     slow_down(s->solo->slow, clock_now_seconds() - began);
     s->worker.compute_seconds += clock_now_seconds() - began;
     struct optimizer_update apply = {
-        .settings = &s->job->optimizer,
         .t = s->step + 1,
         .learning_rate = schedule_learning_rate(&s->job->schedule, s->step),
         .scale = 1.0f / (float)batch.examples,
@@ -161,7 +161,7 @@ static enum status update(struct state *s, struct error *error)
     };
     for (uint32_t slot = 0; slot < s->optimizer->slot_count; slot++)
         apply.slots[slot] = s->arrays[1 + slot];
-    s->optimizer->apply(&apply);
+    update_apply(s->job, s->offsets, 0, &apply);
     s->step++;
     s->worker.updates++;
     s->worker.examples += batch.examples;
@@ -421,6 +421,7 @@ int solo_run(struct solo *solo, struct error *error)
         exit_code = exit_code_of(status);
     }
     free(s.gradient);
+    free(s.offsets);
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
         free(s.arrays[i]);
     return exit_code;

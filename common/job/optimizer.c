@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Every update rule, in the order of help: x stands for `optimizer_x` in optimizer_x.c. */
-#define OPTIMIZERS(X) X(sgd) X(momentum) X(nesterov) X(adagrad) X(rmsprop) X(adam)
+#define OPTIMIZERS(X) X(sgd) X(momentum) X(nesterov) X(adagrad) X(rmsprop) X(adam) X(adamw)
 
 #define DECLARE(x) extern const struct optimizer optimizer_##x;
 #define ADDRESS(x) &optimizer_##x,

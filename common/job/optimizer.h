@@ -10,6 +10,7 @@
 #ifndef COMMON_JOB_OPTIMIZER_H
 #define COMMON_JOB_OPTIMIZER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/status.h"
@@ -21,10 +22,11 @@
 struct optimizer_settings {
     char name[OPTIMIZER_NAME_MAX]; /* "adam" */
     float momentum;                /* momentum, nesterov, rmsprop (0: without) */
-    float beta1, beta2;            /* adam */
+    float beta1, beta2;            /* adam, adamw */
     float rho;                     /* rmsprop: decay of the mean square */
-    float epsilon;                 /* adagrad, rmsprop, adam */
+    float epsilon;                 /* adagrad, rmsprop, adam, adamw */
     float initial_accumulator;     /* adagrad */
+    float weight_decay;            /* adamw */
 };
 
 /* One update of `count` elements. */
@@ -33,6 +35,7 @@ struct optimizer_update {
     uint64_t t;             /* This is the chunk's t-th update, from 1: version after it. */
     float learning_rate;    /* The schedule's value at this version. */
     float scale;            /* 1 / examples in the update; the gradient is a sum over examples. */
+    bool bias;              /* Elements of biases, where the rule spares them. */
     uint64_t count;         /* Elements. */
     const float *gradient;  /* [count] sum over examples. */
     const float *values_in; /* [count] */
@@ -46,6 +49,7 @@ struct optimizer {
     const char *slot_names[OPTIMIZER_SLOTS_MAX]; /* Names in checkpoints: "m", "v". */
     float default_learning_rate;
     struct optimizer_settings defaults;
+    bool spares_biases; /* Kernels and biases are told apart: update_apply (update.h). */
     /* First value of every element of a slot. */
     float (*slot_initial)(const struct optimizer_settings *settings, uint32_t slot);
     void (*apply)(const struct optimizer_update *update);
@@ -53,6 +57,9 @@ struct optimizer {
 
 /* The slot_initial of rules whose slots start at 0. */
 float optimizer_slot_zero(const struct optimizer_settings *settings, uint32_t slot);
+
+/* Adam's alpha of update t. */
+float optimizer_adam_rate(float lr, float beta1, float beta2, uint64_t t);
 
 /* NULL when there is none of that name. */
 const struct optimizer *optimizer_find(const char *name);

@@ -39,7 +39,7 @@ static void adam(uint64_t count, float scale, float alpha, float beta1, float be
     }
 }
 
-static float bias_corrected_rate(float lr, float beta1, float beta2, uint64_t t)
+float optimizer_adam_rate(float lr, float beta1, float beta2, uint64_t t)
 {
     double correction1 = 1.0 - elementary_power((double)beta1, t);
     double correction2 = 1.0 - elementary_power((double)beta2, t);
@@ -49,7 +49,7 @@ static float bias_corrected_rate(float lr, float beta1, float beta2, uint64_t t)
 static void apply(const struct optimizer_update *u)
 {
     const struct optimizer_settings *s = u->settings;
-    float alpha = bias_corrected_rate(u->learning_rate, s->beta1, s->beta2, u->t);
+    float alpha = optimizer_adam_rate(u->learning_rate, s->beta1, s->beta2, u->t);
     adam(u->count, u->scale, alpha, s->beta1, s->beta2, s->epsilon, u->gradient, u->values_in,
          u->values_out, u->slots[0], u->slots[1]);
 }

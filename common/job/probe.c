@@ -42,6 +42,7 @@ static void probe_optimizer(const struct optimizer *optimizer, uint32_t count, s
         };
         for (uint32_t slot = 0; slot < optimizer->slot_count; slot++)
             update.slots[slot] = slots[slot];
+        update.bias = t == PROBE_STEPS;
         optimizer->apply(&update);
     }
     hash_update(hash, values, count * sizeof *values);

@@ -59,7 +59,6 @@ static const struct synonym {
     {"sync", ANYBODY, NULL, "write --mode sync"},
     {"sync-replicas", ANYBODY, NULL, "write --mode sync"},
     {"issync", ANYBODY, NULL, "write --mode sync"},
-    {"weight-decay", ANYBODY, NULL, "there is no weight decay"},
     {"dropout", ANYBODY, NULL, "there are no dropout layers"},
 
     /* The cluster. */

@@ -2,6 +2,7 @@
  * training of the same. */
 
 #include "deploy/simulator/simulated_work.h"
+#include "common/job/update.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,22 +118,21 @@ enum status model_state_init(struct model_state *state, const struct job *job)
     uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
     if (offsets == NULL)
         return STATUS_MEMORY;
+    state->offsets = offsets;
+    state->variable_count = job->variable_count;
     state->elements = variables_layout(job->variables, job->variable_count, offsets);
     state->array_count = 1 + optimizer->slot_count;
     for (uint32_t array = 0; array < state->array_count; array++) {
         float first = array == 0 ? 0.0f : optimizer->slot_initial(&job->optimizer, array - 1);
         state->arrays[array] = malloc(state->elements * sizeof(float));
-        if (state->arrays[array] == NULL) {
-            free(offsets);
+        if (state->arrays[array] == NULL)
             return STATUS_MEMORY;
-        }
         for (uint64_t i = 0; i < state->elements; i++)
             state->arrays[array][i] = first;
     }
     for (uint32_t i = 0; i < job->variable_count; i++)
         variable_initialize(&job->variables[i], i, job->seed, 0,
                             variable_elements(&job->variables[i]), state->arrays[0] + offsets[i]);
-    free(offsets);
     return STATUS_OK;
 }
 
@@ -141,6 +141,11 @@ enum status model_state_copy(struct model_state *to, const struct model_state *f
     memset(to, 0, sizeof *to);
     to->array_count = from->array_count;
     to->elements = from->elements;
+    to->variable_count = from->variable_count;
+    to->offsets = calloc(from->variable_count, sizeof *to->offsets);
+    if (to->offsets == NULL)
+        return STATUS_MEMORY;
+    memcpy(to->offsets, from->offsets, from->variable_count * sizeof *to->offsets);
     for (uint32_t array = 0; array < from->array_count; array++) {
         to->arrays[array] = malloc(from->elements * sizeof(float));
         if (to->arrays[array] == NULL)
@@ -154,6 +159,7 @@ void model_state_free(struct model_state *state)
 {
     for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
         free(state->arrays[array]);
+    free(state->offsets);
     memset(state, 0, sizeof *state);
 }
 
@@ -161,7 +167,6 @@ void model_state_apply(struct model_state *state, const struct job *job, uint64_
                        uint32_t examples, uint64_t first, uint64_t count, const float *gradient)
 {
     struct optimizer_update update = {
-        .settings = &job->optimizer,
         .t = version + 1,
         .learning_rate = schedule_learning_rate(&job->schedule, version),
         .scale = 1.0f / (float)examples,
@@ -172,7 +177,7 @@ void model_state_apply(struct model_state *state, const struct job *job, uint64_
     };
     for (uint32_t slot = 0; slot + 1 < state->array_count; slot++)
         update.slots[slot] = state->arrays[slot + 1] + first;
-    optimizer_find(job->optimizer.name)->apply(&update);
+    update_apply(job, state->offsets, first, &update);
 }
 
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,

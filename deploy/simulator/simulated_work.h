@@ -51,6 +51,8 @@ struct model_state {
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements] values, then slots. */
     uint32_t array_count;
     uint64_t elements;
+    uint64_t *offsets; /* [variable_count] where each variable starts. */
+    uint32_t variable_count;
 };
 
 /* Version 0 of the job's model. */

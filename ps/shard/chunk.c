@@ -2,6 +2,7 @@
  * renew after a restore. */
 
 #include "ps/shard/chunk.h"
+#include "common/job/update.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,6 @@ enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t exa
     if (next == NULL)
         return STATUS_MEMORY;
     struct optimizer_update update = {
-        .settings = &chunk->plan->job.optimizer,
         .t = chunk->version + 1,
         .learning_rate = schedule_learning_rate(&chunk->plan->job.schedule, chunk->version),
         .scale = 1.0f / (float)examples,
@@ -140,7 +140,7 @@ enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t exa
         .values_out = next->data,
     };
     memcpy(update.slots, chunk->slots, sizeof update.slots);
-    chunk->plan->optimizer->apply(&update);
+    update_apply(&chunk->plan->job, chunk->plan->offsets, chunk->first, &update);
 
     if (next != chunk->values) {
         chunk_drop_previous(chunk);

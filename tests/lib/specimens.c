@@ -201,7 +201,8 @@ struct job specimen_job(enum mode mode)
                       .beta2 = 0.999f,
                       .rho = 0.8f,
                       .epsilon = 1e-7f,
-                      .initial_accumulator = 0.1f},
+                      .initial_accumulator = 0.1f,
+                      .weight_decay = mode == MODE_SYNC ? 0.004f : 0}, /* The younger field. */
         .schedule = {SCHEDULE_STEP, 0.05, 7, 40, 1.0 / 3},
         .data = "fashion-mnist",
         .data_digest = DIGEST_OF(9),

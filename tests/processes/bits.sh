@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bits.sh - eight jobs end with the bits that are written here: a change to the sources that changes
+# bits.sh - nine jobs end with the bits that are written here: a change to the sources that changes
 # what is computed is seen, and has to be meant. Every optimizer, a network with convolutions, one
 # with ragged batches, schedules; with servers and, where it is quick, without.
 #
@@ -18,11 +18,12 @@ a31d9e00b67bc9b2cbeb8572c830f58ac20998828cc48860b7274ca1f4c4e370 --model softmax
 d303557862b807b1e014aad7fb0cb3e847b4f290bba7c5777ddae32654a903c9 --model softmax --optimizer adagrad --data synthetic:3000 --epochs 2
 5537aeff3ce61b8fdac566420b8635662c9d7c749352914694ec0b3c271430e7 --model softmax --optimizer rmsprop --data synthetic:3000 --epochs 2
 d5701ce75986097f17edcfae06695d0ee03517a0aa554800e0b6dd4b3da0cdfa --model softmax --optimizer adam --schedule cosine --decay-steps 60 --decay-factor 0.1 --data synthetic:3000 --epochs 2
+ea283717937a61584abe60ce153efbc5037423db4eabee23e1c134ce609b6cee --model mlp --optimizer adamw --weight-decay 0.1 --chunk-bytes 4K --data synthetic:3000 --epochs 2
 END
 )
 
 if ! { grep -qw avx2 /proc/cpuinfo && grep -qw fma /proc/cpuinfo; }; then
-    skip "the bits of eight jobs: this processor cannot fuse products, and has others"
+    skip "the bits of nine jobs: this processor cannot fuse products, and has others"
     exit 0
 fi
 number=0
@@ -38,4 +39,4 @@ while read -r expected arguments; do
     fi
 done <<<"$table"
 if [ "${1:-}" = --print ]; then exit; fi
-ok "eight jobs end with the bits that they always had"
+ok "nine jobs end with the bits that they always had"

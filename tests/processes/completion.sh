@@ -12,7 +12,7 @@ cases=$(cat <<'END'
 syncopate com|compare completion
 syncopate run --mo|--mode --model --momentum
 syncopate run --mode |async sync
-syncopate run --optimizer a|adagrad adam
+syncopate run --optimizer a|adagrad adam adamw
 syncopate compare --modes sync,a|sync,async
 syncopate export --out folder/f|folder/file
 syncopate evaluate folder/o|folder/other

@@ -165,8 +165,10 @@ answered "about numbers"
 # --- words ----------------------------------------------------------------------------------------
 mistake 2 "--mode=ssync: needs one of sync, async .did you mean sync\?" "${run[@]}" --mode ssync
 mistake 2 "--mode=synchronous: .*did you mean sync\?" "${run[@]}" --mode synchronous
-mistake 2 "--optimizer=adamw: needs one of sgd, .*, adam .did you mean adam\?" \
-    "${run[@]}" --optimizer adamw
+mistake 2 "--optimizer=adamx: needs one of sgd, .*, adamw .did you mean adam\?" \
+    "${run[@]}" --optimizer adamx
+mistake 2 "--weight-decay=1: only used with --optimizer=adamw, but the optimizer is adam" \
+    "${run[@]}" --weight-decay 1
 mistake 2 "--schedule=linear: needs one of constant, step, cosine" "${run[@]}" --schedule linear
 mistake 2 "--transport=udp: needs one of auto, tcp, shm" "${run[@]}" --transport udp
 mistake 2 "--on-worker-loss=retry: needs one of continue, wait, fail" "${run[@]}" --on-worker-loss retry

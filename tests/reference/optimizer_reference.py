@@ -8,7 +8,7 @@ PyTorch's rule is another one than TensorFlow's, its inputs are chosen so that t
 
   momentum, nesterov  TensorFlow keeps lr * g in the accumulator, PyTorch g: PyTorch gets
                       lr * g as its gradient and a rate of 1.
-  adam                TensorFlow's epsilon is the paper's "epsilon hat": PyTorch gets
+  adam, adamw         TensorFlow's epsilon is the paper's "epsilon hat": PyTorch gets
                       epsilon / sqrt(1 - beta2^t) in step t.
   rmsprop, momentum   TensorFlow has epsilon under the root, PyTorch beside it, and the rate in
                       the accumulator: written out here, and checked against PyTorch where
@@ -128,6 +128,20 @@ def adam(s, rates):
     return run(lambda p: torch.optim.Adam(p, betas=(s["beta1"], s["beta2"])), before_step)
 
 
+def adamw(s, rates):
+    def before_step(group, step, gradient):
+        group["lr"] = rates[step]
+        group["eps"] = s["epsilon"] / (1 - s["beta2"] ** (step + 1)) ** 0.5
+        return gradient
+
+    return run(
+        lambda p: torch.optim.AdamW(
+            p, betas=(s["beta1"], s["beta2"]), weight_decay=s["weight_decay"]
+        ),
+        before_step,
+    )
+
+
 # Keras's defaults, then something else.
 CASES = [
     (sgd, 0.01, {}),
@@ -143,9 +157,11 @@ CASES = [
     (rmsprop, 0.1, {"rho": 0.5, "epsilon": 1e-2, "momentum": 0.5}),
     (adam, 0.001, {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7}),
     (adam, 0.1, {"beta1": 0.5, "beta2": 0.9, "epsilon": 1e-2}),
+    (adamw, 0.001, {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7, "weight_decay": 0.004}),
+    (adamw, 0.1, {"beta1": 0.5, "beta2": 0.9, "epsilon": 1e-2, "weight_decay": 0.5}),
 ]
 
-FIELDS = ["momentum", "beta1", "beta2", "rho", "epsilon", "initial_accumulator"]
+FIELDS = ["momentum", "beta1", "beta2", "rho", "epsilon", "initial_accumulator", "weight_decay"]
 
 
 def floats(values):

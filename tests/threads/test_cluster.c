@@ -18,6 +18,7 @@
 #include "common/file/disk.h"
 #include "common/job/optimizer.h"
 #include "common/job/partition.h"
+#include "common/job/update.h"
 #include "common/kernels/kernels.h"
 #include "common/process/log.h"
 #include "common/progress/record.h"
@@ -442,6 +443,9 @@ static float *serial_reference(const struct cluster *cluster)
     const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
     uint64_t elements = cluster->partition.elements;
     float *arrays[1 + OPTIMIZER_SLOTS_MAX], *gradient = calloc(elements, sizeof *gradient);
+    uint64_t offsets[8];
+    ck_assert_uint_le(job->variable_count, 8);
+    variables_layout(job->variables, job->variable_count, offsets);
     ck_assert_ptr_nonnull(gradient);
     for (uint32_t i = 0; i <= optimizer->slot_count; i++) {
         arrays[i] = calloc(elements, sizeof(float));
@@ -451,7 +455,6 @@ static float *serial_reference(const struct cluster *cluster)
         struct batch_range batch = job_batch(job, step);
         sum_node(cluster, step, tree_root(batch.leaves), arrays[0], gradient);
         struct optimizer_update update = {
-            .settings = &job->optimizer,
             .t = step + 1,
             .learning_rate = schedule_learning_rate(&job->schedule, step),
             .scale = 1.0f / (float)batch.examples,
@@ -462,7 +465,7 @@ static float *serial_reference(const struct cluster *cluster)
         };
         for (uint32_t i = 0; i < optimizer->slot_count; i++)
             update.slots[i] = arrays[1 + i];
-        optimizer->apply(&update);
+        update_apply(job, offsets, 0, &update);
     }
     for (uint32_t i = 1; i <= optimizer->slot_count; i++)
         free(arrays[i]);

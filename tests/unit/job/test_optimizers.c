@@ -106,7 +106,7 @@ START_TEST(every_optimizer_has_a_reference)
         ck_assert_str_eq(optimizer_find(name)->defaults.name, name);
         count++;
     }
-    ck_assert_uint_eq(count, 6);
+    ck_assert_uint_eq(count, 7);
 }
 END_TEST
 
@@ -127,6 +127,10 @@ START_TEST(the_defaults_are_those_of_keras)
     ck_assert(rmsprop->defaults.rho == 0.9f && rmsprop->defaults.momentum == 0.0f);
     ck_assert(adam->default_learning_rate == 0.001f && adam->defaults.epsilon == 1e-7f);
     ck_assert(adam->defaults.beta1 == 0.9f && adam->defaults.beta2 == 0.999f);
+    const struct optimizer *adamw = optimizer_find("adamw");
+    ck_assert(adamw->default_learning_rate == 0.001f && adamw->defaults.epsilon == 1e-7f);
+    ck_assert(adamw->defaults.beta1 == 0.9f && adamw->defaults.beta2 == 0.999f);
+    ck_assert(adamw->defaults.weight_decay == 0.004f);
 }
 END_TEST
 
@@ -278,6 +282,8 @@ static void naive_update(struct state *state, uint64_t i, float lr, float g)
                               (1 - pow((double)s->beta1, t)));
         *a += (g - *a) * (1 - s->beta1);
         *b += (g * g - *b) * (1 - s->beta2);
+        if (strcmp(name, "adamw") == 0)
+            *value -= *value * (lr * s->weight_decay);
         *value -= *a * alpha / (sqrtf(*b) + s->epsilon);
     }
 }
@@ -376,9 +382,8 @@ START_TEST(an_unknown_name_is_refused_with_the_known_ones)
     struct optimizer_settings settings = {.name = "lion"};
     struct error error;
     ck_assert_int_eq(check_settings(&settings, &error), STATUS_INVALID);
-    ck_assert_str_eq(
-        error.text,
-        "there is no optimizer 'lion'; there are sgd, momentum, nesterov, adagrad, rmsprop, adam");
+    ck_assert_str_eq(error.text, "there is no optimizer 'lion'; there are sgd, momentum, nesterov, "
+                                 "adagrad, rmsprop, adam, adamw");
     memset(settings.name, 'a', sizeof settings.name);
     ck_assert_int_eq(check_settings(&settings, &error), STATUS_INVALID);
     ck_assert_ptr_null(optimizer_find(""));

@@ -195,7 +195,7 @@ START_TEST(what_is_ignored_is_checked_all_the_same)
                "syncopate-ps: --global-batch=0: needs a whole number from 1 to 65536");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --optimizer adm",
                "syncopate-ps: --optimizer=adm: needs one of sgd, momentum, nesterov, adagrad, "
-               "rmsprop, adam (did you mean adam?)");
+               "rmsprop, adam, adamw (did you mean adam?)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --mode", "syncopate-ps: --mode needs a value");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --global-bach 64",
                "syncopate-ps: unknown option --global-bach (did you mean --global-batch?)");

@@ -1,0 +1,19 @@
+/* update.h - one update of any stretch of the parameter space.
+ *
+ * A rule is elementwise, but one that spares biases has to know which elements are whose. A kernel
+ * is a variable of more than one axis, a bias one of a single axis; a stretch that spans several is
+ * updated piece by piece, so where chunks begin and end decides no bit.
+ *
+ * Threads: pure, but for the arrays of the update. */
+
+#ifndef COMMON_JOB_UPDATE_H
+#define COMMON_JOB_UPDATE_H
+
+#include "common/job/job.h"
+
+/* Update the elements from `first` of the parameter space on, as many as update->count, by the
+ * job's rule. offsets: variables_layout's of the job. update->settings and ->bias are set here. */
+void update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
+                  const struct optimizer_update *update);
+
+#endif
