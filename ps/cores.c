@@ -16,7 +16,7 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     cores->owner_count = options->router.owner_count;
     enum status status = router_create(&cores->router, &options->router, now_us);
     if (status == STATUS_OK)
-        status = keeper_create(&cores->keeper, &options->keeper);
+        status = checkpointer_create(&cores->checkpointer, &options->checkpointer);
     if (status == STATUS_OK && options->router.server == 0)
         status = coordinator_create(&cores->coordinator, &coordinator, now_us);
     if (status != STATUS_OK)
@@ -35,7 +35,7 @@ static void owners_free(struct cores *cores)
 void cores_free(struct cores *cores)
 {
     owners_free(cores);
-    keeper_destroy(&cores->keeper);
+    checkpointer_destroy(&cores->checkpointer);
     coordinator_destroy(&cores->coordinator);
     router_destroy(&cores->router); /* Last: the others look at its plan. */
     memset(cores, 0, sizeof *cores);
@@ -70,8 +70,9 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
         router_handle_peer(cores->router, packet, now_us, outbox);
 }
 
-/* What the keeper tells the coordinator and other servers' keepers tell it over the wire. */
-static bool is_from_keeper(enum message_kind kind)
+/* What the checkpointer tells the coordinator and other servers' checkpointers tell it over the
+ * wire. */
+static bool is_from_checkpointer(enum message_kind kind)
 {
     return kind == MESSAGE_PART_WRITTEN || kind == MESSAGE_CHUNK_STATE;
 }
@@ -98,7 +99,7 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
         router_note_part(cores->router, message);
     packet->peer = PEER_LOCAL;
     envelope_seal_to_server(router_envelope(cores->router), message);
-    if (cores->coordinator != NULL && is_from_keeper(message->kind)) {
+    if (cores->coordinator != NULL && is_from_checkpointer(message->kind)) {
         message->generation = generation; /* Our own router may have to hear of it yet. */
         coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
     } else if (generation != message->generation) { /* It has changed while this was on its way. */
@@ -126,8 +127,8 @@ bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
     case TO_OWNER:
         owner_handle(cores->owners[item->index], packet, now_us, outbox);
         return false;
-    case TO_KEEPER:
-        keeper_handle(cores->keeper, packet, outbox);
+    case TO_CHECKPOINTER:
+        checkpointer_handle(cores->checkpointer, packet, outbox);
         return false;
     case TO_PEER:
         if (packet->peer != PEER_LOCAL)

@@ -1,7 +1,7 @@
 /* cores.h - the cores of one server and which message goes to which.
  *
- * The one place that knows how router, coordinator, owners and keeper are wired. Threads (server.c)
- * and the simulator both drive it, so what is simulated is what runs.
+ * The one place that knows how router, coordinator, owners and checkpointer are wired. Threads
+ * (server.c) and the simulator both drive it, so what is simulated is what runs.
  *
  * Threads: each core belongs to one thread; cores_deliver touches only the core an item is for.
  * Ownership: owns all cores. */
@@ -12,15 +12,15 @@
 #include <stdbool.h>
 
 #include "common/wire/outbox.h"
+#include "ps/checkpointer/checkpointer.h"
 #include "ps/coordinator/coordinator.h"
-#include "ps/keeper/keeper.h"
 #include "ps/router/router.h"
 #include "ps/shard/owner.h"
 
 struct cores {
     struct router *router;
     struct coordinator *coordinator; /* Server 0 only, else NULL. */
-    struct keeper *keeper;
+    struct checkpointer *checkpointer;
     struct owner **owners; /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
 };
@@ -28,7 +28,7 @@ struct cores {
 struct cores_options {
     struct router_options router;
     struct coordinator_options coordinator; /* Used on server 0; but for incarnation. */
-    struct keeper_options keeper;
+    struct checkpointer_options checkpointer;
 };
 
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);
@@ -42,8 +42,9 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
                    struct outbox *outbox);
 
 /* Give an item to the core it is for; what that puts into the outbox is to be delivered in turn.
- * True: the item is for the wire, as it is now, and for the caller to send: TO_PEER, or TO_SERVER 0,
- * whose coordinator it is for. Nothing for the wire comes from owners and the keeper themselves. */
+ * True: the item is for the wire, as it is now, and for the caller to send: TO_PEER, or TO_SERVER
+ * 0, whose coordinator it is for. Nothing for the wire comes from owners and the checkpointer
+ * themselves. */
 bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox);
 

@@ -59,7 +59,7 @@ struct server {
     struct endpoint *upstream; /* To server 0; NULL on server 0. */
     struct mailbox inbox;      /* Of the router thread. */
     struct outbox outbox;
-    struct actor keeper;
+    struct actor checkpointer;
     struct actor owners[OWNERS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
@@ -151,10 +151,10 @@ static enum status make_cores(struct server *server)
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = from->max_bad_gradients,
                         .allow_mixed = from->allow_mixed},
-        .keeper = {.server = from->index,
-                   .disk = from->disk,
-                   .keep = from->keep,
-                   .journal = from->journal},
+        .checkpointer = {.server = from->index,
+                         .disk = from->disk,
+                         .keep = from->keep,
+                         .journal = from->journal},
     };
     hash_random(options.coordinator.secret);
     probe_updates(options.router.probe_digest);
@@ -163,9 +163,9 @@ static enum status make_cores(struct server *server)
     gethostname(options.router.host, sizeof options.router.host - 1);
     snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s",
              from->out != NULL ? from->out : "");
-    snprintf(options.keeper.out, sizeof options.keeper.out, "%s",
+    snprintf(options.checkpointer.out, sizeof options.checkpointer.out, "%s",
              from->out != NULL ? from->out : "");
-    snprintf(options.keeper.restore, sizeof options.keeper.restore, "%s",
+    snprintf(options.checkpointer.restore, sizeof options.checkpointer.restore, "%s",
              from->restore != NULL ? from->restore : "auto");
     return cores_init(&server->cores, &options, clock_now_us());
 }
@@ -182,7 +182,7 @@ enum status server_create(struct server **server, const struct server_options *o
     s->owner_threads = choose_owner_threads(options->owner_threads);
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
-        status = mailbox_init(&s->keeper.mailbox);
+        status = mailbox_init(&s->checkpointer.mailbox);
     for (uint32_t i = 0; i < OWNERS_MAX && status == STATUS_OK; i++)
         status = mailbox_init(&s->owners[i].mailbox);
     if (status != STATUS_OK) {
@@ -221,7 +221,7 @@ void server_destroy(struct server **server)
         close(s->occupied);
     outbox_free(&s->outbox);
     mailbox_free(&s->inbox);
-    mailbox_free(&s->keeper.mailbox);
+    mailbox_free(&s->checkpointer.mailbox);
     for (uint32_t i = 0; i < OWNERS_MAX; i++)
         mailbox_free(&s->owners[i].mailbox);
     if (s->cores_made)
@@ -254,12 +254,13 @@ void server_abandoned(struct server *server)
 
 /* --- the other threads --------------------------------------------------------------------- */
 
-/* What an owner or the keeper puts out goes to the keeper or to the router thread. */
+/* What an owner or the checkpointer puts out goes to the checkpointer or to the router thread. */
 static void post_all(struct server *server, struct outbox *outbox)
 {
     struct outgoing item;
     while (outbox_take(outbox, &item)) {
-        mailbox_post(item.to == TO_KEEPER ? &server->keeper.mailbox : &server->inbox, &item);
+        mailbox_post(item.to == TO_CHECKPOINTER ? &server->checkpointer.mailbox : &server->inbox,
+                     &item);
     }
 }
 
@@ -446,8 +447,8 @@ static void dispatch(struct server *server, struct outgoing *item)
     }
     if (item->to == TO_OWNER && server->owner_threads > 0)
         other = &server->owners[item->index].mailbox;
-    else if (item->to == TO_KEEPER)
-        other = &server->keeper.mailbox;
+    else if (item->to == TO_CHECKPOINTER)
+        other = &server->checkpointer.mailbox;
 
     if (other != NULL)
         mailbox_post(other, item);
@@ -657,7 +658,7 @@ int server_run(struct server *server, struct error *reason)
     server->said_us = clock_now_us();
     struct endpoint *endpoints[] = {server->listening, server->upstream};
     size_t endpoint_count = server->upstream != NULL ? 2 : 1;
-    if (actor_start(&server->keeper, server, 0) != STATUS_OK) {
+    if (actor_start(&server->checkpointer, server, 0) != STATUS_OK) {
         error_set(reason, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
@@ -677,7 +678,7 @@ int server_run(struct server *server, struct error *reason)
     }
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);
-    actor_stop(&server->keeper);
+    actor_stop(&server->checkpointer);
     int exit_code = router_exit_code(server->cores.router);
     explain_end(server, exit_code, reason);
     return exit_code;

@@ -6,7 +6,7 @@
  *     |   router core, and on server 0 coordinator    |
  *     '--+----------------+-------------------+-------'
  *        | mailbox        | mailbox           | mailbox
- *     owner 0    ...   owner n-1            keeper
+ *     owner 0    ...   owner n-1            checkpointer
  *
  * Everything between threads goes through mailboxes. With owner_threads 0 the router's thread runs
  * one owner itself: on few cores and for small models a hand-over costs more than it brings.
@@ -25,9 +25,9 @@
  *                      async (2 + k) S
  *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
  *     between threads  W G: gradients and requests with the owners, see sessions.h
- *     answers          W (3 S + 2 c): values on their way to workers, see gauge.h. What versions
+ *     answers          W (3 S + 2 c): values on their way to workers, see in_flight.h. What versions
  *                      they are is shared, so honest workers that keep up take nothing here
- *     a checkpoint     (1 + k) S under way with the keeper, and once more while it loads one; on
+ *     a checkpoint     (1 + k) S under way with the checkpointer, once more while it loads one; on
  *                      server 0 those of the servers that do not see its disk as well
  *     waiting          64 C W for requests, 64 x 1024 for sessions
  *     sharing          for each worker on this host (n + 1) S and two rings (window.h); in sync the

@@ -20,7 +20,7 @@ common  progress
 ps      orders
 ps      shard
 ps      router
-ps      coordinator keeper
+ps      coordinator checkpointer
 ps      .
 worker  model data
 worker  client

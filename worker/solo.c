@@ -16,8 +16,8 @@
 #include "common/base/hash.h"
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
-#include "common/process/complaint.h"
 #include "common/process/log.h"
+#include "common/process/log_once.h"
 #include "common/store/checkpoint.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
@@ -34,7 +34,7 @@ struct state {
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements]: values, then slots. */
     struct run_directory directory;
     struct checkpoint_shelf shelf;
-    struct complaint complaint; /* Of checkpoints that cannot be written. */
+    struct log_once log_once; /* Of checkpoints that cannot be written. */
     struct run_summary summary;
     struct worker_summary worker;
     struct score window, epoch;        /* Since the last progress event; of the epoch so far. */
@@ -299,9 +299,9 @@ static void try_checkpoint(struct state *s)
     uint64_t failed;
     if (write_checkpoint(s, &error) != STATUS_OK) {
         s->summary.faults.checkpoints_failed++;
-        if (complaint_add(&s->complaint, error.text))
+        if (log_once_add(&s->log_once, error.text))
             log_warning("checkpoint at step %" PRIu64 " not written: %s", s->step, error.text);
-    } else if ((failed = complaint_end(&s->complaint)) > 0) {
+    } else if ((failed = log_once_end(&s->log_once)) > 0) {
         log_info("checkpoints are written again; %" PRIu64 " were not", failed);
     }
 }

@@ -7,7 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/process/log.h"
-#include "worker/client/score_duty.h"
+#include "worker/client/evaluation_share.h"
 
 /* Sleep so long that what took `took_us` takes factor times as long. */
 static void slow_down(double factor, uint64_t took_us)
@@ -26,7 +26,7 @@ static void evaluate(struct trainer *t, const struct work *work)
     struct score score = {0};
     uint32_t shares, share;
     uint64_t began_us = clock_now_us();
-    if (!score_duty_share(t->job, work->members, work->position, &shares, &share))
+    if (!evaluation_share_share(t->job, work->members, work->position, &shares, &share))
         return;
     node_gradient_evaluate(t->gradient, client_parameters(t->client), shares, share, &score);
     uint64_t took_us = clock_now_us() - began_us;

@@ -45,9 +45,8 @@ void hash_update(struct hash *hash, const void *bytes, size_t count)
 void hash_update_u64(struct hash *hash, uint64_t value)
 {
     uint8_t bytes[8];
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(value >> (8 * i));
-    }
     hash_update(hash, bytes, sizeof bytes);
 }
 

@@ -467,10 +467,9 @@ static enum status posix_list_directory(void *context, const char *path,
     if (directory == NULL)
         return report(error, "list", path);
     struct dirent *entry;
-    while ((errno = 0, entry = readdir(directory)) != NULL) {
+    while ((errno = 0, entry = readdir(directory)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             each(argument, entry->d_name);
-    }
     enum status status = errno ? report(error, "list", path) : STATUS_OK;
     closedir(directory);
     return status;

@@ -59,10 +59,9 @@ static size_t utf8_length(const unsigned char *text)
                     : (c & 0xF0) == 0xE0    ? 3
                     : c >= 0xF0 && c < 0xF5 ? 4
                                             : 0;
-    for (size_t i = 1; i < length; i++) {
+    for (size_t i = 1; i < length; i++)
         if ((text[i] & 0xC0) != 0x80)
             return 0;
-    }
     bool overlong = (c == 0xE0 && text[1] < 0xA0) || (c == 0xF0 && text[1] < 0x90);
     bool surrogate = c == 0xED && text[1] >= 0xA0;
     bool beyond = c == 0xF4 && text[1] >= 0x90;

@@ -86,10 +86,9 @@ static bool is_name(const char *text, size_t size)
 {
     if (!is_terminated(text, size) || text[0] == '\0')
         return false;
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; text++)
         if (*text <= ' ' || *text > '~')
             return false;
-    }
     return true;
 }
 

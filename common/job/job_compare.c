@@ -85,7 +85,7 @@ static enum status compare_names(const struct sides *sides, const char *what, co
     return strcmp(a, b) == 0 ? STATUS_OK : differ(sides, what, a, b);
 }
 
-/* --- lists ------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /* "conv1/kernel [3,3,1,32]" */
 static void show_variable(char out[VALUE_TEXT_MAX], const struct variable *variable)
@@ -140,7 +140,7 @@ static enum status compare_servers(const struct sides *sides, const char *what, 
     return status;
 }
 
-/* --- fields ------------------------------------------------------------------------------------ */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 /* "3f9a01c2... (fashion-mnist)" */
 static void show_data(char out[VALUE_TEXT_MAX], const struct job *job)

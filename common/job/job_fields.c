@@ -26,7 +26,7 @@ _Static_assert(sizeof(enum mode) == sizeof(uint32_t) &&
                    sizeof(enum schedule_kind) == sizeof(uint32_t),
                "words are kept as numbers of 32 bits");
 
-/* --- one field --------------------------------------------------------------------------------- */
+/* --- one field -------------------------------------------------------------------------------- */
 
 const struct job_field *job_field_find(const char *member)
 {
@@ -122,7 +122,7 @@ enum status job_field_number(const struct job_field *field, const char *word, ui
     return STATUS_NOT_FOUND;
 }
 
-/* --- check ------------------------------------------------------------------------------------- */
+/* --- check ------------------------------------------------------------------------------------ */
 
 /* Bytes of the UTF-8 character at s; 0 when it is malformed or a control character. */
 static size_t character_bytes(const unsigned char *s)

@@ -143,10 +143,9 @@ static enum status read_variable(const struct json *object, const char *where,
     json_fields_copy(&fields, "name", variable->name, sizeof variable->name);
     const struct json *shape = json_fields_array(&fields, "shape", VARIABLE_RANK_MAX);
     variable->rank = (uint32_t)json_length(shape, "");
-    for (uint32_t i = 0; i < variable->rank; i++) {
+    for (uint32_t i = 0; i < variable->rank; i++)
         if (!json_whole(json_item(shape, i), &variable->shape[i]))
             json_fields_refuse(&fields, "shape", "is not made of whole numbers");
-    }
     read_initializer(&fields, &variable->initializer);
     variable->fan_in = json_fields_u64(&fields, "fan_in", UINT64_MAX);
     variable->fan_out = json_fields_u64(&fields, "fan_out", UINT64_MAX);

@@ -18,10 +18,9 @@ static const struct optimizer *const optimizers[] = {OPTIMIZERS(ADDRESS)};
 
 const struct optimizer *optimizer_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
         if (strcmp(name, optimizers[i]->name) == 0)
             return optimizers[i];
-    }
     return NULL;
 }
 

@@ -73,8 +73,9 @@ const char *optimizer_names(void);
 /* A name that ends and is a rule's. */
 enum status optimizer_name_check(const char name[OPTIMIZER_NAME_MAX], struct error *error);
 
-/* What the bounds of single fields (job_rows.inc) do not say; the name is a rule's. One that divides
- * by a root + epsilon needs epsilon > 0: an element whose gradient is 0 would become 0 / 0. */
+/* What the bounds of single fields (job_rows.inc) do not say; the name is a rule's. One that
+ * divides by a root + epsilon needs epsilon > 0: an element whose gradient is 0 would become 0 /
+ * 0. */
 enum status optimizer_settings_check(const struct optimizer_settings *settings,
                                      struct error *error);
 

@@ -254,10 +254,9 @@ uint64_t partition_server_bytes(const struct partition *partition, uint32_t serv
 {
     assert(server < partition->server_count);
     uint64_t elements = 0;
-    for (uint32_t i = 0; i < partition->chunk_count; i++) {
+    for (uint32_t i = 0; i < partition->chunk_count; i++)
         if (partition->chunks[i].server == server)
             elements += partition->chunks[i].count;
-    }
     return elements * sizeof(float);
 }
 

@@ -38,10 +38,9 @@ bool tree_has(uint32_t leaf_count, struct node node)
     struct node at = tree_root(leaf_count), other;
     if (node.leaf_count == 0 || !node_within(node, at))
         return false;
-    while (!node_equal(at, node)) {
+    while (!node_equal(at, node))
         if (!descend(at, node, &at, &other))
             return false;
-    }
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* update.c - a stretch is cut where variables begin, for the rules that ask whose the elements are. */
+/* update.c - a stretch is cut where variables begin, for the rules that ask whose the elements
+ * are. */
 
 #include "common/job/update.h"
 

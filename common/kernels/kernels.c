@@ -92,9 +92,8 @@ typedef float four __attribute__((vector_size(16)));
 static inline void transpose_block(const float *from, uint64_t from_row, float *to, uint64_t to_row)
 {
     four r[4], half[4];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         memcpy(&r[i], from + (uint64_t)i * from_row, sizeof r[i]);
-    }
     for (int i = 0; i < 2; i++) {
         half[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 4, 1, 5);
         half[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 2, 6, 3, 7);
@@ -103,9 +102,8 @@ static inline void transpose_block(const float *from, uint64_t from_row, float *
         r[2 * i] = __builtin_shufflevector(half[i], half[2 + i], 0, 1, 4, 5);
         r[2 * i + 1] = __builtin_shufflevector(half[i], half[2 + i], 2, 3, 6, 7);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         memcpy(to + (uint64_t)i * to_row, &r[i], sizeof r[i]);
-    }
 }
 
 void kernels_transpose(uint64_t rows, uint64_t columns, const float *from, uint64_t from_row,
@@ -113,14 +111,11 @@ void kernels_transpose(uint64_t rows, uint64_t columns, const float *from, uint6
 {
     for (uint64_t r = 0; r < rows; r += 4) {
         uint64_t c = 0;
-        for (; rows - r >= 4 && c + 4 <= columns; c += 4) {
+        for (; rows - r >= 4 && c + 4 <= columns; c += 4)
             transpose_block(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
-        }
-        for (; c < columns; c++) {
-            for (uint64_t i = r; i < rows && i < r + 4; i++) {
+        for (; c < columns; c++)
+            for (uint64_t i = r; i < rows && i < r + 4; i++)
                 to[c * to_row + i] = from[i * from_row + c];
-            }
-        }
     }
 }
 
@@ -128,17 +123,15 @@ void kernels_transpose(uint64_t rows, uint64_t columns, const float *from, uint6
 
 VECTORIZED void kernels_add(float *sum, const float *x, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         sum[i] += x[i];
-    }
 }
 
 VECTORIZED void kernels_sum(float *sum, const float *x, const float *y, uint64_t count)
 {
     ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         sum[i] = x[i] + y[i];
-    }
 }
 
 VECTORIZED bool kernels_all_finite(const float *x, uint64_t count)
@@ -160,9 +153,8 @@ VECTORIZED bool kernels_all_finite(const float *x, uint64_t count)
 VECTORIZED void kernels_bytes_to_unit(const uint8_t *bytes, uint64_t count, float *floats)
 {
     const float high = 0x1.01p-8f, low = (float)(1.0 / 255 - 0x1.01p-8);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         floats[i] = (float)bytes[i] * high + (float)bytes[i] * low;
-    }
 }
 
 /* e^x = 2^n e^r with n whole and |r| at most half of ln 2, e^r by its Taylor series. Adding 1.5 *
@@ -187,9 +179,8 @@ static inline double exponential(double x)
     x = x < -708.0 ? -708.0 : x;
     double whole = x * 0x1.71547652b82fep0 + shift, n = whole - shift;
     double r = (x - n * ln2_high) - n * ln2_low, sum = inverse[0];
-    for (int i = 1; i < 14; i++) {
+    for (int i = 1; i < 14; i++)
         sum = sum * r + inverse[i];
-    }
     uint64_t bits;
     double power;
     memcpy(&bits, &whole, sizeof bits);
@@ -200,9 +191,8 @@ static inline double exponential(double x)
 
 VECTORIZED void kernels_exponentials(const float *x, uint64_t count, double shift, double *out)
 {
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         out[i] = exponential((double)x[i] - shift);
-    }
 }
 
 /* --- layers -------------------------------------------------------------------------------- */
@@ -218,17 +208,15 @@ VECTORIZED void kernels_sum_rows(const float *rows, uint64_t row_count, uint64_t
 {
     for (uint64_t r = 0; r < row_count; r++) {
         const float *row = rows + r * columns;
-        for (uint64_t c = 0; c < columns; c++) {
+        for (uint64_t c = 0; c < columns; c++)
             sum[c] += row[c];
-        }
     }
 }
 
 VECTORIZED void kernels_relu_gradient(float *restrict gradient, const float *out, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         gradient[i] = out[i] > 0.0f ? gradient[i] : 0.0f;
-    }
 }
 
 /* Windows of 2x2, which nearly every network uses, in one look at the four elements. */
@@ -287,9 +275,8 @@ static inline void pool_position(const float *x, uint64_t channels, uint8_t numb
     for (uint64_t c = 0; c < channels; c++) {
         bool larger = number == 0 || x[c] > out[c];
         out[c] = larger ? x[c] : out[c];
-        if (which) {
+        if (which)
             which[c] = larger ? number : which[c];
-        }
     }
 }
 
@@ -312,13 +299,12 @@ static void pool_any(struct kernels_window window, const float *image, float *ou
 void kernels_pool(struct kernels_window window, const float *image, float *out, uint8_t *which)
 {
     assert(window.size <= KERNELS_POOL_MAX);
-    if (window.size != 2) {
+    if (window.size != 2)
         pool_any(window, image, out, which);
-    } else if (which) {
+    else if (which)
         pool_2x2(window, image, out, which);
-    } else {
+    else
         pool_2x2_values(window, image, out);
-    }
 }
 
 VECTORIZED void kernels_pool_gradient(struct kernels_window window, const float *out_gradient,
@@ -327,17 +313,15 @@ VECTORIZED void kernels_pool_gradient(struct kernels_window window, const float 
     uint64_t channels = window.channels;
     uint64_t row = window.in_width * channels;
     if (window.in_height != window.size * window.out_height ||
-        window.in_width != window.size * window.out_width) {
+        window.in_width != window.size * window.out_width)
         memset(image, 0, window.in_height * row * sizeof *image);
-    }
     for (uint32_t y = 0; y < window.out_height; y++) {
         for (uint32_t x = 0; x < window.out_width; x++) {
             float *corner = image + window.size * (y * row + x * channels);
             for (uint32_t i = 0; i < window.size * window.size; i++) {
                 float *to = corner + i / window.size * row + i % window.size * channels;
-                for (uint64_t c = 0; c < channels; c++) {
+                for (uint64_t c = 0; c < channels; c++)
                     to[c] = which[c] == i ? out_gradient[c] : 0.0f;
-                }
             }
             out_gradient += channels;
             which += channels;

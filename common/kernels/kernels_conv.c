@@ -158,11 +158,9 @@ void kernels_turn(const float *kernel, uint32_t size, uint64_t in, uint64_t out,
     uint64_t positions = (uint64_t)size * size;
     for (uint64_t position = 0; position < positions; position++) {
         const float *from = kernel + (positions - 1 - position) * in * out;
-        for (uint64_t o = 0; o < out; o++) {
-            for (uint64_t i = 0; i < in; i++) {
+        for (uint64_t o = 0; o < out; o++)
+            for (uint64_t i = 0; i < in; i++)
                 *turned++ = from[i * out + o];
-            }
-        }
     }
 }
 

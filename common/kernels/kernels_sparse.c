@@ -86,9 +86,8 @@ void kernels_sparse_gradient(struct kernels_sparse sparse, const float *image, c
     struct sparse_entry *entries = (struct sparse_entry *)scratch;
     uint32_t *counts = (uint32_t *)(entries + outs * together), *places = counts + outs;
     struct sparse_lists lists = {entries, counts, together, outs, row, sparse.window.channels};
-    if (image_gradient) {
+    if (image_gradient)
         memset(image_gradient, 0, sparse.window.in_height * row * sizeof *image_gradient);
-    }
     for (uint64_t w = 0, n; w < windows_of(sparse); w += n) {
         n = windows_of(sparse) - w < together ? windows_of(sparse) - w : together;
         list_places(sparse, w, w + n, places);
@@ -125,19 +124,16 @@ uint64_t kernels_few_scratch(struct kernels_sparse sparse)
 /* In [4][4], the first pixel of each of a window's positions. */
 VECTORIZED static void few_begin(const uint8_t *which, uint64_t count, uint8_t *restrict begin)
 {
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         begin[i] = (uint8_t)(which[i] / 2 * UNDER_SIDE + which[i] % 2);
-    }
 }
 
 static inline void few_under(const float *corner, uint64_t row, uint64_t channels,
                              float *restrict under)
 {
-    for (uint64_t y = 0; y < UNDER_SIDE; y++) {
-        for (uint64_t x = 0; x < UNDER_SIDE; x++) {
+    for (uint64_t y = 0; y < UNDER_SIDE; y++)
+        for (uint64_t x = 0; x < UNDER_SIDE; x++)
             under[y * UNDER_SIDE + x] = corner[y * row + x * channels];
-        }
-    }
 }
 
 void kernels_few_gradient(struct kernels_sparse sparse, const float *image, const float *gradient,

@@ -33,9 +33,8 @@ INLINE void sparse_channel(const struct sparse_lists *lists, const struct sparse
         }
     }
     UNROLLED
-    for (uint64_t t = 0; t < SPARSE_TAPS; t++) {
+    for (uint64_t t = 0; t < SPARSE_TAPS; t++)
         store_part(kernel_gradient + t * column, sum[t], vectors, some);
-    }
 }
 
 /* All output channels. */
@@ -85,9 +84,8 @@ INLINE void sparse_few_lanes(const struct sparse_windows *windows, uint64_t lane
 {
     vector sum[SPARSE_TAPS];
     UNROLLED
-    for (uint64_t t = 0; t < SPARSE_TAPS; t++) {
+    for (uint64_t t = 0; t < SPARSE_TAPS; t++)
         sum[t] = vector_load_some(kernel_gradient + t * tap, some);
-    }
     for (uint64_t w = 0; w < windows->count; w++) {
         uint64_t at = w * windows->out_channels + lane;
         vector value = vector_load_some(windows->gradient + at, some);
@@ -99,9 +97,8 @@ INLINE void sparse_few_lanes(const struct sparse_windows *windows, uint64_t lane
         }
     }
     UNROLLED
-    for (uint64_t t = 0; t < SPARSE_TAPS; t++) {
+    for (uint64_t t = 0; t < SPARSE_TAPS; t++)
         vector_store_some(kernel_gradient + t * tap, sum[t], some);
-    }
 }
 
 static UNCHECKED void sparse_few(const struct sparse_windows *windows, uint64_t tap,

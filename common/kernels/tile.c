@@ -9,12 +9,10 @@ static enum kernels_instructions limit = KERNELS_AVX512;
 static enum kernels_instructions instructions_here(void)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f")) {
+    if (__builtin_cpu_supports("avx512f"))
         return KERNELS_AVX512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return KERNELS_AVX2;
-    }
 #endif
     return KERNELS_PLAIN;
 }

@@ -114,21 +114,19 @@ VECTOR void numbers_store(uint8_t *to, numbers n)
 VECTOR void numbers_store_some(uint8_t *to, numbers n, mask some)
 {
     int64_t bytes = numbers_bytes(n);
-    if (some.count == LANES) {
+    if (some.count == LANES)
         memcpy(to, &bytes, sizeof bytes);
-    } else {
+    else
         memcpy(to, &bytes, some.count);
-    }
 }
 
 VECTOR numbers numbers_load_some(const uint8_t *from, mask some)
 {
     int64_t bytes = 0;
-    if (some.count == LANES) {
+    if (some.count == LANES)
         memcpy(&bytes, from, sizeof bytes);
-    } else {
+    else
         memcpy(&bytes, from, some.count);
-    }
     return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes));
 }
 

@@ -107,11 +107,10 @@ VECTOR void numbers_store_some(uint8_t *to, numbers n, mask some)
 VECTOR numbers numbers_load_some(const uint8_t *from, mask some)
 {
     __m128i bytes = _mm_setzero_si128();
-    if (some == 0xffff) {
+    if (some == 0xffff)
         bytes = _mm_loadu_si128((const __m128i *)from);
-    } else {
+    else
         memcpy(&bytes, from, (uint32_t)__builtin_popcount(some));
-    }
     return _mm512_cvtepu8_epi32(bytes);
 }
 

@@ -23,11 +23,10 @@
 
 INLINE void number_part(uint8_t *to, numbers number, int vectors, mask some)
 {
-    if (vectors == 1) {
+    if (vectors == 1)
         numbers_store_some(to, number, some);
-    } else {
+    else
         numbers_store(to, number);
-    }
 }
 
 /* What ReLU, or nothing, lifts values to. NaN stays NaN: a diverged network must not look
@@ -45,11 +44,10 @@ INLINE vector load_part(const float *from, int vectors, mask some)
 
 INLINE void store_part(float *to, vector x, int vectors, mask some)
 {
-    if (vectors == 1) {
+    if (vectors == 1)
         vector_store_some(to, x, some);
-    } else {
+    else
         vector_store(to, x);
-    }
 }
 
 /* The first `across` places lie side by side, others x_down behind them. */
@@ -61,17 +59,15 @@ INLINE void walk_sums(struct tile_walk walk, uint64_t x_down, const float *x, co
         for (uint64_t step = 0; step < walk.length; step++) {
             vector factor[4];
             UNROLLED
-            for (int v = 0; v < vectors; v++) {
+            for (int v = 0; v < vectors; v++)
                 factor[v] = load_part(y + v * LANES, vectors, some);
-            }
             UNROLLED
             for (int p = 0; p < places; p++) {
                 uint64_t right = (uint64_t)(p % across) * walk.x_place;
                 vector one = vector_all(p < across ? at[right] : below[right]);
                 UNROLLED
-                for (int v = 0; v < vectors; v++) {
+                for (int v = 0; v < vectors; v++)
                     sum[p * vectors + v] = vector_fma(one, factor[v], sum[p * vectors + v]);
-                }
             }
             at += walk.x_step;
             below += walk.x_step;
@@ -128,9 +124,8 @@ INLINE void tile_pooled(struct tile_walk walk, uint64_t x_down, const float *x, 
         vector s = largest(top[0], top[vectors], bottom[0], bottom[vectors], &number);
         uint64_t to = (uint64_t)w * walk.sum_place + (uint64_t)v * LANES;
         store_part(sums + to, vector_max(least, s), vectors, some);
-        if (which) {
+        if (which)
             number_part(which + to, number, vectors, some);
-        }
     }
 }
 
@@ -214,9 +209,8 @@ static const struct tile_width *width_for(uint64_t lanes, bool pooled)
 {
     const struct tile_width *width = widths;
     while (width->vectors > 1 &&
-           (width->vectors * LANES > lanes || (pooled && width->windows_max == 0))) {
+           (width->vectors * LANES > lanes || (pooled && width->windows_max == 0)))
         width++;
-    }
     return width;
 }
 
@@ -287,11 +281,10 @@ static void run(const struct tile_walk *walk, uint64_t places, uint64_t lanes, c
         const struct tile_width *width = width_for(lanes - lane, false);
         const float *start = walk->start ? walk->start + lane : NULL;
         n = smaller(lanes - lane, width->vectors * LANES);
-        if (walk->rows == 1 && places > width->places_max) {
+        if (walk->rows == 1 && places > width->places_max)
             run_parts(walk, width, places, n, x, y + lane, start, sums + lane);
-        } else {
+        else
             run_column(walk, width, places, n, x, y + lane, start, sums + lane);
-        }
     }
 }
 
@@ -344,9 +337,8 @@ static UNCHECKED void winograd_kernel(const float *kernel, uint64_t plane, float
             kernel_axis(in, &out[0][column], 4);
         }
         UNROLLED
-        for (uint64_t f = 0; f < 16; f++) {
+        for (uint64_t f = 0; f < 16; f++)
             vector_store_some(transformed + f * transformed_plane + i, out[f / 4][f % 4], some);
-        }
     }
 }
 
@@ -368,9 +360,8 @@ INLINE void winograd_input(const float *d, uint64_t row, uint64_t column, float 
     for (uint64_t y = 0; y < 4; y++) {
         vector in[4];
         UNROLLED
-        for (uint64_t x = 0; x < 4; x++) {
+        for (uint64_t x = 0; x < 4; x++)
             in[x] = vector_load_some(d + y * row + x * column, some);
-        }
         input_axis(in, half[y], 1);
     }
     UNROLLED
@@ -379,9 +370,8 @@ INLINE void winograd_input(const float *d, uint64_t row, uint64_t column, float 
         input_axis(in, &out[0][x], 4);
     }
     UNROLLED
-    for (uint64_t f = 0; f < 16; f++) {
+    for (uint64_t f = 0; f < 16; f++)
         vector_store_some(to + f * plane, out[f / 4][f % 4], some);
-    }
 }
 
 static UNCHECKED void winograd_inputs(struct kernels_window window, struct tile_blocks blocks,
@@ -441,9 +431,8 @@ static UNCHECKED void winograd_outputs(struct kernels_window window, struct tile
                 uint64_t at = b * lanes + lane;
                 vector best = largest(out[0], out[1], out[2], out[3], &number);
                 vector_store_some(to + at, finished(finish, lane, best, some), some);
-                if (finish.which) {
+                if (finish.which)
                     numbers_store_some(finish.which + at, number, some);
-                }
                 continue;
             }
             UNROLLED

@@ -96,9 +96,8 @@ VECTOR numbers numbers_choose(numbers n, numbers where, int x)
 
 VECTOR void numbers_store_some(uint8_t *to, numbers n, mask some)
 {
-    for (uint64_t i = 0; i < some; i++) {
+    for (uint64_t i = 0; i < some; i++)
         to[i] = (uint8_t)n[i];
-    }
 }
 
 VECTOR void numbers_store(uint8_t *to, numbers n)
@@ -109,9 +108,8 @@ VECTOR void numbers_store(uint8_t *to, numbers n)
 VECTOR numbers numbers_load_some(const uint8_t *from, mask some)
 {
     numbers n = numbers_all(0);
-    for (uint64_t i = 0; i < some; i++) {
+    for (uint64_t i = 0; i < some; i++)
         n[i] = from[i];
-    }
     return n;
 }
 

@@ -69,11 +69,10 @@ static void visit(void *argument, const char *name)
     snprintf(path, sizeof path, "%s/%s", loading->directory, name);
     struct error error;
     enum status status = certificate_read_public(path, &certificate, &error);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         add(loading, name, &certificate);
-    } else if (loading->status == STATUS_OK) {
+    else if (loading->status == STATUS_OK)
         loading->status = error_set(loading->error, status, "%s", error.text);
-    }
 }
 
 static int compare(const void *a, const void *b)

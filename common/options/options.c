@@ -543,10 +543,9 @@ bool options_given(const struct options *options, enum option_user user, const c
 /* --help and --version count wherever they stand, even beside a mistake. */
 static bool asked_for(int argc, char **argv, const char *long_name, const char *short_name)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], long_name) == 0 || (short_name && strcmp(argv[i], short_name) == 0))
             return true;
-    }
     return false;
 }
 

@@ -3,8 +3,8 @@
  * A row is a name, a type, a default, bounds, who has it and a help line. `--name value`,
  * `--name=value`, `-` or `_` alike; SYNCOPATE_NAME in the environment is the same, and a flag
  * wins. Read once in main, passed down as struct options. Adding an option is one row in
- * options_table.c and one field here (a deadline: in deadlines.h); one of the job's declaration is a
- * row in common/job/job_rows.inc.
+ * options_table.c and one field here (a deadline: in deadlines.h); one of the job's declaration is
+ * a row in common/job/job_rows.inc.
  *
  * Threads: plain values. */
 

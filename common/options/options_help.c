@@ -51,9 +51,8 @@ void options_help(FILE *out, enum option_user user, const char *program)
     fputs("\nEnvironment:\n  ", out);
     wording_wrap(out, options_environment_text, 2, 2);
     fputs("\nExit codes:\n", out);
-    for (size_t i = 0; i < exit_text_count; i++) {
+    for (size_t i = 0; i < exit_text_count; i++)
         if (exit_texts[i].users & user)
             fprintf(out, "  %3d  %s\n", exit_texts[i].code, exit_texts[i].meaning);
-    }
     fprintf(out, "\nExample:\n%s\n", text->example);
 }

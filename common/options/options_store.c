@@ -153,12 +153,11 @@ static void plain_digits(const struct option_row *row, const char *text, char pl
     bool real = option_is_real(row);
     bool decimal_comma = real && strchr(text, '.') == NULL;
     size_t length = 0;
-    for (; *text != '\0' && length + 1 < NUMBER_MAX; text++) {
+    for (; *text != '\0' && length + 1 < NUMBER_MAX; text++)
         if (*text == ',' && decimal_comma)
             plain[length++] = '.';
         else if (strchr(" \t_,'", *text) == NULL && !(real && *text == 's' && text[1] == '\0'))
             plain[length++] = *text;
-    }
     plain[length] = '\0';
 }
 

@@ -371,10 +371,9 @@ static bool names_equal(const char *row_name, const char *name, size_t length)
 {
     if (strlen(row_name) != length)
         return false;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         if (row_name[i] != (name[i] == '_' ? '-' : name[i]))
             return false;
-    }
     return true;
 }
 

@@ -83,10 +83,9 @@ static const struct program_text program_texts[] = {
 
 const struct program_text *program_text(enum option_user user)
 {
-    for (size_t i = 0; i < sizeof program_texts / sizeof *program_texts; i++) {
+    for (size_t i = 0; i < sizeof program_texts / sizeof *program_texts; i++)
         if (program_texts[i].user == user)
             return &program_texts[i];
-    }
     return &program_texts[0];
 }
 

@@ -188,10 +188,9 @@ enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint
             return refuse_empty(*count, error);
         if (read_mode(item, &mode, error) != STATUS_OK)
             return STATUS_INVALID;
-        for (uint32_t i = 0; i < *count; i++) {
+        for (uint32_t i = 0; i < *count; i++)
             if (modes[i] == mode)
                 return error_set(error, STATUS_INVALID, "%s is there twice", mode_name(mode));
-        }
         if (*count == max)
             return error_set(error, STATUS_INVALID, "there are more than %" PRIu32, max);
         modes[(*count)++] = mode;
@@ -213,10 +212,9 @@ enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uin
         if (!fits || !option_parse_u64(item, &number) || number < 1 || number > JOB_WORKERS_MAX)
             return error_set(error, STATUS_INVALID, "'%s' is not a whole number from 1 to %d", item,
                              JOB_WORKERS_MAX);
-        for (uint32_t i = 0; i < *count; i++) {
+        for (uint32_t i = 0; i < *count; i++)
             if (counts[i] == number)
                 return error_set(error, STATUS_INVALID, "%s is there twice", item);
-        }
         if (*count == max)
             return error_set(error, STATUS_INVALID, "there are more than %" PRIu32, max);
         counts[(*count)++] = (uint32_t)number;

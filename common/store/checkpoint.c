@@ -36,11 +36,10 @@ static bool parse_digits(const char *text, const char **end, uint64_t *number)
 {
     uint64_t value = 0;
     const char *at = text;
-    for (; *at >= '0' && *at <= '9'; at++) {
+    for (; *at >= '0' && *at <= '9'; at++)
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
             return false;
-    }
     *end = at;
     *number = value;
     return at > text;
@@ -524,10 +523,9 @@ static enum status place(const struct opening *opening, const struct loaded_part
                  tensor->rank == 1 && parse_digits(tensor->name + 6, &end, &placement->first) &&
                  *end == '/';
     placement->array = UINT32_MAX;
-    for (uint32_t i = 0; valid && i < opening->reader->array_count; i++) {
+    for (uint32_t i = 0; valid && i < opening->reader->array_count; i++)
         if (strcmp(end + 1, array_name(opening->optimizer, i)) == 0)
             placement->array = i;
-    }
     placement->count = tensor->elements;
     placement->path = part->path;
     if (placement->array == UINT32_MAX)

@@ -136,11 +136,10 @@ static bool mend(struct event_log *log)
 static bool append(struct event_log *log, const char *line, size_t bytes)
 {
     ssize_t written = -1;
-    if (mend(log)) {
+    if (mend(log))
         do
             written = write(log->file, line, bytes);
         while (written < 0 && errno == EINTR);
-    }
     if (written == (ssize_t)bytes) {
         log->bytes += written;
         return true;

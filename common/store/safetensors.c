@@ -110,10 +110,9 @@ static const struct {
 
 static unsigned dtype_bits(const char *name)
 {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (strcmp(dtypes[i].name, name) == 0)
             return dtypes[i].bits;
-    }
     return 0;
 }
 
@@ -292,10 +291,9 @@ const char *safetensors_metadata(const struct safetensors_file *file, const char
     /* A key may hold dots, which json_text would take for a path. */
     struct json_member member = {0};
     const struct json *metadata = json_at(file->header, METADATA);
-    while (metadata && json_next_member(metadata, &member)) {
+    while (metadata && json_next_member(metadata, &member))
         if (strcmp(member.name, key) == 0)
             return json_text(member.value, "");
-    }
     return NULL;
 }
 

@@ -943,8 +943,8 @@ struct wire_lists {
     char **servers;
 };
 
-/* Where the protocol's Job has what the row is about. A row without its line in syncopate.proto is a
- * mistake that no job gets past. */
+/* Where the protocol's Job has what the row is about. A row without its line in syncopate.proto is
+ * a mistake that no job gets past. */
 static void *wire_field(Syncopate__Job *wire, const struct job_field *field, size_t **count)
 {
     const ProtobufCFieldDescriptor *found =

@@ -16,14 +16,14 @@
 #include "common/wire/message.h"
 
 enum destination {
-    TO_PEER,        /* A server's listening endpoint: packet.peer. */
-    TO_SERVER,      /* A client's connection to server number `index`. */
-    TO_COORDINATOR, /* Server 0's coordinator, here or over the wire. */
-    TO_ROUTER,      /* This server's router. */
-    TO_OWNER,       /* Owner number `index` of this server. */
-    TO_KEEPER,      /* This server's keeper. */
-    TO_TRAINER,     /* This worker's compute thread. */
-    TO_LOG,         /* message.waiting.text is a line for people; index 1: a warning. */
+    TO_PEER,         /* A server's listening endpoint: packet.peer. */
+    TO_SERVER,       /* A client's connection to server number `index`. */
+    TO_COORDINATOR,  /* Server 0's coordinator, here or over the wire. */
+    TO_ROUTER,       /* This server's router. */
+    TO_OWNER,        /* Owner number `index` of this server. */
+    TO_CHECKPOINTER, /* This server's checkpointer. */
+    TO_TRAINER,      /* This worker's compute thread. */
+    TO_LOG,          /* message.waiting.text is a line for people; index 1: a warning. */
 };
 
 struct outgoing {

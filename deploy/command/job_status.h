@@ -5,7 +5,8 @@
  *     ...
  *
  * Of a server without a job nothing is told but that it waits for one, and in JSON the members that
- * are about a job are null. What each figure is of is said beside it; deploy/RUNS.md has the members.
+ * are about a job are null. What each figure is of is said beside it; deploy/RUNS.md has the
+ * members.
  *
  * Threads: pure. */
 

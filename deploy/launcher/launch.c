@@ -28,8 +28,8 @@
 #include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "common/file/json.h"
-#include "common/process/complaint.h"
 #include "common/process/log.h"
+#include "common/process/log_once.h"
 #include "common/process/stop_request.h"
 #include "common/store/occupancy.h"
 #include "deploy/launcher/arguments.h"
@@ -82,7 +82,7 @@ struct launcher {
     double terminate_at, kill_at, tick_at;
     double killed_at; /* INFINITY: not yet. */
     bool logs_open;
-    struct complaint log_complaint;
+    struct log_once log_once;
     struct stat run_json; /* As it was before; st_ino 0: not there. */
 };
 
@@ -119,7 +119,7 @@ static void listen_to(struct launcher *launcher, struct child *child)
 {
     char line[CHILD_LINE_MAX];
     child_read(child, hear, launcher);
-    if (child_lost_log(child, line, sizeof line) && complaint_add(&launcher->log_complaint, line))
+    if (child_lost_log(child, line, sizeof line) && log_once_add(&launcher->log_once, line))
         remark(launcher, LOG_WARNING, line);
 }
 

@@ -53,14 +53,13 @@ static void put(FILE *out, const char *text, size_t length, bool at_start)
 {
     if (at_start && length > 0 && (*text == '.' || *text == '\''))
         fputs("\\&", out);
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         if (text[i] == '\\')
             fputs("\\e", out);
         else if (text[i] == '-')
             fputs("\\-", out); /* Or it may be typeset as a hyphen, which no shell understands. */
         else
             fputc(text[i], out);
-    }
 }
 
 /* A paragraph: each sentence begins a line of its own, as mdoc wants it, and none is long. */

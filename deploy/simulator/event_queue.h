@@ -19,9 +19,9 @@ enum event_kind {
     EVENT_TICK,    /* A process looks at the clock. */
     EVENT_WIRE,    /* A parcel arrives; see simulated_network_arrive for where. */
     EVENT_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
-    EVENT_ACTOR,   /* An item for a server's owner or keeper, or from a session to its trainer. */
+    EVENT_ACTOR,   /* An item for an owner or checkpointer, or from a session to its trainer. */
     EVENT_COMPUTE, /* A trainer has computed a gradient. */
-    EVENT_DISK,    /* What a keeper wrote is durable. */
+    EVENT_DISK,    /* What a checkpointer wrote is durable. */
     EVENT_STOP,    /* Somebody asks a host for a clean stop: `process`. */
     EVENT_LEAVE,   /* Somebody asks a worker to leave. */
     EVENT_START,   /* A process is started at a place: `process` is the host. */

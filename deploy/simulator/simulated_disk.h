@@ -7,7 +7,7 @@
  * slow disk takes, one change of a writer after the other:
  *
  *     simulated_disk_turn(disk, server, now_us);            calls from here on are this server's
- *     keeper_handle(keeper, packet, &outbox);
+ *     checkpointer_handle(checkpointer, packet, &outbox);
  *     deliver outbox at simulated_disk_done_us(disk, server)  not before: it speaks of files
  *                                                             that are durable
  *     ...

@@ -14,8 +14,8 @@
 #define QUEUE_TO_OWNER(owner)   (owner)
 #define QUEUE_FROM_OWNER(owner) (s->options.owners_a_server + (owner))
 #define QUEUE_CUT(owner)        (2 * s->options.owners_a_server + (owner))
-#define QUEUE_TO_KEEPER         (3 * s->options.owners_a_server)
-#define QUEUE_FROM_KEEPER       (3 * s->options.owners_a_server + 1)
+#define QUEUE_TO_CHECKPOINTER   (3 * s->options.owners_a_server)
+#define QUEUE_FROM_CHECKPOINTER (3 * s->options.owners_a_server + 1)
 #define QUEUE_TO_SESSION        (3 * s->options.owners_a_server + 2)
 #define QUEUE_TO_TRAINER        (3 * s->options.owners_a_server + 3)
 #define QUEUE_COUNT             (3 * s->options.owners_a_server + 4)
@@ -42,14 +42,15 @@ static enum status make_server(struct simulator *s, struct simulated_process *p)
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = UINT32_MAX},
-        .keeper = {.server = p->index,
-                   .disk = &from->disks[p->index]->disk,
-                   .out = SIMULATED_OUT,
-                   .journal = false},
+        .checkpointer = {.server = p->index,
+                         .disk = &from->disks[p->index]->disk,
+                         .out = SIMULATED_OUT,
+                         .journal = false},
     };
     for (size_t i = 0; i < HASH_BYTES; i++)
         options.coordinator.secret[i] = (uint8_t)random_next(&s->random);
-    snprintf(options.keeper.restore, sizeof options.keeper.restore, "%s", from->restore);
+    snprintf(options.checkpointer.restore, sizeof options.checkpointer.restore, "%s",
+             from->restore);
     enum status status = cores_init(&p->cores, &options, s->now_us);
     p->cores_made = status == STATUS_OK;
     return status == STATUS_OK ? witness_add_server(&s->witness, p->index) : status;
@@ -94,8 +95,8 @@ void simulated_process_free(struct simulated_process *process)
 {
     struct simulated_process *p = process;
     outbox_free(&p->outbox);
-    outbox_free(&p->keeper_waiting);
-    outbox_free(&p->keeper_said);
+    outbox_free(&p->checkpointer_waiting);
+    outbox_free(&p->checkpointer_said);
     if (p->cores_made)
         cores_free(&p->cores);
     if (!p->is_server && !p->is_stranger)
@@ -241,8 +242,8 @@ static void dispatch(struct simulator *s, struct simulated_process *p, struct ou
         run_owner(s, p, item, &p->outbox);
     else if (item->to == TO_OWNER)
         enqueue(s, p, QUEUE_TO_OWNER(item->index), EVENT_ACTOR, item);
-    else if (item->to == TO_KEEPER)
-        enqueue(s, p, QUEUE_TO_KEEPER, EVENT_ACTOR, item);
+    else if (item->to == TO_CHECKPOINTER)
+        enqueue(s, p, QUEUE_TO_CHECKPOINTER, EVENT_ACTOR, item);
     else if (item->to == TO_LOG)
         say(s, p, item);
     else if (cores_deliver(&p->cores, item, s->now_us, &p->outbox))
@@ -265,48 +266,50 @@ static void owner_turn(struct simulator *s, struct simulated_process *p, struct 
     struct outgoing out;
     uint32_t owner = item->index;
     run_owner(s, p, item, &outbox);
-    while (outbox_take(&outbox, &out)) {
-        if (out.to == TO_KEEPER)
+    while (outbox_take(&outbox, &out))
+        if (out.to == TO_CHECKPOINTER)
             enqueue(s, p, QUEUE_CUT(owner), EVENT_ACTOR, &out);
         else
             enqueue(s, p, QUEUE_FROM_OWNER(owner), EVENT_INBOX, &out);
-    }
     outbox_free(&outbox);
 }
 
-/* The keeper takes one item; what it has to say about its files is said when they are durable. */
-static void keeper_turn(struct simulator *s, struct simulated_process *p, struct outgoing *item)
+/* The checkpointer takes one item; what it has to say about its files is said when they are
+ * durable. */
+static void checkpointer_turn(struct simulator *s, struct simulated_process *p,
+                              struct outgoing *item)
 {
     struct simulated_disk *disk = s->options.disks[p->index];
     uint64_t writes = disk->writes;
     simulated_disk_turn(disk, p->number, simulator_disk_us(s));
-    cores_deliver(&p->cores, item, s->now_us, &p->keeper_said);
+    cores_deliver(&p->cores, item, s->now_us, &p->checkpointer_said);
     uint64_t took_us = simulated_disk_done_us(disk, p->number) - simulator_disk_us(s);
     struct event event = {.time_us = s->now_us + took_us, .kind = EVENT_DISK, .process = p->number};
     event_queue_add(&s->queue, &event);
-    p->keeper_busy = true;
+    p->checkpointer_busy = true;
     if (disk->writes > writes)
         simulator_wrote(s, p);
 }
 
-static void keeper_done(struct simulator *s, struct simulated_process *p)
+static void checkpointer_done(struct simulator *s, struct simulated_process *p)
 {
     struct outgoing out;
-    while (outbox_take(&p->keeper_said, &out))
-        enqueue(s, p, QUEUE_FROM_KEEPER, EVENT_INBOX, &out);
-    p->keeper_busy = false;
-    if (outbox_take(&p->keeper_waiting, &out))
-        keeper_turn(s, p, &out);
+    while (outbox_take(&p->checkpointer_said, &out))
+        enqueue(s, p, QUEUE_FROM_CHECKPOINTER, EVENT_INBOX, &out);
+    p->checkpointer_busy = false;
+    if (outbox_take(&p->checkpointer_waiting, &out))
+        checkpointer_turn(s, p, &out);
 }
 
 static void actor_turn(struct simulator *s, struct simulated_process *p, struct outgoing *item)
 {
     if (item->to == TO_OWNER)
         owner_turn(s, p, item);
-    else if (p->keeper_busy)
-        *outbox_add(&p->keeper_waiting, TO_KEEPER, item->packet.message.kind) = item->packet;
+    else if (p->checkpointer_busy)
+        *outbox_add(&p->checkpointer_waiting, TO_CHECKPOINTER, item->packet.message.kind) =
+            item->packet;
     else
-        keeper_turn(s, p, item);
+        checkpointer_turn(s, p, item);
     item->packet.payload = NULL;
 }
 
@@ -396,7 +399,7 @@ static void server_event(struct simulator *s, struct simulated_process *p, struc
         return;
     }
     if (event->kind == EVENT_DISK) {
-        keeper_done(s, p);
+        checkpointer_done(s, p);
         return;
     }
     if (p->state == PROCESS_OVER)

@@ -3,7 +3,7 @@
  *
  * The cores are those of the real programs, wired as ps/server.c and worker/client/client.c wire
  * them: what a router thread has for itself is handled at once and in order, and what goes to or
- * comes from an owner or keeper thread waits in a queue, in order for each writer.
+ * comes from an owner or checkpointer thread waits in a queue, in order for each writer.
  *
  * Threads: one. Ownership: owns its cores, worker and what is queued for it while it is stopped. */
 
@@ -35,16 +35,16 @@ struct simulated_process {
     uint64_t foreign_run; /* A worker of this other run; 0: of ours. */
     bool excused;         /* What happened to it may end it otherwise than the others. */
     bool cores_made;
-    struct cores cores;             /* A server's, with ... */
-    struct outbox outbox;           /* ... what its router thread has still to give out. */
-    bool keeper_busy;               /* Until what it wrote is durable: */
-    struct outbox keeper_waiting;   /* then it takes this, ... */
-    struct outbox keeper_said;      /* ... and says this. */
-    struct simulated_worker worker; /* A worker's. */
-    bool stuck;                     /* Its trainer does nothing any more. */
-    double slow;                    /* It takes so many times as long. */
-    uint64_t *queue_until_us;       /* When the last item of each queue arrives. */
-    struct event *missed;           /* [missed_count] while it is stopped. */
+    struct cores cores;                 /* A server's, with ... */
+    struct outbox outbox;               /* ... what its router thread has still to give out. */
+    bool checkpointer_busy;             /* Until what it wrote is durable: */
+    struct outbox checkpointer_waiting; /* then it takes this, ... */
+    struct outbox checkpointer_said;    /* ... and says this. */
+    struct simulated_worker worker;     /* A worker's. */
+    bool stuck;                         /* Its trainer does nothing any more. */
+    double slow;                        /* It takes so many times as long. */
+    uint64_t *queue_until_us;           /* When the last item of each queue arrives. */
+    struct event *missed;               /* [missed_count] while it is stopped. */
     size_t missed_count, missed_capacity;
     uint64_t payload_bytes; /* That have come, and that its cores still refer to. */
     uint64_t heard_us;      /* When a message of server 0 reached it last. */

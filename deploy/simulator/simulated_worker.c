@@ -18,7 +18,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, uint32_t inde
     worker->process = process;
     worker->work = work;
     worker->witness = witness;
-    score_duty_init(&worker->duty, work->job);
+    evaluation_share_init(&worker->duty, work->job);
     worker->parameters = calloc(work->elements, sizeof *worker->parameters);
     if (worker->parameters == NULL)
         return STATUS_MEMORY;
@@ -66,7 +66,7 @@ static void evaluate(struct simulated_worker *w, uint64_t after, uint64_t last, 
                      struct outbox *to_session)
 {
     uint32_t shares, share;
-    if (!score_duty_share(w->work->job, w->start.members, w->start.position, &shares, &share))
+    if (!evaluation_share_share(w->work->job, w->start.members, w->start.position, &shares, &share))
         return;
     uint64_t n = w->work->job->test_examples;
     uint64_t from = share * n / shares, to = (share + 1) * n / shares;
@@ -103,7 +103,7 @@ static void stand_by(struct simulated_worker *w, struct outbox *to_session)
 static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
                       struct outbox *to_session)
 {
-    uint64_t after, last = score_duty_due(&w->duty, step, enough, &after);
+    uint64_t after, last = evaluation_share_due(&w->duty, step, enough, &after);
     witness_work(w->witness, w->process, step, enough, session_parameters(w->session));
     evaluate(w, after, last, step, to_session);
     if (enough) {
@@ -121,7 +121,7 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
 static void take_start(struct simulated_worker *w, const struct message *message)
 {
     w->start = message->start;
-    score_duty_start(&w->duty, &message->start, message->generation);
+    evaluation_share_start(&w->duty, &message->start, message->generation);
     witness_start(w->witness, w->process, message);
 }
 

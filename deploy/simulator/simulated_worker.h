@@ -16,7 +16,7 @@
 #include "common/job/tree.h"
 #include "deploy/simulator/simulated_work.h"
 #include "deploy/simulator/witness.h"
-#include "worker/client/score_duty.h"
+#include "worker/client/evaluation_share.h"
 #include "worker/client/session.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
@@ -34,7 +34,7 @@ struct simulated_worker {
     uint64_t step; /* Being computed. */
     struct node nodes[TREE_COVER_MAX];
     uint32_t node_count, node_next;
-    struct score_duty duty;
+    struct evaluation_share duty;
     bool computing;   /* A gradient will be there later, ... */
     bool expected;    /* ... and somebody will say when. */
     bool over;        /* FINISHED has come. */

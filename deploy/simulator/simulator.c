@@ -483,7 +483,7 @@ int simulator_run(struct simulator *simulator)
     }
     if (s->witness.failed)
         return -1;
-    /* Keepers and owners finish what they were given, as their threads do before they end. */
+    /* Checkpointers and owners finish what they were given, as their threads do before they end. */
     while (event_queue_take(&s->queue, &event)) {
         s->now_us = event.time_us;
         if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK)

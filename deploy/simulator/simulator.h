@@ -1,6 +1,6 @@
 /* simulator.h - a whole cluster in one thread, in virtual time, from one seed.
  *
- *     ps/0: router+coordinator | owner 0 | owner 1 | keeper      worker/0: session | trainer
+ *     ps/0: router+coordinator | owner 0 | owner 1 | checkpointer      worker/0: session | trainer
  *                 |  queues between the threads of a process, each late as the scheduler likes  |
  *                 '--- wires: late, out of order, twice, never; processes that come and go -----'
  *

@@ -24,7 +24,7 @@
 
 #include "common/base/wording.h"
 #include "ps/coordinator/coordinator_state.h"
-#include "ps/coordinator/pace.h"
+#include "ps/coordinator/stragglers.h"
 
 #define FINISHED_REPEAT_US 500000u
 #define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
@@ -58,7 +58,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     struct coordinator *c = *coordinator;
     if (c == NULL)
         return;
-    ledger_free(&c->ledger);
+    statistics_free(&c->statistics);
     leases_free(&c->leases);
     membership_free(&c->membership);
     declaration_free(&c->declaration);
@@ -197,7 +197,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     const struct message *message = &packet->message;
     bool current = message->generation == c->envelope.generation;
     if (message->role == ROLE_WORKER) {
-        pace_heard(member, &message->ping, current, now_us);
+        stragglers_heard(member, &message->ping, current, now_us);
         if (is_behind(c, message))
             coordinator_send_start(c, member, outbox);
     } else if (message->role == ROLE_PS && !current) {
@@ -216,7 +216,7 @@ static void handle_chunk_state(struct coordinator *c, struct packet *packet, str
 {
     if (!c->cut.under_way || packet->message.chunk_state.step != c->cut.step)
         return;
-    *outbox_add(outbox, TO_KEEPER, MESSAGE_CHUNK_STATE) = *packet;
+    *outbox_add(outbox, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE) = *packet;
     packet->payload = NULL;
 }
 
@@ -386,7 +386,7 @@ static void own_router_left(struct coordinator *c, uint64_t now_us)
 
 static void describe_scores(const struct coordinator *c, struct message_status_answer *answer)
 {
-    struct ledger_epoch epoch = ledger_epoch_now(&c->ledger);
+    struct statistics_epoch epoch = statistics_epoch_now(&c->statistics);
     answer->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     answer->train_examples = epoch.tally.examples;
     answer->train_loss = tally_loss(&epoch.tally);
@@ -418,7 +418,7 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
     const struct run_faults *faults = &c->summary.faults;
     answer->has_job = true;
     answer->mode = c->job->mode;
-    answer->step = ledger_made(&c->ledger);
+    answer->step = statistics_made(&c->statistics);
     answer->steps = c->job->steps;
     answer->steps_per_epoch = job_steps_per_epoch(c->job);
     answer->workers = membership_workers(&c->membership);
@@ -626,8 +626,8 @@ static void obey(struct coordinator *c, const struct order *order, uint64_t now_
         handle_stop_at(c, order->stop_at.step);
 }
 
-static void handle_keeper(struct coordinator *c, struct packet *packet, uint64_t now_us,
-                          struct outbox *outbox)
+static void handle_checkpointer(struct coordinator *c, struct packet *packet, uint64_t now_us,
+                                struct outbox *outbox)
 {
     const struct message *message = &packet->message;
     if (message->generation != c->envelope.generation)
@@ -646,7 +646,7 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
     if (order != NULL)
         obey(coordinator, order, own_us, outbox);
     else
-        handle_keeper(coordinator, packet, own_us, outbox);
+        handle_checkpointer(coordinator, packet, own_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }

@@ -2,7 +2,7 @@
  * checkpoints are cut, what happens when somebody is lost, when it ends, and what it did.
  *
  *   WAITING     nobody has declared a job
- *   OPENING     the keeper claims the run directory and looks for a checkpoint
+ *   OPENING     the checkpointer claims the run directory and looks for a checkpoint
  *   GATHERING   until every server is ready and every worker has joined
  *   RUNNING     workers train  <-------------------------.
  *   CLOSING     all workers are done: last cut, summary   | until every server is ready again
@@ -58,10 +58,9 @@ enum status coordinator_create(struct coordinator **coordinator,
                                const struct coordinator_options *options, uint64_t now_us);
 void coordinator_destroy(struct coordinator **coordinator);
 
-/* From any process of the job (packet->peer); or from this server's keeper, or an order of any of
- * its cores. Takes over the payload. A REPORT comes
- * from the router of this server, which has checked that its EXCHANGE is in order, and has the
- * worker for its sender. */
+/* From any process of the job (packet->peer); or from this server's checkpointer, or an order of
+ * any of its cores. Takes over the payload. A REPORT comes from the router of this server, which
+ * has checked that its EXCHANGE is in order, and has the worker for its sender. */
 void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
                         struct outbox *outbox);
 void coordinator_handle_inside(struct coordinator *coordinator, struct packet *packet,

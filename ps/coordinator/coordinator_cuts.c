@@ -1,5 +1,5 @@
 /* coordinator_cuts.c - where checkpoints are cut: the next step or gate that is named, what comes
- * back from servers and keeper, and what is done when nothing comes. */
+ * back from servers and checkpointer, and what is done when nothing comes. */
 
 #include <inttypes.h>
 
@@ -14,13 +14,13 @@ void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uin
     if (is_async(c))
         cut_reached(&c->cut, now_us); /* Every batch before it is done. */
     else
-        ledger_mark(&c->ledger, step, c->last_cut);
+        statistics_mark(&c->statistics, step, c->last_cut);
 }
 
 /* The first step from which on the next cut may be named now. */
 static uint64_t first_free_step(const struct coordinator *c)
 {
-    return is_async(c) ? leases_reached(&c->leases) : c->ledger.step + CUT_MARGIN;
+    return is_async(c) ? leases_reached(&c->leases) : c->statistics.step + CUT_MARGIN;
 }
 
 void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
@@ -54,7 +54,7 @@ static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *out
 void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
                              struct outbox *outbox)
 {
-    if (complaint_add(&c->complaint, why))
+    if (log_once_add(&c->log_once, why))
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
     c->cut.under_way = false;
     if (failed)
@@ -124,7 +124,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     }
     c->cut.under_way = false;
     c->last_cut = c->last_due = c->cut.step;
-    uint64_t failed = complaint_end(&c->complaint);
+    uint64_t failed = log_once_end(&c->log_once);
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
     order_event(outbox, "checkpoint",
@@ -143,7 +143,7 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
 {
     if (!c->cut.under_way || (c->state != RUNNING && c->state != CLOSING))
         return;
-    if (!is_async(c) && c->ledger.step >= c->cut.step)
+    if (!is_async(c) && c->statistics.step >= c->cut.step)
         cut_reached(&c->cut, now_us);
     if (!c->cut.final && c->cut.reached_us != 0 &&
         seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)

@@ -42,15 +42,15 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
                           uint64_t now_us, struct outbox *outbox)
 {
     struct run_summary *summary = &c->summary;
-    struct ledger_epoch epoch = ledger_epoch_now(&c->ledger);
+    struct statistics_epoch epoch = statistics_epoch_now(&c->statistics);
     summary->state = state;
     summary->exit_code = (uint32_t)exit_code;
     snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
     summary->evaluation_seconds = (double)c->evaluation_us * 1e-6;
     summary->checkpoint_seconds = (double)c->drain_us * 1e-6;
     if (state == RUN_FAILED)
-        summary->step = ledger_made(&c->ledger);
-    summary->session_step = c->ledger.first;
+        summary->step = statistics_made(&c->statistics);
+    summary->session_step = c->statistics.first;
     summary->train_loss = tally_loss(&epoch.tally);
     summary->train_accuracy = tally_accuracy(&epoch.tally);
     summary->train_examples = epoch.tally.examples;
@@ -69,7 +69,7 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
         workers[i] = c->membership.workers[i].summary;
-    order_add(outbox, TO_KEEPER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
+    order_add(outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -87,7 +87,7 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
     if (frame == NULL)
         return;
     memcpy(frame->data, &so_far, sizeof so_far);
-    order_add(outbox, TO_KEEPER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
+    order_add(outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

@@ -212,7 +212,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
     const struct order open = {.kind = ORDER_OPEN_RUN,
                                .run_id = c->options.run_id,
                                .open_run.known_run_id = c->declaration.known_run_id};
-    order_add(outbox, TO_KEEPER, 0, &open)->payload = copy;
+    order_add(outbox, TO_CHECKPOINTER, 0, &open)->payload = copy;
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
                mode_name(job->mode), job->worker_count, job->server_count, job->steps,
                c->options.out);
@@ -278,8 +278,8 @@ static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *ou
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
     c->stop_step = c->job->steps;
-    ledger_init(&c->ledger, c->job, c->first_step);
-    scoreboard_init(&c->scoreboard, c->job->test_examples, scored_before(c));
+    statistics_init(&c->statistics, c->job, c->first_step);
+    evaluation_init(&c->evaluation, c->job->test_examples, scored_before(c));
     if (leases_init(&c->leases, c->job->worker_count, c->first_step, c->job->steps) != STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
@@ -288,13 +288,13 @@ static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *ou
 
 static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    uint64_t again = c->ledger.step > c->first_step ? c->ledger.step - c->first_step : 0;
+    uint64_t again = c->statistics.step > c->first_step ? c->statistics.step - c->first_step : 0;
     if (is_async(c)) {
         again = leases_go_back(&c->leases, c->first_step);
         c->leases.gate = c->job->steps;
     } else {
-        ledger_go_back(&c->ledger, c->first_step);
-        scoreboard_go_back(&c->scoreboard, c->first_step / job_steps_per_epoch(c->job));
+        statistics_go_back(&c->statistics, c->first_step);
+        evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
     }
     c->summary.faults.recomputed += again;
     outbox_log(outbox,
@@ -365,7 +365,7 @@ void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct 
 
 static void send_chunks(uint32_t server, struct outbox *outbox)
 {
-    order_add(outbox, TO_KEEPER, 0,
+    order_add(outbox, TO_CHECKPOINTER, 0,
               &(struct order){.kind = ORDER_SEND_CHUNKS, .send_chunks.server = server});
 }
 
@@ -403,7 +403,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     }
     c->summary.seconds = 0; /* If training had ended it goes on. */
     c->raising = c->envelope.generation + 1;
-    order_add(outbox, TO_KEEPER, 0,
+    order_add(outbox, TO_CHECKPOINTER, 0,
               &(struct order){.kind = ORDER_GO_BACK, .generation = c->raising});
     if (c->state != GATHERING)
         coordinator_enter(c, RECOVERING, now_us);
@@ -450,9 +450,9 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox)
 {
     struct message_start from = {
-        .step = is_async(c) ? c->leases.done.low : c->ledger.step,
+        .step = is_async(c) ? c->leases.done.low : c->statistics.step,
         .stop_step = c->stop_step,
-        .scored = c->scoreboard.scored,
+        .scored = c->evaluation.scored,
     };
     assignment_send(&c->assignment, worker, &c->envelope, &from, outbox);
 }

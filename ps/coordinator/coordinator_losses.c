@@ -8,7 +8,7 @@
 #include "common/base/wording.h"
 #include "common/job/tree.h"
 #include "ps/coordinator/coordinator_state.h"
-#include "ps/coordinator/pace.h"
+#include "ps/coordinator/stragglers.h"
 
 #define WAITING_LINE_US 5000000u /* Between lines that say who is waited for. */
 #define HELD_US         2000000u /* Whoever is the last to leave stays so long. */
@@ -144,14 +144,14 @@ static bool owes(const struct coordinator *c, uint32_t index)
         return false;
     if (is_async(c))
         return !leases_idle(&c->leases, index) || (leases_exhausted(&c->leases) && !worker->done);
-    if (c->ledger.step >= c->stop_step)
+    if (c->statistics.step >= c->stop_step)
         return !worker->done;
-    struct node run =
-        tree_run(job_batch(c->job, c->ledger.step).leaves, c->assignment.members, worker->position);
-    return ledger_lacks(&c->ledger, run);
+    struct node run = tree_run(job_batch(c->job, c->statistics.step).leaves, c->assignment.members,
+                               worker->position);
+    return statistics_lacks(&c->statistics, run);
 }
 
-static void watch_pace(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+static void watch_stragglers(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     char line[MESSAGE_TEXT_MAX];
     enum role role;
@@ -161,12 +161,13 @@ static void watch_pace(struct coordinator *c, uint64_t now_us, struct outbox *ou
     bool hindered = membership_awaited(&c->membership, &role, &away) != NULL && role == ROLE_PS;
     for (uint32_t i = 0; i < c->membership.worker_count && c->state == RUNNING; i++) {
         struct member *worker = &c->membership.workers[i];
-        if (!pace_is_stuck(worker, i, !hindered && owes(c, i), is_async(c) ? "update" : "step",
-                           c->ledger.step, c->options.deadlines.progress, now_us, outbox))
+        if (!stragglers_is_stuck(worker, i, !hindered && owes(c, i),
+                                 is_async(c) ? "update" : "step", c->statistics.step,
+                                 c->options.deadlines.progress, now_us, outbox))
             continue;
         snprintf(line, sizeof line,
                  "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64 " for %s", i,
-                 worker->host, c->ledger.step,
+                 worker->host, c->statistics.step,
                  wording_duration(seconds_since(worker->moved_us, now_us)).text);
         coordinator_lose_worker(c, i, DEPARTURE_STUCK, "stuck", line, now_us, outbox);
     }
@@ -177,7 +178,7 @@ void coordinator_watch_members(struct coordinator *c, uint64_t now_us, struct ou
     if (c->state < GATHERING || c->state > CLOSING)
         return;
     watch_silence(c, now_us, outbox);
-    watch_pace(c, now_us, outbox);
+    watch_stragglers(c, now_us, outbox);
 }
 
 /* --- those who are waited for -------------------------------------------------------------- */

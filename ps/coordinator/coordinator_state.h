@@ -12,15 +12,15 @@
 #ifndef PS_COORDINATOR_COORDINATOR_STATE_H
 #define PS_COORDINATOR_COORDINATOR_STATE_H
 
-#include "common/process/complaint.h"
+#include "common/process/log_once.h"
 #include "ps/coordinator/assignment.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/cut.h"
 #include "ps/coordinator/declaration.h"
+#include "ps/coordinator/evaluation.h"
 #include "ps/coordinator/leases.h"
-#include "ps/coordinator/ledger.h"
 #include "ps/coordinator/membership.h"
-#include "ps/coordinator/scoreboard.h"
+#include "ps/coordinator/statistics.h"
 #include "ps/orders/orders.h"
 
 #define NO_STEP UINT64_MAX
@@ -49,7 +49,7 @@ struct coordinator {
     /* Where this generation starts. */
     bool restore;
     uint64_t first_step;
-    uint64_t raising;     /* The generation that the keeper is to record; 0: none. */
+    uint64_t raising;     /* The generation that the checkpointer is to record; 0: none. */
     uint64_t welcomed_us; /* When servers were last told of it. */
 
     uint64_t stop_step;
@@ -59,16 +59,16 @@ struct coordinator {
     uint64_t stop_us;
     bool deserted; /* It stops after all workers have left. */
 
-    struct ledger ledger;
+    struct statistics statistics;
     struct leases leases; /* Async. */
-    struct scoreboard scoreboard;
+    struct evaluation evaluation;
 
     struct cut cut;
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
     uint64_t last_due; /* The same, counting those that were given up. */
     bool closed;       /* The last checkpoint is whole, and the summary is being written. */
 
-    struct complaint complaint; /* Of checkpoints that cannot be written. */
+    struct log_once log_once; /* Of checkpoints that cannot be written. */
 
     struct run_summary summary;
     struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */

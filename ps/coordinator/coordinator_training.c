@@ -7,7 +7,7 @@
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "ps/coordinator/coordinator_state.h"
-#include "ps/coordinator/pace.h"
+#include "ps/coordinator/stragglers.h"
 
 #define WINDOWS_AN_EPOCH 40 /* Progress events. */
 
@@ -74,7 +74,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
         c->membership.workers[message->index].asks = true;
         if (message->lease.finished) {
             leases_finish(&c->leases, message->index, message->lease.batch);
-            pace_moved(&c->membership.workers[message->index], now_us);
+            stragglers_moved(&c->membership.workers[message->index], now_us);
             cut_at_gate(c, now_us, outbox);
         } else {
             sent = repeat_work(c, message->index, message->request, outbox);
@@ -92,13 +92,13 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     uint64_t epoch_steps = job_steps_per_epoch(c->job);
     uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
     /* What is left at the end counts when it is enough to mean something. */
-    if (c->ledger.first + c->ledger.updates == c->stop_step)
+    if (c->statistics.first + c->statistics.updates == c->stop_step)
         wanted /= 2;
-    if (c->ledger.window.updates == 0 || c->ledger.window.updates < wanted)
+    if (c->statistics.window.updates == 0 || c->statistics.window.updates < wanted)
         return;
-    struct tally window = ledger_take_window(&c->ledger);
-    struct tally epoch = ledger_epoch_now(&c->ledger).tally;
-    uint64_t made = ledger_made(&c->ledger);
+    struct tally window = statistics_take_window(&c->statistics);
+    struct tally epoch = statistics_epoch_now(&c->statistics).tally;
+    uint64_t made = statistics_made(&c->statistics);
     struct staleness all = {0};
     for (uint32_t i = 0; i < c->membership.worker_count; i++)
         staleness_merge(&all, &c->membership.workers[i].summary.staleness);
@@ -119,8 +119,8 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
 /* Of epochs that are complete. */
 static void tell_epochs(struct coordinator *c, struct outbox *outbox)
 {
-    struct ledger_epoch epoch;
-    while (ledger_take_epoch(&c->ledger, &epoch)) {
+    struct statistics_epoch epoch;
+    while (statistics_take_epoch(&c->statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
                     "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
@@ -174,9 +174,9 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     }
     if (membership_find(&c->membership, &packet->message) != NULL) {
         membership_hear(worker, now_us);
-        pace_moved(worker, now_us);
+        stragglers_moved(worker, now_us);
     }
-    if (!ledger_report(&c->ledger, report))
+    if (!statistics_report(&c->statistics, report))
         return;
     add_report(&worker->summary, report);
     if (report->bad && is_async(c))
@@ -192,12 +192,12 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox);
     if ((c->state != RUNNING && c->state != CLOSING) || share->epoch > job_epochs(c->job))
         return;
-    const struct scoring *scoring = scoreboard_add(&c->scoreboard, packet->message.index, share);
+    const struct scoring *scoring = evaluation_add(&c->evaluation, packet->message.index, share);
     if (scoring == NULL)
         return;
     struct member *worker = &c->membership.workers[packet->message.index];
     worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
-    pace_moved(worker, now_us);
+    stragglers_moved(worker, now_us);
     if (!scoring->complete)
         return;
 
@@ -248,7 +248,9 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
     c->deserted = is_deserted(c);
     if (!c->deserted && !is_done(c))
         return;
-    uint64_t step = is_async(c) ? c->leases.done.low : c->deserted ? c->ledger.step : c->stop_step;
+    uint64_t step = is_async(c)   ? c->leases.done.low
+                    : c->deserted ? c->statistics.step
+                                  : c->stop_step;
     c->summary.seconds = coordinator_training_seconds(c, now_us);
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_cut && !c->cut.under_way)
@@ -272,7 +274,7 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
     if (is_async(c) && !leases_idle(&c->leases, packet->message.index))
         return; /* The same. */
     worker->done = true;
-    pace_moved(worker, now_us);
+    stragglers_moved(worker, now_us);
     worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
     worker->summary.wait_seconds += (double)done->wait_us * 1e-6;
     if (done->has_staleness)

@@ -65,7 +65,7 @@ enum status cut_collect(struct cut *cut, const struct membership *membership,
         to[i] = membership->servers[i].part;
     const struct order manifest = {
         .kind = ORDER_MANIFEST, .generation = envelope->generation, .manifest.step = cut->step};
-    order_add(outbox, TO_KEEPER, 0, &manifest)->payload = parts;
+    order_add(outbox, TO_CHECKPOINTER, 0, &manifest)->payload = parts;
     cut->collected = true;
     return STATUS_OK;
 }

@@ -20,7 +20,7 @@
 
 struct cut {
     bool under_way, final;
-    bool collected; /* All parts are durable, and the keeper writes the manifest. */
+    bool collected; /* All parts are durable, and the checkpointer writes the manifest. */
     uint64_t step;
     uint64_t named_us, told_us;
     uint64_t reached_us; /* When it began to be written; 0: training has not come there yet. */
@@ -39,8 +39,8 @@ void cut_repeat(struct cut *cut, const struct membership *membership,
 /* Whether all servers have taken it. */
 bool cut_is_taken(const struct membership *membership);
 
-/* When all parts are durable: the manifest to the keeper, once. STATUS_AGAIN while they are not, or
- * when it was sent; STATUS_MEMORY. */
+/* When all parts are durable: the manifest to the checkpointer, once. STATUS_AGAIN while they are
+ * not, or when it was sent; STATUS_MEMORY. */
 enum status cut_collect(struct cut *cut, const struct membership *membership,
                         const struct envelope *envelope, struct outbox *outbox);
 

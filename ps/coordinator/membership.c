@@ -10,8 +10,8 @@
 
 #include "ps/router/proof.h"
 
-#define MISSING_ROOM   48       /* More than one entry of the list takes. */
-#define SUITOR_GONE_US 1000000u /* A suitor asks much more often. */
+#define MISSING_ROOM     48       /* More than one entry of the list takes. */
+#define CLAIMANT_GONE_US 1000000u /* A claimant asks much more often. */
 
 enum status membership_init(struct membership *membership, uint32_t server_count,
                             uint32_t worker_count, const uint8_t secret[HASH_BYTES])
@@ -78,7 +78,7 @@ enum departure membership_departure(const struct membership *membership,
 void membership_hear(struct member *member, uint64_t now_us)
 {
     member->heard_us = now_us;
-    if (member->suitor == 0 || (member->signs > 0 && now_us - member->sign_us < SIGNS_APART_US))
+    if (member->claimant == 0 || (member->signs > 0 && now_us - member->sign_us < SIGNS_APART_US))
         return;
     member->signs++;
     member->sign_us = now_us;
@@ -106,9 +106,9 @@ static uint32_t places_max(const struct membership *membership, enum role role)
     return role == ROLE_PS ? membership->server_count : 0;
 }
 
-/* Another process has the place. One suitor at a time is tried; others wait for their turn. */
-static enum admission judge_suitor(struct member *holder, const struct message *join,
-                                   uint64_t now_us, char *text)
+/* Another process has the place. One claimant at a time is tried; others wait for their turn. */
+static enum admission judge_claimant(struct member *holder, const struct message *join,
+                                     uint64_t now_us, char *text)
 {
     const char *role = role_name(join->role);
     if (now_us - holder->heard_us >= SUSPECT_US && holder->peer != PEER_LOCAL)
@@ -116,19 +116,19 @@ static enum admission judge_suitor(struct member *holder, const struct message *
     snprintf(text, MESSAGE_TEXT_MAX,
              "%s/%u is held by another process (on %s); waiting to see whether it is alive", role,
              join->index, holder->host);
-    if (holder->suitor != join->incarnation) {
-        if (holder->suitor != 0 && now_us - holder->suitor_last_us < SUITOR_GONE_US)
+    if (holder->claimant != join->incarnation) {
+        if (holder->claimant != 0 && now_us - holder->claimant_last_us < CLAIMANT_GONE_US)
             return ADMISSION_WAIT;
-        holder->suitor = join->incarnation;
-        holder->suitor_first_us = now_us;
+        holder->claimant = join->incarnation;
+        holder->claimant_first_us = now_us;
         holder->signs = 0;
     }
-    holder->suitor_last_us = now_us;
+    holder->claimant_last_us = now_us;
     bool answered =
-        holder->signs >= SIGNS_OF_LIFE && holder->sign_us > holder->suitor_first_us + ANSWERED_US;
+        holder->signs >= SIGNS_OF_LIFE && holder->sign_us > holder->claimant_first_us + ANSWERED_US;
     if (!answered && holder->peer != PEER_LOCAL)
         return ADMISSION_WAIT;
-    holder->suitor = 0;
+    holder->claimant = 0;
     snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s), which is alive",
              role, join->index, holder->host);
     return ADMISSION_REFUSE;
@@ -174,7 +174,7 @@ enum admission membership_judge(struct membership *membership, const struct pack
     }
     if (place == NULL || !place->present)
         return ADMISSION_FREE;
-    return judge_suitor(place, message, now_us, text);
+    return judge_claimant(place, message, now_us, text);
 }
 
 static bool grow(struct membership *membership, uint32_t count)
@@ -224,7 +224,7 @@ struct member *membership_take(struct membership *membership, const struct packe
 void membership_free_place(struct member *member, enum departure departure)
 {
     member->present = member->done = member->missed = member->owes = false;
-    member->suitor = 0;
+    member->claimant = 0;
     if (departure == DEPARTURE_NONE)
         return;
     member->departed = member->incarnation;

@@ -7,9 +7,9 @@
  *     free --JOIN--> taken --silence--> servers:  lost, but the place's until somebody else JOINs:
  *                      |                          should it be heard again, nothing was lost
  *                      |                workers:  free (and missed, where they are waited for)
- *                      '--JOIN of another process, the suitor: after 1.2 s without a word of the
- *                         holder the place is the suitor's; when the holder has shown three signs
- *                         of life, in about 1.5 s, the suitor is refused
+ *                      '--JOIN of another process, the claimant: after 1.2 s without a word of the
+ *                         holder the place is the claimant's; when the holder has shown three signs
+ *                         of life, in about 1.5 s, the claimant is refused
  *
  * A place that is taken is bound to the key that came with the JOIN: whoever speaks in its holder's
  * name, or wants to follow it before it is lost, must have that key.
@@ -31,7 +31,7 @@
 /* Members are heard every half second. */
 #define SUSPECT_US 1200000u /* Silence after which another process may have the place. */
 /* What was still on its way when a process died must not pass for its being alive: it takes so many
- * signs of life so far apart since a suitor came, the last of them so much later. */
+ * signs of life so far apart since a claimant came, the last of them so much later. */
 #define SIGNS_OF_LIFE  3
 #define SIGNS_APART_US 300000u
 #define ANSWERED_US    600000u
@@ -57,8 +57,8 @@ struct member {
     uint8_t probe_digest[DIGEST_BYTES];
 
     /* Who else wants the place; 0 for nobody. */
-    uint64_t suitor, suitor_first_us, suitor_last_us;
-    uint32_t signs;   /* Of life since the suitor came ... */
+    uint64_t claimant, claimant_first_us, claimant_last_us;
+    uint32_t signs;   /* Of life since the claimant came ... */
     uint64_t sign_us; /* ... the last of them. */
     /* Who had it, and why it is over. */
     uint64_t departed;
@@ -71,7 +71,7 @@ struct member {
     struct verdict_counts verdicts; /* As of its last cut ... */
     struct verdict_counts earlier;  /* ... and of its predecessors. */
 
-    /* Workers: the share of the work, and what came of it; see assignment.h and pace.h. */
+    /* Workers: the share of the work, and what came of it; see assignment.h and stragglers.h. */
     uint32_t position;
     uint32_t first_assignment; /* That this ticket was told in this generation; 0 for none ... */
     uint32_t assignment;       /* ... and the last that it is known to follow. */

@@ -41,7 +41,7 @@ void order_event(struct outbox *outbox, const char *name, const char *format, ..
     int bytes = vsnprintf(order.event.members, sizeof order.event.members, format, arguments);
     va_end(arguments);
     assert(bytes >= 0 && (size_t)bytes < sizeof order.event.members); /* Half of it is no JSON. */
-    order_add(outbox, TO_KEEPER, 0, &order);
+    order_add(outbox, TO_CHECKPOINTER, 0, &order);
 }
 
 const struct order *order_of(const struct packet *packet)

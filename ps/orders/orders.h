@@ -1,9 +1,9 @@
 /* orders.h - what the cores of one server say to each other, and nobody else hears.
  *
- *   coordinator -> keeper       OPEN_RUN GO_BACK SEND_CHUNKS MANIFEST EVENT SUMMARY
- *   keeper -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
- *   router -> owners, keeper    LOAD
- *   owners, keeper -> router    LOADED; owners TAKEN, OWNER_CUT
+ *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS MANIFEST EVENT SUMMARY
+ *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
+ *   router -> owners, checkpointer    LOAD
+ *   owners, checkpointer -> router    LOADED; owners TAKEN, OWNER_CUT
  *   router -> coordinator       STOP_AT (server 0)
  *
  * Orders lie in the same queues as messages (outbox, mailbox), so that both keep their order: a
@@ -28,7 +28,7 @@ enum order_kind {
     ORDER_GO_BACK,    /* A new generation; find a checkpoint again. */
     ORDER_RUN_OPENED, /* The answer to both. */
     ORDER_LOAD,       /* Get this server's chunks. */
-    ORDER_LOADED,     /* An owner: my chunks are there. The keeper: what it could do. */
+    ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */
     ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
     ORDER_OWNER_CUT,   /* My chunks are cut, or cannot be. */
@@ -37,13 +37,14 @@ enum order_kind {
     ORDER_MANIFEST_WRITTEN,
     ORDER_EVENT,   /* One line for events.jsonl. */
     ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
-                    * faults count, and nothing is answered. Payload: struct run_summary, workers. */
+                    * faults count, and nothing is answered. Payload: struct run_summary,
+                    * workers. */
     ORDER_SUMMARY_WRITTEN,
     ORDER_COUNT
 };
 
-#define ORDER_FROM_KEEPER UINT32_MAX
-#define ORDER_EVERYBODY   UINT32_MAX
+#define ORDER_FROM_CHECKPOINTER UINT32_MAX
+#define ORDER_EVERYBODY         UINT32_MAX
 
 struct order_run_opened {
     enum status status;
@@ -68,8 +69,8 @@ struct order_load {
 };
 
 struct order_loaded {
-    bool shared;       /* From the keeper: it sees server 0's run directory. */
-    bool needs_chunks; /* From the keeper: the checkpoint is with server 0. */
+    bool shared;       /* From the checkpointer: it sees server 0's run directory. */
+    bool needs_chunks; /* From the checkpointer: the checkpoint is with server 0. */
     uint64_t reached;  /* From an owner: see message_ready. */
     enum status status;
     char text[MESSAGE_TEXT_MAX];
@@ -88,7 +89,7 @@ struct order_event {
 
 struct order {
     enum order_kind kind;
-    uint32_t from; /* To the router: the owner's index, or ORDER_FROM_KEEPER. */
+    uint32_t from; /* To the router: the owner's index, or ORDER_FROM_CHECKPOINTER. */
     uint64_t run_id;
     uint64_t generation; /* That it belongs to. */
     union {
@@ -117,7 +118,7 @@ struct order {
 struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
                          const struct order *order);
 
-/* A line for events.jsonl, to the keeper: name and further members as JSON text. */
+/* A line for events.jsonl, to the checkpointer: name and further members as JSON text. */
 void order_event(struct outbox *outbox, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

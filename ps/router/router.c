@@ -38,7 +38,7 @@ struct cut {
     bool taken;      /* ... and all of them that they could. */
     bool said;       /* CUT_TAKEN has been, with `verdicts`. */
     struct verdict_counts verdicts;
-    bool part_said; /* The keeper has spoken: `part`. */
+    bool part_said; /* The checkpointer has spoken: `part`. */
     struct message_part_written part;
     uint64_t begun_us, patience_us;
 };
@@ -52,9 +52,9 @@ struct router {
     struct sessions sessions;
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
 
-    struct message_welcome welcome;        /* Of this generation, as is the rest here. */
-    uint32_t loads;                        /* LOADs said to each owner and the keeper ... */
-    uint32_t owners_loaded, keeper_loaded; /* ... and answered by them. */
+    struct message_welcome welcome; /* Of this generation, as is the rest here. */
+    uint32_t loads;                 /* LOADs said to each owner and the checkpointer ... */
+    uint32_t owners_loaded, checkpointer_loaded; /* ... and answered by them. */
     bool shared, needs_chunks;
     bool whole;         /* The owners have all chunks, maybe of the generation before. */
     uint64_t reached;   /* Async: when the generation began. */
@@ -454,7 +454,7 @@ static void order_load(struct router *router, bool keep, struct outbox *outbox)
     snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         order_add(outbox, TO_OWNER, i, &order);
-    order_add(outbox, TO_KEEPER, 0, &order);
+    order_add(outbox, TO_CHECKPOINTER, 0, &order);
     outbox_log(outbox, "generation=%llu %s step=%llu",
                (unsigned long long)router->envelope.generation,
                keep ? "keeps its chunks, others are at" : "starts from",
@@ -467,7 +467,7 @@ static void load(struct router *router, const struct message_welcome *welcome,
 {
     router->state = ROUTER_LOADING;
     router->welcome = *welcome;
-    router->loads = router->owners_loaded = router->keeper_loaded = 0;
+    router->loads = router->owners_loaded = router->checkpointer_loaded = 0;
     router->needs_chunks = false;
     router->reached = 0;
     router->cut = (struct cut){0};
@@ -736,11 +736,11 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
     packet->payload = NULL;
 }
 
-/* --- from owners and the keeper ------------------------------------------------------------ */
+/* --- from owners and the checkpointer --------------------------------------------------------- */
 
 static void ready_when_loaded(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router->state != ROUTER_LOADING || router->keeper_loaded < router->loads ||
+    if (router->state != ROUTER_LOADING || router->checkpointer_loaded < router->loads ||
         router->owners_loaded < router->loads * router->options.owner_count)
         return;
     router->state = ROUTER_SERVING;
@@ -760,7 +760,7 @@ static void handle_loaded(struct router *router, const struct order *order, uint
     const struct order_loaded *loaded = &order->loaded;
     if (router->state != ROUTER_LOADING)
         return;
-    if (order->from != ORDER_FROM_KEEPER) {
+    if (order->from != ORDER_FROM_CHECKPOINTER) {
         router->owners_loaded++;
         if (loaded->status == STATUS_AGAIN && router->whole)
             order_load(router, false, outbox);
@@ -770,7 +770,7 @@ static void handle_loaded(struct router *router, const struct order *order, uint
         router_fail(router, EXIT_CANNOT_OPEN, loaded->text, outbox);
         return;
     } else {
-        router->keeper_loaded++;
+        router->checkpointer_loaded++;
         router->shared = loaded->shared;
         router->needs_chunks = loaded->needs_chunks;
         if (loaded->needs_chunks)
@@ -853,7 +853,7 @@ static void handle_from_inside(struct router *router, struct packet *packet, uin
         settle(router, packet->message.index, packet);
         send_answer(router, packet, outbox);
         break;
-    case MESSAGE_CHUNK_STATE: /* From the keeper, out of a checkpoint. */
+    case MESSAGE_CHUNK_STATE: /* From the checkpointer, out of a checkpoint. */
         forward_chunk_state(router, packet, now_us, outbox);
         break;
     default:

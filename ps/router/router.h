@@ -12,7 +12,7 @@
  * Generations: a WELCOME with a greater one takes the job back to a checkpoint. In sync mode every
  * chunk is loaded again; in async mode a server that has its chunks keeps them. Everything of
  * another generation is dropped, whether it comes from a worker, from server 0 or from within,
- * where it may have been under way: owners and keeper say which generation theirs is of.
+ * where it may have been under way: owners and checkpointer say which generation theirs is of.
  *
  * What becomes of an EXCHANGE:
  *
@@ -68,7 +68,8 @@ enum status router_create(struct router **router, const struct router_options *o
                           uint64_t now_us);
 void router_destroy(struct router **router);
 
-/* From a peer of the wire, the coordinator, an owner or the keeper. Takes over the payload. */
+/* From a peer of the wire, the coordinator, an owner or the checkpointer. Takes over the
+ * payload. */
 void router_handle_peer(struct router *router, struct packet *packet, uint64_t now_us,
                         struct outbox *outbox);
 void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
@@ -79,7 +80,7 @@ void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox);
 /* In how many milliseconds to tick again at the latest. */
 int router_patience_ms(const struct router *router);
 
-/* The keeper's PART_WRITTEN for this server is passing by: it is said again if need be. */
+/* The checkpointer's PART_WRITTEN for this server is passing by: it is said again if need be. */
 void router_note_part(struct router *router, const struct message *message);
 
 /* This server cannot go on: the coordinator is told, and everybody ends with this exit code. */

@@ -1,5 +1,5 @@
 /* sessions.c - one entry a worker: the newest process by ticket, the bytes that it has under way,
- * and the gauge of what it was given. */
+ * and the in_flight of what it was given. */
 
 #include "ps/router/sessions.h"
 
@@ -20,7 +20,7 @@ enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t a
 void sessions_free(struct sessions *sessions)
 {
     for (uint32_t i = 0; sessions->all != NULL && i < JOB_WORKERS_MAX; i++)
-        gauge_drop(&sessions->all[i].answers);
+        in_flight_drop(&sessions->all[i].answers);
     free(sessions->all);
     memset(sessions, 0, sizeof *sessions);
 }
@@ -29,7 +29,7 @@ void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES]
 {
     memcpy(sessions->secret, secret, HASH_BYTES);
     for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
-        gauge_drop(&sessions->all[i].answers);
+        in_flight_drop(&sessions->all[i].answers);
     memset(sessions->all, 0, JOB_WORKERS_MAX * sizeof *sessions->all);
 }
 
@@ -37,7 +37,7 @@ static void take(struct session *session, const struct packet *packet)
 {
     const struct message *message = &packet->message;
     /* What the one before has not read, which may never read again, does not count against it. */
-    gauge_drop(&session->answers);
+    in_flight_drop(&session->answers);
     session->known = true;
     session->incarnation = message->incarnation;
     session->ticket = message->ticket;
@@ -83,11 +83,11 @@ struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct f
 {
     struct session *session = &sessions->all[worker];
     if (session->answers == NULL)
-        session->answers = gauge_create();
+        session->answers = in_flight_create();
     if (session->answers == NULL ||
-        gauge_bytes(session->answers) + values->bytes > sessions->answers_max) {
+        in_flight_bytes(session->answers) + values->bytes > sessions->answers_max) {
         frame_release(values);
         return NULL;
     }
-    return gauge_watch(session->answers, values);
+    return in_flight_watch(session->answers, values);
 }

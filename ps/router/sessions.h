@@ -25,14 +25,14 @@
 #include <stdint.h>
 
 #include "common/wire/message.h"
-#include "ps/router/gauge.h"
+#include "ps/router/in_flight.h"
 
 struct session {
     bool known;
     uint64_t incarnation, ticket, proof;
     uint8_t key[KEY_BYTES];
-    uint64_t under_way;    /* Bytes with the owners. */
-    struct gauge *answers; /* Values on their way to this process; NULL before the first. */
+    uint64_t under_way;        /* Bytes with the owners. */
+    struct in_flight *answers; /* Values on their way to this process; NULL before the first. */
 };
 
 struct sessions {

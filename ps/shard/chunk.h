@@ -39,7 +39,8 @@ struct chunk {
     struct frame *previous;            /* [count] of version - 1, or NULL. Sync only. */
     struct frame *spare;               /* A buffer to write the next version to, or NULL. */
     struct frame *lent[2];             /* Shared with workers on this host: where even and odd
-                                        * versions are written while nobody holds them. NULL without. */
+                                        * versions are written while nobody holds them. NULL
+                                        * without. */
     float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], owned. */
 };
 

@@ -300,7 +300,7 @@ static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *o
             cut_fails(owner, step, outbox);
             return;
         }
-        struct packet *packet = tell(owner, TO_KEEPER, MESSAGE_CHUNK_STATE, outbox);
+        struct packet *packet = tell(owner, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE, outbox);
         packet->payload = frame;
         packet->message.chunk_state = (struct message_chunk_state){
             .step = step,

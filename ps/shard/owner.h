@@ -7,7 +7,7 @@
  * sync mode every chunk commits on its own; the order within it is apply, version + 1, release.
  *
  * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
- * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the keeper;
+ * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the checkpointer;
  *         LOADED, TAKEN and OWNER_CUT to the router; STOP to the coordinator when training cannot
  *         go on.
  *

@@ -1,6 +1,7 @@
 /* plan.h - everything a server derives from the declaration, made once and never changed.
  *
- * Threads: read-only after plan_create; the router, the owners and the keeper all look at it. */
+ * Threads: read-only after plan_create; the router, the owners and the checkpointer all look at
+ * it. */
 
 #ifndef PS_SHARD_PLAN_H
 #define PS_SHARD_PLAN_H

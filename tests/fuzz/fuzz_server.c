@@ -1,7 +1,7 @@
-/* fuzz_server.c - a whole server 0 (router, coordinator, owners, keeper, a disk in memory) among
- * peers that send it what they like: workers that come back under other names, another server, and
- * itself killed and started again from what is on its disk. It may refuse, end the job, or be over;
- * it may not die.
+/* fuzz_server.c - a whole server 0 (router, coordinator, owners, checkpointer, a disk in memory)
+ * among peers that send it what they like: workers that come back under other names, another
+ * server, and itself killed and started again from what is on its disk. It may refuse, end the job,
+ * or be over; it may not die.
  *
  *     input: settings (1 byte: bit 0, async; bit 1, two servers) | steps, each one byte and what it
  *     takes
@@ -77,7 +77,7 @@ static void make_cores(struct server *server)
             {.run_id = RUN + server->own_life,
              .out = "out",
              .deadlines = {.start = 20, .silence = 5, .stop = 10, .recovery = 20, .progress = 20}},
-        .keeper = {.disk = &server->disk.disk, .out = "out", .restore = "auto"},
+        .checkpointer = {.disk = &server->disk.disk, .out = "out", .restore = "auto"},
     };
     fuzz_must(cores_init(&server->cores, &options, server->now_us) == STATUS_OK,
               "a server can be made");

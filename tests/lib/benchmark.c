@@ -336,14 +336,13 @@ static _Noreturn void give_up(const char *what, const char *why)
 
 static void read_arguments(struct benchmark *benchmark, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--more") == 0)
             benchmark->more = true;
         else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
             benchmark->json_path = argv[++i];
         else
             give_up(argv[0], "takes [--json FILE] [--more]");
-    }
 }
 
 static void begin_document(struct json_writer *writer)

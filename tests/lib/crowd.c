@@ -252,14 +252,13 @@ uint32_t crowd_start(struct crowd *crowd, uint32_t first, uint32_t count)
 bool crowd_wait(const struct crowd *crowd, uint32_t first, uint32_t count, double seconds)
 {
     double until = clock_now_seconds() + seconds;
-    for (uint32_t i = first; i < first + count;) {
+    for (uint32_t i = first; i < first + count;)
         if (atomic_load(&crowd->shared->workers[i].here))
             i++;
         else if (clock_now_seconds() > until)
             return false;
         else
             rest(10000);
-    }
     return true;
 }
 

@@ -19,9 +19,8 @@ void *edge_new(uint64_t bytes)
     uint64_t size = whole_pages(bytes);
     char *map =
         mmap(NULL, size + page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED || mprotect(map + size, page_bytes(), PROT_NONE) != 0) {
+    if (map == MAP_FAILED || mprotect(map + size, page_bytes(), PROT_NONE) != 0)
         abort();
-    }
     return map + size - bytes;
 }
 

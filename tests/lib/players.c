@@ -81,7 +81,7 @@ void players_say(struct players *p, enum role role, uint32_t index, enum message
     players_give(p, players_packet(p, role, index, kind));
 }
 
-void players_keeper(struct players *p, struct message message)
+void players_checkpointer(struct players *p, struct message message)
 {
     struct packet packet = {.message = message};
     coordinator_handle_inside(p->coordinator, &packet, p->now_us, &p->post.outbox);
@@ -107,7 +107,7 @@ struct message *players_told(struct players *p, uint64_t peer, enum message_kind
 const char *players_event(struct players *p, const char *name)
 {
     const char *latest = NULL;
-    post_order(&p->post, TO_KEEPER, ORDER_EVENT);
+    post_order(&p->post, TO_CHECKPOINTER, ORDER_EVENT);
     for (size_t i = 0; i < p->post.taken_count; i++) {
         const struct order *order = order_of(&p->post.taken[i].packet);
         if (order != NULL && order->kind == ORDER_EVENT && strcmp(order->event.name, name) == 0)

@@ -1,5 +1,5 @@
 /* players.h - a coordinator, and all those it talks to played by a test: two servers, two workers
- * (and more), a keeper.
+ * (and more), a checkpointer.
  *
  *     struct players p;
  *     players_open(&p, MODE_SYNC);
@@ -56,7 +56,7 @@ struct packet players_packet(struct players *p, enum role role, uint32_t index,
                              enum message_kind kind);
 void players_give(struct players *p, struct packet packet);
 void players_say(struct players *p, enum role role, uint32_t index, enum message_kind kind);
-void players_keeper(struct players *p, struct message message);
+void players_checkpointer(struct players *p, struct message message);
 void players_order(struct players *p, struct order order);
 
 struct packet players_join_packet(struct players *p, enum role role, uint32_t index);

@@ -23,8 +23,8 @@
 #include "common/process/log.h"
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/outbox.h"
+#include "worker/client/evaluation_share.h"
 #include "worker/client/exchange.h"
-#include "worker/client/score_duty.h"
 #include "worker/client/session.h"
 
 #define TICK_MS          100
@@ -71,7 +71,7 @@ struct client {
     atomic_int leave_code;
     atomic_int stop_code;       /* 0: go on. */
     struct message_start start; /* The trainer's, as is all below. */
-    struct score_duty duty;
+    struct evaluation_share duty;
     const float *view;                      /* [elements] the parameters. */
     bool apart;                             /* Gradients must be in memory that no server sees. */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
@@ -476,7 +476,7 @@ enum status client_open(struct client **client, const struct client_options *opt
     c->options = *options;
     const struct job *job = options->job;
     c->said_us = clock_now_us();
-    score_duty_init(&c->duty, job);
+    evaluation_share_init(&c->duty, job);
     c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (c->doorbell < 0) {
         free(c);
@@ -616,7 +616,7 @@ static void take_work(struct client *client, const struct message *message, stru
         .members = client->start.members,
         .position = client->start.position,
     };
-    work->scored = score_duty_due(&client->duty, work->step, work->enough, &work->after);
+    work->scored = evaluation_share_due(&client->duty, work->step, work->enough, &work->after);
 }
 
 enum status client_next(struct client *client, struct work *work)
@@ -627,7 +627,7 @@ enum status client_next(struct client *client, struct work *work)
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
-            score_duty_start(&client->duty, &client->start, packet.message.generation);
+            evaluation_share_start(&client->duty, &client->start, packet.message.generation);
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client)) {

@@ -58,7 +58,8 @@ struct work {
     uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
     uint64_t started;           /* Step at which the job, or this assignment of it, began. */
     uint32_t members, position; /* Sync: leaves are dealt among the members. */
-    uint64_t after, scored; /* Epochs to be scored now: after + 1 to scored; see score_duty.h. */
+    uint64_t after,
+        scored; /* Epochs to be scored now: after + 1 to scored; see evaluation_share.h. */
 };
 
 struct push {

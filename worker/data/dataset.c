@@ -44,12 +44,10 @@ static enum status file_find(const char *directory, const char *name, char path[
     struct stat about;
     for (int i = 0; i < 2; i++) {
         int length = snprintf(path, IDX_PATH_MAX, "%s/%s%s", directory, name, endings[i]);
-        if (length < 0 || length >= IDX_PATH_MAX) {
+        if (length < 0 || length >= IDX_PATH_MAX)
             return error_set(error, STATUS_INVALID, "%.200s...: the path is too long", directory);
-        }
-        if (stat(path, &about) == 0) {
+        if (stat(path, &about) == 0)
             return STATUS_OK;
-        }
     }
     return error_set(error, STATUS_NOT_FOUND, "there is neither %s nor %s.gz in %s", name, name,
                      directory);
@@ -71,9 +69,8 @@ static enum status set_open(struct set *set, struct examples *examples, const ch
     enum status status = file_open(&set->images, directory, prefix, "images-idx3-ubyte", 3, error);
     status =
         status ? status : file_open(&set->labels, directory, prefix, "labels-idx1-ubyte", 1, error);
-    if (status) {
+    if (status)
         return status;
-    }
     if (set->images.sizes[0] != set->labels.sizes[0]) {
         return error_set(error, STATUS_INVALID, "%s has %u labels for the %u images of %s",
                          set->labels.path, set->labels.sizes[0], set->images.sizes[0],
@@ -119,14 +116,12 @@ static enum status folder_open(struct folder *folder, struct dataset *dataset,
         return error_set(error, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "no data in %s: %s",
                          directory, strerror(errno));
     }
-    if (!S_ISDIR(about.st_mode)) {
+    if (!S_ISDIR(about.st_mode))
         return error_set(error, STATUS_INVALID, "%s is not a folder", directory);
-    }
     enum status status = set_open(&folder->train, &dataset->train, directory, "train", error);
     status = status ? status : set_open(&folder->test, &dataset->test, directory, "t10k", error);
-    if (status) {
+    if (status)
         return status;
-    }
     const uint32_t *train = folder->train.images.sizes, *test = folder->test.images.sizes;
     if (train[1] != test[1] || train[2] != test[2]) {
         return error_set(error, STATUS_INVALID,
@@ -165,9 +160,8 @@ bool dataset_is_synthetic(const char *data)
 static uint64_t synthetic_count(const char *data)
 {
     const char *digits = data + strlen("synthetic");
-    if (*digits++ == '\0') {
+    if (*digits++ == '\0')
         return SYNTHETIC_TRAIN;
-    }
     char *end;
     unsigned long long number = strtoull(digits, &end, 10);
     bool sound = *digits >= '0' && *digits <= '9' && *end == '\0';
@@ -185,9 +179,8 @@ static enum status synthetic_fill(struct examples *examples, uint64_t seed, uint
 {
     examples->images = malloc(examples->count * SYNTHETIC_SIDE * SYNTHETIC_SIDE);
     examples->labels = malloc(examples->count);
-    if (!examples->images || !examples->labels) {
+    if (!examples->images || !examples->labels)
         return STATUS_MEMORY;
-    }
     synthetic_make(seed, first, examples->count, examples->images, examples->labels);
     return STATUS_OK;
 }
@@ -228,9 +221,8 @@ enum status dataset_check_name(const char *data, struct error *error)
                          SYNTHETIC_MIN, SYNTHETIC_MAX);
     }
     bool known = dataset_is_synthetic(data) || strcmp(data, "fashion-mnist") == 0;
-    if (!known && strchr(data, '/') == NULL && stat(data, &about) != 0 && errno == ENOENT) {
+    if (!known && strchr(data, '/') == NULL && stat(data, &about) != 0 && errno == ENOENT)
         return unknown_word(data, error);
-    }
     return STATUS_OK;
 }
 
@@ -264,9 +256,8 @@ static enum status look(struct dataset *dataset, struct folder *folder, const ch
     memset(dataset, 0, sizeof *dataset);
     memset(folder, 0, sizeof *folder);
     enum status status = dataset_check_name(data, error);
-    if (status) {
+    if (status)
         return status;
-    }
     memcpy(dataset->name, data, strlen(data) + 1);
     dataset->channels = 1;
     dataset->classes = CLASSES;
@@ -281,9 +272,8 @@ static enum status look(struct dataset *dataset, struct folder *folder, const ch
 static enum status fill(struct dataset *dataset, struct folder *folder, uint64_t seed,
                         struct error *error)
 {
-    if (dataset_is_synthetic(dataset->name)) {
+    if (dataset_is_synthetic(dataset->name))
         return synthetic_read(dataset, seed, error);
-    }
     enum status status = set_read(&folder->train, &dataset->train, error);
     return status ? status : set_read(&folder->test, &dataset->test, error);
 }
@@ -299,9 +289,8 @@ enum status dataset_look(struct dataset *dataset, const char *data, struct error
     struct folder folder;
     enum status status = look(dataset, &folder, data, error);
     folder_free(&folder);
-    if (status) {
+    if (status)
         dataset_close(dataset);
-    }
     return status;
 }
 

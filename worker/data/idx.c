@@ -25,12 +25,10 @@ static int64_t read_all(gzFile file, uint8_t *bytes, uint64_t count)
     while (done < count) {
         uint64_t left = count - done;
         int got = gzread(file, bytes + done, left < IDX_PIECE ? (unsigned)left : IDX_PIECE);
-        if (got < 0) {
+        if (got < 0)
             return -1;
-        }
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         done += (uint64_t)got;
     }
     return (int64_t)done;
@@ -40,12 +38,10 @@ static enum status read_failure(const struct idx *idx, struct error *error)
 {
     int number;
     const char *text = gzerror(idx->file, &number), *path = idx->path;
-    if (number == Z_ERRNO) {
+    if (number == Z_ERRNO)
         return error_set(error, STATUS_IO, "%s: cannot be read: %s", path, strerror(errno));
-    }
-    if (number == Z_BUF_ERROR) {
+    if (number == Z_BUF_ERROR)
         return error_set(error, STATUS_INVALID, "%s: is cut off", path);
-    }
     return error_set(error, STATUS_INVALID, "%s: is damaged: %s", path, text);
 }
 
@@ -60,9 +56,8 @@ static enum status header_read(struct idx *idx, uint32_t dimensions, struct erro
     uint8_t header[4 + 4 * IDX_DIMENSIONS_MAX] = {0};
     uint64_t length = 4 + 4 * (uint64_t)dimensions;
     int64_t got = read_all(idx->file, header, length);
-    if (got < 0) {
+    if (got < 0)
         return read_failure(idx, error);
-    }
     uint32_t expected = IDX_TYPE_BYTES << 8 | dimensions;
     if (got >= 4 && big_endian(header) != expected) {
         return error_set(error, STATUS_INVALID,
@@ -105,9 +100,8 @@ static enum status too_long(const struct idx *idx, struct error *error)
 static enum status length_check(const struct idx *idx, uint32_t dimensions, struct error *error)
 {
     struct stat about;
-    if (!gzdirect(idx->file) || stat(idx->path, &about) != 0) {
+    if (!gzdirect(idx->file) || stat(idx->path, &about) != 0)
         return STATUS_OK;
-    }
     uint64_t header = 4 + 4 * (uint64_t)dimensions, bytes = (uint64_t)about.st_size;
     bytes = bytes > header ? bytes - header : 0;
     return bytes < idx->total   ? too_short(idx, bytes, error)
@@ -123,26 +117,22 @@ static enum status body_read(struct idx *idx, struct error *error)
         room = room ? 2 * room : IDX_PIECE;
         room = room < total ? room : total;
         uint8_t *bytes = realloc(idx->bytes, room);
-        if (!bytes) {
+        if (!bytes)
             return error_set(error, STATUS_MEMORY, "%s: out of memory", idx->path);
-        }
         idx->bytes = bytes;
         int64_t got = read_all(idx->file, bytes + done, room - done);
-        if (got < 0) {
+        if (got < 0)
             return read_failure(idx, error);
-        }
         done += (uint64_t)got;
-        if (done < room) {
+        if (done < room)
             return too_short(idx, done, error);
-        }
     }
     uint8_t more;
     int64_t got = read_all(idx->file, &more, 1);
     int number;
     gzerror(idx->file, &number);
-    if (got < 0 || (got == 0 && number != Z_OK)) {
+    if (got < 0 || (got == 0 && number != Z_OK))
         return read_failure(idx, error); /* Its length and checksum come last in gzip. */
-    }
     return got == 0 ? STATUS_OK : too_long(idx, error);
 }
 
@@ -152,9 +142,8 @@ enum status idx_open(struct idx *idx, const char *path, uint32_t dimensions, str
     snprintf(idx->path, sizeof idx->path, "%s", path);
     int file;
     enum status status = disk_open(path, O_RDONLY, &file, error);
-    if (status) {
+    if (status)
         return status;
-    }
     idx->file = gzdopen(file, "rb"); /* Which closes it, too. */
     if (!idx->file) {
         close(file);
@@ -163,9 +152,8 @@ enum status idx_open(struct idx *idx, const char *path, uint32_t dimensions, str
     gzbuffer(idx->file, 1 << 17);
     status = header_read(idx, dimensions, error);
     status = status ? status : length_check(idx, dimensions, error);
-    if (status) {
+    if (status)
         idx_free(idx);
-    }
     return status;
 }
 
@@ -183,9 +171,8 @@ enum status idx_read(struct idx *idx, struct error *error)
 
 void idx_free(struct idx *idx)
 {
-    if (idx->file) {
+    if (idx->file)
         gzclose(idx->file);
-    }
     free(idx->bytes);
     memset(idx, 0, sizeof *idx);
 }

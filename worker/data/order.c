@@ -11,9 +11,8 @@
 enum status order_init(struct order *order, uint64_t seed, uint64_t examples)
 {
     memset(order, 0, sizeof *order);
-    if (examples == 0 || examples > UINT32_MAX) {
+    if (examples == 0 || examples > UINT32_MAX)
         return STATUS_INVALID;
-    }
     order->seed = seed;
     order->examples = examples;
     order->epoch = UINT64_MAX;
@@ -33,9 +32,8 @@ static void permutation_draw(struct order *order, uint64_t epoch)
     struct random_sequence sequence;
     random_sequence_init(&sequence, order->seed, RANDOM_STREAM_ORDER, (uint32_t)epoch);
     uint32_t *permutation = order->permutation;
-    for (uint64_t i = 0; i < order->examples; i++) {
+    for (uint64_t i = 0; i < order->examples; i++)
         permutation[i] = (uint32_t)i;
-    }
     for (uint32_t i = (uint32_t)order->examples - 1; i > 0; i--) {
         uint32_t j = random_below(&sequence, i + 1);
         uint32_t kept = permutation[i];
@@ -49,8 +47,7 @@ const uint32_t *order_places(struct order *order, uint64_t epoch, uint64_t first
 {
     assert(epoch != UINT64_MAX);
     assert(first <= order->examples && count <= order->examples - first);
-    if (epoch != order->epoch) {
+    if (epoch != order->epoch)
         permutation_draw(order, epoch);
-    }
     return order->permutation + first;
 }

@@ -25,11 +25,9 @@ struct patterns {
 static void pattern_draw(struct random_sequence *sequence, uint8_t pixels[CANVAS][CANVAS])
 {
     uint32_t points[POINTS][POINTS];
-    for (uint32_t y = 0; y < POINTS; y++) {
-        for (uint32_t x = 0; x < POINTS; x++) {
+    for (uint32_t y = 0; y < POINTS; y++)
+        for (uint32_t x = 0; x < POINTS; x++)
             points[y][x] = random_below(sequence, 256);
-        }
-    }
     for (uint32_t y = 0; y < CANVAS; y++) {
         for (uint32_t x = 0; x < CANVAS; x++) {
             uint32_t row = y / CELL, column = x / CELL, down = y % CELL, across = x % CELL;
@@ -93,9 +91,8 @@ void synthetic_make(uint64_t seed, uint64_t first, uint64_t count, uint8_t *imag
     struct patterns patterns;
     struct random_sequence sequence;
     random_sequence_init(&sequence, seed, RANDOM_STREAM_SYNTHETIC, SUB_PATTERNS);
-    for (uint32_t class = 0; class < PATTERNS; class ++) {
+    for (uint32_t class = 0; class < PATTERNS; class ++)
         pattern_draw(&sequence, patterns.pixels[class]);
-    }
     uint8_t image[SIDE][SIDE];
     for (uint64_t i = 0; i < count; i++) {
         random_sequence_init(&sequence, seed, RANDOM_STREAM_SYNTHETIC,

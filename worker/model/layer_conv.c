@@ -46,9 +46,8 @@ static const struct conv *conv_of(const struct layer *layer)
 static enum status conv_check_fit(uint32_t channels, uint32_t size, struct shape in,
                                   struct error *error)
 {
-    if (in.flat) {
+    if (in.flat)
         return error_set(error, STATUS_INVALID, "conv needs an image, and its input is flat");
-    }
     if (size > in.height || size > in.width) {
         return error_set(error, STATUS_INVALID, "a %ux%u kernel does not fit a %ux%u input", size,
                          size, in.height, in.width);
@@ -76,13 +75,11 @@ static enum status conv_create(struct layer **layer, const struct layer_words *w
     bool relu;
     enum status status = layer_parse_activation(words, 1, &relu, error);
     status = status ? status : conv_check_fit(sizes[0], sizes[1], in, error);
-    if (status) {
+    if (status)
         return status;
-    }
     struct conv *conv = calloc(1, sizeof *conv);
-    if (!conv) {
+    if (!conv)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    }
     conv->size = sizes[1];
     conv->relu = relu;
     conv->pool = 1;
@@ -110,9 +107,8 @@ static void conv_text(const struct layer *layer, char text[LAYER_TEXT_MAX])
 static bool conv_absorb(struct layer *layer, const struct layer *next)
 {
     struct conv *conv = (struct conv *)layer;
-    if (next->kind != &layer_pool || conv->pool > 1) {
+    if (next->kind != &layer_pool || conv->pool > 1)
         return false;
-    }
     conv->pool = layer_pool_size(next);
     layer->out = next->out;
     return true;
@@ -236,12 +232,10 @@ static uint64_t conv_work_elements(const struct conv *conv, struct conv_sizes n)
 {
     const struct layer *layer = &conv->layer;
     uint64_t forward = 0, backward = 0;
-    if (conv->forward_winograd) {
+    if (conv->forward_winograd)
         forward = kernels_winograd_scratch(conv_window(layer), n.channels);
-    }
-    if (conv->input_winograd) {
+    if (conv->input_winograd)
         backward = kernels_winograd_scratch(conv_input_window(layer), layer->in.channels);
-    }
     return forward > backward ? forward : backward;
 }
 
@@ -273,9 +267,8 @@ static enum status conv_prepare(struct layer *layer, uint32_t count_max)
     conv->input_winograd = kernels_winograd_fits(conv_input_window(layer), layer->in.channels);
     conv_place_scratch(conv);
     layer->scratch = conv->at.end;
-    if (conv->pool > 1) {
+    if (conv->pool > 1)
         conv->which = malloc(count_max * n.out);
-    }
     return conv->pool == 1 || conv->which ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -321,9 +314,8 @@ static void conv_forward(struct layer *layer, const struct layer_pass *pass)
         kernels_winograd_kernel(pass->parameters + layer->offsets[CONV_KERNEL], layer->in.channels,
                                 layer->out.channels, pass->scratch + conv->at.transformed);
     }
-    for (uint32_t i = 0; i < pass->count; i++) {
+    for (uint32_t i = 0; i < pass->count; i++)
         conv_forward_image(layer, pass, i);
-    }
 }
 
 /* The input's gradient of one image, given that of its map. It reaches all of the input: no layer
@@ -359,9 +351,8 @@ static void conv_backward_image(const struct layer *layer, const struct layer_pa
     }
     kernels_convolve_gradient(conv_window(layer), pass->in + i * n.in, map, n.channels,
                               pass->gradient + layer->offsets[CONV_KERNEL]);
-    if (pass->in_gradient) {
+    if (pass->in_gradient)
         conv_input_gradient(layer, pass, map, pass->in_gradient + i * n.in);
-    }
 }
 
 static void conv_backward_sparse(const struct layer *layer, const struct layer_pass *pass)
@@ -404,27 +395,24 @@ static void conv_backward_dense(const struct layer *layer, const struct layer_pa
         kernels_winograd_kernel(turned, layer->out.channels, layer->in.channels,
                                 pass->scratch + conv->at.transformed);
     }
-    for (uint32_t i = 0; i < pass->count; i++) {
+    for (uint32_t i = 0; i < pass->count; i++)
         conv_backward_image(layer, pass, i);
-    }
 }
 
 static void conv_backward(struct layer *layer, const struct layer_pass *pass)
 {
     const struct conv *conv = conv_of(layer);
     struct conv_sizes n = conv_sizes_of(layer);
-    if (conv->relu) {
+    if (conv->relu)
         kernels_relu_gradient(pass->out_gradient, pass->out, pass->count * n.out);
-    }
     float *bias = pass->gradient + layer->offsets[CONV_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count * n.out / n.channels, n.channels, bias);
-    if (!conv_sparse_fits(conv)) {
+    if (!conv_sparse_fits(conv))
         conv_backward_dense(layer, pass);
-    } else if (!pass->in_gradient && kernels_few_fits(conv_sparse(layer))) {
+    else if (!pass->in_gradient && kernels_few_fits(conv_sparse(layer)))
         conv_backward_few(layer, pass);
-    } else {
+    else
         conv_backward_sparse(layer, pass);
-    }
 }
 
 const struct layer_kind layer_conv = {

@@ -29,9 +29,8 @@ static enum status dense_create(struct layer **layer, const struct layer_words *
                          LAYER_SIDE_MAX);
     }
     enum status status = layer_parse_activation(words, 1, &relu, error);
-    if (status) {
+    if (status)
         return status;
-    }
     if (!in.flat) {
         return error_set(error, STATUS_INVALID,
                          "dense needs a flat input, and its input is %ux%ux%u: put 'flatten' before"
@@ -39,9 +38,8 @@ static enum status dense_create(struct layer **layer, const struct layer_words *
                          in.height, in.width, in.channels);
     }
     struct dense *dense = calloc(1, sizeof *dense);
-    if (!dense) {
+    if (!dense)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    }
     dense->relu = relu;
     dense->layer.in = in;
     dense->layer.out = (struct shape){1, 1, outputs, true};
@@ -104,9 +102,8 @@ static void dense_forward(struct layer *layer, const struct layer_pass *pass)
 static void dense_backward(struct layer *layer, const struct layer_pass *pass)
 {
     uint64_t in = layer->in.channels, out = layer->out.channels;
-    if (dense_of(layer)->relu) {
+    if (dense_of(layer)->relu)
         kernels_relu_gradient(pass->out_gradient, pass->out, pass->count * out);
-    }
     kernels_multiply_at(in, out, pass->count, pass->in, pass->out_gradient,
                         pass->gradient + layer->offsets[DENSE_KERNEL], KERNELS_SET);
     float *bias = pass->gradient + layer->offsets[DENSE_BIAS];

@@ -8,17 +8,15 @@
 static enum status flatten_create(struct layer **layer, const struct layer_words *words,
                                   struct shape in, struct error *error)
 {
-    if (words->count > 0) {
+    if (words->count > 0)
         return error_set(error, STATUS_INVALID, "flatten takes nothing after its name");
-    }
     if (shape_elements(in) > LAYER_SIDE_MAX) {
         return error_set(error, STATUS_INVALID, "a %ux%ux%u input is too large to flatten (%d)",
                          in.height, in.width, in.channels, LAYER_SIDE_MAX);
     }
     struct layer *flatten = calloc(1, sizeof *flatten);
-    if (!flatten) {
+    if (!flatten)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    }
     flatten->in = in;
     flatten->out = (struct shape){1, 1, (uint32_t)shape_elements(in), true};
     *layer = flatten;

@@ -30,17 +30,15 @@ static enum status pool_create(struct layer **layer, const struct layer_words *w
                          KERNELS_POOL_MAX);
     }
     uint32_t size = sizes[0];
-    if (in.flat) {
+    if (in.flat)
         return error_set(error, STATUS_INVALID, "pool needs an image, and its input is flat");
-    }
     if (size > in.height || size > in.width) {
         return error_set(error, STATUS_INVALID, "a %ux%u window does not fit a %ux%u input", size,
                          size, in.height, in.width);
     }
     struct pool *pool = calloc(1, sizeof *pool);
-    if (!pool) {
+    if (!pool)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    }
     pool->size = size;
     pool->layer.in = in;
     pool->layer.out = (struct shape){in.height / size, in.width / size, in.channels, false};

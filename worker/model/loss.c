@@ -13,11 +13,9 @@
 static uint32_t largest_of(const float *logits, uint32_t classes)
 {
     uint32_t largest = 0;
-    for (uint32_t c = 1; c < classes; c++) {
-        if (logits[c] > logits[largest]) {
+    for (uint32_t c = 1; c < classes; c++)
+        if (logits[c] > logits[largest])
             largest = c;
-        }
-    }
     return largest;
 }
 
@@ -40,13 +38,11 @@ static void loss_one(const float *logits, uint32_t label, uint32_t classes, floa
     uint32_t largest = largest_of(logits, classes);
     double shift = logits[largest];
     kernels_exponentials(logits, classes, shift, exponentials);
-    for (uint32_t c = 0; c < classes; c++) {
+    for (uint32_t c = 0; c < classes; c++)
         sum += exponentials[c];
-    }
     score_add(score, elementary_logarithm(sum) + shift - (double)logits[label], largest == label);
-    for (uint32_t c = 0; gradient && c < classes; c++) {
+    for (uint32_t c = 0; gradient && c < classes; c++)
         gradient[c] = (float)(exponentials[c] / sum - (c == label ? 1.0 : 0.0));
-    }
 }
 
 void loss_softmax(const float *logits, const uint8_t *labels, uint32_t count, uint32_t classes,

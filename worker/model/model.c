@@ -66,21 +66,17 @@ struct model {
 
 static const char *preset_expand(const char *text)
 {
-    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
-        if (spelling_same(text, presets[i].name)) {
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+        if (spelling_same(text, presets[i].name))
             return presets[i].text;
-        }
-    }
     return text;
 }
 
 static const struct layer_kind *kind_find(const char *name)
 {
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        if (spelling_same(name, kinds[i]->name)) {
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (spelling_same(name, kinds[i]->name))
             return kinds[i];
-        }
-    }
     return NULL;
 }
 
@@ -92,32 +88,26 @@ static enum status item_split(const char *at, const char *end, char name[LAYER_T
     name[0] = '\0';
     uint32_t limit = sizeof words->word / sizeof words->word[0];
     for (bool first = true;; first = false) {
-        while (at < end && isspace((unsigned char)*at)) {
+        while (at < end && isspace((unsigned char)*at))
             at++;
-        }
         const char *start = at;
-        while (at < end && !isspace((unsigned char)*at)) {
+        while (at < end && !isspace((unsigned char)*at))
             at++;
-        }
         size_t length = (size_t)(at - start);
-        if (length == 0) {
+        if (length == 0)
             return STATUS_OK;
-        }
-        if (length >= LAYER_TEXT_MAX || (!first && words->count == limit)) {
+        if (length >= LAYER_TEXT_MAX || (!first && words->count == limit))
             return STATUS_INVALID;
-        }
         memcpy(first ? name : words->word[words->count++], start, length);
-        if (first) {
+        if (first)
             name[length] = '\0';
-        }
     }
 }
 
 static struct shape model_shape(const struct model *model)
 {
-    if (model->layer_count > 0) {
+    if (model->layer_count > 0)
         return model->layers[model->layer_count - 1]->out;
-    }
     return (struct shape){model->input.height, model->input.width, model->input.channels, false};
 }
 
@@ -137,13 +127,11 @@ static enum status text_append(struct model *model, const struct layer *layer, s
 
 static void variables_append(struct model *model, const struct layer *layer)
 {
-    if (!layer->kind->variables) {
+    if (!layer->kind->variables)
         return;
-    }
     uint32_t number = 1;
-    for (uint32_t i = 0; i < model->layer_count; i++) {
+    for (uint32_t i = 0; i < model->layer_count; i++)
         number += model->layers[i]->kind == layer->kind;
-    }
     model->variable_count +=
         layer->kind->variables(layer, number, model->variables + model->variable_count);
 }
@@ -171,12 +159,10 @@ static enum status unknown_layer(uint32_t number, const char *item, int length, 
     char hint[SPELLING_HINT_MAX];
     struct spelling spelling;
     spelling_begin(&spelling, name);
-    for (size_t i = 0; i < KIND_COUNT; i++) {
+    for (size_t i = 0; i < KIND_COUNT; i++)
         spelling_try(&spelling, kinds[i]->name);
-    }
-    for (size_t i = 0; i < sizeof presets / sizeof presets[0] && number == 1; i++) {
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0] && number == 1; i++)
         spelling_try(&spelling, presets[i].name);
-    }
     return error_set(error, STATUS_INVALID,
                      "layer %u '%.*s': not a layer; there are conv CxK, pool N, flatten and dense "
                      "N, and the models cnn, mlp and softmax%s",
@@ -189,34 +175,28 @@ static enum status item_read(struct model *model, uint32_t number, const char *a
 {
     char name[LAYER_TEXT_MAX];
     struct layer_words words;
-    while (at < end && isspace((unsigned char)*at)) {
+    while (at < end && isspace((unsigned char)*at))
         at++;
-    }
-    while (end > at && isspace((unsigned char)end[-1])) {
+    while (end > at && isspace((unsigned char)end[-1]))
         end--;
-    }
     int length = end - at > 60 ? 60 : (int)(end - at);
-    if (length == 0) {
+    if (length == 0)
         return error_set(error, STATUS_INVALID, "layer %u is empty", number);
-    }
     bool fits = item_split(at, end, name, &words) == STATUS_OK;
     const struct layer_kind *kind = kind_find(name);
     if (kind && !fits) {
         return error_set(error, STATUS_INVALID, "layer %u '%.*s': has too many words", number,
                          length, at);
     }
-    if (!kind) {
+    if (!kind)
         return unknown_layer(number, at, length, name, error);
-    }
-    if (model->layer_count == MODEL_LAYERS_MAX) {
+    if (model->layer_count == MODEL_LAYERS_MAX)
         return error_set(error, STATUS_INVALID, "more than %d layers", MODEL_LAYERS_MAX);
-    }
     struct layer *layer = NULL;
     struct error why = {0};
     enum status status = kind->create(&layer, &words, model_shape(model), &why);
-    if (status) {
+    if (status)
         return error_set(error, status, "layer %u '%.*s': %.400s", number, length, at, why.text);
-    }
     layer->kind = kind;
     return layer_append(model, layer, error);
 }
@@ -231,9 +211,8 @@ static enum status layers_read(struct model *model, const char *text, struct err
     for (uint32_t number = 1;; number++) {
         const char *end = at + strcspn(at, ",;");
         enum status status = item_read(model, number, at, end, error);
-        if (status || *end == '\0') {
+        if (status || *end == '\0')
             return status;
-        }
         at = end + 1;
     }
 }
@@ -277,9 +256,8 @@ static enum status output_check(const struct model *model, struct error *error)
                          "%u'",
                          out.channels, classes, classes);
     }
-    if (model->variable_count == 0) {
+    if (model->variable_count == 0)
         return error_set(error, STATUS_INVALID, "the model has no variables to train");
-    }
     return STATUS_OK;
 }
 
@@ -298,9 +276,8 @@ static enum status variables_place(struct model *model, struct error *error)
     for (uint32_t i = 0; i < model->layer_count; i++) {
         struct layer *layer = model->layers[i];
         uint32_t count = layer->kind->variables ? layer->kind->variables(layer, 1, unused) : 0;
-        for (uint32_t v = 0; v < count; v++) {
+        for (uint32_t v = 0; v < count; v++)
             layer->offsets[v] = offsets[next++];
-        }
     }
     return STATUS_OK;
 }
@@ -330,9 +307,8 @@ static uint64_t capacity_of(const struct model *model)
 static enum status activations_check(const struct model *model, struct error *error)
 {
     uint64_t sum = shape_elements(model->layers[0]->in);
-    for (uint32_t i = 0; i < model->layer_count; i++) {
+    for (uint32_t i = 0; i < model->layer_count; i++)
         sum += shape_elements(model->layers[i]->out);
-    }
     if (sum > MODEL_ACTIVATIONS_MAX / capacity_of(model)) {
         return error_set(error, STATUS_INVALID,
                          "leaves of %u examples have %llu activations each in this model; at most "
@@ -348,15 +324,13 @@ static enum status memory_take(struct model *model)
     uint64_t scratch = 1, largest = 1;
     for (uint32_t i = 0; i < model->layer_count; i++) {
         struct layer *layer = model->layers[i];
-        if (layer->kind->prepare && layer->kind->prepare(layer, (uint32_t)capacity)) {
+        if (layer->kind->prepare && layer->kind->prepare(layer, (uint32_t)capacity))
             return STATUS_MEMORY;
-        }
         uint64_t out = shape_elements(layer->out);
         scratch = layer->scratch > scratch ? layer->scratch : scratch;
         largest = out > largest ? out : largest;
-        if (layer->kind->forward && !(model->outputs[i] = floats_new(capacity * out))) {
+        if (layer->kind->forward && !(model->outputs[i] = floats_new(capacity * out)))
             return STATUS_MEMORY;
-        }
     }
     model->input_floats = floats_new(capacity * shape_elements(model->layers[0]->in));
     model->gradients[0] = floats_new(model->batch_max * largest);
@@ -372,23 +346,19 @@ enum status model_create(struct model **out, const char *text, struct model_inpu
 {
     *out = NULL;
     enum status status = input_check(input, batch_max, error);
-    if (status) {
+    if (status)
         return status;
-    }
     struct model *model = calloc(1, sizeof *model);
-    if (!model) {
+    if (!model)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    }
     model->input = input;
     model->batch_max = batch_max;
     if ((status = layers_read(model, text, error)) || (status = output_check(model, error)) ||
-        (status = variables_place(model, error))) {
+        (status = variables_place(model, error)))
         goto fail;
-    }
     layers_fit(model);
-    if ((status = activations_check(model, error))) {
+    if ((status = activations_check(model, error)))
         goto fail;
-    }
     if ((status = memory_take(model))) {
         error_set(error, status, "out of memory for leaves of %u examples of this model",
                   batch_max);
@@ -405,9 +375,8 @@ void model_destroy(struct model **pointer)
 {
     struct model *model = *pointer;
     *pointer = NULL;
-    if (!model) {
+    if (!model)
         return;
-    }
     for (uint32_t i = 0; i < model->layer_count; i++) {
         model->layers[i]->kind->destroy(model->layers[i]);
         free(model->outputs[i]);
@@ -440,11 +409,9 @@ uint64_t model_elements(const struct model *model)
 /* The activation that layer i reads: the last one made before it. */
 static const float *layer_input(const struct model *model, uint32_t i)
 {
-    while (i > 0) {
-        if (model->outputs[--i]) {
+    while (i > 0)
+        if (model->outputs[--i])
             return model->outputs[i];
-        }
-    }
     return model->input_floats;
 }
 
@@ -464,9 +431,8 @@ static const float *forward(struct model *model, const float *parameters, const 
             .scratch = model->scratch,
             .learn = learn,
         };
-        if (layer->kind->forward) {
+        if (layer->kind->forward)
             layer->kind->forward(layer, &pass);
-        }
     }
     return layer_input(model, model->layer_count);
 }
@@ -474,11 +440,9 @@ static const float *forward(struct model *model, const float *parameters, const 
 /* Whether any layer before i has variables: if none has, nobody wants layer i's input gradient. */
 static bool gradient_wanted(const struct model *model, uint32_t i)
 {
-    while (i > 0) {
-        if (model->layers[--i]->kind->variables) {
+    while (i > 0)
+        if (model->layers[--i]->kind->variables)
             return true;
-        }
-    }
     return false;
 }
 
@@ -488,9 +452,8 @@ static void backward(struct model *model, const float *parameters, uint32_t coun
     float *out_gradient = model->gradients[0], *in_gradient = model->gradients[1];
     for (uint32_t i = model->layer_count; i-- > 0;) {
         struct layer *layer = model->layers[i];
-        if (!layer->kind->backward) {
+        if (!layer->kind->backward)
             continue;
-        }
         struct layer_pass pass = {
             .count = count,
             .parameters = parameters,

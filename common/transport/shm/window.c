@@ -177,13 +177,12 @@ enum status window_open(struct window *window, int connection, struct error *err
     if (status == STATUS_AGAIN)
         return status;
     window_clear(window, false, connection);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         error_set(error, status, "no memory was handed over: %s", status_name(status));
-    } else if (bytes != sizeof offer || !offer_is_sound(&offer, fd_count)) {
+    else if (bytes != sizeof offer || !offer_is_sound(&offer, fd_count))
         status = error_set(error, STATUS_INVALID, "the offer of memory makes no sense");
-    } else {
+    else
         status = map_offer(window, &offer, fds, error);
-    }
     if (status == STATUS_OK) {
         window->gradients_at = offer.gradients_at;
         window->gradients_bytes = offer.gradients_bytes;

@@ -36,7 +36,7 @@ struct guard {
     struct allow_list list;
     struct timespec changed; /* The folder, as of the last loading. */
     uint64_t loaded_us;
-    char complaint[sizeof(((struct error *)0)->text)]; /* The latest about a file. */
+    char log_once[sizeof(((struct error *)0)->text)]; /* The latest about a file. */
     struct refused refused;
 };
 
@@ -68,9 +68,9 @@ static void load_when_due(struct guard *guard)
         return;
     if (load(guard, &error) == STATUS_OK)
         error.text[0] = '\0';
-    if (strcmp(error.text, guard->complaint) == 0)
+    if (strcmp(error.text, guard->log_once) == 0)
         return;
-    memcpy(guard->complaint, error.text, sizeof guard->complaint);
+    memcpy(guard->log_once, error.text, sizeof guard->log_once);
     if (error.text[0] != '\0')
         log_warning("keys: %s: its key is refused", error.text);
 }

@@ -47,9 +47,8 @@ START_TEST(pieces_do_not_matter_but_every_byte_does)
     hash_update(&hash, bytes, sizeof bytes);
     hash_final(&hash, whole);
     hash_init(&hash);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         hash_update(&hash, bytes + 100 * i, 100);
-    }
     hash_final(&hash, pieces);
     bytes[999] ^= 1;
     hash_init(&hash);

@@ -52,9 +52,9 @@ TEST(the_first_worker_declares_and_the_others_are_measured_by_it, MODE_SYNC)
     ck_assert_ptr_nonnull(
         strstr(players_told(f, 10, MESSAGE_WAITING)->waiting.text, "another worker"));
     players_declare(f, 0, &f->job); /* Not asked for. */
-    ck_assert_ptr_null(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
+    ck_assert_ptr_null(post_order(&f->post, TO_CHECKPOINTER, ORDER_OPEN_RUN));
     players_declare(f, 1, &f->job);
-    ck_assert_ptr_nonnull(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
+    ck_assert_ptr_nonnull(post_order(&f->post, TO_CHECKPOINTER, ORDER_OPEN_RUN));
     post_clear(&f->post);
     players_join(f, ROLE_WORKER, 0);
     ck_assert_ptr_nonnull(
@@ -74,9 +74,9 @@ TEST(a_declaration_that_stops_coming_makes_room_for_another, MODE_SYNC)
     players_join(f, ROLE_WORKER, 1);
     ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WANT_JOB));
     players_declare(f, 0, &f->job);
-    ck_assert_ptr_null(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
+    ck_assert_ptr_null(post_order(&f->post, TO_CHECKPOINTER, ORDER_OPEN_RUN));
     players_declare(f, 1, &f->job);
-    ck_assert_ptr_nonnull(post_order(&f->post, TO_KEEPER, ORDER_OPEN_RUN));
+    ck_assert_ptr_nonnull(post_order(&f->post, TO_CHECKPOINTER, ORDER_OPEN_RUN));
 }
 
 START_TEST(it_starts_once_when_all_are_there_in_whatever_order)
@@ -463,13 +463,13 @@ static void take_cut(struct players *f, uint64_t step, bool written)
         part.part_written.written = written;
         part.part_written.server = i;
         strcpy(part.part_written.text, "No space left on device");
-        players_keeper(f, part);
+        players_checkpointer(f, part);
     }
 }
 
 static void manifest_written(struct players *f, uint64_t step)
 {
-    ck_assert_ptr_nonnull(post_order(&f->post, TO_KEEPER, ORDER_MANIFEST));
+    ck_assert_ptr_nonnull(post_order(&f->post, TO_CHECKPOINTER, ORDER_MANIFEST));
     players_order(f, (struct order){.kind = ORDER_MANIFEST_WRITTEN, .written.step = step});
 }
 
@@ -491,7 +491,7 @@ TEST(a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go, MODE_S
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 6);
     take_cut(f, 6, true);
     manifest_written(f, 6);
-    struct packet *summary = post_order_packet(&f->post, TO_KEEPER, ORDER_SUMMARY);
+    struct packet *summary = post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY);
     ck_assert_ptr_nonnull(summary);
     struct run_summary written;
     memcpy(&written, summary->payload->data, sizeof written);
@@ -592,7 +592,7 @@ TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
     take_cut(f, 3, true);
     manifest_written(f, 3);
     struct run_summary written;
-    memcpy(&written, post_order_packet(&f->post, TO_KEEPER, ORDER_SUMMARY)->payload->data,
+    memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
            sizeof written);
     ck_assert(written.state == RUN_STOPPED);
     players_order(f, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
@@ -687,7 +687,7 @@ TEST(async_training_goes_on_when_a_cut_fails_before_all_have_taken_it, MODE_ASYN
     post_clear(&f->post);
     struct message part = {.kind = MESSAGE_PART_WRITTEN}; /* Server 1 has not taken its cut. */
     part.part_written.step = 3;
-    players_keeper(f, part);
+    players_checkpointer(f, part);
     struct packet taken = players_packet(f, ROLE_PS, 1, MESSAGE_CUT_TAKEN);
     taken.message.cut_taken = (struct message_cut_taken){.step = 3, .taken = true};
     players_give(f, taken);
@@ -706,9 +706,8 @@ TEST(a_checkpoint_that_failed_does_not_stand, MODE_ASYNC)
     players_stop(f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
     for (uint64_t batch = 3; batch < 6; batch++)
         players_lease(f, 0, true, batch);
-    for (int i = 0; i < 31; i++) {
+    for (int i = 0; i < 31; i++)
         players_pass(f, 1);
-    }
     check_all_finished(f, EXIT_INTERRUPTED, "there is no checkpoint");
 }
 

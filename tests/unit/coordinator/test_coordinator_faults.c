@@ -39,11 +39,11 @@ static bool is_summary(const struct packet *packet)
     return order_of(packet) != NULL && order_of(packet)->kind == ORDER_SUMMARY;
 }
 
-/* The latest that the keeper was given. */
+/* The latest that the checkpointer was given. */
 static struct run_summary summary_of(struct players *p)
 {
     struct run_summary summary = {.exit_code = UINT32_MAX};
-    post_order(&p->post, TO_KEEPER, ORDER_SUMMARY);
+    post_order(&p->post, TO_CHECKPOINTER, ORDER_SUMMARY);
     for (size_t i = 0; i < p->post.taken_count; i++)
         if (is_summary(&p->post.taken[i].packet))
             memcpy(&summary, p->post.taken[i].packet.payload->data, sizeof summary);
@@ -57,13 +57,13 @@ static void come_back(struct players *p, uint32_t server, uint64_t generation)
     players_restart(p, ROLE_PS, server);
     players_wait(p, 1.3);
     players_give(p, players_join_packet(p, ROLE_PS, server));
-    const struct order *asked = post_order(&p->post, TO_KEEPER, ORDER_GO_BACK);
+    const struct order *asked = post_order(&p->post, TO_CHECKPOINTER, ORDER_GO_BACK);
     ck_assert_ptr_nonnull(asked);
     ck_assert_uint_eq(asked->generation, generation);
     post_clear(&p->post);
 }
 
-/* The keeper has found a checkpoint; all servers hear of it and are ready. */
+/* The checkpointer has found a checkpoint; all servers hear of it and are ready. */
 static void go_back(struct players *p, uint64_t generation, bool restore, uint64_t step)
 {
     players_opened(p, generation, restore, step);
@@ -114,13 +114,13 @@ static void write_parts(struct players *p, uint64_t step)
         part.part_written.step = step;
         part.part_written.written = true;
         part.part_written.server = i;
-        players_keeper(p, part);
+        players_checkpointer(p, part);
     }
 }
 
 static void manifest_written(struct players *p, uint64_t step)
 {
-    ck_assert_ptr_nonnull(post_order(&p->post, TO_KEEPER, ORDER_MANIFEST));
+    ck_assert_ptr_nonnull(post_order(&p->post, TO_CHECKPOINTER, ORDER_MANIFEST));
     players_order(p, (struct order){.kind = ORDER_MANIFEST_WRITTEN,
                                     .generation = p->servers[0].generation,
                                     .written.step = step});
@@ -160,7 +160,7 @@ TEST_PREPARED(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
     players_create(p);
     players_join(p, ROLE_WORKER, 0);
     players_declare(p, 0, &p->job);
-    ck_assert_uint_eq(post_order(&p->post, TO_KEEPER, ORDER_OPEN_RUN)->run_id, 5);
+    ck_assert_uint_eq(post_order(&p->post, TO_CHECKPOINTER, ORDER_OPEN_RUN)->run_id, 5);
     players_opened(p, 3, true, 2);
     players_join(p, ROLE_PS, 1);
     const struct message *welcome = players_told(p, 21, MESSAGE_WELCOME);
@@ -169,13 +169,13 @@ TEST_PREPARED(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
     ck_assert_uint_eq(welcome->welcome.restore_step, 2);
 }
 
-TEST(the_keeper_is_told_which_run_the_declaring_worker_was_in, MODE_SYNC)
+TEST(the_checkpointer_is_told_which_run_the_declaring_worker_was_in, MODE_SYNC)
 {
     struct packet join = players_join_packet(p, ROLE_WORKER, 0);
     join.message.run_id = 1234;
     players_give(p, join);
     players_declare(p, 0, &p->job);
-    const struct order *open = post_order(&p->post, TO_KEEPER, ORDER_OPEN_RUN);
+    const struct order *open = post_order(&p->post, TO_CHECKPOINTER, ORDER_OPEN_RUN);
     ck_assert_uint_eq(open->open_run.known_run_id, 1234);
 }
 
@@ -372,12 +372,12 @@ TEST(two_that_want_one_place_in_turns_are_both_told_in_time, MODE_SYNC)
     for (int i = 0; i < 40; i++) {
         players_pass(p, 0.1);
         for (unsigned k = 0; k < 2; k++) {
-            struct packet suitor = players_join_packet(p, ROLE_WORKER, 1);
-            suitor.message.incarnation = 900 + k;
-            suitor.peer = 60 + k;
+            struct packet claimant = players_join_packet(p, ROLE_WORKER, 1);
+            claimant.message.incarnation = 900 + k;
+            claimant.peer = 60 + k;
             if (refused[k])
                 continue;
-            players_give(p, suitor);
+            players_give(p, claimant);
             ck_assert_ptr_null(players_told(p, 60 + k, MESSAGE_WELCOME));
             refused[k] = players_told(p, 60 + k, MESSAGE_REFUSED) != NULL;
         }
@@ -781,7 +781,7 @@ TEST(a_server_that_was_only_away_has_lost_nothing, MODE_SYNC)
     p->servers[1].alive = true;
     players_pass(p, 1);
     ck_assert_ptr_nonnull(post_log(&p->post, "ps/1 is back"));
-    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_GO_BACK));
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_GO_BACK));
     ck_assert_str_eq(players_told(p, 10, MESSAGE_PONG)->waiting.text, "");
     players_pass(p, 20);
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
@@ -807,9 +807,9 @@ TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
     players_pass(p, 1);
     come_back(p, 1, 1);
 
-    players_pass(p, 1); /* The keeper is slow. */
+    players_pass(p, 1); /* The checkpointer is slow. */
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_WELCOME));
-    ck_assert_uint_eq(post_count_orders(&p->post, TO_KEEPER, ORDER_GO_BACK), 0);
+    ck_assert_uint_eq(post_count_orders(&p->post, TO_CHECKPOINTER, ORDER_GO_BACK), 0);
     players_give(p, players_join_packet(p, ROLE_PS, 1));
     ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
 
@@ -834,7 +834,7 @@ TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
         ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->generation, 1);
         ck_assert_uint_eq(players_told(p, 10 + i, MESSAGE_START)->start.step, 0);
     }
-    ck_assert_ptr_nonnull(post_order(&p->post, TO_KEEPER, ORDER_SEND_CHUNKS));
+    ck_assert_ptr_nonnull(post_order(&p->post, TO_CHECKPOINTER, ORDER_SEND_CHUNKS));
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
     ck_assert_uint_eq(summary_of(p).faults.recomputed, 3);
     ck_assert_uint_eq(summary_of(p).faults.generation, 1);
@@ -895,13 +895,14 @@ TEST(chunks_go_to_servers_that_ask_for_them_while_the_job_recovers, MODE_SYNC)
     struct packet ready = players_packet(p, ROLE_PS, 1, MESSAGE_READY);
     ready.message.ready.needs_chunks = true;
     players_give(p, ready);
-    ck_assert_uint_eq(post_order(&p->post, TO_KEEPER, ORDER_SEND_CHUNKS)->send_chunks.server, 1);
+    ck_assert_uint_eq(post_order(&p->post, TO_CHECKPOINTER, ORDER_SEND_CHUNKS)->send_chunks.server,
+                      1);
     struct message chunk = {.kind = MESSAGE_CHUNK_STATE, .generation = 0};
     chunk.chunk_state.server = 1;
-    players_keeper(p, chunk); /* Of before. */
+    players_checkpointer(p, chunk); /* Of before. */
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_CHUNK_STATE));
     chunk.generation = 1;
-    players_keeper(p, chunk);
+    players_checkpointer(p, chunk);
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CHUNK_STATE)->generation, 1);
 }
 
@@ -937,10 +938,11 @@ TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, M
     players_kill(p, ROLE_PS, 1);
     players_pass(p, 1);
     come_back(p, 1, 2);
-    players_restart(p, ROLE_PS, 1); /* And again, while the keeper is at it: nobody knows 2 yet. */
+    players_restart(p, ROLE_PS,
+                    1); /* And again, while the checkpointer is at it: nobody knows 2 yet. */
     players_wait(p, 1.3);
     players_give(p, players_join_packet(p, ROLE_PS, 1));
-    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_GO_BACK));
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_GO_BACK));
     players_opened(p, 2, false, 0);
     post_clear(&p->post);
     come_back(p, 1, 3); /* But now. */
@@ -950,7 +952,7 @@ TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, M
 
 START_TEST(a_recovery_that_does_not_end_ends_the_job)
 {
-    for (int keeper = 0; keeper < 2; keeper++) {
+    for (int checkpointer = 0; checkpointer < 2; checkpointer++) {
         struct players p;
         players_prepare(&p, MODE_SYNC);
         p.options.deadlines.start = 10;
@@ -959,15 +961,16 @@ START_TEST(a_recovery_that_does_not_end_ends_the_job)
         players_kill(&p, ROLE_PS, 1);
         players_pass(&p, 1);
         come_back(&p, 1, 1);
-        if (keeper)
+        if (checkpointer)
             players_opened(&p, 1, false, 0);
         p.servers[0].ready = p.servers[1].ready = false; /* They load and load. */
-        p.servers[1].alive = keeper;
-        players_pass(&p, keeper ? 20 : 5);
+        p.servers[1].alive = checkpointer;
+        players_pass(&p, checkpointer ? 20 : 5);
         ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
         players_pass(&p, 20);
         check_finished(&p, 10, EXIT_CLUSTER_LOST,
-                       keeper ? "ps/0 (loading), ps/1 (loading)" : "the run directory does not");
+                       checkpointer ? "ps/0 (loading), ps/1 (loading)"
+                                    : "the run directory does not");
         players_close(&p);
     }
 }
@@ -1015,10 +1018,10 @@ TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
     struct message part = {.kind = MESSAGE_PART_WRITTEN, .generation = 0};
     part.part_written.step = 2;
     part.part_written.written = true;
-    players_keeper(p, part);
+    players_checkpointer(p, part);
     part.part_written.server = 1;
-    players_keeper(p, part);
-    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_MANIFEST));
+    players_checkpointer(p, part);
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_MANIFEST));
     write_parts(p, 2);
     manifest_written(p, 2);
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
@@ -1034,7 +1037,7 @@ TEST_PREPARED(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SYNC)
     struct message part = {.kind = MESSAGE_PART_WRITTEN};
     part.part_written.step = 2;
     part.part_written.written = true;
-    players_keeper(p, part); /* Server 0's. */
+    players_checkpointer(p, part); /* Server 0's. */
     players_pass(p, 1.5);
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2);
     ck_assert_ptr_null(players_told(p, PEER_LOCAL, MESSAGE_CUT));
@@ -1106,7 +1109,7 @@ TEST(a_server_lost_after_the_last_checkpoint_does_not_matter, MODE_SYNC)
     players_pass(p, 2);
     players_join(p, ROLE_PS, 1);
     ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
-    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_GO_BACK));
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_GO_BACK));
     players_order(p, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
     check_finished(p, 10, EXIT_DONE, "");
     players_say(p, ROLE_WORKER, 0, MESSAGE_BYE);
@@ -1504,14 +1507,14 @@ TEST(what_went_wrong_is_noted_while_the_job_runs, MODE_SYNC)
 {
     players_start(p);
     players_pass(p, 3);
-    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_SUMMARY)); /* Nothing did. */
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_SUMMARY)); /* Nothing did. */
     players_kill(p, ROLE_WORKER, 1);
     players_pass(p, 6);
     struct run_summary noted = summary_of(p);
     ck_assert_int_eq(noted.state, RUN_RUNNING);
     ck_assert_uint_eq(noted.faults.workers_lost, 1);
     players_pass(p, 3);
-    ck_assert_ptr_null(post_order(&p->post, TO_KEEPER, ORDER_SUMMARY)); /* Nothing new. */
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_SUMMARY)); /* Nothing new. */
     lose_and_regain(p, 1, false, 0);
     players_pass(p, 2);
     noted = summary_of(p);
@@ -1752,7 +1755,7 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_test(t, run_and_generation_are_what_the_run_directory_says);
-    tcase_add_test(t, the_keeper_is_told_which_run_the_declaring_worker_was_in);
+    tcase_add_test(t, the_checkpointer_is_told_which_run_the_declaring_worker_was_in);
     tcase_add_test(t, a_run_that_had_ended_ends_again);
     tcase_add_test(t, members_of_the_run_before_hear_how_it_ended);
     tcase_add_test(t, a_join_repeated_is_one_admission_and_another_process_s_is_another);

@@ -87,34 +87,34 @@ TEST(every_admission_has_a_greater_ticket)
     ck_assert_uint_eq(m->workers[1].ticket, 3);
 }
 
-TEST(a_suitor_gets_the_place_of_a_holder_that_has_been_silent)
+TEST(a_claimant_gets_the_place_of_a_holder_that_has_been_silent)
 {
-    struct packet suitor = join_of(ROLE_WORKER, 2, 6);
+    struct packet claimant = join_of(ROLE_WORKER, 2, 6);
     admit_at(m, join_of(ROLE_WORKER, 2, 5), 1000);
-    ck_assert(admit_at(m, suitor, 2000) == ADMISSION_WAIT);
-    ck_assert(admit_at(m, suitor, SUSPECT_US + 999) == ADMISSION_WAIT);
-    ck_assert(admit_at(m, suitor, SUSPECT_US + 1000) == ADMISSION_REPLACE);
+    ck_assert(admit_at(m, claimant, 2000) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, claimant, SUSPECT_US + 999) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, claimant, SUSPECT_US + 1000) == ADMISSION_REPLACE);
     ck_assert_uint_eq(m->workers[2].incarnation, 6);
 }
 
-TEST(a_suitor_is_refused_when_the_holder_speaks_again_and_again)
+TEST(a_claimant_is_refused_when_the_holder_speaks_again_and_again)
 {
-    struct packet suitor = join_of(ROLE_WORKER, 2, 6);
+    struct packet claimant = join_of(ROLE_WORKER, 2, 6);
     struct member *holder = &m->workers[2];
     admit_at(m, join_of(ROLE_WORKER, 2, 5), 1000);
-    ck_assert(admit_at(m, suitor, 2000) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, claimant, 2000) == ADMISSION_WAIT);
     for (uint64_t i = 1; i <= 8; i++) { /* What a connection had held up comes at once. */
         membership_hear(holder, 700000 + i);
-        ck_assert(admit_at(m, suitor, 700000 + i) == ADMISSION_WAIT);
+        ck_assert(admit_at(m, claimant, 700000 + i) == ADMISSION_WAIT);
     }
     membership_hear(holder, 1100000);
-    ck_assert(admit_at(m, suitor, 1100000) == ADMISSION_WAIT);
+    ck_assert(admit_at(m, claimant, 1100000) == ADMISSION_WAIT);
     membership_hear(holder, 1400000);
-    ck_assert(admit_at(m, suitor, 1400000) == ADMISSION_REFUSE);
-    ck_assert(admit_at(m, suitor, 1400001) == ADMISSION_WAIT); /* From the start. */
+    ck_assert(admit_at(m, claimant, 1400000) == ADMISSION_REFUSE);
+    ck_assert(admit_at(m, claimant, 1400001) == ADMISSION_WAIT); /* From the start. */
 }
 
-TEST(suitors_are_tried_one_after_the_other)
+TEST(claimants_are_tried_one_after_the_other)
 {
     struct packet first = join_of(ROLE_WORKER, 2, 6), second = join_of(ROLE_WORKER, 2, 7);
     unsigned refused[2] = {0, 0};
@@ -304,9 +304,9 @@ static void add(TCase *t)
 {
     tcase_add_test(t, a_place_is_the_process_s_with_the_right_incarnation_ticket_and_proof);
     tcase_add_test(t, every_admission_has_a_greater_ticket);
-    tcase_add_test(t, a_suitor_gets_the_place_of_a_holder_that_has_been_silent);
-    tcase_add_test(t, a_suitor_is_refused_when_the_holder_speaks_again_and_again);
-    tcase_add_test(t, suitors_are_tried_one_after_the_other);
+    tcase_add_test(t, a_claimant_gets_the_place_of_a_holder_that_has_been_silent);
+    tcase_add_test(t, a_claimant_is_refused_when_the_holder_speaks_again_and_again);
+    tcase_add_test(t, claimants_are_tried_one_after_the_other);
     tcase_add_test(t, a_place_is_bound_to_the_key_that_came_for_it);
     tcase_add_test(t, only_servers_and_workers_that_there_can_be_are_admitted);
     tcase_add_test(t, places_for_workers_grow_with_those_who_come);

@@ -40,9 +40,8 @@ static void file_write(const char *name, const uint8_t *bytes, size_t count)
 
 static size_t number_put(uint8_t *bytes, uint32_t number)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         bytes[i] = (uint8_t)(number >> (24 - 8 * i));
-    }
     return 4;
 }
 
@@ -53,9 +52,8 @@ static size_t images_make(uint8_t *bytes, uint32_t count, uint32_t height, uint3
     at += number_put(bytes + at, count);
     at += number_put(bytes + at, height);
     at += number_put(bytes + at, width);
-    for (uint32_t i = 0; i < count * height * width; i++) {
+    for (uint32_t i = 0; i < count * height * width; i++)
         bytes[at++] = (uint8_t)i;
-    }
     return at;
 }
 
@@ -63,9 +61,8 @@ static size_t labels_make(uint8_t *bytes, uint32_t count)
 {
     size_t at = number_put(bytes, 2049);
     at += number_put(bytes + at, count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         bytes[at++] = (uint8_t)(i % 10);
-    }
     return at;
 }
 
@@ -298,9 +295,8 @@ START_TEST(impossible_sizes_are_refused_before_any_memory_is_taken)
     uint8_t bytes[16];
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         number_put(bytes, 2051);
-        for (int d = 0; d < 3; d++) {
+        for (int d = 0; d < 3; d++)
             number_put(bytes + 4 + 4 * d, sizes[i][d]);
-        }
         file_write(TRAIN_IMAGES, bytes, sizeof bytes);
         expect_error(STATUS_INVALID, TRAIN_IMAGES, "impossible size");
     }
@@ -353,9 +349,8 @@ START_TEST(synthetic_data_have_ten_classes_about_as_often)
         ck_assert_uint_lt(dataset.train.labels[i], 10);
         seen[dataset.train.labels[i]]++;
     }
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         ck_assert(seen[i] > 850 && seen[i] < 1150);
-    }
     dataset_close(&dataset);
 }
 END_TEST

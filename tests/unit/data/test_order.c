@@ -29,9 +29,8 @@ START_TEST(a_place_depends_on_seed_epoch_and_place_alone)
     uint32_t kept[3][EXAMPLES];
     order_init(&straight, 7, EXAMPLES);
     order_init(&hopping, 7, EXAMPLES);
-    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+    for (uint64_t epoch = 0; epoch < 3; epoch++)
         memcpy(kept[epoch], order_places(&straight, epoch, 0, EXAMPLES), sizeof kept[epoch]);
-    }
     for (uint32_t i = 0; i < 30; i++) {
         uint32_t epoch = i * 7 % 3, place = i * 31 % EXAMPLES;
         ck_assert_uint_eq(*order_places(&hopping, epoch, place, 1), kept[epoch][place]);
@@ -49,9 +48,8 @@ static uint32_t equal_places(uint64_t seed_a, uint64_t epoch_a, uint64_t seed_b,
     const uint32_t *x = order_places(&a, epoch_a, 0, EXAMPLES);
     const uint32_t *y = order_places(&b, epoch_b, 0, EXAMPLES);
     uint32_t equal = 0;
-    for (int i = 0; i < EXAMPLES; i++) {
+    for (int i = 0; i < EXAMPLES; i++)
         equal += x[i] == y[i];
-    }
     order_free(&a);
     order_free(&b);
     return equal;

@@ -101,7 +101,7 @@ static void expect_all_same(const struct job *a, const struct job *b, const char
         ck_assert_msg(same(&job_fields[i], a, b), "%s is lost %s", job_fields[i].member, way);
 }
 
-/* --- what is told apart ------------------------------------------------------------------------ */
+/* --- what is told apart ----------------------------------------------------------------------- */
 
 static bool is_among(const char *member, const char *const *list)
 {
@@ -193,7 +193,7 @@ START_TEST(a_field_is_in_the_digest)
 }
 END_TEST
 
-/* --- bounds ------------------------------------------------------------------------------------ */
+/* --- bounds ----------------------------------------------------------------------------------- */
 
 static void expect_refused(const struct job_field *field, struct job *job, int *refused)
 {
@@ -273,7 +273,7 @@ START_TEST(what_is_beyond_the_bounds_is_refused)
 }
 END_TEST
 
-/* --- options ----------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static const struct option_row *option_of(const struct job_field *field)
 {
@@ -360,7 +360,7 @@ START_TEST(an_option_has_the_bounds_of_its_field)
 }
 END_TEST
 
-/* --- the table itself -------------------------------------------------------------------------- */
+/* --- the table itself ------------------------------------------------------------------------- */
 
 START_TEST(every_line_of_the_protocols_job_has_one_row)
 {

@@ -37,10 +37,9 @@ static void state_init(struct state *state, const struct optimizer_settings *set
     state->settings = settings;
     state->count = count;
     memcpy(state->values, values, count * sizeof *values);
-    for (uint32_t slot = 0; slot < state->optimizer->slot_count; slot++) {
+    for (uint32_t slot = 0; slot < state->optimizer->slot_count; slot++)
         for (uint64_t i = 0; i < count; i++)
             state->slots[slot][i] = state->optimizer->slot_initial(settings, slot);
-    }
 }
 
 /* One update in place. */

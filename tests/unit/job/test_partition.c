@@ -119,11 +119,10 @@ START_TEST(without_locking_chunks_are_near_equal_and_dealt_in_turn)
         /* Chunks of one granule may not come out as a multiple of the servers; those of two do. */
         uint64_t bytes_max = plan.chunk_bytes > 128 ? plan.chunk_bytes : 128;
         ck_assert_uint_le(partition.chunk_elements * sizeof(float), bytes_max);
-        for (uint32_t i = 0; i < partition.chunk_count; i++) {
+        for (uint32_t i = 0; i < partition.chunk_count; i++)
             if (partition.chunks[i].count + GRANULE < partition.chunk_elements ||
                 partition.chunks[i].server != i % plan.server_count)
                 ck_abort_msg("chunk %u is wrong", i);
-        }
         made++;
         many += tally.chunks_min >= 16;
         partition_free(&partition);

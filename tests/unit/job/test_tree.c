@@ -151,10 +151,9 @@ static void check_cover(uint32_t n, uint32_t first, uint32_t count)
 START_TEST(a_cover_is_exact_and_has_the_fewest_nodes)
 {
     for (uint32_t n = 1; n <= 70; n++) {
-        for (uint32_t first = 0; first <= n; first++) {
+        for (uint32_t first = 0; first <= n; first++)
             for (uint32_t count = 0; first + count <= n; count++)
                 check_cover(n, first, count);
-        }
     }
     for (uint32_t first = 0; first < 40; first++)
         check_cover(TREE_LEAVES_MAX - 5, first, TREE_LEAVES_MAX - 45);
@@ -193,10 +192,9 @@ END_TEST
 START_TEST(a_run_of_a_power_of_two_leaves_is_one_node)
 {
     for (uint32_t length = 1; length <= 64; length *= 2) {
-        for (uint32_t members = 1; members <= 20; members++) {
+        for (uint32_t members = 1; members <= 20; members++)
             for (uint32_t i = 0; i < members; i++)
                 ck_assert(tree_has(length * members, tree_run(length * members, members, i)));
-        }
     }
 }
 END_TEST

@@ -14,9 +14,8 @@ static float *random_floats(uint64_t count, uint32_t sub)
     float *x = malloc((count + 1) * sizeof *x);
     struct random_sequence sequence;
     random_sequence_init(&sequence, 3, RANDOM_STREAM_PROBE, sub);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         x[i] = 2.0f * random_unit_float(random_next(&sequence)) - 1.0f;
-    }
     return x;
 }
 
@@ -34,12 +33,10 @@ START_TEST(matrices_multiply_whichever_is_transposed)
     float *at = malloc(m * k * sizeof *at), *bt = malloc(k * n * sizeof *bt);
     float *c = random_floats(m * n, 3), *ca = random_floats(m * n, 3),
           *cb = random_floats(m * n, 3);
-    for (uint64_t i = 0; i < m * k; i++) {
+    for (uint64_t i = 0; i < m * k; i++)
         at[i % k * m + i / k] = a[i];
-    }
-    for (uint64_t i = 0; i < k * n; i++) {
+    for (uint64_t i = 0; i < k * n; i++)
         bt[i % n * k + i / n] = b[i];
-    }
     float *before = random_floats(m * n, 3);
     kernels_multiply_at(m, n, k, at, b, c, KERNELS_SET);
     kernels_multiply_at(m, n, k, at, b, ca, KERNELS_ADD);
@@ -47,9 +44,8 @@ START_TEST(matrices_multiply_whichever_is_transposed)
     kernels_multiply_turned(m, n, k, a, bt, cb, scratch);
     for (uint64_t i = 0; i < m * n; i++) {
         double sum = 0;
-        for (uint64_t j = 0; j < k; j++) {
+        for (uint64_t j = 0; j < k; j++)
             sum += (double)a[i / n * k + j] * b[j * n + i % n];
-        }
         ck_assert_double_eq_tol(c[i], sum, 1e-6 * (double)(k + 8));
         ck_assert_double_eq_tol(ca[i], sum + before[i], 1e-6 * (double)(k + 8));
         ck_assert_double_eq_tol(cb[i], sum, 1e-6 * (double)(k + 8));
@@ -90,9 +86,8 @@ START_TEST(what_is_not_finite_is_found_anywhere)
     static const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
     float x[67];
     for (uint64_t count = 0; count <= 67; count++) {
-        for (uint64_t i = 0; i < 67; i++) {
+        for (uint64_t i = 0; i < 67; i++)
             x[i] = i < count ? (i % 2 ? 3.4e38f : -1e-45f) : NAN;
-        }
         ck_assert(kernels_all_finite(x, count));
         for (uint64_t i = 0; i < count; i++) {
             float kept = x[i];
@@ -108,13 +103,11 @@ START_TEST(every_byte_becomes_its_255th)
 {
     uint8_t bytes[256];
     float floats[256];
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 256; i++)
         bytes[i] = (uint8_t)i;
-    }
     kernels_bytes_to_unit(bytes, 256, floats);
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 256; i++)
         ck_assert(floats[i] == (float)i / 255.0f);
-    }
 }
 END_TEST
 
@@ -213,18 +206,16 @@ START_TEST(convolutions_of_all_kinds_are_the_naive_one)
     double tolerance = 2e-7 * (double)(weights / outs + 50);
     struct kernels_finish finish = {.pool = 1};
     kernels_convolve(w, image, kernel, outs, finish, out);
-    for (uint64_t i = 0; i < positions * outs; i++) {
+    for (uint64_t i = 0; i < positions * outs; i++)
         ck_assert_double_eq_tol(out[i], expected[i], tolerance);
-    }
     if (kernels_winograd_fits(w, outs)) {
         uint64_t elements = kernels_winograd_kernel_elements(w.channels, outs);
         float *transformed = malloc(elements * sizeof *transformed);
         float *scratch = malloc(kernels_winograd_scratch(w, outs) * sizeof *scratch);
         kernels_winograd_kernel(kernel, w.channels, outs, transformed);
         kernels_winograd(w, image, transformed, outs, finish, fast, scratch);
-        for (uint64_t i = 0; i < positions * outs; i++) {
+        for (uint64_t i = 0; i < positions * outs; i++)
             ck_assert_double_eq_tol(fast[i], expected[i], tolerance);
-        }
         free(transformed);
         free(scratch);
     }
@@ -249,9 +240,8 @@ START_TEST(a_kernels_gradient_is_patches_times_the_outputs)
     for (uint64_t j = 0; j < patch; j++) {
         for (uint64_t o = 0; o < outs; o++) {
             double sum = before[j * outs + o];
-            for (uint64_t i = 0; i < positions; i++) {
+            for (uint64_t i = 0; i < positions; i++)
                 sum += (double)patches[i * patch + j] * gradient[i * outs + o];
-            }
             ck_assert_double_eq_tol(kernel[j * outs + o], sum, 5e-5);
         }
     }
@@ -310,9 +300,8 @@ START_TEST(a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there)
     float *out = malloc(count * sizeof *out), *values = malloc(count * sizeof *values);
     float *expected = calloc(pixels, sizeof *expected), *gradient = random_floats(count, 3);
     uint8_t *which = malloc(count);
-    for (uint64_t i = 0; i < pixels; i++) {
+    for (uint64_t i = 0; i < pixels; i++)
         image[i] = floorf(4 * image[i]); /* So that there are equals. */
-    }
     kernels_pool(w, image, out, which);
     kernels_pool(w, image, values, NULL);
     ck_assert_mem_eq(out, values, count * sizeof *out);
@@ -332,9 +321,8 @@ START_TEST(a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there)
         ck_assert_uint_eq(which[o], number);
         expected[best] = gradient[o];
     }
-    for (uint64_t i = 0; i < pixels; i++) {
+    for (uint64_t i = 0; i < pixels; i++)
         ck_assert(back[i] == expected[i]);
-    }
     free(image);
     free(back);
     free(out);

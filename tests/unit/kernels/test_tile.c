@@ -54,9 +54,8 @@ static void edge_free(void *array, uint64_t bytes)
 static float *edge_floats(uint64_t count)
 {
     float *x = edge_bytes(count * sizeof *x);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         x[i] = 2.0f * random_unit_float(random_next(&sequence)) - 1.0f;
-    }
     return x;
 }
 
@@ -357,15 +356,13 @@ START_TEST(not_a_number_passes_relu_and_a_pool_that_begins_with_it)
 {
     float image[2 * 2] = {NAN, 1, 2, 3}, kernel[20], out[20], bias[20] = {0};
     struct kernels_window w = {2, 2, 1, 1, 2, 2};
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         kernel[i] = 1;
-    }
     for (int set = KERNELS_AVX512; set >= KERNELS_PLAIN; set--) {
         kernels_limit((enum kernels_instructions)set);
         kernels_convolve(w, image, kernel, 20, (struct kernels_finish){bias, true, 2, NULL}, out);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 20; i++)
             ck_assert(isnan(out[i]));
-        }
         kernels_dense(1, 20, 1, image, kernel, bias, true, out);
         ck_assert(isnan(out[0]) && isnan(out[19]));
     }
@@ -387,9 +384,8 @@ START_TEST(sums_go_in_the_order_of_the_walk)
         return;
     }
     float exact = 0.125f;
-    for (int i = 0; i < K; i++) {
+    for (int i = 0; i < K; i++)
         exact = fmaf(x[i], y[3 * i + 2], exact);
-    }
     kernels_dense(1, 3, K, x, y, (float[]){0.125f, 0.125f, 0.125f}, false, out);
     ck_assert(out[2] == exact);
 }

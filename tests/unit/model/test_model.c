@@ -65,12 +65,10 @@ static void work_init(struct work *work, const char *text, struct model_input in
     work->images = malloc(pixels);
     work->labels = malloc(count);
     fill_parameters(work->model, work->parameters);
-    for (uint64_t i = 0; i < pixels; i++) {
+    for (uint64_t i = 0; i < pixels; i++)
         work->images[i] = (uint8_t)(scramble((uint32_t)i, 777) >> 24);
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         work->labels[i] = (uint8_t)((7 * i + 3) % input.classes);
-    }
 }
 
 static void work_free(struct work *work)
@@ -130,9 +128,8 @@ static void compare_network(const struct reference_network *reference)
     const struct variable *variables = model_variables(work.model, &count);
     ck_assert_uint_eq(count, reference->variable_count);
     variables_layout(variables, count, offsets);
-    for (uint32_t v = 0; v < count; v++) {
+    for (uint32_t v = 0; v < count; v++)
         compare_variable(&reference->variables[v], &variables[v], work.gradient + offsets[v]);
-    }
     work_free(&work);
 }
 
@@ -261,9 +258,8 @@ TEST(gaps_between_variables_get_no_gradient, "cnn", mnist, 3, 16)
     uint64_t end = variables_layout(variables, count, offsets);
     for (uint32_t v = 0; v < count; v++) {
         uint64_t next = v + 1 < count ? offsets[v + 1] : end;
-        for (uint64_t i = offsets[v] + variable_elements(&variables[v]); i < next; i++) {
+        for (uint64_t i = offsets[v] + variable_elements(&variables[v]); i < next; i++)
             ck_assert(work->gradient[i] == 0.0f);
-        }
     }
 }
 
@@ -317,9 +313,8 @@ TEST(an_example_that_is_not_finite_is_counted_and_its_gradient_shows_it, "cnn", 
 TEST(a_huge_but_finite_loss_is_counted_up_to_a_limit, "softmax", mnist, 4, 16)
 {
     struct score score = {0};
-    for (uint64_t i = 0; i < model_elements(work->model); i++) {
+    for (uint64_t i = 0; i < model_elements(work->model); i++)
         work->parameters[i] *= 1e30f;
-    }
     model_evaluate(work->model, work->parameters, work->images, work->labels, 4, &score);
     ck_assert_uint_eq(score.not_finite, 0);
     ck_assert_int_ge(score.loss, 0);
@@ -434,9 +429,8 @@ START_TEST(a_list_without_end_is_refused)
 {
     char text[4000];
     memset(text, 0, sizeof text);
-    for (int i = 0; i < 90; i++) {
+    for (int i = 0; i < 90; i++)
         strcat(text, "pool 1,");
-    }
     struct error error = {0};
     struct model *model;
     ck_assert_int_eq(model_create(&model, text, mnist, 16, &error), STATUS_INVALID);
@@ -459,9 +453,8 @@ START_TEST(impossible_inputs_are_refused)
     };
     struct model *model;
     struct error error = {0};
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
         ck_assert_int_eq(model_create(&model, "softmax", inputs[i], 16, &error), STATUS_INVALID);
-    }
     ck_assert_int_eq(model_create(&model, "softmax", mnist, 0, &error), STATUS_INVALID);
     ck_assert_int_eq(model_create(&model, "softmax", mnist, 70000, NULL), STATUS_INVALID);
 }

@@ -46,7 +46,7 @@ START_TEST(an_event_is_a_name_and_members)
 {
     struct post post = {0};
     order_event(&post.outbox, "lost", "\"index\": %d", 4);
-    const struct order *order = post_order(&post, TO_KEEPER, ORDER_EVENT);
+    const struct order *order = post_order(&post, TO_CHECKPOINTER, ORDER_EVENT);
     ck_assert_ptr_nonnull(order);
     ck_assert_str_eq(order->event.name, "lost");
     ck_assert_str_eq(order->event.members, "\"index\": 4");

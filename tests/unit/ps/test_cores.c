@@ -27,7 +27,7 @@ static void open_fixture(struct fixture *f)
                    .incarnation = 9,
                    .owner_count = 2,
                    .deadlines = {.start = 20, .silence = 5, .recovery = 60}},
-        .keeper = {.server = 1},
+        .checkpointer = {.server = 1},
     };
     memset(f, 0, sizeof *f);
     f->job = small_job(MODE_SYNC, 2, 2);
@@ -51,8 +51,8 @@ static void from_server_0(struct fixture *f, const struct message *message)
     cores_receive(&f->cores, &packet, true, NOW, &f->outbox);
 }
 
-/* Until nothing is left but what is for the wire; orders to the keeper, which has no disk here, are
- * looked at and dropped. */
+/* Until nothing is left but what is for the wire; orders to the checkpointer, which has no disk
+ * here, are looked at and dropped. */
 static void settle(struct fixture *f)
 {
     struct outgoing item;
@@ -61,7 +61,7 @@ static void settle(struct fixture *f)
             ck_assert(cores_make_owners(&f->cores, NULL) == STATUS_OK);
         if (item.to == TO_LOG)
             continue;
-        if (item.to == TO_KEEPER || cores_deliver(&f->cores, &item, NOW, &f->outbox))
+        if (item.to == TO_CHECKPOINTER || cores_deliver(&f->cores, &item, NOW, &f->outbox))
             *outbox_add_to(&f->wire.outbox, item.to, item.index, item.packet.message.kind) =
                 item.packet;
     }
@@ -82,9 +82,9 @@ static void begin(struct fixture *f, uint64_t generation)
     memcpy(welcome.welcome.secret, secret, sizeof secret);
     from_server_0(f, &welcome);
     settle(f);
-    order_add(
-        &f->outbox, TO_ROUTER, 0,
-        &(struct order){.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER, .generation = generation});
+    order_add(&f->outbox, TO_ROUTER, 0,
+              &(struct order){
+                  .kind = ORDER_LOADED, .from = ORDER_FROM_CHECKPOINTER, .generation = generation});
     settle(f);
     ck_assert(router_state(f->cores.router) == ROUTER_SERVING);
     ck_assert_uint_eq(post_find(&f->wire, TO_SERVER, MESSAGE_READY)->message.generation,
@@ -207,8 +207,8 @@ TEST(what_is_sealed_leaves_as_it_is)
     ck_assert(message->role == ROLE_PS && message->index == 0 && message->incarnation == 9);
 }
 
-/* Server 0 stops a job by its own router alone. Whoever says STOP in its name must not bring another
- * server to say back what no message is. */
+/* Server 0 stops a job by its own router alone. Whoever says STOP in its name must not bring
+ * another server to say back what no message is. */
 TEST(a_stop_that_is_for_server_0s_router_goes_no_further_elsewhere)
 {
     begin(f, 2);

@@ -97,7 +97,7 @@ static void loaded(struct fixture *f, uint32_t who)
     obey(f, (struct order){.kind = ORDER_LOADED, .from = who, .generation = f->generation});
 }
 
-/* The owners and the keeper have done what a WELCOME has made of them. */
+/* The owners and the checkpointer have done what a WELCOME has made of them. */
 static void all_loaded(struct fixture *f)
 {
     loaded(f, 0);
@@ -212,7 +212,7 @@ TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
     ck_assert_ptr_nonnull(router_plan(f->router));
     ck_assert(router_state(f->router) == ROUTER_LOADING);
     ck_assert_uint_eq(post_count_orders(&f->post, TO_OWNER, ORDER_LOAD), 2);
-    ck_assert_str_eq(post_order(&f->post, TO_KEEPER, ORDER_LOAD)->load.out, "/tmp/run");
+    ck_assert_str_eq(post_order(&f->post, TO_CHECKPOINTER, ORDER_LOAD)->load.out, "/tmp/run");
     send_welcome(f, false); /* Repeated. */
     ck_assert_uint_eq(post_count_orders(&f->post, TO_OWNER, ORDER_LOAD), 2);
     loaded(f, 0);
@@ -247,9 +247,9 @@ TEST(a_server_without_the_checkpoint_asks_for_its_chunks, MODE_SYNC)
     send_pages(f, UINT32_MAX);
     send_welcome(f, true);
     ck_assert(post_order_to(&f->post, TO_OWNER, 0, ORDER_LOAD)->load.restore);
-    struct order keeper = {.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER};
-    keeper.loaded.needs_chunks = true;
-    obey(f, keeper);
+    struct order checkpointer = {.kind = ORDER_LOADED, .from = ORDER_FROM_CHECKPOINTER};
+    checkpointer.loaded.needs_chunks = true;
+    obey(f, checkpointer);
     struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
     ck_assert(ready != NULL && ready->message.ready.needs_chunks);
     post_clear(&f->post);
@@ -267,14 +267,14 @@ TEST(a_server_without_the_checkpoint_asks_for_its_chunks, MODE_SYNC)
     ck_assert(ready != NULL && !ready->message.ready.needs_chunks);
 }
 
-TEST(a_keeper_that_cannot_load_ends_the_job, MODE_SYNC)
+TEST(a_checkpointer_that_cannot_load_ends_the_job, MODE_SYNC)
 {
     send_pages(f, UINT32_MAX);
     send_welcome(f, false);
-    struct order keeper = {.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER};
-    keeper.loaded.status = STATUS_IO;
-    strcpy(keeper.loaded.text, "disk on fire");
-    obey(f, keeper);
+    struct order checkpointer = {.kind = ORDER_LOADED, .from = ORDER_FROM_CHECKPOINTER};
+    checkpointer.loaded.status = STATUS_IO;
+    strcpy(checkpointer.loaded.text, "disk on fire");
+    obey(f, checkpointer);
     struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_CANNOT_OPEN);
     ck_assert_str_eq(stop->message.stop.reason, "disk on fire");
@@ -803,7 +803,7 @@ TEST(a_cut_is_taken_when_every_owner_has_taken_it, MODE_SYNC)
     }
 }
 
-/* What the keeper says of the part passes the router by. */
+/* What the checkpointer says of the part passes the router by. */
 static void part_written(struct fixture *f, uint64_t step, bool written)
 {
     struct message message = {.kind = MESSAGE_PART_WRITTEN, .generation = f->generation};
@@ -880,17 +880,17 @@ TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
 /* --- generations ---------------------------------------------------------------------------------
  */
 
-/* The order that every owner and the keeper have got. */
+/* The order that every owner and the checkpointer have got. */
 static struct order_load load_order(struct fixture *f)
 {
     ck_assert_uint_eq(post_count_orders(&f->post, TO_OWNER, ORDER_LOAD), 2);
-    ck_assert_uint_eq(post_count_orders(&f->post, TO_KEEPER, ORDER_LOAD), 1);
-    const struct order *keeper = post_order(&f->post, TO_KEEPER, ORDER_LOAD);
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_CHECKPOINTER, ORDER_LOAD), 1);
+    const struct order *checkpointer = post_order(&f->post, TO_CHECKPOINTER, ORDER_LOAD);
     const struct order *owner = post_order_to(&f->post, TO_OWNER, 1, ORDER_LOAD);
-    ck_assert_uint_eq(keeper->generation, f->generation);
-    ck_assert_uint_eq(keeper->run_id, RUN);
+    ck_assert_uint_eq(checkpointer->generation, f->generation);
+    ck_assert_uint_eq(checkpointer->run_id, RUN);
     ck_assert_uint_eq(owner->generation, f->generation);
-    ck_assert_int_eq(owner->load.keep, keeper->load.keep);
+    ck_assert_int_eq(owner->load.keep, checkpointer->load.keep);
     return owner->load;
 }
 
@@ -915,7 +915,7 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
         ck_assert_uint_eq(stamped.generation, f->generation);
         ck_assert_uint_eq(stamped.ticket, 3 + f->generation);
         for (uint32_t i = 0; i < 2 && f->generation == 2; i++)
-            loaded(f, i - 1); /* One owner and the keeper. */
+            loaded(f, i - 1); /* One owner and the checkpointer. */
     }
     f->generation = 3;
     post_clear(&f->post);
@@ -930,7 +930,7 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
 
 START_TEST(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
 {
-    const uint32_t order[] = {0, 1, UINT32_MAX, 0, 1}; /* Owners and the keeper, from any. */
+    const uint32_t order[] = {0, 1, UINT32_MAX, 0, 1}; /* Owners and the checkpointer, from any. */
     for (int first = 0; first < 3; first++) {
         struct fixture f;
         open_fixture(&f, MODE_SYNC);
@@ -1006,9 +1006,8 @@ TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped, MODE_SYNC
             packet.message.kind = kinds[i];
             from_inside(f, packet);
         }
-        for (uint32_t i = 0; i < 4; i++) { /* Loaded: what was asked for before. */
+        for (uint32_t i = 0; i < 4; i++) /* Loaded: what was asked for before. */
             obey(f, (struct order){.kind = ORDER_LOADED, .from = i - 1});
-        }
         obey(f, (struct order){.kind = ORDER_TAKEN});
         obey(f, (struct order){.kind = ORDER_OWNER_CUT});
         ck_assert_uint_eq(post_count_all(&f->post), 0);
@@ -1035,9 +1034,9 @@ TEST(whoever_serves_says_ready_over_and_over_and_whoever_loads_asks_for_its_chun
 {
     send_pages(f, UINT32_MAX);
     send_welcome(f, true);
-    struct order keeper = {.kind = ORDER_LOADED, .from = ORDER_FROM_KEEPER};
-    keeper.loaded.needs_chunks = keeper.loaded.shared = true;
-    obey(f, keeper);
+    struct order checkpointer = {.kind = ORDER_LOADED, .from = ORDER_FROM_CHECKPOINTER};
+    checkpointer.loaded.needs_chunks = checkpointer.loaded.shared = true;
+    obey(f, checkpointer);
     post_clear(&f->post);
     for (int i = 0; i < 21; i++, f->now_us += SECOND / 10) {
         router_tick(f->router, f->now_us, &f->post.outbox);
@@ -1284,7 +1283,7 @@ static void add(TCase *t)
     tcase_add_test(t, it_joins_until_it_is_welcomed_and_says_when_it_is_ready);
     tcase_add_test(t, a_welcome_before_the_whole_declaration_is_waited_out);
     tcase_add_test(t, a_server_without_the_checkpoint_asks_for_its_chunks);
-    tcase_add_test(t, a_keeper_that_cannot_load_ends_the_job);
+    tcase_add_test(t, a_checkpointer_that_cannot_load_ends_the_job);
     tcase_add_test(t, a_good_exchange_reaches_the_owner_of_its_chunk);
     tcase_add_test(t, who_is_no_worker_of_the_run_is_refused_and_not_received);
     tcase_add_test(t, every_kind_of_bad_gradient_is_refused_and_counted);

@@ -582,7 +582,7 @@ START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
         ck_assert_uint_eq(post_count_orders(&f.post, TO_ROUTER, ORDER_OWNER_CUT), 0);
         send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
     }
-    ck_assert_uint_eq(post_count(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 8);
+    ck_assert_uint_eq(post_count(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 8);
     bool taken = post_order(&f.post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
     ck_assert(taken);
     for (size_t i = 0; i < f.post.taken_count; i++) {
@@ -604,7 +604,7 @@ TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
     cut(f, 0);
     bool taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
     ck_assert(!taken);
-    ck_assert_uint_eq(post_count(&f->post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+    ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
 }
 
 START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
@@ -626,7 +626,7 @@ START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
     open_plan(&b, copy, NULL);
     order_load(&b, (struct order_load){.plan = b.plan, .restore = true, .step = 2});
     ck_assert_uint_eq(post_count_all(&b.post), 0);
-    ck_assert_uint_eq(post_count(&a.post, TO_KEEPER, MESSAGE_CHUNK_STATE), 12);
+    ck_assert_uint_eq(post_count(&a.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 12);
     for (int twice = 0; twice < 2; twice++) { /* Repeated states change nothing. */
         for (size_t i = 0; i < a.post.taken_count; i++) {
             if (a.post.taken[i].packet.message.kind != MESSAGE_CHUNK_STATE)
@@ -1010,7 +1010,7 @@ TEST(an_async_server_keeps_its_chunks_and_says_how_far_they_are, MODE_ASYNC)
     ck_assert(value == -1.0f);
     send(f, (struct sent){1, 1, 0, 0, left, 8, false});
     send(f, (struct sent){1, 1, 1, 0, left, 8, false});
-    ck_assert_uint_eq(post_count(&f->post, TO_KEEPER, MESSAGE_CHUNK_STATE), 0);
+    ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
 }
 
 TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint, MODE_ASYNC)
@@ -1144,7 +1144,7 @@ START_TEST(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared
         struct node root = tree_root(job_batch(&f.job, step).leaves);
         post_clear(&f.post);
         send(&f, (struct sent){0, 2, step, step, root, 4, true});
-        struct packet *state = post_find(&f.post, TO_KEEPER, MESSAGE_CHUNK_STATE);
+        struct packet *state = post_find(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
         if (state != NULL) {
             ck_assert_uint_eq(state->message.chunk_state.step, 1);
             kept = frame_retain(state->payload);

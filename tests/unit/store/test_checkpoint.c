@@ -25,10 +25,9 @@ static float element_of(uint32_t array, uint64_t element)
 
 static void fill(float space[ARRAYS][ELEMENTS])
 {
-    for (uint32_t array = 0; array < ARRAYS; array++) {
+    for (uint32_t array = 0; array < ARRAYS; array++)
         for (uint64_t i = 0; i < ELEMENTS; i++)
             space[array][i] = element_of(array, i);
-    }
 }
 
 /* Write the part of `server` of `servers`: every servers-th chunk of 16 elements. */

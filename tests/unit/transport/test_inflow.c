@@ -465,7 +465,8 @@ TEST_APART(whoever_does_not_take_what_it_is_told_is_told_no_more)
     }
     ck_assert_uint_lt(told, 400); /* What its kernel keeps for it, and GATE_OWED. */
     inflow_trust(&f->inflow, peer_of(pair));
-    ck_assert(inflow_may_say(&f->inflow, peer_of(pair), sizeof answer)); /* Members have gauges. */
+    ck_assert(inflow_may_say(&f->inflow, peer_of(pair),
+                             sizeof answer)); /* Members have those in flight. */
 }
 
 TEST_APART(strangers_beyond_their_places_go_and_members_never)

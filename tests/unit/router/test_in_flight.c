@@ -1,4 +1,4 @@
-#include "ps/router/gauge.h"
+#include "ps/router/in_flight.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,35 +8,35 @@
 
 START_TEST(what_is_on_its_way_counts_until_the_last_reference_is_dropped)
 {
-    struct gauge *gauge = gauge_create();
-    ck_assert_ptr_nonnull(gauge);
+    struct in_flight *in_flight = in_flight_create();
+    ck_assert_ptr_nonnull(in_flight);
     struct frame *values = frame_of(3, 16);
-    struct frame *first = gauge_watch(gauge, frame_retain(values));
-    struct frame *second = gauge_watch(gauge, frame_retain(values));
+    struct frame *first = in_flight_watch(in_flight, frame_retain(values));
+    struct frame *second = in_flight_watch(in_flight, frame_retain(values));
     ck_assert_ptr_eq(first->data, values->data);
     ck_assert_uint_eq(first->bytes, 64);
-    ck_assert_uint_eq(gauge_bytes(gauge), 128);
+    ck_assert_uint_eq(in_flight_bytes(in_flight), 128);
     ck_assert(!frame_is_writable(values)); /* Nor is what looks like the only reference. */
     ck_assert(!frame_is_writable(first));
     frame_release(frame_retain(first));
-    ck_assert_uint_eq(gauge_bytes(gauge), 128);
+    ck_assert_uint_eq(in_flight_bytes(in_flight), 128);
     frame_release(first);
-    ck_assert_uint_eq(gauge_bytes(gauge), 64);
+    ck_assert_uint_eq(in_flight_bytes(in_flight), 64);
     frame_release(second);
-    ck_assert_uint_eq(gauge_bytes(gauge), 0);
+    ck_assert_uint_eq(in_flight_bytes(in_flight), 0);
     ck_assert(frame_is_writable(values));
     frame_release(values);
-    gauge_drop(&gauge);
-    ck_assert_ptr_null(gauge);
-    gauge_drop(&gauge);
+    in_flight_drop(&in_flight);
+    ck_assert_ptr_null(in_flight);
+    in_flight_drop(&in_flight);
 }
 END_TEST
 
 START_TEST(it_outlives_its_maker_while_something_is_on_its_way)
 {
-    struct gauge *gauge = gauge_create();
-    struct frame *late = gauge_watch(gauge, frame_of(3, 16));
-    gauge_drop(&gauge);
+    struct in_flight *in_flight = in_flight_create();
+    struct frame *late = in_flight_watch(in_flight, frame_of(3, 16));
+    in_flight_drop(&in_flight);
     ck_assert(((float *)late->data)[15] == 3.0f);
     frame_release(late);
 }
@@ -53,14 +53,14 @@ START_TEST(frames_are_dropped_on_any_thread)
 {
     enum { COUNT = 1000 };
     static struct frame *frames[2][COUNT + 1];
-    struct gauge *gauge = gauge_create();
+    struct in_flight *in_flight = in_flight_create();
     pthread_t threads[2];
     for (int i = 0; i < 2 * COUNT; i++)
-        frames[i % 2][i / 2] = gauge_watch(gauge, frame_of(1, 16));
-    ck_assert_uint_eq(gauge_bytes(gauge), 2 * COUNT * 64);
+        frames[i % 2][i / 2] = in_flight_watch(in_flight, frame_of(1, 16));
+    ck_assert_uint_eq(in_flight_bytes(in_flight), 2 * COUNT * 64);
     for (int i = 0; i < 2; i++)
         ck_assert(pthread_create(&threads[i], NULL, drop_all, frames[i]) == 0);
-    gauge_drop(&gauge);
+    in_flight_drop(&in_flight);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
 }
@@ -75,5 +75,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return suite_run("gauge", add);
+    return suite_run("in_flight", add);
 }

@@ -1,37 +1,37 @@
-/* pace.c - compares what a worker says of itself with what it said before; the wait until the next
- * line doubles. */
+/* stragglers.c - compares what a worker says of itself with what it said before; the wait until the
+ * next line doubles. */
 
-#include "ps/coordinator/pace.h"
+#include "ps/coordinator/stragglers.h"
 #include "common/base/wording.h"
 
 #include <inttypes.h>
 
 #define SLOW_US 10000000u
 
-void pace_moved(struct member *worker, uint64_t now_us)
+void stragglers_moved(struct member *worker, uint64_t now_us)
 {
     worker->moved_us = now_us;
     worker->told_slow_after = 0;
 }
 
-void pace_heard(struct member *worker, const struct message_ping *ping, bool current,
-                uint64_t now_us)
+void stragglers_heard(struct member *worker, const struct message_ping *ping, bool current,
+                      uint64_t now_us)
 {
     if (ping->step != worker->step || ping->computing != worker->computing)
-        pace_moved(worker, now_us);
+        stragglers_moved(worker, now_us);
     worker->step = ping->step;
     worker->computing = ping->computing;
     if (!current || ping->assignment <= worker->assignment)
         return;
     worker->assignment = ping->assignment;
-    pace_moved(worker, now_us);
+    stragglers_moved(worker, now_us);
 }
 
-bool pace_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
-                   uint64_t step, double seconds, uint64_t now_us, struct outbox *outbox)
+bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
+                         uint64_t step, double seconds, uint64_t now_us, struct outbox *outbox)
 {
     if (!owes || !worker->owes)
-        pace_moved(worker, now_us);
+        stragglers_moved(worker, now_us);
     worker->owes = owes;
     if (!owes)
         return false;

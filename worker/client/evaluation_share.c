@@ -1,6 +1,6 @@
-/* score_duty.c - compares the epoch that a version ends with those that have been scored. */
+/* evaluation_share.c - compares the epoch that a version ends with those that have been scored. */
 
-#include "worker/client/score_duty.h"
+#include "worker/client/evaluation_share.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void score_duty_init(struct score_duty *duty, const struct job *job)
+void evaluation_share_init(struct evaluation_share *duty, const struct job *job)
 {
     memset(duty, 0, sizeof *duty);
     duty->job = job;
@@ -17,8 +17,8 @@ void score_duty_init(struct score_duty *duty, const struct job *job)
 
 /* Where the job begins or goes back to, epochs that ended before that version cannot be scored any
  * more, but by the checkpoint that holds them. */
-void score_duty_start(struct score_duty *duty, const struct message_start *start,
-                      uint64_t generation)
+void evaluation_share_start(struct evaluation_share *duty, const struct message_start *start,
+                            uint64_t generation)
 {
     bool elsewhere = !duty->started || generation != duty->generation;
     uint64_t before = start->step > 0 ? (start->step - 1) / job_steps_per_epoch(duty->job) : 0;
@@ -27,7 +27,8 @@ void score_duty_start(struct score_duty *duty, const struct message_start *start
     duty->generation = generation;
 }
 
-uint64_t score_duty_due(struct score_duty *duty, uint64_t step, bool enough, uint64_t *after)
+uint64_t evaluation_share_due(struct evaluation_share *duty, uint64_t step, bool enough,
+                              uint64_t *after)
 {
     uint64_t epoch_steps = job_steps_per_epoch(duty->job);
     uint64_t ended = step / epoch_steps;
@@ -43,8 +44,8 @@ uint64_t score_duty_due(struct score_duty *duty, uint64_t step, bool enough, uin
     return larger(*after, ended);
 }
 
-bool score_duty_share(const struct job *job, uint32_t members, uint32_t position, uint32_t *shares,
-                      uint32_t *share)
+bool evaluation_share_share(const struct job *job, uint32_t members, uint32_t position,
+                            uint32_t *shares, uint32_t *share)
 {
     uint32_t leaves = job_leaves_max(job);
     *shares = members;

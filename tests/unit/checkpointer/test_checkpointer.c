@@ -1,4 +1,4 @@
-#include "ps/keeper/keeper.h"
+#include "ps/checkpointer/checkpointer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,21 +22,21 @@ struct fixture {
     uint64_t known_run_id;
     struct job job;
     struct plan *plans[2];
-    struct keeper *keepers[2];
+    struct checkpointer *checkpointers[2];
     struct post post;
     char out[DISK_PATH_MAX];
 };
 
-static struct keeper *keeper_of(const struct disk *disk, uint32_t server, const char *out,
-                                const char *restore)
+static struct checkpointer *checkpointer_of(const struct disk *disk, uint32_t server,
+                                            const char *out, const char *restore)
 {
-    struct keeper *keeper;
-    struct keeper_options options = {
+    struct checkpointer *checkpointer;
+    struct checkpointer_options options = {
         .server = server, .disk = disk, .journal = disk == &disk_posix};
     snprintf(options.out, sizeof options.out, "%.300s", out);
     snprintf(options.restore, sizeof options.restore, "%s", restore);
-    ck_assert(keeper_create(&keeper, &options) == STATUS_OK);
-    return keeper;
+    ck_assert(checkpointer_create(&checkpointer, &options) == STATUS_OK);
+    return checkpointer;
 }
 
 static void open_fixture_on(struct fixture *f, const struct disk *disk, const char *out,
@@ -51,7 +51,7 @@ static void open_fixture_on(struct fixture *f, const struct disk *disk, const ch
     strcpy(f->job.optimizer.name, "adagrad");
     for (uint32_t i = 0; i < 2; i++) {
         ck_assert(plan_create(&f->plans[i], &f->job, i, RUN, &error) == STATUS_OK);
-        f->keepers[i] = keeper_of(disk, i, i == 0 ? out : "", restore);
+        f->checkpointers[i] = checkpointer_of(disk, i, i == 0 ? out : "", restore);
     }
 }
 
@@ -66,7 +66,7 @@ static void close_fixture(struct fixture *f)
 {
     post_free(&f->post);
     for (uint32_t i = 0; i < 2; i++) {
-        keeper_destroy(&f->keepers[i]);
+        checkpointer_destroy(&f->checkpointers[i]);
         plan_destroy(&f->plans[i]);
     }
     job_free(&f->job);
@@ -83,7 +83,7 @@ static void give(struct fixture *f, uint32_t server, struct packet packet)
 {
     packet.message.run_id = RUN;
     packet.message.generation = f->generation;
-    keeper_handle(f->keepers[server], &packet, &f->post.outbox);
+    checkpointer_handle(f->checkpointers[server], &packet, &f->post.outbox);
 }
 
 static void give_order(struct fixture *f, uint32_t server, struct order order,
@@ -93,7 +93,7 @@ static void give_order(struct fixture *f, uint32_t server, struct order order,
     order.generation = f->generation;
     struct packet packet = order_packet(&order);
     packet.payload = payload;
-    keeper_handle(f->keepers[server], &packet, &f->post.outbox);
+    checkpointer_handle(f->checkpointers[server], &packet, &f->post.outbox);
 }
 
 /* The declaration. */
@@ -141,7 +141,7 @@ static void propose(struct fixture *f, uint64_t run_id)
     order.generation = f->generation;
     struct packet packet = order_packet(&order);
     packet.payload = job_frame(f);
-    keeper_handle(f->keepers[0], &packet, &f->post.outbox);
+    checkpointer_handle(f->checkpointers[0], &packet, &f->post.outbox);
 }
 
 static struct order_run_opened go_back(struct fixture *f)
@@ -158,7 +158,7 @@ static struct order_loaded load(struct fixture *f, uint32_t server, const char *
     give_order(f, server, order, NULL);
     const struct order *loaded = post_order(&f->post, TO_ROUTER, ORDER_LOADED);
     ck_assert_ptr_nonnull(loaded);
-    ck_assert_uint_eq(loaded->from, ORDER_FROM_KEEPER);
+    ck_assert_uint_eq(loaded->from, ORDER_FROM_CHECKPOINTER);
     ck_assert_uint_eq(loaded->generation, f->generation);
     return loaded->loaded;
 }
@@ -178,15 +178,15 @@ static struct packet state_of(uint64_t step, uint32_t chunk, uint32_t array)
 }
 
 /* Everything of one server's cut; its PART_WRITTEN is the last thing that comes of it. */
-static struct message_part_written cut(struct fixture *f, uint32_t keeper, uint32_t server,
+static struct message_part_written cut(struct fixture *f, uint32_t checkpointer, uint32_t server,
                                        uint64_t step)
 {
     for (uint32_t chunk = server; chunk < 4; chunk += 2)
         for (uint32_t array = 0; array < 2; array++) {
             ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
-            give(f, keeper, state_of(step, chunk, array));
+            give(f, checkpointer, state_of(step, chunk, array));
             if (chunk < 2)
-                give(f, keeper, state_of(step, chunk, array)); /* Repeated. */
+                give(f, checkpointer, state_of(step, chunk, array)); /* Repeated. */
         }
     struct packet *written = post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
     ck_assert_ptr_nonnull(written);
@@ -708,12 +708,12 @@ TEST_DISK(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
     for (uint32_t i = 0; i < 2; i++)
         parts[i] = cut(&f, i, i, 4).part;
 
-    struct keeper *zombie = f.keepers[0];
-    f.keepers[0] = keeper_of(&disk->disk, 0, "run", "auto");
+    struct checkpointer *zombie = f.checkpointers[0];
+    f.checkpointers[0] = checkpointer_of(&disk->disk, 0, "run", "auto");
     struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_OK && opened.run_id == RUN && opened.generation == 1);
-    struct keeper *successor = f.keepers[0];
-    f.keepers[0] = zombie;
+    struct checkpointer *successor = f.checkpointers[0];
+    f.checkpointers[0] = zombie;
     f.generation = 0;
     struct order_written written = write_manifest(&f, 4, parts);
     ck_assert(written.status == STATUS_EXISTS);
@@ -723,11 +723,11 @@ TEST_DISK(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
     ck_assert_ptr_null(simulated_disk_find(disk, "run/model.safetensors"));
     opened = go_back(&f);
     ck_assert(opened.status == STATUS_EXISTS);
-    f.keepers[0] = successor;
+    f.checkpointers[0] = successor;
     f.generation = 1;
     opened = go_back(&f);
     ck_assert(opened.status == STATUS_OK && opened.restore_step == 2);
-    keeper_destroy(&zombie);
+    checkpointer_destroy(&zombie);
     close_fixture(&f);
 }
 
@@ -905,8 +905,8 @@ END_TEST
 TEST(a_server_that_does_not_see_the_run_directory_sends_its_chunks_to_server_0, "auto")
 {
     start(f);
-    keeper_destroy(&f->keepers[1]);
-    f->keepers[1] = keeper_of(&disk_posix, 1, "", "auto");
+    checkpointer_destroy(&f->checkpointers[1]);
+    f->checkpointers[1] = checkpointer_of(&disk_posix, 1, "", "auto");
     ck_assert(!load(f, 1, "/nowhere/at/all", false).shared);
     post_clear(&f->post);
     for (uint32_t chunk = 1; chunk < 4; chunk += 2)
@@ -1016,5 +1016,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return suite_run("keeper", add);
+    return suite_run("checkpointer", add);
 }

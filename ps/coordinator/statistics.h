@@ -1,5 +1,5 @@
-/* ledger.h - counts what the updates scored: loss and correct predictions travel as one more node
- * of each step and are counted once, whoever reports them and how often.
+/* statistics.h - counts what the updates scored: loss and correct predictions travel as one more
+ * node of each step and are counted once, whoever reports them and how often.
  *
  * Nodes of one step may be cut differently, because its leaves were dealt anew on the way. As with
  * gradients a node at or below one that is here is ignored, and one above some that are here takes
@@ -10,8 +10,8 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_COORDINATOR_LEDGER_H
-#define PS_COORDINATOR_LEDGER_H
+#ifndef PS_COORDINATOR_STATISTICS_H
+#define PS_COORDINATOR_STATISTICS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@
 #include "common/wire/message.h"
 #include "ps/shard/batch_set.h"
 
-#define LEDGER_OPEN_STEPS 4 /* Sync: workers are at most one step apart. */
-#define LEDGER_MARKS      2 /* The newest whole checkpoint and the one being made. */
+#define STATISTICS_OPEN_STEPS 4 /* Sync: workers are at most one step apart. */
+#define STATISTICS_MARKS      2 /* The newest whole checkpoint and the one being made. */
 
 /* What a run of updates scored. */
 struct tally {
@@ -29,82 +29,82 @@ struct tally {
     uint64_t correct, examples, updates;
 };
 
-struct ledger_node {
+struct statistics_node {
     struct node node;
     struct tally tally;
 };
 
 struct open_step {
     uint64_t step;
-    struct ledger_node *nodes; /* [node_count], siblings joined; owned. */
+    struct statistics_node *nodes; /* [node_count], siblings joined; owned. */
     uint32_t node_count, node_capacity;
 };
 
 /* The two latest epochs, by epoch % 2. */
-struct ledger_epochs {
+struct statistics_epochs {
     uint64_t since;      /* The first update that counts here. */
     uint64_t numbers[2]; /* UINT64_MAX for none. */
     struct tally tallies[2];
 };
 
 /* What an epoch scored as it was trained: of all its updates that this session has counted. */
-struct ledger_epoch {
+struct statistics_epoch {
     uint64_t number; /* From 0. */
     struct tally tally;
 };
 
-struct ledger_mark {
+struct statistics_mark {
     uint64_t step; /* UINT64_MAX for none. */
     bool passed;   /* All updates before it have been counted. */
-    struct ledger_epochs epochs;
+    struct statistics_epochs epochs;
 };
 
-struct ledger {
+struct statistics {
     const struct job *job;
-    struct open_step open[LEDGER_OPEN_STEPS]; /* Sync: place step % LEDGER_OPEN_STEPS. */
-    struct batch_set batches;                 /* Async. */
-    struct tally window;                      /* Since ledger_take_window. */
-    struct ledger_epochs epochs;
-    struct ledger_epoch finished[2]; /* [finished_count], for ledger_take_epoch. */
+    struct open_step open[STATISTICS_OPEN_STEPS]; /* Sync: place step % STATISTICS_OPEN_STEPS. */
+    struct batch_set batches;                     /* Async. */
+    struct tally window;                          /* Since statistics_take_window. */
+    struct statistics_epochs epochs;
+    struct statistics_epoch finished[2]; /* [finished_count], for statistics_take_epoch. */
     unsigned finished_count;
-    struct ledger_mark marks[LEDGER_MARKS];
+    struct statistics_mark marks[STATISTICS_MARKS];
     uint64_t first;   /* Where this session's count starts. */
     uint64_t updates; /* In this session, each once. */
-    uint64_t step;    /* Highest update counted whole, plus one. Async: see ledger_made. */
+    uint64_t step;    /* Highest update counted whole, plus one. Async: see statistics_made. */
 };
 
-void ledger_init(struct ledger *ledger, const struct job *job, uint64_t first_step);
-void ledger_free(struct ledger *ledger);
+void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step);
+void statistics_free(struct statistics *statistics);
 
 /* Count a report; false when it was counted before or does not fit the job. One of a bad gradient
  * counts its batch, which has no loss then. */
-bool ledger_report(struct ledger *ledger, const struct message_report *report);
+bool statistics_report(struct statistics *statistics, const struct message_report *report);
 
 /* Sync: whether any of these leaves of the open step (number `step`) has not been reported. */
-bool ledger_lacks(const struct ledger *ledger, struct node leaves);
+bool statistics_lacks(const struct statistics *statistics, struct node leaves);
 
 /* Sync: a checkpoint will be made at this step. `whole`: the step of the newest that there is,
  * whose mark is kept. */
-void ledger_mark(struct ledger *ledger, uint64_t step, uint64_t whole);
+void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole);
 
 /* Sync: forget all updates from this step on. */
-void ledger_go_back(struct ledger *ledger, uint64_t step);
+void statistics_go_back(struct statistics *statistics, uint64_t step);
 
 /* What came in since the last call. */
-struct tally ledger_take_window(struct ledger *ledger);
+struct tally statistics_take_window(struct statistics *statistics);
 
 /* Updates made in all, earlier sessions included. Async: others with lower numbers may be under
  * way. */
-uint64_t ledger_made(const struct ledger *ledger);
+uint64_t statistics_made(const struct statistics *statistics);
 
 /* The epoch under way: that of the last update by the number of those made. A tally of nothing when
  * this session has counted none of it. */
-struct ledger_epoch ledger_epoch_now(const struct ledger *ledger);
+struct statistics_epoch statistics_epoch_now(const struct statistics *statistics);
 
 /* The next epoch that is complete, or that others have left behind so far that it is given up
  * (async, with a worker that holds up one batch for more than an epoch). False: there is none. To
- * be called after each ledger_report that counted. */
-bool ledger_take_epoch(struct ledger *ledger, struct ledger_epoch *epoch);
+ * be called after each statistics_report that counted. */
+bool statistics_take_epoch(struct statistics *statistics, struct statistics_epoch *epoch);
 
 double tally_loss(const struct tally *tally);     /* Mean; NaN for none. */
 double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */

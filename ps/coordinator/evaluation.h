@@ -1,4 +1,4 @@
-/* scoreboard.h - one epoch's test score, put together from the shares of the workers.
+/* evaluation.h - one epoch's test score, put together from the shares of the workers.
  *
  * Each worker scores its own share of the test set on the parameters it holds: in sync mode those
  * are the epoch's last version for everybody; in async mode each worker's are as uncoordinated as
@@ -8,14 +8,14 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_COORDINATOR_SCOREBOARD_H
-#define PS_COORDINATOR_SCOREBOARD_H
+#ifndef PS_COORDINATOR_EVALUATION_H
+#define PS_COORDINATOR_EVALUATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/wire/message.h"
-#include "ps/coordinator/ledger.h"
+#include "ps/coordinator/statistics.h"
 
 struct scoring {
     uint64_t epoch; /* From 1; 0 for none. */
@@ -27,20 +27,20 @@ struct scoring {
     uint64_t reported[JOB_WORKERS_MAX / 64]; /* Bits: workers. */
 };
 
-struct scoreboard {
+struct evaluation {
     uint64_t test_examples;
     uint64_t scored;          /* The latest epoch whose score is complete. */
     struct scoring epochs[2]; /* By epoch % 2: async workers may be one apart. */
 };
 
 /* `scored` epochs have been scored in earlier sessions. */
-void scoreboard_init(struct scoreboard *scoreboard, uint64_t test_examples, uint64_t scored);
+void evaluation_init(struct evaluation *evaluation, uint64_t test_examples, uint64_t scored);
 
 /* Count a worker's share. NULL when it is a repeat or comes too late, else its epoch. */
-const struct scoring *scoreboard_add(struct scoreboard *scoreboard, uint32_t worker,
+const struct scoring *evaluation_add(struct evaluation *evaluation, uint32_t worker,
                                      const struct message_evaluation *share);
 
 /* Forget all epochs after this one. */
-void scoreboard_go_back(struct scoreboard *scoreboard, uint64_t epoch);
+void evaluation_go_back(struct evaluation *evaluation, uint64_t epoch);
 
 #endif

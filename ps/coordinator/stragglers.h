@@ -1,4 +1,4 @@
-/* pace.h - who is slow and who is stuck, among the workers that are alive.
+/* stragglers.h - who is slow and who is stuck, among the workers that are alive.
  *
  * Alive and making progress are two signals: a worker that owes work and shows neither a report nor
  * any change in what it says of itself is slow, which is worth a line now and then, and after a
@@ -6,8 +6,8 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_COORDINATOR_PACE_H
-#define PS_COORDINATOR_PACE_H
+#ifndef PS_COORDINATOR_STRAGGLERS_H
+#define PS_COORDINATOR_STRAGGLERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,15 +16,15 @@
 #include "ps/coordinator/membership.h"
 
 /* The worker has made progress. */
-void pace_moved(struct member *worker, uint64_t now_us);
+void stragglers_moved(struct member *worker, uint64_t now_us);
 
 /* What a worker says of itself. */
-void pace_heard(struct member *worker, const struct message_ping *ping, bool current,
-                uint64_t now_us);
+void stragglers_heard(struct member *worker, const struct message_ping *ping, bool current,
+                      uint64_t now_us);
 
 /* Whether it owes work. `step`: what waits for it, for the line that says so. True when it has made
  * no progress for longer than `seconds`. */
-bool pace_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
-                   uint64_t step, double seconds, uint64_t now_us, struct outbox *outbox);
+bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
+                         uint64_t step, double seconds, uint64_t now_us, struct outbox *outbox);
 
 #endif

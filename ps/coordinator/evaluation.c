@@ -1,22 +1,22 @@
-/* scoreboard.c - sums of the last two epochs; shares of a newer assignment begin an epoch's sum
+/* evaluation.c - sums of the last two epochs; shares of a newer assignment begin an epoch's sum
  * anew, and a worker counts once. */
 
-#include "ps/coordinator/scoreboard.h"
+#include "ps/coordinator/evaluation.h"
 
 #include <string.h>
 
-void scoreboard_init(struct scoreboard *scoreboard, uint64_t test_examples, uint64_t scored)
+void evaluation_init(struct evaluation *evaluation, uint64_t test_examples, uint64_t scored)
 {
-    memset(scoreboard, 0, sizeof *scoreboard);
-    scoreboard->test_examples = test_examples;
-    scoreboard->scored = scored;
+    memset(evaluation, 0, sizeof *evaluation);
+    evaluation->test_examples = test_examples;
+    evaluation->scored = scored;
 }
 
-const struct scoring *scoreboard_add(struct scoreboard *scoreboard, uint32_t worker,
+const struct scoring *evaluation_add(struct evaluation *evaluation, uint32_t worker,
                                      const struct message_evaluation *share)
 {
-    struct scoring *scoring = &scoreboard->epochs[share->epoch % 2];
-    if (share->epoch <= scoreboard->scored || share->epoch < scoring->epoch ||
+    struct scoring *scoring = &evaluation->epochs[share->epoch % 2];
+    if (share->epoch <= evaluation->scored || share->epoch < scoring->epoch ||
         worker >= JOB_WORKERS_MAX)
         return NULL; /* Long past. */
     if (scoring->epoch == share->epoch && share->assignment < scoring->assignment)
@@ -34,17 +34,17 @@ const struct scoring *scoreboard_add(struct scoreboard *scoreboard, uint32_t wor
     scoring->took_sum_us += share->took_us;
     if (share->took_us > scoring->took_max_us)
         scoring->took_max_us = share->took_us;
-    scoring->complete = scoring->tally.examples >= scoreboard->test_examples;
+    scoring->complete = scoring->tally.examples >= evaluation->test_examples;
     if (scoring->complete)
-        scoreboard->scored = scoring->epoch;
+        evaluation->scored = scoring->epoch;
     return scoring;
 }
 
-void scoreboard_go_back(struct scoreboard *scoreboard, uint64_t epoch)
+void evaluation_go_back(struct evaluation *evaluation, uint64_t epoch)
 {
     for (unsigned i = 0; i < 2; i++)
-        if (scoreboard->epochs[i].epoch > epoch)
-            memset(&scoreboard->epochs[i], 0, sizeof scoreboard->epochs[i]);
-    if (scoreboard->scored > epoch)
-        scoreboard->scored = epoch;
+        if (evaluation->epochs[i].epoch > epoch)
+            memset(&evaluation->epochs[i], 0, sizeof evaluation->epochs[i]);
+    if (evaluation->scored > epoch)
+        evaluation->scored = epoch;
 }

@@ -1,4 +1,5 @@
-/* keeper.c - one handler for each item that the keeper takes. One server's part of a cut:
+/* checkpointer.c - one handler for each item that the checkpointer takes. One server's part of a
+ * cut:
  *
  *     CHUNK_STATE (first) --> part_begin --> CHUNK_STATE ... all arrays --> write_part
  *                                |                                            |
@@ -8,7 +9,7 @@
  *
  * Whatever server 0 writes for the whole run comes after check_claim. */
 
-#include "ps/keeper/keeper.h"
+#include "ps/checkpointer/checkpointer.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/process/complaint.h"
+#include "common/process/log_once.h"
 #include "common/store/checkpoint.h"
 #include "common/store/generation.h"
 #include "common/store/manifest.h"
@@ -34,8 +35,8 @@ struct part {
     uint32_t chunk_count, arrays_received;
 };
 
-struct keeper {
-    struct keeper_options options;
+struct checkpointer {
+    struct checkpointer_options options;
     const struct plan *plan;
     uint64_t generation; /* What comes from an older one is dropped. */
     bool shared;         /* This server writes its own parts. */
@@ -53,15 +54,16 @@ struct keeper {
     struct checkpoint_shelf shelf;
     uint64_t cut_step; /* The newest cut of which something was written ... */
     bool cut_failed;   /* ... and is of no use unless its manifest comes. */
-    struct complaint keeping, journal;
+    struct log_once keeping, journal;
 };
 
-enum status keeper_create(struct keeper **keeper, const struct keeper_options *options)
+enum status checkpointer_create(struct checkpointer **checkpointer,
+                                const struct checkpointer_options *options)
 {
-    *keeper = calloc(1, sizeof **keeper);
-    if (*keeper == NULL)
+    *checkpointer = calloc(1, sizeof **checkpointer);
+    if (*checkpointer == NULL)
         return STATUS_MEMORY;
-    (*keeper)->options = *options;
+    (*checkpointer)->options = *options;
     return STATUS_OK;
 }
 
@@ -75,16 +77,16 @@ static void part_clear(struct part *part)
     *part = (struct part){.step = part->step};
 }
 
-static void reader_close(struct keeper *keeper)
+static void reader_close(struct checkpointer *checkpointer)
 {
-    if (keeper->reader_open)
-        checkpoint_close(&keeper->reader);
-    keeper->reader_open = false;
+    if (checkpointer->reader_open)
+        checkpoint_close(&checkpointer->reader);
+    checkpointer->reader_open = false;
 }
 
-void keeper_destroy(struct keeper **keeper)
+void checkpointer_destroy(struct checkpointer **checkpointer)
 {
-    struct keeper *k = *keeper;
+    struct checkpointer *k = *checkpointer;
     if (k == NULL)
         return;
     for (uint32_t i = 0; i < k->part_count; i++)
@@ -95,45 +97,48 @@ void keeper_destroy(struct keeper **keeper)
         run_directory_close(&k->directory);
     job_free(&k->job);
     free(k);
-    *keeper = NULL;
+    *checkpointer = NULL;
 }
 
 /* A message of the generation it belongs to. */
-static struct packet *say(struct keeper *keeper, enum destination to, enum message_kind kind,
-                          struct outbox *outbox)
+static struct packet *say(struct checkpointer *checkpointer, enum destination to,
+                          enum message_kind kind, struct outbox *outbox)
 {
     struct packet *packet = outbox_add(outbox, to, kind);
-    packet->message.generation = keeper->generation;
+    packet->message.generation = checkpointer->generation;
     return packet;
 }
 
 /* --- generations --------------------------------------------------------------------------- */
 
 /* Whether the run is still ours: nobody has raised its generation since we did. */
-static enum status check_claim(const struct keeper *keeper, struct error *error)
+static enum status check_claim(const struct checkpointer *checkpointer, struct error *error)
 {
     struct generation found;
-    enum status status = generation_read(&found, keeper->options.disk, keeper->options.out, error);
-    if (status == STATUS_OK && !generation_equal(&found, &keeper->claim))
+    enum status status =
+        generation_read(&found, checkpointer->options.disk, checkpointer->options.out, error);
+    if (status == STATUS_OK && !generation_equal(&found, &checkpointer->claim))
         return error_set(error, STATUS_EXISTS, "another server 0 has taken over this run");
     return status;
 }
 
-static enum status claim(struct keeper *keeper, const struct generation *next, struct error *error)
+static enum status claim(struct checkpointer *checkpointer, const struct generation *next,
+                         struct error *error)
 {
-    enum status status = generation_write(next, keeper->options.disk, keeper->options.out, error);
+    enum status status =
+        generation_write(next, checkpointer->options.disk, checkpointer->options.out, error);
     if (status == STATUS_OK)
-        keeper->claim = *next;
+        checkpointer->claim = *next;
     return status;
 }
 
 /* Cuts of earlier generations are over. */
-static void begin_generation(struct keeper *keeper, uint64_t number)
+static void begin_generation(struct checkpointer *checkpointer, uint64_t number)
 {
-    keeper->generation = number;
-    for (uint32_t i = 0; i < keeper->part_count; i++) {
-        part_clear(&keeper->parts[i]);
-        keeper->parts[i].step = 0;
+    checkpointer->generation = number;
+    for (uint32_t i = 0; i < checkpointer->part_count; i++) {
+        part_clear(&checkpointer->parts[i]);
+        checkpointer->parts[i].step = 0;
     }
 }
 
@@ -145,19 +150,19 @@ static void report_damage(void *argument, const char *line)
 }
 
 /* Find what to go on from; STATUS_OK also when that is nothing. */
-static enum status find_checkpoint(struct keeper *keeper, bool *passed_over, struct outbox *outbox,
-                                   struct error *error)
+static enum status find_checkpoint(struct checkpointer *checkpointer, bool *passed_over,
+                                   struct outbox *outbox, struct error *error)
 {
-    const struct keeper_options *options = &keeper->options;
-    reader_close(keeper);
+    const struct checkpointer_options *options = &checkpointer->options;
+    reader_close(checkpointer);
     enum status status =
-        checkpoint_resume(&keeper->reader, options->disk, options->out, options->restore,
+        checkpoint_resume(&checkpointer->reader, options->disk, options->out, options->restore,
                           passed_over, report_damage, outbox, error);
     if (status != STATUS_OK)
         return status == STATUS_NOT_FOUND ? STATUS_OK : status;
-    keeper->reader_open = true;
-    return job_compare(&keeper->reader.manifest.job, "the checkpoint", &keeper->job, "this job",
-                       JOB_SCOPE_RESUME, error);
+    checkpointer->reader_open = true;
+    return job_compare(&checkpointer->reader.manifest.job, "the checkpoint", &checkpointer->job,
+                       "this job", JOB_SCOPE_RESUME, error);
 }
 
 /* What the run directory says of the run that it holds. */
@@ -176,10 +181,10 @@ static uint32_t exit_code_of(enum run_state state)
                                   : EXIT_CLUSTER_LOST;
 }
 
-static enum status read_record(struct record *record, const struct keeper *keeper,
+static enum status read_record(struct record *record, const struct checkpointer *checkpointer,
                                struct error *error)
 {
-    const struct keeper_options *options = &keeper->options;
+    const struct checkpointer_options *options = &checkpointer->options;
     enum run_state state;
     memset(record, 0, sizeof *record);
     enum status status = generation_read(&record->written, options->disk, options->out, error);
@@ -198,15 +203,15 @@ static enum status read_record(struct record *record, const struct keeper *keepe
 }
 
 /* Whether what there is may be gone on from, as far as --restore and checkpoints decide. */
-static enum status check_opening(const struct keeper *keeper, enum run_opening opening, bool killed,
-                                 struct error *error)
+static enum status check_opening(const struct checkpointer *checkpointer, enum run_opening opening,
+                                 bool killed, struct error *error)
 {
-    const struct keeper_options *options = &keeper->options;
+    const struct checkpointer_options *options = &checkpointer->options;
     bool finished = opening == RUN_EXTENDS;
     if (opening != RUN_BEGINS && !killed && strcmp(options->restore, "never") == 0)
         return error_set(error, STATUS_EXISTS, "%.300s holds %s run and --restore never was given",
                          options->out, finished ? "a finished" : "an unfinished");
-    if (finished && !keeper->reader_open)
+    if (finished && !checkpointer->reader_open)
         return error_set(error, STATUS_EXISTS,
                          "%.300s holds a finished run without a checkpoint to train it further "
                          "from; choose another --out",
@@ -215,69 +220,69 @@ static enum status check_opening(const struct keeper *keeper, enum run_opening o
 }
 
 /* Look at everything, change nothing: a run that cannot begin leaves the place as it was. */
-static enum status look(struct keeper *keeper, const struct record *record, struct outbox *outbox,
-                        struct error *error)
+static enum status look(struct checkpointer *checkpointer, const struct record *record,
+                        struct outbox *outbox, struct error *error)
 {
-    const struct keeper_options *options = &keeper->options;
+    const struct checkpointer_options *options = &checkpointer->options;
     enum run_opening opening = RUN_BEGINS;
     bool killed = record->found && !record->ended;
     bool passed_over = false;
-    enum status status = options->journal
-                             ? run_directory_check(options->out, &keeper->job, &opening, error)
-                             : STATUS_OK;
+    enum status status =
+        options->journal ? run_directory_check(options->out, &checkpointer->job, &opening, error)
+                         : STATUS_OK;
     if (status == STATUS_OK)
-        status = find_checkpoint(keeper, &passed_over, outbox, error);
+        status = find_checkpoint(checkpointer, &passed_over, outbox, error);
     if (status == STATUS_OK)
-        status = check_opening(keeper, opening, killed, error);
+        status = check_opening(checkpointer, opening, killed, error);
     if (status == STATUS_OK && passed_over)
         outbox_warn(outbox,
                     "%s has begun already and goes on from its own checkpoint at step %" PRIu64
                     ", not from %s",
-                    options->out, keeper->reader.manifest.step, options->restore);
+                    options->out, checkpointer->reader.manifest.step, options->restore);
     return status;
 }
 
 /* The run directory is ours from here on. The record is read again when it is locked: another
  * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
  * no harm: ours is older, and as good to go on from.) */
-static enum status take_place(struct keeper *keeper, const struct record *record,
+static enum status take_place(struct checkpointer *checkpointer, const struct record *record,
                               const struct generation *next, struct outbox *outbox,
                               struct error *error)
 {
-    const struct keeper_options *options = &keeper->options;
+    const struct checkpointer_options *options = &checkpointer->options;
     struct record again;
     enum run_opening opening;
     enum status status;
     if (options->journal) {
-        status = run_directory_open(&keeper->directory, options->out, &keeper->job, next->run_id,
-                                    options->keep, &opening, error);
-        keeper->directory_open = status == STATUS_OK;
-        keeper->shelf.keep = keeper->directory.keep;
-        if (keeper->directory_open && keeper->directory.events.remark.text[0] != '\0')
-            outbox_warn(outbox, "%s", keeper->directory.events.remark.text);
+        status = run_directory_open(&checkpointer->directory, options->out, &checkpointer->job,
+                                    next->run_id, options->keep, &opening, error);
+        checkpointer->directory_open = status == STATUS_OK;
+        checkpointer->shelf.keep = checkpointer->directory.keep;
+        if (checkpointer->directory_open && checkpointer->directory.events.remark.text[0] != '\0')
+            outbox_warn(outbox, "%s", checkpointer->directory.events.remark.text);
     } else {
         status = options->disk->make_directory(options->disk->context, options->out, error);
     }
     if (status == STATUS_OK)
-        status = read_record(&again, keeper, error);
+        status = read_record(&again, checkpointer, error);
     if (status == STATUS_OK &&
         (again.found != record->found ||
          (again.found && !generation_equal(&again.written, &record->written))))
         status = error_set(error, STATUS_EXISTS, "another server 0 was faster to take over %.300s",
                            options->out);
-    return status == STATUS_OK ? claim(keeper, next, error) : status;
+    return status == STATUS_OK ? claim(checkpointer, next, error) : status;
 }
 
-static enum status open_run(struct keeper *keeper, const struct order *order,
+static enum status open_run(struct checkpointer *checkpointer, const struct order *order,
                             const struct frame *declaration, struct order_run_opened *answer,
                             struct outbox *outbox, struct error *error)
 {
     struct record record;
     uint64_t known_run_id = order->open_run.known_run_id;
     enum status status =
-        job_decode(declaration->data, (uint32_t)declaration->bytes, &keeper->job, error);
+        job_decode(declaration->data, (uint32_t)declaration->bytes, &checkpointer->job, error);
     if (status == STATUS_OK)
-        status = read_record(&record, keeper, error);
+        status = read_record(&record, checkpointer, error);
     if (status != STATUS_OK)
         return status;
     const struct generation *last = &record.written;
@@ -296,34 +301,35 @@ static enum status open_run(struct keeper *keeper, const struct order *order,
         .run_id = killed ? last->run_id : order->run_id,
         .number = record.found ? last->number + 1 : 0,
     };
-    status = look(keeper, &record, outbox, error);
+    status = look(checkpointer, &record, outbox, error);
     if (status == STATUS_OK)
-        status = take_place(keeper, &record, &next, outbox, error);
+        status = take_place(checkpointer, &record, &next, outbox, error);
     return status;
 }
 
 /* Parts of cuts that nobody finishes any more. They take room that the next cut may need. */
-static void sweep(struct keeper *keeper, uint64_t before, struct outbox *outbox)
+static void sweep(struct checkpointer *checkpointer, uint64_t before, struct outbox *outbox)
 {
     struct error error;
-    if (checkpoint_sweep(keeper->options.disk, keeper->options.out, before, &error) != STATUS_OK &&
-        complaint_add(&keeper->keeping, error.text))
+    if (checkpoint_sweep(checkpointer->options.disk, checkpointer->options.out, before, &error) !=
+            STATUS_OK &&
+        log_once_add(&checkpointer->keeping, error.text))
         outbox_warn(outbox, "left-overs of checkpoints stay: %s", error.text);
 }
 
 /* Of the run as claimed, or why it is not. */
-static void answer_opened(struct keeper *keeper, struct order_run_opened opened, enum status status,
-                          const struct error *error, struct outbox *outbox)
+static void answer_opened(struct checkpointer *checkpointer, struct order_run_opened opened,
+                          enum status status, const struct error *error, struct outbox *outbox)
 {
     opened.status = status;
     if (status != STATUS_OK) {
         snprintf(opened.text, sizeof opened.text, "%s", error->text);
-        reader_close(keeper);
+        reader_close(checkpointer);
     } else if (!opened.ended) {
-        opened.run_id = keeper->claim.run_id;
-        opened.generation = keeper->claim.number;
-        opened.restore = keeper->reader_open;
-        opened.restore_step = keeper->reader_open ? keeper->reader.manifest.step : 0;
+        opened.run_id = checkpointer->claim.run_id;
+        opened.generation = checkpointer->claim.number;
+        opened.restore = checkpointer->reader_open;
+        opened.restore_step = checkpointer->reader_open ? checkpointer->reader.manifest.step : 0;
     }
     order_add(outbox, TO_COORDINATOR, 0,
               &(struct order){
@@ -332,74 +338,75 @@ static void answer_opened(struct keeper *keeper, struct order_run_opened opened,
 
 /* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
  * leave more and more of them. What it is about to load is the newest whole one, and stays. */
-static void prune_left_overs(struct keeper *keeper, struct outbox *outbox)
+static void prune_left_overs(struct checkpointer *checkpointer, struct outbox *outbox)
 {
-    const struct keeper_options *options = &keeper->options;
+    const struct checkpointer_options *options = &checkpointer->options;
     uint64_t newest;
     struct error error;
     if (checkpoint_list(options->disk, options->out, &newest, 1) <=
-        checkpoint_shelf_keep(&keeper->shelf))
+        checkpoint_shelf_keep(&checkpointer->shelf))
         return; /* Nor must any be read to find out which are whole. */
-    if (checkpoint_prune(options->disk, options->out, &keeper->shelf, &error) != STATUS_OK &&
-        complaint_add(&keeper->keeping, error.text))
+    if (checkpoint_prune(options->disk, options->out, &checkpointer->shelf, &error) != STATUS_OK &&
+        log_once_add(&checkpointer->keeping, error.text))
         outbox_warn(outbox, "old checkpoints stay: %s", error.text);
 }
 
-static void handle_open_run(struct keeper *keeper, const struct order *order,
+static void handle_open_run(struct checkpointer *checkpointer, const struct order *order,
                             const struct frame *declaration, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
     struct order_run_opened opened = {0};
-    enum status status = open_run(keeper, order, declaration, &opened, outbox, &error);
+    enum status status = open_run(checkpointer, order, declaration, &opened, outbox, &error);
     if (status == STATUS_OK && !opened.ended) {
-        sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
-        prune_left_overs(keeper, outbox);
+        sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+        prune_left_overs(checkpointer, outbox);
     }
-    answer_opened(keeper, opened, status, &error, outbox);
+    answer_opened(checkpointer, opened, status, &error, outbox);
 }
 
 /* The job goes back to a checkpoint, under a new number. */
-static enum status go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox,
-                           struct error *error)
+static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
+                           struct outbox *outbox, struct error *error)
 {
-    const struct generation next = {.run_id = keeper->claim.run_id, .number = number};
-    assert(number > keeper->claim.number);
-    enum status status = check_claim(keeper, error);
+    const struct generation next = {.run_id = checkpointer->claim.run_id, .number = number};
+    assert(number > checkpointer->claim.number);
+    enum status status = check_claim(checkpointer, error);
     if (status == STATUS_OK)
-        status = claim(keeper, &next, error);
+        status = claim(checkpointer, &next, error);
     if (status != STATUS_OK)
         return status;
-    begin_generation(keeper, number);
-    memset(keeper->asked, 0, sizeof keeper->asked);
-    sweep(keeper, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
-    keeper->cut_failed = false;
+    begin_generation(checkpointer, number);
+    memset(checkpointer->asked, 0, sizeof checkpointer->asked);
+    sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+    checkpointer->cut_failed = false;
     bool passed_over;
-    return find_checkpoint(keeper, &passed_over, outbox, error);
+    return find_checkpoint(checkpointer, &passed_over, outbox, error);
 }
 
-static void handle_go_back(struct keeper *keeper, uint64_t number, struct outbox *outbox)
+static void handle_go_back(struct checkpointer *checkpointer, uint64_t number,
+                           struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
-    enum status status = go_back(keeper, number, outbox, &error);
-    answer_opened(keeper, (struct order_run_opened){0}, status, &error, outbox);
+    enum status status = go_back(checkpointer, number, outbox, &error);
+    answer_opened(checkpointer, (struct order_run_opened){0}, status, &error, outbox);
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, enum destination to,
-                       struct outbox *outbox)
+static void send_array(struct checkpointer *checkpointer, uint32_t chunk, uint32_t array,
+                       enum destination to, struct outbox *outbox)
 {
-    const struct chunk_range *range = &keeper->plan->partition.chunks[chunk];
+    const struct chunk_range *range = &checkpointer->plan->partition.chunks[chunk];
     struct frame *frame = frame_create(range->count * sizeof(float));
     if (frame == NULL) {
         outbox_log(outbox, "out of memory while loading a checkpoint");
         return; /* The start deadline ends the job. */
     }
-    memcpy(frame->data, keeper->reader.arrays[array] + range->first, frame->bytes);
-    struct packet *packet = say(keeper, to, MESSAGE_CHUNK_STATE, outbox);
+    memcpy(frame->data, checkpointer->reader.arrays[array] + range->first, frame->bytes);
+    struct packet *packet = say(checkpointer, to, MESSAGE_CHUNK_STATE, outbox);
     packet->payload = frame;
     packet->message.chunk_state = (struct message_chunk_state){
-        .step = keeper->reader.manifest.step,
+        .step = checkpointer->reader.manifest.step,
         .first = range->first,
         .count = range->count,
         .array = array,
@@ -407,89 +414,94 @@ static void send_array(struct keeper *keeper, uint32_t chunk, uint32_t array, en
     };
 }
 
-static void send_chunks(struct keeper *keeper, uint32_t server, enum destination to,
+static void send_chunks(struct checkpointer *checkpointer, uint32_t server, enum destination to,
                         struct outbox *outbox)
 {
-    assert(keeper->plan != NULL && keeper->reader_open);
-    const struct partition *partition = &keeper->plan->partition;
+    assert(checkpointer->plan != NULL && checkpointer->reader_open);
+    const struct partition *partition = &checkpointer->plan->partition;
     for (uint32_t i = 0; i < partition->chunk_count; i++)
         for (uint32_t array = 0;
-             partition->chunks[i].server == server && array < keeper->reader.array_count; array++)
-            send_array(keeper, i, array, to, outbox);
+             partition->chunks[i].server == server && array < checkpointer->reader.array_count;
+             array++)
+            send_array(checkpointer, i, array, to, outbox);
 }
 
 /* Whether this server sees server 0's run directory: what is written here as `out` is of this very
  * generation of the run. */
-static bool sees(const struct keeper *keeper, const char *out, uint64_t run_id)
+static bool sees(const struct checkpointer *checkpointer, const char *out, uint64_t run_id)
 {
     struct generation found;
-    return generation_read(&found, keeper->options.disk, out, NULL) == STATUS_OK &&
-           found.run_id == run_id && found.number == keeper->generation && !found.ended;
+    return generation_read(&found, checkpointer->options.disk, out, NULL) == STATUS_OK &&
+           found.run_id == run_id && found.number == checkpointer->generation && !found.ended;
 }
 
-static enum status make_parts(struct keeper *keeper, uint32_t count, struct error *error)
+static enum status make_parts(struct checkpointer *checkpointer, uint32_t count,
+                              struct error *error)
 {
-    if (keeper->part_count == count)
+    if (checkpointer->part_count == count)
         return STATUS_OK;
-    assert(keeper->parts == NULL); /* A job's servers stay as they are. */
-    keeper->parts = calloc(count, sizeof *keeper->parts);
-    if (keeper->parts == NULL)
+    assert(checkpointer->parts == NULL); /* A job's servers stay as they are. */
+    checkpointer->parts = calloc(count, sizeof *checkpointer->parts);
+    if (checkpointer->parts == NULL)
         return error_set(error, STATUS_MEMORY, "no memory for checkpoints");
-    keeper->part_count = count;
+    checkpointer->part_count = count;
     return STATUS_OK;
 }
 
-static enum status load(struct keeper *keeper, const struct order *order, struct error *error)
+static enum status load(struct checkpointer *checkpointer, const struct order *order,
+                        struct error *error)
 {
     const struct order_load *load = &order->load;
-    bool first = keeper->options.server == 0;
-    begin_generation(keeper, order->generation);
-    keeper->plan = load->plan;
-    enum status status = make_parts(keeper, load->plan->job.server_count, error);
+    bool first = checkpointer->options.server == 0;
+    begin_generation(checkpointer, order->generation);
+    checkpointer->plan = load->plan;
+    enum status status = make_parts(checkpointer, load->plan->job.server_count, error);
     if (status != STATUS_OK)
         return status;
-    keeper->shared = first || sees(keeper, load->out, order->run_id);
+    checkpointer->shared = first || sees(checkpointer, load->out, order->run_id);
     if (!first)
-        snprintf(keeper->options.out, sizeof keeper->options.out, "%s", load->out);
-    if (first && load->restore && !keeper->reader_open)
+        snprintf(checkpointer->options.out, sizeof checkpointer->options.out, "%s", load->out);
+    if (first && load->restore && !checkpointer->reader_open)
         return error_set(error, STATUS_NOT_FOUND, "the checkpoint to load is not open any more");
     return STATUS_OK;
 }
 
-static void handle_load(struct keeper *keeper, const struct order *order, struct outbox *outbox)
+static void handle_load(struct checkpointer *checkpointer, const struct order *order,
+                        struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
-    bool first = keeper->options.server == 0;
-    if (order->generation < keeper->generation)
+    bool first = checkpointer->options.server == 0;
+    if (order->generation < checkpointer->generation)
         return;
-    enum status status = load(keeper, order, &error);
+    enum status status = load(checkpointer, order, &error);
     struct order answer = {.kind = ORDER_LOADED,
-                           .from = ORDER_FROM_KEEPER,
-                           .generation = keeper->generation,
+                           .from = ORDER_FROM_CHECKPOINTER,
+                           .generation = checkpointer->generation,
                            .loaded = {.status = status,
-                                      .shared = keeper->shared,
+                                      .shared = checkpointer->shared,
                                       .needs_chunks = order->load.restore && !first}};
     snprintf(answer.loaded.text, sizeof answer.loaded.text, "%s", error.text);
     order_add(outbox, TO_ROUTER, 0, &answer);
     if (status != STATUS_OK)
         return;
     if (order->load.restore && first)
-        send_chunks(keeper, 0, TO_ROUTER, outbox);
-    for (uint32_t i = 0; i < keeper->part_count; i++)
-        if (keeper->asked[i] && keeper->reader_open)
-            send_chunks(keeper, i, TO_COORDINATOR, outbox);
-    memset(keeper->asked, 0, sizeof keeper->asked);
+        send_chunks(checkpointer, 0, TO_ROUTER, outbox);
+    for (uint32_t i = 0; i < checkpointer->part_count; i++)
+        if (checkpointer->asked[i] && checkpointer->reader_open)
+            send_chunks(checkpointer, i, TO_COORDINATOR, outbox);
+    memset(checkpointer->asked, 0, sizeof checkpointer->asked);
 }
 
 /* Another server may have its plan before this one has its own: then it waits for ours. */
-static void handle_send_chunks(struct keeper *keeper, uint32_t server, struct outbox *outbox)
+static void handle_send_chunks(struct checkpointer *checkpointer, uint32_t server,
+                               struct outbox *outbox)
 {
     if (server == ORDER_EVERYBODY)
-        reader_close(keeper);
-    else if (keeper->plan == NULL && server < JOB_SERVERS_MAX)
-        keeper->asked[server] = true;
-    else if (keeper->reader_open)
-        send_chunks(keeper, server, TO_COORDINATOR, outbox);
+        reader_close(checkpointer);
+    else if (checkpointer->plan == NULL && server < JOB_SERVERS_MAX)
+        checkpointer->asked[server] = true;
+    else if (checkpointer->reader_open)
+        send_chunks(checkpointer, server, TO_COORDINATOR, outbox);
 }
 
 /* --- cutting ------------------------------------------------------------------------------- */
@@ -531,61 +543,65 @@ static int by_first(const void *a, const void *b)
 
 /* In order of place, not of arrival: a part may be written twice (the last cut can be where another
  * is under way), and must then have the bytes that were announced. */
-static void write_part(struct keeper *keeper, uint32_t server, struct outbox *outbox)
+static void write_part(struct checkpointer *checkpointer, uint32_t server, struct outbox *outbox)
 {
-    struct part *part = &keeper->parts[server];
-    if (keeper->options.server == 0 && keeper->cut_failed && keeper->cut_step < part->step)
-        sweep(keeper, part->step, outbox);
-    keeper->cut_step = part->step;
-    keeper->cut_failed = true; /* Until the manifest is written. */
+    struct part *part = &checkpointer->parts[server];
+    if (checkpointer->options.server == 0 && checkpointer->cut_failed &&
+        checkpointer->cut_step < part->step)
+        sweep(checkpointer, part->step, outbox);
+    checkpointer->cut_step = part->step;
+    checkpointer->cut_failed = true; /* Until the manifest is written. */
     qsort(part->chunks, part->chunk_count, sizeof *part->chunks, by_first);
     struct error error = {STATUS_OK, ""};
-    struct packet *packet = say(keeper, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
+    struct packet *packet = say(checkpointer, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
     struct message_part_written *written = &packet->message.part_written;
     written->step = part->step;
     written->server = server;
     enum status status = checkpoint_write_part(
-        keeper->options.disk, keeper->options.out, part->step, keeper->generation, server,
-        keeper->part_count, keeper->plan->optimizer, part->chunks, part->chunk_count,
-        &written->part, &error);
+        checkpointer->options.disk, checkpointer->options.out, part->step, checkpointer->generation,
+        server, checkpointer->part_count, checkpointer->plan->optimizer, part->chunks,
+        part->chunk_count, &written->part, &error);
     written->written = status == STATUS_OK;
     snprintf(written->text, sizeof written->text, "%s", error.text);
     part_clear(part);
 }
 
 /* Whether state names exactly one chunk of its server, and the payload is that array. */
-static bool state_fits(const struct keeper *keeper, const struct packet *packet)
+static bool state_fits(const struct checkpointer *checkpointer, const struct packet *packet)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
-    if (keeper->plan == NULL || packet->payload == NULL ||
+    if (checkpointer->plan == NULL || packet->payload == NULL ||
         packet->payload->bytes != state->count * sizeof(float) ||
-        state->server >= keeper->part_count || state->array > keeper->plan->optimizer->slot_count)
+        state->server >= checkpointer->part_count ||
+        state->array > checkpointer->plan->optimizer->slot_count)
         return false;
-    for (uint32_t i = 0; i < keeper->plan->partition.chunk_count; i++) {
-        const struct chunk_range *range = &keeper->plan->partition.chunks[i];
+    for (uint32_t i = 0; i < checkpointer->plan->partition.chunk_count; i++) {
+        const struct chunk_range *range = &checkpointer->plan->partition.chunks[i];
         if (range->first == state->first)
             return range->count == state->count && range->server == state->server;
     }
     return false;
 }
 
-static void handle_chunk_state(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
+static void handle_chunk_state(struct checkpointer *checkpointer, struct packet *packet,
+                               struct outbox *outbox)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
-    if (!state_fits(keeper, packet) || packet->message.generation < keeper->generation)
+    if (!state_fits(checkpointer, packet) || packet->message.generation < checkpointer->generation)
         return;
-    if (packet->message.generation > keeper->generation) /* Taken over without loading: async. */
-        begin_generation(keeper, packet->message.generation);
-    if (!keeper->shared) { /* Server 0 keeps it for us. */
+    if (packet->message.generation >
+        checkpointer->generation) /* Taken over without loading: async. */
+        begin_generation(checkpointer, packet->message.generation);
+    if (!checkpointer->shared) { /* Server 0 keeps it for us. */
         *outbox_add(outbox, TO_COORDINATOR, MESSAGE_CHUNK_STATE) = *packet;
         packet->payload = NULL;
         return;
     }
-    struct part *part = &keeper->parts[state->server];
+    struct part *part = &checkpointer->parts[state->server];
     if (state->step < part->step)
         return; /* Of a cut that is over: it must not push out the one under way. */
-    uint32_t chunks = chunks_of(keeper->plan, state->server);
-    uint32_t arrays = 1 + keeper->plan->optimizer->slot_count;
+    uint32_t chunks = chunks_of(checkpointer->plan, state->server);
+    uint32_t arrays = 1 + checkpointer->plan->optimizer->slot_count;
     if ((part->chunks == NULL || part->step != state->step) &&
         !part_begin(part, state->step, chunks, arrays)) {
         part_clear(part);
@@ -599,90 +615,92 @@ static void handle_chunk_state(struct keeper *keeper, struct packet *packet, str
     part->frames[part->arrays_received++] = packet->payload;
     packet->payload = NULL;
     if (part->arrays_received == chunks * arrays)
-        write_part(keeper, state->server, outbox);
+        write_part(checkpointer, state->server, outbox);
 }
 
-static enum status write_manifest(struct keeper *keeper, uint64_t step, const struct frame *parts,
-                                  struct error *error)
+static enum status write_manifest(struct checkpointer *checkpointer, uint64_t step,
+                                  const struct frame *parts, struct error *error)
 {
     struct manifest manifest = {
-        .job = keeper->job,
-        .run_id = keeper->claim.run_id,
+        .job = checkpointer->job,
+        .run_id = checkpointer->claim.run_id,
         .step = step,
-        .part_count = keeper->part_count,
+        .part_count = checkpointer->part_count,
         .parts = parts->data,
     };
-    enum status status = check_claim(keeper, error);
+    enum status status = check_claim(checkpointer, error);
     if (status == STATUS_OK)
-        status =
-            checkpoint_write_manifest(keeper->options.disk, keeper->options.out, &manifest, error);
+        status = checkpoint_write_manifest(checkpointer->options.disk, checkpointer->options.out,
+                                           &manifest, error);
     return status;
 }
 
 /* Make room, now that there is one more checkpoint. */
-static void prune(struct keeper *keeper, uint64_t step, struct outbox *outbox)
+static void prune(struct checkpointer *checkpointer, uint64_t step, struct outbox *outbox)
 {
     struct error error;
-    checkpoint_shelf_add(&keeper->shelf, step);
-    if (checkpoint_prune(keeper->options.disk, keeper->options.out, &keeper->shelf, &error) !=
-        STATUS_OK) {
-        if (complaint_add(&keeper->keeping, error.text))
+    checkpoint_shelf_add(&checkpointer->shelf, step);
+    if (checkpoint_prune(checkpointer->options.disk, checkpointer->options.out,
+                         &checkpointer->shelf, &error) != STATUS_OK) {
+        if (log_once_add(&checkpointer->keeping, error.text))
             outbox_warn(outbox, "old checkpoints stay: %s", error.text);
         return;
     }
-    sweep(keeper, step, outbox);
+    sweep(checkpointer, step, outbox);
 }
 
-static void say_written(const struct keeper *keeper, enum order_kind kind, enum status status,
-                        uint64_t step, const struct error *error, struct outbox *outbox)
+static void say_written(const struct checkpointer *checkpointer, enum order_kind kind,
+                        enum status status, uint64_t step, const struct error *error,
+                        struct outbox *outbox)
 {
     struct order order = {.kind = kind,
-                          .generation = keeper->generation,
+                          .generation = checkpointer->generation,
                           .written = {.status = status, .step = step}};
     snprintf(order.written.text, sizeof order.written.text, "%s", error->text);
     order_add(outbox, TO_COORDINATOR, 0, &order);
 }
 
-static void handle_manifest(struct keeper *keeper, const struct order *order,
+static void handle_manifest(struct checkpointer *checkpointer, const struct order *order,
                             const struct frame *parts, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
     uint64_t step = order->manifest.step;
-    if (keeper->plan == NULL || order->generation < keeper->generation)
+    if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
-    enum status status = write_manifest(keeper, step, parts, &error);
+    enum status status = write_manifest(checkpointer, step, parts, &error);
     if (status == STATUS_OK) {
-        keeper->cut_failed = keeper->cut_failed && keeper->cut_step > step;
-        prune(keeper, step, outbox);
+        checkpointer->cut_failed = checkpointer->cut_failed && checkpointer->cut_step > step;
+        prune(checkpointer, step, outbox);
     }
-    say_written(keeper, ORDER_MANIFEST_WRITTEN, status, step, &error, outbox);
+    say_written(checkpointer, ORDER_MANIFEST_WRITTEN, status, step, &error, outbox);
 }
 
 /* --- the run directory --------------------------------------------------------------------- */
 
 /* One line. A journal that cannot be written is a pity, not a reason to stop. */
-static void handle_event(struct keeper *keeper, const struct order_event *event,
+static void handle_event(struct checkpointer *checkpointer, const struct order_event *event,
                          struct outbox *outbox)
 {
-    struct run_directory *directory = &keeper->directory;
+    struct run_directory *directory = &checkpointer->directory;
     uint64_t lost;
-    if (!keeper->directory_open)
+    if (!checkpointer->directory_open)
         return;
     run_directory_event(directory, event->name, "%s", event->members);
     if (directory->events.missing > 0) {
-        if (complaint_add(&keeper->journal, directory->events.error.text))
+        if (log_once_add(&checkpointer->journal, directory->events.error.text))
             outbox_warn(outbox, "events are lost: %s", directory->events.error.text);
-    } else if ((lost = complaint_end(&keeper->journal)) > 0) {
+    } else if ((lost = log_once_end(&checkpointer->journal)) > 0) {
         outbox_log(outbox, "events are written again; %" PRIu64 " were lost", lost);
     }
 }
 
 /* The checkpoint at this step: our own, or the one that the run began with and never left. */
-static enum status open_last(struct keeper *keeper, uint64_t step, struct checkpoint_reader *reader,
-                             struct outbox *outbox, struct error *error)
+static enum status open_last(struct checkpointer *checkpointer, uint64_t step,
+                             struct checkpoint_reader *reader, struct outbox *outbox,
+                             struct error *error)
 {
     char path[DISK_PATH_MAX];
-    const struct keeper_options *options = &keeper->options;
+    const struct checkpointer_options *options = &checkpointer->options;
     checkpoint_path(path, options->out, step);
     enum status status = checkpoint_open(reader, options->disk, path, error);
     if (status != STATUS_NOT_FOUND)
@@ -697,17 +715,17 @@ static enum status open_last(struct keeper *keeper, uint64_t step, struct checkp
 }
 
 /* The model out of the checkpoint just written: reading it back also proves that it can be. */
-static enum status export_model(struct keeper *keeper, struct run_summary *summary,
+static enum status export_model(struct checkpointer *checkpointer, struct run_summary *summary,
                                 struct outbox *outbox, struct error *error)
 {
     char path[DISK_PATH_MAX];
     struct checkpoint_reader reader;
-    enum status status = open_last(keeper, summary->step, &reader, outbox, error);
+    enum status status = open_last(checkpointer, summary->step, &reader, outbox, error);
     if (status != STATUS_OK)
         return status;
-    const struct job *job = &keeper->job;
-    snprintf(path, sizeof path, "%s/model.safetensors", keeper->options.out);
-    status = model_file_write(keeper->options.disk, path, job->model, job->variables,
+    const struct job *job = &checkpointer->job;
+    snprintf(path, sizeof path, "%s/model.safetensors", checkpointer->options.out);
+    status = model_file_write(checkpointer->options.disk, path, job->model, job->variables,
                               job->variable_count, reader.arrays[0], summary->model_sha256, error);
     if (status == STATUS_OK)
         parameters_sha256(job->variables, job->variable_count, reader.arrays[0],
@@ -718,24 +736,24 @@ static enum status export_model(struct keeper *keeper, struct run_summary *summa
 
 /* Whoever comes from this run later is told how it ended. When this cannot be written, or is not
  * any more, run.json has said so already: see read_record. */
-static void close_generation(struct keeper *keeper, const struct run_summary *summary)
+static void close_generation(struct checkpointer *checkpointer, const struct run_summary *summary)
 {
-    struct generation ended = keeper->claim;
+    struct generation ended = checkpointer->claim;
     ended.ended = true;
     ended.exit_code = summary->exit_code;
     if (ended.exit_code > EXIT_CODE_MAX || (ended.exit_code == 0 && summary->state != RUN_DONE))
         ended.exit_code = exit_code_of(summary->state);
-    claim(keeper, &ended, NULL);
+    claim(checkpointer, &ended, NULL);
 }
 
-static enum status write_summary(struct keeper *keeper, struct run_summary *summary,
+static enum status write_summary(struct checkpointer *checkpointer, struct run_summary *summary,
                                  struct outbox *outbox, struct error *error)
 {
-    enum status status = check_claim(keeper, error);
+    enum status status = check_claim(checkpointer, error);
     if (status != STATUS_OK)
         return status;
     if (summary->state == RUN_DONE || summary->state == RUN_STOPPED) {
-        status = export_model(keeper, summary, outbox, error);
+        status = export_model(checkpointer, summary, outbox, error);
         if (status != STATUS_OK) {
             summary->state = RUN_FAILED;
             summary->exit_code = EXIT_CANNOT_OPEN;
@@ -744,11 +762,11 @@ static enum status write_summary(struct keeper *keeper, struct run_summary *summ
     }
     struct error writing;
     enum status wrote = STATUS_OK;
-    if (keeper->directory_open)
-        wrote = run_directory_summary(&keeper->directory, &keeper->job, keeper->claim.run_id,
-                                      summary, &writing);
+    if (checkpointer->directory_open)
+        wrote = run_directory_summary(&checkpointer->directory, &checkpointer->job,
+                                      checkpointer->claim.run_id, summary, &writing);
     if (wrote == STATUS_OK)
-        close_generation(keeper, summary);
+        close_generation(checkpointer, summary);
     if (wrote == STATUS_OK || status != STATUS_OK)
         return status;
     *error = writing;
@@ -757,14 +775,16 @@ static enum status write_summary(struct keeper *keeper, struct run_summary *summ
 
 /* Of a run that goes on: so that they outlive this process. What cannot be noted now may be when
  * there is more of it. */
-static void note_faults(struct keeper *keeper, const struct run_faults *faults)
+static void note_faults(struct checkpointer *checkpointer, const struct run_faults *faults)
 {
-    if (keeper->directory_open && check_claim(keeper, NULL) == STATUS_OK)
-        run_directory_note(&keeper->directory, &keeper->job, keeper->claim.run_id, faults, NULL);
+    if (checkpointer->directory_open && check_claim(checkpointer, NULL) == STATUS_OK)
+        run_directory_note(&checkpointer->directory, &checkpointer->job, checkpointer->claim.run_id,
+                           faults, NULL);
 }
 
 /* The payload is a struct run_summary and its workers behind it. */
-static void handle_summary(struct keeper *keeper, const struct frame *frame, struct outbox *outbox)
+static void handle_summary(struct checkpointer *checkpointer, const struct frame *frame,
+                           struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
     struct run_summary summary;
@@ -772,50 +792,51 @@ static void handle_summary(struct keeper *keeper, const struct frame *frame, str
     summary.workers =
         (const struct worker_summary *)(const void *)((const char *)frame->data + sizeof summary);
     if (summary.state == RUN_RUNNING) {
-        note_faults(keeper, &summary.faults);
+        note_faults(checkpointer, &summary.faults);
         return;
     }
-    enum status status = write_summary(keeper, &summary, outbox, &error);
-    say_written(keeper, ORDER_SUMMARY_WRITTEN, status, summary.step, &error, outbox);
+    enum status status = write_summary(checkpointer, &summary, outbox, &error);
+    say_written(checkpointer, ORDER_SUMMARY_WRITTEN, status, summary.step, &error, outbox);
 }
 
-static void obey(struct keeper *keeper, const struct order *order, const struct frame *payload,
-                 struct outbox *outbox)
+static void obey(struct checkpointer *checkpointer, const struct order *order,
+                 const struct frame *payload, struct outbox *outbox)
 {
     switch (order->kind) {
     case ORDER_OPEN_RUN:
-        handle_open_run(keeper, order, payload, outbox);
+        handle_open_run(checkpointer, order, payload, outbox);
         break;
     case ORDER_GO_BACK:
-        handle_go_back(keeper, order->generation, outbox);
+        handle_go_back(checkpointer, order->generation, outbox);
         break;
     case ORDER_LOAD:
-        handle_load(keeper, order, outbox);
+        handle_load(checkpointer, order, outbox);
         break;
     case ORDER_SEND_CHUNKS:
-        handle_send_chunks(keeper, order->send_chunks.server, outbox);
+        handle_send_chunks(checkpointer, order->send_chunks.server, outbox);
         break;
     case ORDER_MANIFEST:
-        handle_manifest(keeper, order, payload, outbox);
+        handle_manifest(checkpointer, order, payload, outbox);
         break;
     case ORDER_EVENT:
-        handle_event(keeper, &order->event, outbox);
+        handle_event(checkpointer, &order->event, outbox);
         break;
     case ORDER_SUMMARY:
-        handle_summary(keeper, payload, outbox);
+        handle_summary(checkpointer, payload, outbox);
         break;
     default:
-        assert(!"an order that keepers do not take");
+        assert(!"an order that checkpointers do not take");
     }
 }
 
-void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *outbox)
+void checkpointer_handle(struct checkpointer *checkpointer, struct packet *packet,
+                         struct outbox *outbox)
 {
     const struct order *order = order_of(packet);
     if (order != NULL)
-        obey(keeper, order, packet->payload, outbox);
+        obey(checkpointer, order, packet->payload, outbox);
     else if (packet->message.kind == MESSAGE_CHUNK_STATE)
-        handle_chunk_state(keeper, packet, outbox);
+        handle_chunk_state(checkpointer, packet, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }

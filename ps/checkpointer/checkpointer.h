@@ -1,5 +1,5 @@
-/* keeper.h - the core that looks after what must survive: checkpoints and, on server 0, the run
- * directory with its generation, journal, summary and the exported model.
+/* checkpointer.h - the core that looks after what must survive: checkpoints and, on server 0, the
+ * run directory with its generation, journal, summary and the exported model.
  *
  * Takes   OPEN_RUN, GO_BACK, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (server 0
  *         only); LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers
@@ -13,7 +13,7 @@
  * answered. A run whose server 0 was killed is still open there: its successor goes on under the
  * same run id. One that has ended leaves its exit code; whoever comes from it is told (`ended`),
  * and anybody else begins another session with a run id of its own. What belongs to an older
- * generation than the last LOAD or GO_BACK is dropped; what the keeper says carries
+ * generation than the last LOAD or GO_BACK is dropped; what the checkpointer says carries
  * message.generation. Before server 0 writes a manifest, a summary or another generation it reads
  * the file again, and refuses when it is not as it has left it: then there is another server 0.
  *
@@ -26,10 +26,11 @@
  * "never" begin at step 0 and a directory is where it begins. "never" refuses an unfinished run,
  * unless the run is still open: then it is this very run, whose server 0 was killed.
  *
- * The disk comes in as a table. Threads: the keeper's own, so that a slow disk holds up nobody. */
+ * The disk comes in as a table. Threads: the checkpointer's own, so that a slow disk holds up
+ * nobody. */
 
-#ifndef PS_KEEPER_KEEPER_H
-#define PS_KEEPER_KEEPER_H
+#ifndef PS_CHECKPOINTER_CHECKPOINTER_H
+#define PS_CHECKPOINTER_CHECKPOINTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +38,7 @@
 #include "common/file/disk.h"
 #include "ps/orders/orders.h"
 
-struct keeper_options {
+struct checkpointer_options {
     uint32_t server;
     const struct disk *disk;
     char out[MESSAGE_TEXT_MAX];  /* Server 0: the run directory. */
@@ -46,12 +47,14 @@ struct keeper_options {
     bool journal;  /* Write run.json and events.jsonl (the simulator has no use for them). */
 };
 
-struct keeper;
+struct checkpointer;
 
-enum status keeper_create(struct keeper **keeper, const struct keeper_options *options);
-void keeper_destroy(struct keeper **keeper);
+enum status checkpointer_create(struct checkpointer **checkpointer,
+                                const struct checkpointer_options *options);
+void checkpointer_destroy(struct checkpointer **checkpointer);
 
 /* Takes over the packet's payload. */
-void keeper_handle(struct keeper *keeper, struct packet *packet, struct outbox *outbox);
+void checkpointer_handle(struct checkpointer *checkpointer, struct packet *packet,
+                         struct outbox *outbox);
 
 #endif

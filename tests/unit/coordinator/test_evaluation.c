@@ -1,8 +1,8 @@
-#include "ps/coordinator/scoreboard.h"
+#include "ps/coordinator/evaluation.h"
 
 #include "tests/lib/suite.h"
 
-static const struct scoring *share(struct scoreboard *board, uint32_t worker, uint64_t epoch)
+static const struct scoring *share(struct evaluation *board, uint32_t worker, uint64_t epoch)
 {
     struct message_evaluation message = {.epoch = epoch,
                                          .step = 10 * epoch,
@@ -10,13 +10,13 @@ static const struct scoring *share(struct scoreboard *board, uint32_t worker, ui
                                          .correct = 3,
                                          .examples = 5,
                                          .took_us = 1000 * (worker + 1)};
-    return scoreboard_add(board, worker, &message);
+    return evaluation_add(board, worker, &message);
 }
 
 START_TEST(shares_add_up_and_each_counts_once)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 100000, 0);
+    struct evaluation board;
+    evaluation_init(&board, 100000, 0);
     ck_assert_ptr_nonnull(share(&board, 0, 1));
     ck_assert_ptr_null(share(&board, 0, 1));
     const struct scoring *epoch = share(&board, 2, 1);
@@ -33,8 +33,8 @@ END_TEST
 
 START_TEST(two_epochs_may_be_open_side_by_side)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 100000, 0);
+    struct evaluation board;
+    evaluation_init(&board, 100000, 0);
     share(&board, 0, 1);
     share(&board, 0, 2);
     ck_assert_uint_eq(share(&board, 1, 1)->tally.examples, 10);
@@ -45,8 +45,8 @@ END_TEST
 
 START_TEST(every_worker_there_can_be_has_a_place)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 100000, 0);
+    struct evaluation board;
+    evaluation_init(&board, 100000, 0);
     for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++)
         ck_assert_uint_eq(share(&board, worker, 1)->tally.examples, 5 * (worker + 1));
     for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++)
@@ -54,18 +54,18 @@ START_TEST(every_worker_there_can_be_has_a_place)
 }
 END_TEST
 
-static const struct scoring *share_of(struct scoreboard *board, uint32_t worker, uint64_t epoch,
+static const struct scoring *share_of(struct evaluation *board, uint32_t worker, uint64_t epoch,
                                       uint32_t assignment)
 {
     struct message_evaluation message = {
         .epoch = epoch, .step = 10 * epoch, .examples = 5, .assignment = assignment};
-    return scoreboard_add(board, worker, &message);
+    return evaluation_add(board, worker, &message);
 }
 
 START_TEST(an_epoch_is_complete_once_and_stays)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 10, 0);
+    struct evaluation board;
+    evaluation_init(&board, 10, 0);
     ck_assert(!share_of(&board, 0, 1, 1)->complete);
     ck_assert_uint_eq(board.scored, 0);
     ck_assert(share_of(&board, 1, 1, 1)->complete);
@@ -77,8 +77,8 @@ END_TEST
 
 START_TEST(a_newer_assignment_starts_an_epoch_anew)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 10, 0);
+    struct evaluation board;
+    evaluation_init(&board, 10, 0);
     ck_assert_ptr_nonnull(share_of(&board, 0, 1, 1));
     const struct scoring *anew = share_of(&board, 1, 1, 2);
     ck_assert_uint_eq(anew->tally.examples, 5);
@@ -89,8 +89,8 @@ END_TEST
 
 START_TEST(epochs_scored_in_an_earlier_session_are_not_scored_again)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 10, 3);
+    struct evaluation board;
+    evaluation_init(&board, 10, 3);
     ck_assert_ptr_null(share_of(&board, 0, 3, 1));
     ck_assert_ptr_nonnull(share_of(&board, 0, 4, 1));
 }
@@ -98,18 +98,18 @@ END_TEST
 
 START_TEST(going_back_forgets_later_epochs_only)
 {
-    struct scoreboard board;
-    scoreboard_init(&board, 10, 0);
+    struct evaluation board;
+    evaluation_init(&board, 10, 0);
     for (uint64_t epoch = 1; epoch < 4; epoch++)
         for (uint32_t worker = 0; worker < 2; worker++)
             share_of(&board, worker, epoch, 1);
     ck_assert_uint_eq(board.scored, 3);
-    scoreboard_go_back(&board, 2);
+    evaluation_go_back(&board, 2);
     ck_assert_uint_eq(board.scored, 2);
     ck_assert_ptr_null(share_of(&board, 0, 2, 2));
     ck_assert(!share_of(&board, 0, 3, 2)->complete);
     ck_assert(share_of(&board, 1, 3, 2)->complete);
-    scoreboard_go_back(&board, 7);
+    evaluation_go_back(&board, 7);
     ck_assert_uint_eq(board.scored, 3);
 }
 END_TEST
@@ -127,5 +127,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return suite_run("scoreboard", add);
+    return suite_run("evaluation", add);
 }

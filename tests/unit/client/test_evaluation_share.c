@@ -1,4 +1,4 @@
-#include "worker/client/score_duty.h"
+#include "worker/client/evaluation_share.h"
 
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -8,27 +8,27 @@ enum { EPOCH = 3 };
 
 struct fixture {
     struct job job;
-    struct score_duty duty;
+    struct evaluation_share duty;
 };
 
 static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
 {
     f->job = small_job(mode, 2, 1);
     f->job.steps = steps;
-    score_duty_init(&f->duty, &f->job);
+    evaluation_share_init(&f->duty, &f->job);
 }
 
 static void start(struct fixture *f, uint64_t generation, uint64_t step, uint64_t scored)
 {
     struct message_start message = {.step = step, .scored = scored};
-    score_duty_start(&f->duty, &message, generation);
+    evaluation_share_start(&f->duty, &message, generation);
 }
 
 /* Exactly the epochs from `first` to `last` are to be scored; 0: none. */
 static void check_due(struct fixture *f, uint64_t step, bool enough, uint64_t first, uint64_t last)
 {
     uint64_t after;
-    uint64_t due = score_duty_due(&f->duty, step, enough, &after);
+    uint64_t due = evaluation_share_due(&f->duty, step, enough, &after);
     if (first == 0) {
         ck_assert_uint_eq(due, after);
         return;
@@ -131,16 +131,16 @@ START_TEST(the_test_set_is_shared_among_those_with_leaves)
     uint32_t shares, share, scoring = 0;
     open_fixture(&f, MODE_SYNC, 8);
     for (uint32_t position = 0; position < 6; position++) {
-        if (!score_duty_share(&f.job, 6, position, &shares, &share))
+        if (!evaluation_share_share(&f.job, 6, position, &shares, &share))
             continue;
         ck_assert_uint_eq(shares, 4);
         ck_assert_uint_eq(share, scoring++);
     }
     ck_assert_uint_eq(scoring, 4);
-    ck_assert(score_duty_share(&f.job, 3, 2, &shares, &share));
+    ck_assert(evaluation_share_share(&f.job, 3, 2, &shares, &share));
     ck_assert(shares == 3 && share == 2);
     f.job.mode = MODE_ASYNC;
-    ck_assert(score_duty_share(&f.job, 6, 5, &shares, &share));
+    ck_assert(evaluation_share_share(&f.job, 6, 5, &shares, &share));
     ck_assert(shares == 6 && share == 5);
     job_free(&f.job);
 }
@@ -158,5 +158,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return suite_run("score_duty", add);
+    return suite_run("evaluation_share", add);
 }

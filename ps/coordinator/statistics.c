@@ -1,0 +1,294 @@
+/* statistics.c - sums of the open steps, joined along the tree as gradients are, which go into
+ * their epoch when they are complete. */
+
+#include "ps/coordinator/statistics.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOSS_UNIT 0x1p-24
+#define NO_STEP   UINT64_MAX
+
+static void clear_epochs(struct statistics_epochs *epochs, uint64_t since)
+{
+    memset(epochs, 0, sizeof *epochs);
+    epochs->since = since;
+    epochs->numbers[0] = epochs->numbers[1] = UINT64_MAX;
+}
+
+static void forget_open_steps(struct statistics *statistics)
+{
+    for (unsigned i = 0; i < STATISTICS_OPEN_STEPS; i++) {
+        statistics->open[i].step = NO_STEP;
+        statistics->open[i].node_count = 0;
+    }
+}
+
+void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step)
+{
+    memset(statistics, 0, sizeof *statistics);
+    statistics->job = job;
+    statistics->first = statistics->step = first_step;
+    batch_set_init(&statistics->batches, first_step);
+    forget_open_steps(statistics);
+    clear_epochs(&statistics->epochs, first_step);
+    for (unsigned i = 0; i < STATISTICS_MARKS; i++)
+        statistics->marks[i].step = NO_STEP;
+}
+
+void statistics_free(struct statistics *statistics)
+{
+    for (unsigned i = 0; i < STATISTICS_OPEN_STEPS; i++)
+        free(statistics->open[i].nodes);
+    memset(statistics, 0, sizeof *statistics);
+}
+
+static void tally_add(struct tally *to, const struct tally *from)
+{
+    to->loss += from->loss;
+    to->correct += from->correct;
+    to->examples += from->examples;
+    to->updates += from->updates;
+}
+
+/* --- epochs -------------------------------------------------------------------------------- */
+
+static bool is_complete(const struct statistics *statistics, unsigned place)
+{
+    const struct statistics_epochs *epochs = &statistics->epochs;
+    struct epoch_range range = job_epoch(statistics->job, epochs->numbers[place]);
+    uint64_t first = epochs->since > range.first ? epochs->since : range.first;
+    return epochs->tallies[place].updates == range.end - first;
+}
+
+static void finish_epoch(struct statistics *statistics, unsigned place)
+{
+    assert(statistics->finished_count < 2);
+    statistics->finished[statistics->finished_count++] = (struct statistics_epoch){
+        statistics->epochs.numbers[place], statistics->epochs.tallies[place]};
+}
+
+static void count_in_epoch(struct statistics *statistics, uint64_t epoch, const struct tally *tally)
+{
+    struct statistics_epochs *epochs = &statistics->epochs;
+    unsigned place = epoch % 2;
+    uint64_t there = epochs->numbers[place];
+    if (there != UINT64_MAX && there > epoch)
+        return; /* It has been given up. */
+    if (there != epoch) {
+        if (there != UINT64_MAX && !is_complete(statistics, place))
+            finish_epoch(statistics, place);
+        memset(&epochs->tallies[place], 0, sizeof epochs->tallies[0]);
+        epochs->numbers[place] = epoch;
+    }
+    tally_add(&epochs->tallies[place], tally);
+    if (is_complete(statistics, place))
+        finish_epoch(statistics, place);
+}
+
+bool statistics_take_epoch(struct statistics *statistics, struct statistics_epoch *epoch)
+{
+    if (statistics->finished_count == 0)
+        return false;
+    *epoch = statistics->finished[0];
+    statistics->finished[0] = statistics->finished[1];
+    statistics->finished_count--;
+    return true;
+}
+
+uint64_t statistics_made(const struct statistics *statistics)
+{
+    return statistics->first + statistics->updates;
+}
+
+struct statistics_epoch statistics_epoch_now(const struct statistics *statistics)
+{
+    uint64_t made = statistics_made(statistics);
+    struct statistics_epoch now = {.number =
+                                       made > 0 ? job_batch(statistics->job, made - 1).epoch : 0};
+    if (statistics->epochs.numbers[now.number % 2] == now.number)
+        now.tally = statistics->epochs.tallies[now.number % 2];
+    return now;
+}
+
+static void count_update(struct statistics *statistics, uint64_t step, const struct tally *tally)
+{
+    const struct statistics_epochs *epochs = &statistics->epochs;
+    count_in_epoch(statistics, job_batch(statistics->job, step).epoch, tally);
+    tally_add(&statistics->window, tally);
+    statistics->updates++;
+    if (step + 1 > statistics->step)
+        statistics->step = step + 1;
+    for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
+        struct statistics_mark *mark = &statistics->marks[i];
+        if (mark->step == statistics->step && !mark->passed) {
+            mark->passed = true;
+            mark->epochs = *epochs;
+        }
+    }
+}
+
+static struct tally tally_of(const struct message_report *report, uint64_t updates)
+{
+    if (report->bad)
+        return (struct tally){.updates = updates};
+    return (struct tally){report->loss, report->correct, report->examples, updates};
+}
+
+static bool report_async(struct statistics *statistics, const struct message_report *report)
+{
+    if (!batch_set_can_add(&statistics->batches, report->step))
+        return false;
+    batch_set_add(&statistics->batches, report->step);
+    struct tally tally = tally_of(report, 1);
+    count_update(statistics, report->step, &tally);
+    return true;
+}
+
+/* --- sync: nodes of the open steps --------------------------------------------------------- */
+
+static bool is_here(const struct open_step *open, struct node node)
+{
+    for (uint32_t i = 0; i < open->node_count; i++)
+        if (node_within(node, open->nodes[i].node))
+            return true;
+    return false;
+}
+
+static void drop_below(struct open_step *open, struct node node)
+{
+    for (uint32_t i = 0; i < open->node_count;)
+        if (node_within(open->nodes[i].node, node))
+            open->nodes[i] = open->nodes[--open->node_count];
+        else
+            i++;
+}
+
+static bool reserve(struct open_step *open)
+{
+    if (open->node_count < open->node_capacity)
+        return true;
+    uint32_t capacity = open->node_capacity == 0 ? 16 : 2 * open->node_capacity;
+    struct statistics_node *nodes = realloc(open->nodes, capacity * sizeof *nodes);
+    if (nodes == NULL)
+        return false;
+    open->nodes = nodes;
+    open->node_capacity = capacity;
+    return true;
+}
+
+/* Add a node and join what can be joined; true when the root is complete. */
+static bool add_node(struct open_step *open, uint32_t leaf_count, struct statistics_node added)
+{
+    while (added.node.leaf_count < leaf_count) {
+        struct node sibling = tree_sibling(leaf_count, added.node);
+        uint32_t i = 0;
+        while (i < open->node_count && !node_equal(open->nodes[i].node, sibling))
+            i++;
+        if (i == open->node_count)
+            break;
+        tally_add(&added.tally, &open->nodes[i].tally);
+        open->nodes[i] = open->nodes[--open->node_count];
+        added.node = tree_parent(leaf_count, added.node);
+    }
+    open->nodes[open->node_count++] = added;
+    return added.node.leaf_count == leaf_count;
+}
+
+static bool report_sync(struct statistics *statistics, const struct message_report *report,
+                        uint32_t leaf_count)
+{
+    struct open_step *open = &statistics->open[report->step % STATISTICS_OPEN_STEPS];
+    if (report->step + STATISTICS_OPEN_STEPS <= statistics->step ||
+        !tree_has(leaf_count, report->node))
+        return false;
+    if (open->step != report->step) {
+        if (open->step != NO_STEP && open->step > report->step)
+            return false;
+        open->step = report->step;
+        open->node_count = 0;
+    }
+    if (is_here(open, report->node) || !reserve(open))
+        return false;
+    drop_below(open, report->node);
+    if (add_node(open, leaf_count, (struct statistics_node){report->node, tally_of(report, 0)})) {
+        struct tally whole = open->nodes[0].tally;
+        whole.updates = 1;
+        count_update(statistics, report->step, &whole);
+    }
+    return true;
+}
+
+bool statistics_report(struct statistics *statistics, const struct message_report *report)
+{
+    if (report->step >= statistics->job->steps)
+        return false;
+    struct batch_range batch = job_batch(statistics->job, report->step);
+    if (report->examples > batch.examples)
+        return false;
+    return statistics->job->mode == MODE_SYNC ? report_sync(statistics, report, batch.leaves)
+                                              : report_async(statistics, report);
+}
+
+bool statistics_lacks(const struct statistics *statistics, struct node leaves)
+{
+    const struct open_step *open = &statistics->open[statistics->step % STATISTICS_OPEN_STEPS];
+    for (uint32_t i = 0; i < leaves.leaf_count; i++)
+        if (open->step != statistics->step ||
+            !is_here(open, (struct node){leaves.first_leaf + i, 1}))
+            return true;
+    return false;
+}
+
+/* --- sync: going back ---------------------------------------------------------------------- */
+
+void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole)
+{
+    unsigned place = statistics->marks[0].step == whole ? 1 : 0;
+    for (unsigned i = 0; i < STATISTICS_MARKS; i++)
+        if (statistics->marks[i].step == step)
+            place = i;
+    if (statistics->marks[place].step != step)
+        statistics->marks[place] = (struct statistics_mark){.step = step};
+}
+
+void statistics_go_back(struct statistics *statistics, uint64_t step)
+{
+    clear_epochs(&statistics->epochs, step);
+    statistics->finished_count = 0;
+    for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
+        struct statistics_mark *mark = &statistics->marks[i];
+        if (mark->step == step && mark->passed)
+            statistics->epochs = mark->epochs;
+        else
+            mark->step = NO_STEP;
+    }
+    forget_open_steps(statistics);
+    memset(&statistics->window, 0, sizeof statistics->window);
+    if (step < statistics->first) /* An older checkpoint, because the newest is damaged. */
+        statistics->first = step;
+    statistics->step = step;
+    statistics->updates = step - statistics->first;
+}
+
+/* --- looking ------------------------------------------------------------------------------- */
+
+struct tally statistics_take_window(struct statistics *statistics)
+{
+    struct tally window = statistics->window;
+    memset(&statistics->window, 0, sizeof statistics->window);
+    return window;
+}
+
+double tally_loss(const struct tally *tally)
+{
+    return tally->examples == 0 ? (double)NAN
+                                : (double)tally->loss * LOSS_UNIT / (double)tally->examples;
+}
+
+double tally_accuracy(const struct tally *tally)
+{
+    return tally->examples == 0 ? (double)NAN : (double)tally->correct / (double)tally->examples;
+}
