@@ -197,12 +197,6 @@ VECTORIZED void kernels_exponentials(const float *x, uint64_t count, double shif
 
 /* --- layers -------------------------------------------------------------------------------- */
 
-static inline float relu_of(float x)
-{
-    /* Written so that NaN comes through: a diverged network must not look healthy. */
-    return x < 0.0f ? 0.0f : x;
-}
-
 VECTORIZED void kernels_sum_rows(const float *rows, uint64_t row_count, uint64_t columns,
                                  float *restrict sum)
 {
