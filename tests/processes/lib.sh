@@ -161,15 +161,15 @@ no_survivors() { [ -z "$(survivors)" ]; }
 
 # A port on loopback that nobody listens on, below those the kernel gives out by itself, and not of
 # the thousand that another test may pick from at the same time (see run_tests.sh). No port twice:
-# who asked first may not listen yet, or again. $PORTS_GIVEN: a file to share with other processes.
+# who asked first may not listen yet, or again. $PORTS_GIVEN: noted in files of that name, shared with other processes.
 taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 free_port()
 {
     local port given=${PORTS_GIVEN:-$work/ports}
     for _ in $(seq 100); do
         port=$((20000 + ${TEST_LANE:-0} * 1000 + RANDOM % 1000))
-        if ! grep -qsx "$port" "$given" && ! taken "$port"; then
-            echo "$port" | tee -a "$given"
+        if ! taken "$port" && (set -C && : >"$given-$port") 2>/dev/null; then # At once, or not at all.
+            echo "$port"
             return
         fi
     done
