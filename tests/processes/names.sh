@@ -171,7 +171,7 @@ if long_run; then
     if [ "$(model_hash "$work/homes-sync/out")" != "$(model_hash "$work/one-home")" ]; then
         fail "another address in the middle of a run has changed the bytes"
     fi
-    export COUNTING_PAUSE_US=10000
+    export COUNTING_PAUSE_US=40000 # Some eight seconds, in which the cable is pulled.
     two_homes async "$build/tests/processes/counting_worker" --steps 400 --checkpoint-every 40 \
         --global-batch 4 --micro-batch 1 --optimizer sgd --learning-rate 1 --chunk-bytes 4K
     "$build/tests/processes/counting_check" "$work/homes-async/out" 400 >"$work/check.log" 2>&1 ||
