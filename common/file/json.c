@@ -88,7 +88,7 @@ void json_release(struct json **root)
 const struct json *json_at(const struct json *value, const char *path)
 {
     const json_t *at = inner(value);
-    while (at && *path) {
+    while (at != NULL && *path) {
         size_t length = strcspn(path, ".");
         at = json_object_getn(at, path, length);
         path += length;
@@ -124,7 +124,7 @@ static bool read_u64(const json_t *value, uint64_t *number)
     if (json_whole(outer(value), number))
         return true;
     const char *text = json_string_value(value);
-    return text && strncmp(text, "0x", 2) == 0 && parse_hex(text + 2, 16, number);
+    return text != NULL && strncmp(text, "0x", 2) == 0 && parse_hex(text + 2, 16, number);
 }
 
 uint64_t json_u64(const struct json *value, const char *path, uint64_t fallback)
@@ -158,8 +158,8 @@ bool json_next_member(const struct json *object, struct json_member *member)
 {
     /* jansson's iterators take an object that is not const, but leave it alone. */
     json_t *whole = (json_t *)(uintptr_t)object;
-    member->place =
-        member->place ? json_object_iter_next(whole, member->place) : json_object_iter(whole);
+    member->place = member->place != NULL ? json_object_iter_next(whole, member->place)
+                                          : json_object_iter(whole);
     if (member->place == NULL)
         return false;
     member->name = json_object_iter_key(member->place);
@@ -251,7 +251,7 @@ uint64_t json_fields_u64(struct json_fields *fields, const char *name, uint64_t 
 {
     const json_t *value = take(fields, name);
     uint64_t number = 0;
-    if (value && !read_u64(value, &number))
+    if (value != NULL && !read_u64(value, &number))
         json_fields_refuse(fields, name, "is not a whole number");
     else if (number > max)
         json_fields_refuse(fields, name, "is too large");
@@ -261,7 +261,7 @@ uint64_t json_fields_u64(struct json_fields *fields, const char *name, uint64_t 
 double json_fields_real(struct json_fields *fields, const char *name)
 {
     const json_t *value = take(fields, name);
-    if (value && !json_is_number(value))
+    if (value != NULL && !json_is_number(value))
         json_fields_refuse(fields, name, "is not a number");
     return fields->status == STATUS_OK ? json_number_value(value) : 0;
 }
@@ -277,7 +277,7 @@ float json_fields_float(struct json_fields *fields, const char *name)
 bool json_fields_bool(struct json_fields *fields, const char *name)
 {
     const json_t *value = take(fields, name);
-    if (value && !json_is_boolean(value))
+    if (value != NULL && !json_is_boolean(value))
         json_fields_refuse(fields, name, "is not true or false");
     return fields->status == STATUS_OK && json_is_true(value);
 }
@@ -285,7 +285,7 @@ bool json_fields_bool(struct json_fields *fields, const char *name)
 const char *json_fields_text(struct json_fields *fields, const char *name)
 {
     const json_t *value = take(fields, name);
-    if (value && !json_is_string(value))
+    if (value != NULL && !json_is_string(value))
         json_fields_refuse(fields, name, "is not a text");
     return fields->status == STATUS_OK ? json_string_value(value) : "";
 }
@@ -334,7 +334,7 @@ uint64_t json_fields_id(struct json_fields *fields, const char *name)
 const struct json *json_fields_object(struct json_fields *fields, const char *name)
 {
     const json_t *value = take(fields, name);
-    if (value && !json_is_object(value))
+    if (value != NULL && !json_is_object(value))
         json_fields_refuse(fields, name, "is not an object");
     return fields->status == STATUS_OK ? outer(value) : NULL;
 }
@@ -342,7 +342,7 @@ const struct json *json_fields_object(struct json_fields *fields, const char *na
 const struct json *json_fields_array(struct json_fields *fields, const char *name, size_t max)
 {
     const json_t *value = take(fields, name);
-    if (value && !json_is_array(value))
+    if (value != NULL && !json_is_array(value))
         json_fields_refuse(fields, name, "is not an array");
     else if (json_array_size(value) > max)
         json_fields_refuse(fields, name, "has too many items");

@@ -114,7 +114,7 @@ static void put_start(struct json_writer *writer, const char *name)
         if (!on_one_line)
             put_line_break(writer);
     }
-    if (name) {
+    if (name != NULL) {
         put_quoted(writer, name);
         put(writer, writer->compact ? ":" : ": ");
     }

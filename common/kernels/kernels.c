@@ -269,7 +269,7 @@ static inline void pool_position(const float *x, uint64_t channels, uint8_t numb
     for (uint64_t c = 0; c < channels; c++) {
         bool larger = number == 0 || x[c] > out[c];
         out[c] = larger ? x[c] : out[c];
-        if (which)
+        if (which != NULL)
             which[c] = larger ? number : which[c];
     }
 }
@@ -285,7 +285,7 @@ static void pool_any(struct kernels_window window, const float *image, float *ou
                 const float *from = corner + i / window.size * row + i % window.size * channels;
                 pool_position(from, channels, (uint8_t)i, out, which);
             }
-            which = which ? which + channels : NULL;
+            which = which != NULL ? which + channels : NULL;
         }
     }
 }
@@ -295,7 +295,7 @@ void kernels_pool(struct kernels_window window, const float *image, float *out, 
     assert(window.size <= KERNELS_POOL_MAX);
     if (window.size != 2)
         pool_any(window, image, out, which);
-    else if (which)
+    else if (which != NULL)
         pool_2x2(window, image, out, which);
     else
         pool_2x2_values(window, image, out);

@@ -42,7 +42,7 @@ void kernels_convolve(struct kernels_window window, const float *image, const fl
         }
         set->run_pooled(&walk, row, window.out_width / 2, out_channels, image + y * row, kernel,
                         out, finish.which);
-        finish.which = finish.which ? finish.which + out_row : NULL;
+        finish.which = finish.which != NULL ? finish.which + out_row : NULL;
     }
 }
 

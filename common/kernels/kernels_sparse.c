@@ -68,7 +68,7 @@ static uint32_t list_channel(struct kernels_sparse sparse, uint64_t windows, con
             uint64_t at = w * sparse.out_channels;
             uint32_t bits;
             memcpy(&bits, &gradient[at], sizeof bits);
-            entries[count].place = places[w * positions + (which ? which[at] : 0)];
+            entries[count].place = places[w * positions + (which != NULL ? which[at] : 0)];
             memcpy(&entries[count].value, &bits, sizeof bits);
             count += bits << 1 != 0; /* Neither 0 nor -0. */
         }
@@ -80,21 +80,21 @@ void kernels_sparse_gradient(struct kernels_sparse sparse, const float *image, c
                              const float *gradient, const uint8_t *which, float *turned_gradient,
                              float *image_gradient, float *scratch)
 {
-    assert(sparse.window.size == 3 && (which || sparse.pool == 1));
+    assert(sparse.window.size == 3 && (which != NULL || sparse.pool == 1));
     uint64_t together = windows_together(sparse), outs = sparse.out_channels;
     uint64_t row = (uint64_t)sparse.window.in_width * sparse.window.channels;
     struct sparse_entry *entries = (struct sparse_entry *)scratch;
     uint32_t *counts = (uint32_t *)(entries + outs * together), *places = counts + outs;
     struct sparse_lists lists = {entries, counts, together, outs, row, sparse.window.channels};
-    if (image_gradient)
+    if (image_gradient != NULL)
         memset(image_gradient, 0, sparse.window.in_height * row * sizeof *image_gradient);
     for (uint64_t w = 0, n; w < windows_of(sparse); w += n) {
         n = windows_of(sparse) - w < together ? windows_of(sparse) - w : together;
         list_places(sparse, w, w + n, places);
         for (uint64_t o = 0; o < outs; o++) {
             uint64_t at = w * outs + o;
-            counts[o] = list_channel(sparse, n, places, gradient + at, which ? which + at : NULL,
-                                     entries + o * together);
+            counts[o] = list_channel(sparse, n, places, gradient + at,
+                                     which != NULL ? which + at : NULL, entries + o * together);
         }
         tile_set()->sparse(&lists, image, turned, turned_gradient, image_gradient);
     }

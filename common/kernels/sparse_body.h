@@ -68,7 +68,7 @@ static void sparse(const struct sparse_lists *lists, const float *image, const f
     for (uint64_t c = 0; c < lists->channels; c += LANES) {
         bool whole = lists->channels - c >= LANES;
         mask some = mask_first(smaller(lists->channels - c, LANES));
-        if (image_gradient) {
+        if (image_gradient != NULL) {
             (whole ? sparse_both_whole : sparse_both_some)(
                 lists, image + c, turned + c, turned_gradient + c, image_gradient + c, some);
         } else {

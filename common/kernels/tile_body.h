@@ -83,8 +83,8 @@ INLINE void tile(struct tile_walk walk, const float *x, const float *y, const fl
     UNROLLED
     for (int i = 0; i < places * vectors; i++) {
         uint64_t p = (uint64_t)(i / vectors), v = (uint64_t)(i % vectors);
-        sum[i] = start ? load_part(start + p * walk.start_place + v * LANES, vectors, some)
-                       : vector_all(0.0f);
+        sum[i] = start != NULL ? load_part(start + p * walk.start_place + v * LANES, vectors, some)
+                               : vector_all(0.0f);
     }
     walk_sums(walk, 0, x, y, sum, places, places, vectors, some);
     UNROLLED
@@ -113,7 +113,7 @@ INLINE void tile_pooled(struct tile_walk walk, uint64_t x_down, const float *x, 
     UNROLLED
     for (int i = 0; i < 4 * windows * vectors; i++) {
         int v = i % vectors;
-        sum[i] = start ? load_part(start + v * LANES, vectors, some) : vector_all(0.0f);
+        sum[i] = start != NULL ? load_part(start + v * LANES, vectors, some) : vector_all(0.0f);
     }
     walk_sums(walk, x_down, x, y, sum, 4 * windows, 2 * windows, vectors, some);
     UNROLLED
@@ -124,7 +124,7 @@ INLINE void tile_pooled(struct tile_walk walk, uint64_t x_down, const float *x, 
         vector s = largest(top[0], top[vectors], bottom[0], bottom[vectors], &number);
         uint64_t to = (uint64_t)w * walk.sum_place + (uint64_t)v * LANES;
         store_part(sums + to, vector_max(least, s), vectors, some);
-        if (which)
+        if (which != NULL)
             number_part(which + to, number, vectors, some);
     }
 }
@@ -253,7 +253,7 @@ static void run_column(const struct tile_walk *walk, const struct tile_width *wi
     for (uint64_t p = 0, n; p < places; p += n) {
         n = parts_next(&parts);
         width->tiles[n - 1](walk, x + p * walk->x_place, y,
-                            start ? start + p * walk->start_place : NULL,
+                            start != NULL ? start + p * walk->start_place : NULL,
                             sums + p * walk->sum_place, some);
     }
 }
@@ -279,7 +279,7 @@ static void run(const struct tile_walk *walk, uint64_t places, uint64_t lanes, c
 {
     for (uint64_t lane = 0, n; lane < lanes; lane += n) {
         const struct tile_width *width = width_for(lanes - lane, false);
-        const float *start = walk->start ? walk->start + lane : NULL;
+        const float *start = walk->start != NULL ? walk->start + lane : NULL;
         n = smaller(lanes - lane, width->vectors * LANES);
         if (walk->rows == 1 && places > width->places_max)
             run_parts(walk, width, places, n, x, y + lane, start, sums + lane);
@@ -293,7 +293,7 @@ static void run_pooled(const struct tile_walk *walk, uint64_t x_down, uint64_t w
 {
     for (uint64_t lane = 0, n; lane < lanes; lane += n) {
         const struct tile_width *width = width_for(lanes - lane, true);
-        const float *start = walk->start ? walk->start + lane : NULL;
+        const float *start = walk->start != NULL ? walk->start + lane : NULL;
         n = smaller(lanes - lane, width->vectors * LANES);
         mask some = mask_first(smaller(n, LANES));
         struct parts parts = parts_of(windows, width->windows_max);
@@ -301,7 +301,7 @@ static void run_pooled(const struct tile_walk *walk, uint64_t x_down, uint64_t w
             uint64_t to = w * walk->sum_place + lane;
             m = parts_next(&parts);
             width->pooled[m - 1](walk, x_down, x + 2 * w * walk->x_place, y + lane, start,
-                                 sums + to, which ? which + to : NULL, some);
+                                 sums + to, which != NULL ? which + to : NULL, some);
         }
     }
 }
@@ -411,7 +411,7 @@ INLINE void winograd_output(const float *m, uint64_t plane, mask some, vector ou
 
 INLINE vector finished(struct kernels_finish finish, uint64_t lane, vector x, mask some)
 {
-    x = finish.bias ? vector_add(x, vector_load_some(finish.bias + lane, some)) : x;
+    x = finish.bias != NULL ? vector_add(x, vector_load_some(finish.bias + lane, some)) : x;
     return vector_max(floor_of(finish.relu), x);
 }
 
@@ -431,7 +431,7 @@ static UNCHECKED void winograd_outputs(struct kernels_window window, struct tile
                 uint64_t at = b * lanes + lane;
                 vector best = largest(out[0], out[1], out[2], out[3], &number);
                 vector_store_some(to + at, finished(finish, lane, best, some), some);
-                if (finish.which)
+                if (finish.which != NULL)
                     numbers_store_some(finish.which + at, number, some);
                 continue;
             }

@@ -134,7 +134,7 @@ static void set_defaults(struct options *options, enum option_user user)
         for (size_t i = 0; i < option_row_count; i++) {
             const struct option_row *row = &option_rows[i];
             bool owned = (row->users & user) != 0;
-            if (row->fallback && owned == own)
+            if (row->fallback != NULL && owned == own)
                 option_store(row, row->name, row->fallback, options, NULL);
         }
     }
@@ -173,7 +173,7 @@ static bool other_users(const char *name, size_t length, char *text, size_t size
 {
     text[0] = '\0';
     for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
-        if (!option_find(user, name, length))
+        if (option_find(user, name, length) == NULL)
             continue;
         size_t used = strlen(text);
         snprintf(text + used, size - used, "%s%s", used ? ", " : "",
@@ -257,7 +257,7 @@ static enum status take_positional(struct parser *parser, const char *argument)
 {
     if (!takes_operand(parser->user))
         return refuse_word(parser, argument);
-    if (parser->options->path)
+    if (parser->options->path != NULL)
         return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
                       argument);
     if (argument[0] == '\0')
@@ -313,7 +313,7 @@ static enum status take_arguments(struct parser *parser, int argc, char **argv)
 static const char *source_of(const struct parser *parser, const char *name)
 {
     const struct option_row *row = option_find(parser->user, name, strlen(name));
-    return row ? parser->source[row - option_rows] : "";
+    return row != NULL ? parser->source[row - option_rows] : "";
 }
 
 /* "sync,async" of compare's list, however it was written. */
@@ -420,7 +420,7 @@ static enum status check_role(const struct parser *parser)
     bool server = parser->user == OPTION_PS;
     const char *role = server ? "ps" : "worker";
     uint32_t servers, workers = 0;
-    if (options->job_name && strcmp(options->job_name, role) != 0)
+    if (options->job_name != NULL && strcmp(options->job_name, role) != 0)
         return refuse(parser, "--job-name=%s, but this is syncopate-%s", options->job_name, role);
     enum status status = check_hosts(parser, "ps-hosts", options->ps_hosts, true, &servers);
     if (status == STATUS_OK && server)
@@ -544,7 +544,8 @@ bool options_given(const struct options *options, enum option_user user, const c
 static bool asked_for(int argc, char **argv, const char *long_name, const char *short_name)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], long_name) == 0 || (short_name && strcmp(argv[i], short_name) == 0))
+        if (strcmp(argv[i], long_name) == 0 ||
+            (short_name != NULL && strcmp(argv[i], short_name) == 0))
             return true;
     return false;
 }

@@ -11,8 +11,8 @@
 
 static void print_row(FILE *out, const struct option_row *row)
 {
-    int column = fprintf(out, "  --%s%s%s", row->name, row->metavar ? " " : "",
-                         row->metavar ? row->metavar : "");
+    int column = fprintf(out, "  --%s%s%s", row->name, row->metavar != NULL ? " " : "",
+                         row->metavar != NULL ? row->metavar : "");
     if (column >= HELP_INDENT - 1) {
         fputc('\n', out);
         column = 0;

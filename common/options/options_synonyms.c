@@ -160,7 +160,8 @@ static const struct synonym *find(unsigned users, const char *word)
         bool same = letter ? strcmp(word, synonym->word) == 0 : spelling_same(word, synonym->word);
         if (!same || !(synonym->users & users))
             continue;
-        assert(synonym->name == NULL || option_find(~0u, synonym->name, strlen(synonym->name)));
+        assert(synonym->name == NULL ||
+               option_find(~0u, synonym->name, strlen(synonym->name)) != NULL);
         return synonym;
     }
     return NULL;

@@ -127,7 +127,7 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
         snprintf(range, sizeof range, "%.0f to %.0fM", row->min, row->max / (1 << 20));
     else if (number)
         snprintf(range, sizeof range, "at least %.10g", row->min);
-    if (row->fallback)
+    if (row->fallback != NULL)
         snprintf(fallback, sizeof fallback, "default %s", row->fallback);
     if (range[0] || fallback[0])
         snprintf(text, size, " (%s%s%s)", range, range[0] && fallback[0] ? ", " : "", fallback);
@@ -138,7 +138,8 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
 void option_describe(const struct option_row *row, char text[OPTION_TEXT_MAX])
 {
     char bounds[200], words[OPTION_WORDS_MAX];
-    bool named = row->choice && row->choice->word && strcmp(row->metavar, "NAME") == 0;
+    bool named =
+        row->choice != NULL && row->choice->word != NULL && strcmp(row->metavar, "NAME") == 0;
     describe_bounds(row, bounds, sizeof bounds);
     snprintf(text, OPTION_TEXT_MAX, "%s%s%s%s%s", row->help, named ? " One of " : "",
              named ? option_choice_words(row->choice, words) : "", named ? "." : "", bounds);

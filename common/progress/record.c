@@ -28,7 +28,7 @@ void record_free(struct record *record)
 static void copy_text(const struct json *root, const char *name, char *text, size_t bytes)
 {
     const char *value = json_text(root, name);
-    snprintf(text, bytes, "%s", value ? value : "");
+    snprintf(text, bytes, "%s", value != NULL ? value : "");
 }
 
 static double count_of(const struct json *root, const char *name)
@@ -113,7 +113,7 @@ static enum status take_workers(struct record *record, const struct json *root, 
     size_t count = json_length(details, "");
     count = count < RECORD_WORKERS_MAX ? count : RECORD_WORKERS_MAX;
     record->worker = calloc(count + 1, sizeof(*record->worker));
-    if (!record->worker)
+    if (record->worker == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) {
         const struct json *item = json_item(details, i);
@@ -169,7 +169,7 @@ static int reserve(void **items, size_t count, size_t *capacity, size_t item_byt
         return 1;
     size_t wanted = *capacity ? *capacity * 2 : 64;
     void *grown = realloc(*items, wanted * item_bytes);
-    if (!grown)
+    if (grown == NULL)
         return 0;
     *items = grown;
     *capacity = wanted;
@@ -246,7 +246,7 @@ static enum status take_earlier_log(struct reading *reading, const struct json *
 {
     static const char prefix[] = EVENT_LOG_NAME ".damaged-";
     const char *name = json_text(event, EVENT_LOG_SET_ASIDE_FILE);
-    if (!name || strncmp(name, prefix, strlen(prefix)) != 0 || strchr(name, '/') ||
+    if (name == NULL || strncmp(name, prefix, strlen(prefix)) != 0 || strchr(name, '/') != NULL ||
         reading->logs >= LOGS_MAX)
         return STATUS_OK;
     struct error unused;
@@ -260,7 +260,7 @@ static enum status take_event(struct reading *reading, const struct json *event,
 {
     const char *name = json_text(event, "event");
     int room = 1;
-    if (!name)
+    if (name == NULL)
         return STATUS_OK; /* Somebody else's line: none of our business. */
     if (strcmp(name, EVENT_LOG_SET_ASIDE) == 0)
         return take_earlier_log(reading, event, error);
@@ -295,7 +295,7 @@ static enum status take_lines(struct reading *reading, const char *text, size_t 
 {
     enum status status = STATUS_OK;
     /* A line without its newline is one a crash cut off: not looked at. */
-    for (const char *end; status == STATUS_OK && (end = memchr(text, '\n', bytes));) {
+    for (const char *end; status == STATUS_OK && (end = memchr(text, '\n', bytes)) != NULL;) {
         size_t length = (size_t)(end - text);
         if (length > 0)
             status = take_line(reading, text, length, path, error);

@@ -487,7 +487,7 @@ static enum status check_part_metadata(const struct loaded_part *part, uint64_t 
                          part->path);
     if (found == NULL || strcmp(found, expected) != 0)
         return error_set(error, STATUS_INVALID, "%.300s: is of step %.32s, not %s", part->path,
-                         found ? found : "none", expected);
+                         found != NULL ? found : "none", expected);
     return STATUS_OK;
 }
 
@@ -741,7 +741,7 @@ static enum status open_first_whole(struct checkpoint_reader *reader, const stru
             return STATUS_OK;
         if (status == STATUS_MEMORY) /* Says nothing about the checkpoint. */
             return error_set(error, status, "%s", reason.text);
-        if (damaged)
+        if (damaged != NULL)
             damaged(argument, reason.text);
     }
     if (tried == 0)

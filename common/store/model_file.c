@@ -17,7 +17,7 @@
 static uint64_t *offsets_of(const struct variable *variables, uint32_t count, uint64_t *elements)
 {
     uint64_t *offsets = calloc((size_t)count + 1, sizeof *offsets);
-    if (offsets)
+    if (offsets != NULL)
         *elements = variables_layout(variables, count, offsets);
     return offsets;
 }
@@ -27,7 +27,7 @@ static float *allocate_space(uint64_t elements)
 {
     size_t bytes = (elements ? elements : PARAMETER_ALIGNMENT) * sizeof(float);
     float *space = aligned_alloc(64, bytes);
-    if (space)
+    if (space != NULL)
         memset(space, 0, bytes);
     return space;
 }
@@ -60,7 +60,7 @@ enum status model_file_write(const struct disk *disk, const char *path, const ch
         safetensors_writer_tensor(&writer, variables[i].name, variables[i].shape, variables[i].rank,
                                   parameters + offsets[i]);
     enum status status = safetensors_writer_finish(&writer, error);
-    if (status == STATUS_OK && sha256_hex)
+    if (status == STATUS_OK && sha256_hex != NULL)
         sha256_of(writer.pieces, writer.piece_count, sha256_hex);
     if (status == STATUS_OK)
         status = disk->write_file(disk->context, path, writer.pieces, writer.piece_count, error);
@@ -107,7 +107,7 @@ static enum status copy_values(struct model_file *file, const struct safetensors
                                const char *path, struct error *error)
 {
     uint64_t *offsets = offsets_of(file->variables, file->variable_count, &file->elements);
-    file->parameters = offsets ? allocate_space(file->elements) : NULL;
+    file->parameters = offsets != NULL ? allocate_space(file->elements) : NULL;
     if (file->parameters == NULL) {
         free(offsets);
         return error_set(error, STATUS_MEMORY, "no memory for the parameters of %.300s", path);
@@ -124,10 +124,10 @@ static enum status read_tensors(struct model_file *file, const struct safetensor
 {
     const char *model = safetensors_metadata(tensors, "model");
     const char *format = safetensors_metadata(tensors, "format");
-    snprintf(file->format, sizeof file->format, "%s", format ? format : "");
-    if (model && strlen(model) >= sizeof file->model)
+    snprintf(file->format, sizeof file->format, "%s", format != NULL ? format : "");
+    if (model != NULL && strlen(model) >= sizeof file->model)
         return error_set(error, STATUS_INVALID, "%.300s: its layer list is too long", path);
-    strcpy(file->model, model ? model : "");
+    strcpy(file->model, model != NULL ? model : "");
     if (tensors->tensor_count > VARIABLE_COUNT_MAX)
         return error_set(error, STATUS_INVALID, "%.300s: has more than %d variables", path,
                          VARIABLE_COUNT_MAX);

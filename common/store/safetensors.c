@@ -291,7 +291,7 @@ const char *safetensors_metadata(const struct safetensors_file *file, const char
     /* A key may hold dots, which json_text would take for a path. */
     struct json_member member = {0};
     const struct json *metadata = json_at(file->header, METADATA);
-    while (metadata && json_next_member(metadata, &member))
+    while (metadata != NULL && json_next_member(metadata, &member))
         if (strcmp(member.name, key) == 0)
             return json_text(member.value, "");
     return NULL;

@@ -815,7 +815,8 @@ void message_describe_sender(const struct message *message, uint32_t meant, char
 
 const char *message_kind_name(enum message_kind kind)
 {
-    return (unsigned)kind < MESSAGE_KIND_COUNT && kinds[kind].name ? kinds[kind].name : "none";
+    return (unsigned)kind < MESSAGE_KIND_COUNT && kinds[kind].name != NULL ? kinds[kind].name
+                                                                           : "none";
 }
 
 const char *role_name(enum role role)

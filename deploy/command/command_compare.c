@@ -142,7 +142,7 @@ static void note_entry(void *argument, const char *name)
  * training. */
 static enum status make_out(struct plan *plan, struct error *error)
 {
-    if (plan->options.out) {
+    if (plan->options.out != NULL) {
         if (strlen(plan->options.out) + sizeof(((struct run *)NULL)->name) + 32 > DISK_PATH_MAX)
             return error_set(error, STATUS_INVALID, "--out: the path is too long");
         snprintf(plan->out, sizeof(plan->out), "%s", plan->options.out);
@@ -259,7 +259,7 @@ static void describe_command(char *text, size_t bytes, int argc, char **argv)
     static char name[] = "syncopate", compare[] = "compare";
     char *words[256];
     int count = 0;
-    for (char **variable = environ; *variable && count < 64; variable++)
+    for (char **variable = environ; *variable != NULL && count < 64; variable++)
         if (strncmp(*variable, "SYNCOPATE_", 10) == 0)
             words[count++] = *variable;
     words[count++] = name;

@@ -123,7 +123,8 @@ static bool row_text(const struct option_row *row, const struct options *options
         snprintf(text, size, "%s", (const char *)field);
         return true;
     case OPTION_KIND_TEXT:
-        snprintf(text, size, "%s", *(const char *const *)field ? *(const char *const *)field : "");
+        snprintf(text, size, "%s",
+                 *(const char *const *)field != NULL ? *(const char *const *)field : "");
         return *(const char *const *)field != NULL;
     }
     return false;

@@ -35,7 +35,8 @@ struct completion completion_of_option(const struct option_row *row)
     if (choice == NULL || (choice->word == NULL && choice->known == NULL))
         return completion;
     completion.list = choice->check != NULL;
-    for (unsigned i = 0; (word = (choice->word ? choice->word : choice->known)(i)) != NULL; i++)
+    for (unsigned i = 0; (word = (choice->word != NULL ? choice->word : choice->known)(i)) != NULL;
+         i++)
         add_word(&completion, word, strlen(word));
     return completion;
 }
@@ -59,8 +60,8 @@ struct completion completion_of_operand(enum option_user user)
 void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_MAX])
 {
     const char *end = strstr(row->help, ". ");
-    size_t length = end ? (size_t)(end - row->help) : strlen(row->help);
-    if (!end && length > 0 && row->help[length - 1] == '.')
+    size_t length = end != NULL ? (size_t)(end - row->help) : strlen(row->help);
+    if (end == NULL && length > 0 && row->help[length - 1] == '.')
         length--;
     if (length >= COMPLETION_BRIEF_MAX) { /* After a whole word, with room for the dots. */
         length = COMPLETION_BRIEF_MAX - 4;
@@ -75,7 +76,7 @@ void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_M
 const char *completion_command(enum option_user user)
 {
     const char *blank = strchr(option_user_program(user), ' ');
-    return blank ? blank + 1 : NULL;
+    return blank != NULL ? blank + 1 : NULL;
 }
 
 void completion_quote(FILE *out, const char *text, const char *escaped)
@@ -83,7 +84,7 @@ void completion_quote(FILE *out, const char *text, const char *escaped)
     for (; *text; text++) {
         if (*text == '\'')
             fputs("'\\'", out); /* Out of the apostrophes, one, and in again. */
-        else if (strchr(escaped, *text))
+        else if (strchr(escaped, *text) != NULL)
             fputc('\\', out);
         fputc(*text, out);
     }

@@ -23,7 +23,7 @@ static const char head[] =
 static void put_condition(FILE *out, enum option_user user)
 {
     const char *command = completion_command(user);
-    fprintf(out, "complete -c %s", command ? "syncopate" : option_user_program(user));
+    fprintf(out, "complete -c %s", command != NULL ? "syncopate" : option_user_program(user));
     if (command != NULL)
         fprintf(out, " -n '__fish_seen_subcommand_from %s'", command);
 }

@@ -74,8 +74,9 @@ static void put_option(FILE *out, const struct option_row *row)
 static void put_function(FILE *out, enum option_user user)
 {
     const char *command = completion_command(user);
-    fprintf(out, "_syncopate_%s_%s()\n{\n    _arguments \\\n", command ? "command" : "program",
-            command ? command : option_user_program(user) + strlen("syncopate-"));
+    fprintf(out, "_syncopate_%s_%s()\n{\n    _arguments \\\n",
+            command != NULL ? "command" : "program",
+            command != NULL ? command : option_user_program(user) + strlen("syncopate-"));
     for (size_t i = 0; i < option_row_count; i++)
         if (option_rows[i].users & user)
             put_option(out, &option_rows[i]);

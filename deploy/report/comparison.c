@@ -85,16 +85,16 @@ static struct group *group_of(struct comparison *comparison, const struct record
 static enum status append(struct comparison *comparison, struct record *record, struct error *error)
 {
     struct group *group = group_of(comparison, record);
-    if (!group || comparison->record_count == COMPARISON_RUNS_MAX)
+    if (group == NULL || comparison->record_count == COMPARISON_RUNS_MAX)
         return error_set(error, STATUS_INVALID, "%s: too many runs to compare", record->path);
     struct record **records =
         realloc(comparison->records, (comparison->record_count + 1) * sizeof(struct record *));
-    if (!records)
+    if (records == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     comparison->records = records;
     const struct record **members =
         realloc(group->records, (group->record_count + 1) * sizeof(struct record *));
-    if (!members)
+    if (members == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     group->records = members;
     comparison->records[comparison->record_count++] = record;
@@ -105,7 +105,7 @@ static enum status append(struct comparison *comparison, struct record *record, 
 enum status comparison_add(struct comparison *comparison, const char *path, struct error *error)
 {
     struct record *record = calloc(1, sizeof(*record));
-    if (!record)
+    if (record == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = record_read(record, path, error);
     if (status == STATUS_OK)
@@ -231,7 +231,7 @@ void comparison_bits(const struct comparison *comparison, struct bits_verdict *v
         if (comparable(comparison->records[i]))
             compare_run(comparison, i, verdict, counts, &count);
     const struct record *shown = example_run(comparison);
-    if (!shown || !verdict->equal)
+    if (shown == NULL || !verdict->equal)
         return;
     list_workers(counts, count, workers, sizeof(workers));
     if (verdict->seeds > 1)

@@ -30,7 +30,7 @@ static void trace_read(struct trace *trace, const struct record *record, curve_p
         pairs++;
     trace->x = malloc((pairs + 1) * sizeof(double));
     trace->y = malloc((pairs + 1) * sizeof(double));
-    if (!trace->x || !trace->y) {
+    if (trace->x == NULL || trace->y == NULL) {
         trace_free(trace);
         return;
     }
@@ -79,7 +79,7 @@ static int curve_allocate(struct curve *curve, size_t count)
     curve->mean = malloc((count + 1) * sizeof(double));
     curve->low = malloc((count + 1) * sizeof(double));
     curve->high = malloc((count + 1) * sizeof(double));
-    return curve->x && curve->mean && curve->low && curve->high;
+    return curve->x != NULL && curve->mean != NULL && curve->low != NULL && curve->high != NULL;
 }
 
 static void curve_point(struct curve *curve, double x, const struct trace *traces, size_t count)
@@ -126,7 +126,7 @@ void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *p
     memset(curve, 0, sizeof(*curve));
     struct trace *traces = calloc(group->record_count + 1, sizeof(*traces));
     size_t count = 0;
-    for (size_t i = 0; traces && i < group->record_count; i++) {
+    for (size_t i = 0; traces != NULL && i < group->record_count; i++) {
         trace_read(&traces[count], group->records[i], pair);
         trace_thin(&traces[count]);
         if (traces[count].count > 0)

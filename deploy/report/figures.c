@@ -160,7 +160,7 @@ static char *draw_curves(const struct curve_figure *figure, const struct compari
 {
     struct plot_key keys[COMPARISON_GROUPS_MAX];
     struct curve *curves = calloc(COMPARISON_GROUPS_MAX, sizeof(*curves));
-    if (!curves)
+    if (curves == NULL)
         return NULL;
     char subtitle[SVG_TEXT_MAX];
     struct plot_words words = figure->words;
@@ -533,7 +533,7 @@ enum status figures_make(struct figures *figures, const struct comparison *compa
         figures->items[i].name = drawings[i].name;
         figures->items[i].caption = drawings[i].caption;
         figures->items[i].svg = drawings[i].draw(comparison);
-        if (!figures->items[i].svg)
+        if (figures->items[i].svg == NULL)
             return error_set(error, STATUS_MEMORY, "out of memory");
     }
     return STATUS_OK;

@@ -98,7 +98,7 @@ char *plot_close(struct plot *plot)
 static double *places(const struct axis *axis, const double *values, size_t count)
 {
     double *place = malloc((count ? count : 1) * sizeof(*place));
-    for (size_t i = 0; place && i < count; i++)
+    for (size_t i = 0; place != NULL && i < count; i++)
         place[i] = axis_place(axis, values[i]);
     return place;
 }
@@ -107,7 +107,7 @@ void plot_line(struct plot *plot, const char *style, const double *x, const doub
 {
     double *px = places(&plot->x, x, count);
     double *py = places(&plot->y, y, count);
-    if (px && py)
+    if (px != NULL && py != NULL)
         svg_polyline(&plot->svg, style, px, py, count);
     free(px);
     free(py);
@@ -119,7 +119,7 @@ void plot_band(struct plot *plot, const char *style, const double *x, const doub
     double *px = places(&plot->x, x, count);
     double *plow = places(&plot->y, low, count);
     double *phigh = places(&plot->y, high, count);
-    if (px && plow && phigh)
+    if (px != NULL && plow != NULL && phigh != NULL)
         svg_band(&plot->svg, style, px, plow, phigh, count);
     free(px);
     free(plow);

@@ -53,15 +53,15 @@ static bool proc_value(const char *path, const char *name, char *value, size_t b
     char line[512];
     bool found = false;
     FILE *file = fopen(path, "re");
-    while (file && !found && fgets(line, sizeof(line), file)) {
+    while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
         char *colon = strchr(line, ':');
-        if (colon && strncmp(line, name, strlen(name)) == 0) {
+        if (colon != NULL && strncmp(line, name, strlen(name)) == 0) {
             colon[strcspn(colon, "\n")] = '\0';
             snprintf(value, bytes, "%s", colon + 1 + strspn(colon + 1, " \t"));
             found = true;
         }
     }
-    if (file)
+    if (file != NULL)
         fclose(file);
     return found;
 }
@@ -135,7 +135,7 @@ static void put(FILE *page, const char *text)
 
 static void put_fact(FILE *page, const char *name, const char *value)
 {
-    if (value && value[0]) {
+    if (value != NULL && value[0]) {
         fprintf(page, "<dt>%s</dt><dd>", name);
         put(page, value);
         fputs("</dd>\n", page);
@@ -166,7 +166,7 @@ static void put_remarks(FILE *page, const struct comparison *comparison,
 {
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
-    if (facts->remark && facts->remark[0]) {
+    if (facts->remark != NULL && facts->remark[0]) {
         fputs("<p class=\"bad\">", page);
         put(page, facts->remark);
         fputs("</p>\n", page);
@@ -181,7 +181,7 @@ static void put_remarks(FILE *page, const struct comparison *comparison,
 static void put_notes(FILE *page)
 {
     fputs("<ul class=\"notes\">\n", page);
-    for (size_t i = 0; table_note(i); i++) {
+    for (size_t i = 0; table_note(i) != NULL; i++) {
         fputs("<li>", page);
         put(page, table_note(i));
         fputs("</li>\n", page);
@@ -233,7 +233,7 @@ static void put_page(FILE *page, const struct comparison *comparison, const stru
     put_fact(page, "Workers slowed down (worker:factor)", facts->slow);
     put_fact(page, "Date", facts->date);
     fputs("</dl>\n", page);
-    if (facts->command && facts->command[0]) {
+    if (facts->command != NULL && facts->command[0]) {
         fputs("<h2>Command</h2>\n<pre>", page);
         put(page, facts->command);
         fputs("</pre>\n", page);
@@ -292,7 +292,7 @@ static enum status write_table(const struct disk *disk, const char *out,
     if (bits.seeds > 0)
         fprintf(sheet.stream, "\n%s\n", bits.text);
     fputc('\n', sheet.stream);
-    for (size_t i = 0; table_note(i); i++)
+    for (size_t i = 0; table_note(i) != NULL; i++)
         fprintf(sheet.stream, "%s\n", table_note(i));
     return sheet_close(&sheet, disk, out, "table.txt", error);
 }
@@ -301,8 +301,8 @@ static enum status write_json(const struct disk *disk, const char *out,
                               const struct comparison *comparison, const char *command,
                               struct error *error)
 {
-    char *text = table_json(comparison, command ? command : "");
-    if (!text)
+    char *text = table_json(comparison, command != NULL ? command : "");
+    if (text == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = write_text(disk, out, "compare.json", text, error);
     free(text);

@@ -128,7 +128,7 @@ void svg_open(struct svg *svg, double width, double height, const char *title,
 {
     memset(svg, 0, sizeof(*svg));
     svg->stream = open_memstream(&svg->text, &svg->bytes);
-    if (!svg->stream)
+    if (svg->stream == NULL)
         return;
     fprintf(svg->stream,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
@@ -143,7 +143,7 @@ void svg_open(struct svg *svg, double width, double height, const char *title,
 
 char *svg_close(struct svg *svg)
 {
-    if (!svg->stream)
+    if (svg->stream == NULL)
         return NULL;
     fputs("</svg>\n", svg->stream);
     bool failed = ferror(svg->stream) != 0;
@@ -159,7 +159,7 @@ char *svg_close(struct svg *svg)
 
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2)
 {
-    if (svg->stream) {
+    if (svg->stream != NULL) {
         fprintf(svg->stream,
                 "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", style,
                 drawable(x1), drawable(y1), drawable(x2), drawable(y2));
@@ -175,7 +175,7 @@ static void box_start(struct svg *svg, const char *style, double x, double y, do
 
 void svg_box(struct svg *svg, const char *style, double x, double y, double width, double height)
 {
-    if (svg->stream) {
+    if (svg->stream != NULL) {
         box_start(svg, style, x, y, width, height);
         fputs("/>\n", svg->stream);
     }
@@ -184,7 +184,7 @@ void svg_box(struct svg *svg, const char *style, double x, double y, double widt
 void svg_box_with_note(struct svg *svg, const char *style, double x, double y, double width,
                        double height, const char *note)
 {
-    if (svg->stream) {
+    if (svg->stream != NULL) {
         box_start(svg, style, x, y, width, height);
         fputs("><title>", svg->stream);
         svg_escape(svg->stream, note, SVG_TEXT_MAX);
@@ -194,7 +194,7 @@ void svg_box_with_note(struct svg *svg, const char *style, double x, double y, d
 
 void svg_dot(struct svg *svg, const char *style, double x, double y, double radius)
 {
-    if (svg->stream) {
+    if (svg->stream != NULL) {
         fprintf(svg->stream, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", style,
                 drawable(x), drawable(y), drawable(radius));
     }
@@ -211,7 +211,7 @@ void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double
               const char *text)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
-    if (svg->stream) {
+    if (svg->stream != NULL) {
         fprintf(svg->stream, "<text class=\"%s\" text-anchor=\"%s\" x=\"%.1f\" y=\"%.1f\"", style,
                 anchors[anchor], drawable(x), drawable(y));
         text_end(svg, text);
@@ -220,7 +220,7 @@ void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double
 
 void svg_text_upwards(struct svg *svg, const char *style, double x, double y, const char *text)
 {
-    if (svg->stream) {
+    if (svg->stream != NULL) {
         fprintf(svg->stream,
                 "<text class=\"%s\" text-anchor=\"middle\" transform=\"translate(%.1f %.1f) "
                 "rotate(-90)\"",
@@ -240,7 +240,7 @@ static void points(struct svg *svg, const double *x, const double *y, size_t cou
 void svg_polyline(struct svg *svg, const char *style, const double *x, const double *y,
                   size_t count)
 {
-    if (svg->stream && count > 1) {
+    if (svg->stream != NULL && count > 1) {
         fprintf(svg->stream, "<polyline class=\"%s\" points=\"", style);
         points(svg, x, y, count, false);
         fputs("\"/>\n", svg->stream);
@@ -250,7 +250,7 @@ void svg_polyline(struct svg *svg, const char *style, const double *x, const dou
 void svg_band(struct svg *svg, const char *style, const double *x, const double *low,
               const double *high, size_t count)
 {
-    if (svg->stream && count > 1) {
+    if (svg->stream != NULL && count > 1) {
         fprintf(svg->stream, "<polygon class=\"%s\" points=\"", style);
         points(svg, x, high, count, false);
         points(svg, x, low, count, true);

@@ -118,7 +118,7 @@ static void number_cell(char *cell, const struct group *group, const struct colu
 
 static void make_cell(char *cell, const struct group *group, size_t column, const char *plus_minus)
 {
-    if (columns[column].number) {
+    if (columns[column].number != NULL) {
         number_cell(cell, group, &columns[column], plus_minus);
     } else if (column == COLUMN_MODE) {
         snprintf(cell, CELL_BYTES, "%s", group->mode);
@@ -252,11 +252,11 @@ static void json_group(struct json_writer *writer, const struct group *group)
     json_writer_array_line(writer, "runs");
     for (size_t i = 0; i < group->record_count; i++) {
         const char *slash = strrchr(group->records[i]->path, '/');
-        json_writer_text(writer, NULL, slash ? slash + 1 : group->records[i]->path);
+        json_writer_text(writer, NULL, slash != NULL ? slash + 1 : group->records[i]->path);
     }
     json_writer_end(writer);
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        if (columns[column].number) {
+        if (columns[column].number != NULL) {
             struct spread spread = group_spread(group, columns[column].number);
             json_writer_object_line(writer, columns[column].name);
             json_writer_real(writer, "mean", spread.mean);
@@ -287,7 +287,7 @@ char *table_json(const struct comparison *comparison, const char *command)
     json_writer_end(&writer);
     json_writer_raw(&writer, "\n", 1);
     char *text = writer.failed ? NULL : writer.text;
-    if (text)
+    if (text != NULL)
         writer.text = NULL; /* The caller's now. */
     json_writer_free(&writer);
     return text;

@@ -56,9 +56,9 @@ static void check_lists(const struct options *options)
     uint32_t counts[OPTIONS_COUNTS_MAX], count;
     enum mode modes[MODE_COUNT];
     struct error error;
-    if (options->worker_counts)
+    if (options->worker_counts != NULL)
         options_counts(options->worker_counts, counts, OPTIONS_COUNTS_MAX, &count, &error);
-    if (options->modes)
+    if (options->modes != NULL)
         options_modes(options->modes, modes, MODE_COUNT, &count, &error);
     double factor = options_slow_factor(options->slow, 1);
     fuzz_must(factor >= 1 && factor <= 1000, "workers are at most a thousand times slower");

@@ -53,13 +53,13 @@ int main(int argc, char **argv)
     char corpus[DISK_PATH_MAX];
     for (const char *next = name; next != NULL; next = strstr(next + 1, "fuzz_"))
         name = next;
-    snprintf(corpus, sizeof corpus, "tests/fuzz/corpus/%s", name ? name + 5 : "");
+    snprintf(corpus, sizeof corpus, "tests/fuzz/corpus/%s", name != NULL ? name + 5 : "");
     for (int i = 1; i < argc; i++)
         count += replay(argv[i]);
     if (argc == 1)
         count = replay(corpus);
     if (count == 0)
         return 1;
-    fprintf(stderr, "ok - %s: %u inputs taken\n", name ? name : argv[0], count);
+    fprintf(stderr, "ok - %s: %u inputs taken\n", name != NULL ? name : argv[0], count);
     return 0;
 }

@@ -20,7 +20,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL,
-               *name = slash ? slash + 1 : argv[0];
+               *name = slash != NULL ? slash + 1 : argv[0];
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (strcmp(name, tests[i].name) == 0)
             return tests[i].run();

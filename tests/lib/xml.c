@@ -18,7 +18,7 @@ struct checker {
 
 static bool refuse(struct checker *checker, const char *fault)
 {
-    if (!checker->fault)
+    if (checker->fault == NULL)
         checker->fault = fault;
     return false;
 }
@@ -26,7 +26,8 @@ static bool refuse(struct checker *checker, const char *fault)
 static bool take_name(struct checker *checker, char *name)
 {
     size_t length = 0;
-    while (isalnum((unsigned char)checker->at[length]) || strchr("-:_", checker->at[length])) {
+    while (isalnum((unsigned char)checker->at[length]) ||
+           strchr("-:_", checker->at[length]) != NULL) {
         if (checker->at[length] == '\0' || length + 1 >= NAME_MAX)
             break;
         length++;
@@ -131,11 +132,11 @@ const char *xml_fault(const char *text, char *why, size_t why_bytes)
         checker.at += strlen(doctype);
     while (*checker.at && take_one(&checker))
         continue;
-    if (!checker.fault && checker.depth > 0)
+    if (checker.fault == NULL && checker.depth > 0)
         checker.fault = "an element that is never closed";
-    if (!checker.fault && checker.roots != 1)
+    if (checker.fault == NULL && checker.roots != 1)
         checker.fault = "not exactly one root";
-    if (!checker.fault)
+    if (checker.fault == NULL)
         return NULL;
     snprintf(why, why_bytes, "%s at \"%.60s\"", checker.fault, checker.at);
     return why;

@@ -179,7 +179,7 @@ static enum status synthetic_fill(struct examples *examples, uint64_t seed, uint
 {
     examples->images = malloc(examples->count * SYNTHETIC_SIDE * SYNTHETIC_SIDE);
     examples->labels = malloc(examples->count);
-    if (!examples->images || !examples->labels)
+    if (examples->images == NULL || examples->labels == NULL)
         return STATUS_MEMORY;
     synthetic_make(seed, first, examples->count, examples->images, examples->labels);
     return STATUS_OK;

@@ -117,7 +117,7 @@ static enum status body_read(struct idx *idx, struct error *error)
         room = room ? 2 * room : IDX_PIECE;
         room = room < total ? room : total;
         uint8_t *bytes = realloc(idx->bytes, room);
-        if (!bytes)
+        if (bytes == NULL)
             return error_set(error, STATUS_MEMORY, "%s: out of memory", idx->path);
         idx->bytes = bytes;
         int64_t got = read_all(idx->file, bytes + done, room - done);
@@ -145,7 +145,7 @@ enum status idx_open(struct idx *idx, const char *path, uint32_t dimensions, str
     if (status)
         return status;
     idx->file = gzdopen(file, "rb"); /* Which closes it, too. */
-    if (!idx->file) {
+    if (idx->file == NULL) {
         close(file);
         return error_set(error, STATUS_MEMORY, "%s: out of memory", path);
     }
@@ -171,7 +171,7 @@ enum status idx_read(struct idx *idx, struct error *error)
 
 void idx_free(struct idx *idx)
 {
-    if (idx->file)
+    if (idx->file != NULL)
         gzclose(idx->file);
     free(idx->bytes);
     memset(idx, 0, sizeof *idx);

@@ -17,7 +17,7 @@ enum status order_init(struct order *order, uint64_t seed, uint64_t examples)
     order->examples = examples;
     order->epoch = UINT64_MAX;
     order->permutation = malloc(examples * sizeof *order->permutation);
-    return order->permutation ? STATUS_OK : STATUS_MEMORY;
+    return order->permutation != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
 void order_free(struct order *order)

@@ -78,7 +78,7 @@ static enum status conv_create(struct layer **layer, const struct layer_words *w
     if (status)
         return status;
     struct conv *conv = calloc(1, sizeof *conv);
-    if (!conv)
+    if (conv == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     conv->size = sizes[1];
     conv->relu = relu;
@@ -269,7 +269,7 @@ static enum status conv_prepare(struct layer *layer, uint32_t count_max)
     layer->scratch = conv->at.end;
     if (conv->pool > 1)
         conv->which = malloc(count_max * n.out);
-    return conv->pool == 1 || conv->which ? STATUS_OK : STATUS_MEMORY;
+    return conv->pool == 1 || conv->which != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
 /* One image: output, or the map when the pool behind is not one that the kernels take along. */
@@ -292,7 +292,7 @@ static void conv_forward_image(const struct layer *layer, const struct layer_pas
     struct conv_sizes n = conv_sizes_of(layer);
     const float *image = pass->in + i * n.in;
     float *out = pass->out + i * n.out, *map = pass->scratch + conv->at.map;
-    uint8_t *which = pass->learn && conv->which ? conv->which + i * n.out : NULL;
+    uint8_t *which = pass->learn && conv->which != NULL ? conv->which + i * n.out : NULL;
     struct kernels_finish finish = {
         .bias = pass->parameters + layer->offsets[CONV_BIAS],
         .relu = conv->relu,
@@ -351,7 +351,7 @@ static void conv_backward_image(const struct layer *layer, const struct layer_pa
     }
     kernels_convolve_gradient(conv_window(layer), pass->in + i * n.in, map, n.channels,
                               pass->gradient + layer->offsets[CONV_KERNEL]);
-    if (pass->in_gradient)
+    if (pass->in_gradient != NULL)
         conv_input_gradient(layer, pass, map, pass->in_gradient + i * n.in);
 }
 
@@ -366,7 +366,7 @@ static void conv_backward_sparse(const struct layer *layer, const struct layer_p
     for (uint32_t i = 0; i < pass->count; i++) {
         kernels_sparse_gradient(conv_sparse(layer), pass->in + i * n.in, turned,
                                 pass->out_gradient + i * n.out, conv->which + i * n.out, sums,
-                                pass->in_gradient ? pass->in_gradient + i * n.in : NULL,
+                                pass->in_gradient != NULL ? pass->in_gradient + i * n.in : NULL,
                                 pass->scratch + conv->at.sparse);
     }
     kernels_transpose(n.channels, n.patch, sums, n.patch,
@@ -409,7 +409,7 @@ static void conv_backward(struct layer *layer, const struct layer_pass *pass)
     kernels_sum_rows(pass->out_gradient, pass->count * n.out / n.channels, n.channels, bias);
     if (!conv_sparse_fits(conv))
         conv_backward_dense(layer, pass);
-    else if (!pass->in_gradient && kernels_few_fits(conv_sparse(layer)))
+    else if (pass->in_gradient == NULL && kernels_few_fits(conv_sparse(layer)))
         conv_backward_few(layer, pass);
     else
         conv_backward_sparse(layer, pass);

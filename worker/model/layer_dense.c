@@ -38,7 +38,7 @@ static enum status dense_create(struct layer **layer, const struct layer_words *
                          in.height, in.width, in.channels);
     }
     struct dense *dense = calloc(1, sizeof *dense);
-    if (!dense)
+    if (dense == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     dense->relu = relu;
     dense->layer.in = in;
@@ -108,7 +108,7 @@ static void dense_backward(struct layer *layer, const struct layer_pass *pass)
                         pass->gradient + layer->offsets[DENSE_KERNEL], KERNELS_SET);
     float *bias = pass->gradient + layer->offsets[DENSE_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count, out, bias);
-    if (pass->in_gradient) {
+    if (pass->in_gradient != NULL) {
         kernels_multiply_turned(pass->count, in, out, pass->out_gradient,
                                 pass->parameters + layer->offsets[DENSE_KERNEL], pass->in_gradient,
                                 pass->scratch);

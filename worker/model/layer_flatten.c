@@ -15,7 +15,7 @@ static enum status flatten_create(struct layer **layer, const struct layer_words
                          in.height, in.width, in.channels, LAYER_SIDE_MAX);
     }
     struct layer *flatten = calloc(1, sizeof *flatten);
-    if (!flatten)
+    if (flatten == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     flatten->in = in;
     flatten->out = (struct shape){1, 1, (uint32_t)shape_elements(in), true};

@@ -37,7 +37,7 @@ static enum status pool_create(struct layer **layer, const struct layer_words *w
                          size, in.height, in.width);
     }
     struct pool *pool = calloc(1, sizeof *pool);
-    if (!pool)
+    if (pool == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     pool->size = size;
     pool->layer.in = in;
@@ -69,7 +69,7 @@ static enum status pool_prepare(struct layer *layer, uint32_t count_max)
 {
     struct pool *pool = (struct pool *)layer;
     pool->which = malloc(count_max * shape_elements(layer->out));
-    return pool->which ? STATUS_OK : STATUS_MEMORY;
+    return pool->which != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
 static struct kernels_window pool_window(const struct layer *layer)
@@ -97,7 +97,7 @@ static void pool_forward(struct layer *layer, const struct layer_pass *pass)
 static void pool_backward(struct layer *layer, const struct layer_pass *pass)
 {
     uint64_t in = shape_elements(layer->in), out = shape_elements(layer->out);
-    for (uint32_t i = 0; pass->in_gradient && i < pass->count; i++) {
+    for (uint32_t i = 0; pass->in_gradient != NULL && i < pass->count; i++) {
         kernels_pool_gradient(pool_window(layer), pass->out_gradient + i * out,
                               pool_of(layer)->which + i * out, pass->in_gradient + i * in);
     }

@@ -41,7 +41,7 @@ static void loss_one(const float *logits, uint32_t label, uint32_t classes, floa
     for (uint32_t c = 0; c < classes; c++)
         sum += exponentials[c];
     score_add(score, elementary_logarithm(sum) + shift - (double)logits[label], largest == label);
-    for (uint32_t c = 0; gradient && c < classes; c++)
+    for (uint32_t c = 0; gradient != NULL && c < classes; c++)
         gradient[c] = (float)(exponentials[c] / sum - (c == label ? 1.0 : 0.0));
 }
 
@@ -51,6 +51,6 @@ void loss_softmax(const float *logits, const uint8_t *labels, uint32_t count, ui
     assert(classes <= LOSS_CLASSES_MAX);
     for (uint32_t i = 0; i < count; i++, logits += classes) {
         loss_one(logits, labels[i], classes, gradient, score);
-        gradient = gradient ? gradient + classes : NULL;
+        gradient = gradient != NULL ? gradient + classes : NULL;
     }
 }

@@ -127,7 +127,7 @@ static enum status text_append(struct model *model, const struct layer *layer, s
 
 static void variables_append(struct model *model, const struct layer *layer)
 {
-    if (!layer->kind->variables)
+    if (layer->kind->variables == NULL)
         return;
     uint32_t number = 1;
     for (uint32_t i = 0; i < model->layer_count; i++)
@@ -145,7 +145,8 @@ static enum status layer_append(struct model *model, struct layer *layer, struct
     }
     variables_append(model, layer);
     struct layer *previous = model->layer_count ? model->layers[model->layer_count - 1] : NULL;
-    if (previous && previous->kind->absorb && previous->kind->absorb(previous, layer)) {
+    if (previous != NULL && previous->kind->absorb != NULL &&
+        previous->kind->absorb(previous, layer)) {
         layer->kind->destroy(layer);
         return STATUS_OK;
     }
@@ -184,11 +185,11 @@ static enum status item_read(struct model *model, uint32_t number, const char *a
         return error_set(error, STATUS_INVALID, "layer %u is empty", number);
     bool fits = item_split(at, end, name, &words) == STATUS_OK;
     const struct layer_kind *kind = kind_find(name);
-    if (kind && !fits) {
+    if (kind != NULL && !fits) {
         return error_set(error, STATUS_INVALID, "layer %u '%.*s': has too many words", number,
                          length, at);
     }
-    if (!kind)
+    if (kind == NULL)
         return unknown_layer(number, at, length, name, error);
     if (model->layer_count == MODEL_LAYERS_MAX)
         return error_set(error, STATUS_INVALID, "more than %d layers", MODEL_LAYERS_MAX);
@@ -275,7 +276,8 @@ static enum status variables_place(struct model *model, struct error *error)
     uint32_t next = 0;
     for (uint32_t i = 0; i < model->layer_count; i++) {
         struct layer *layer = model->layers[i];
-        uint32_t count = layer->kind->variables ? layer->kind->variables(layer, 1, unused) : 0;
+        uint32_t count =
+            layer->kind->variables != NULL ? layer->kind->variables(layer, 1, unused) : 0;
         for (uint32_t v = 0; v < count; v++)
             layer->offsets[v] = offsets[next++];
     }
@@ -324,19 +326,21 @@ static enum status memory_take(struct model *model)
     uint64_t scratch = 1, largest = 1;
     for (uint32_t i = 0; i < model->layer_count; i++) {
         struct layer *layer = model->layers[i];
-        if (layer->kind->prepare && layer->kind->prepare(layer, (uint32_t)capacity))
+        if (layer->kind->prepare != NULL && layer->kind->prepare(layer, (uint32_t)capacity))
             return STATUS_MEMORY;
         uint64_t out = shape_elements(layer->out);
         scratch = layer->scratch > scratch ? layer->scratch : scratch;
         largest = out > largest ? out : largest;
-        if (layer->kind->forward && !(model->outputs[i] = floats_new(capacity * out)))
+        if (layer->kind->forward != NULL &&
+            (model->outputs[i] = floats_new(capacity * out)) == NULL)
             return STATUS_MEMORY;
     }
     model->input_floats = floats_new(capacity * shape_elements(model->layers[0]->in));
     model->gradients[0] = floats_new(model->batch_max * largest);
     model->gradients[1] = floats_new(model->batch_max * largest);
     model->scratch = floats_new(scratch);
-    return model->input_floats && model->gradients[0] && model->gradients[1] && model->scratch
+    return model->input_floats != NULL && model->gradients[0] != NULL &&
+                   model->gradients[1] != NULL && model->scratch != NULL
                ? STATUS_OK
                : STATUS_MEMORY;
 }
@@ -349,7 +353,7 @@ enum status model_create(struct model **out, const char *text, struct model_inpu
     if (status)
         return status;
     struct model *model = calloc(1, sizeof *model);
-    if (!model)
+    if (model == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     model->input = input;
     model->batch_max = batch_max;
@@ -375,7 +379,7 @@ void model_destroy(struct model **pointer)
 {
     struct model *model = *pointer;
     *pointer = NULL;
-    if (!model)
+    if (model == NULL)
         return;
     for (uint32_t i = 0; i < model->layer_count; i++) {
         model->layers[i]->kind->destroy(model->layers[i]);
@@ -410,7 +414,7 @@ uint64_t model_elements(const struct model *model)
 static const float *layer_input(const struct model *model, uint32_t i)
 {
     while (i > 0)
-        if (model->outputs[--i])
+        if (model->outputs[--i] != NULL)
             return model->outputs[i];
     return model->input_floats;
 }
@@ -431,7 +435,7 @@ static const float *forward(struct model *model, const float *parameters, const 
             .scratch = model->scratch,
             .learn = learn,
         };
-        if (layer->kind->forward)
+        if (layer->kind->forward != NULL)
             layer->kind->forward(layer, &pass);
     }
     return layer_input(model, model->layer_count);
@@ -441,7 +445,7 @@ static const float *forward(struct model *model, const float *parameters, const 
 static bool gradient_wanted(const struct model *model, uint32_t i)
 {
     while (i > 0)
-        if (model->layers[--i]->kind->variables)
+        if (model->layers[--i]->kind->variables != NULL)
             return true;
     return false;
 }
@@ -452,7 +456,7 @@ static void backward(struct model *model, const float *parameters, uint32_t coun
     float *out_gradient = model->gradients[0], *in_gradient = model->gradients[1];
     for (uint32_t i = model->layer_count; i-- > 0;) {
         struct layer *layer = model->layers[i];
-        if (!layer->kind->backward)
+        if (layer->kind->backward == NULL)
             continue;
         struct layer_pass pass = {
             .count = count,

@@ -98,7 +98,7 @@ static enum status make_memory(struct window *window, const struct share *share,
     offer->gradients_bytes = share->slots * share->shard_bytes;
     offer->written_bytes = offer->gradients_at + offer->gradients_bytes;
     offer->parameters_bytes = share->shard_bytes;
-    offer->published_bytes = window->published ? shared_memory_bytes(window->published) : 0;
+    offer->published_bytes = window->published != NULL ? shared_memory_bytes(window->published) : 0;
     window->gradients_at = offer->gradients_at;
     window->gradients_bytes = offer->gradients_bytes;
     enum status status = shared_memory_create(offer->written_bytes, false, &window->written, error);
@@ -114,7 +114,7 @@ enum status window_make(struct window *window, int connection, const struct shar
 {
     struct offer offer = {0};
     window_clear(window, true, connection);
-    window->published = published ? shared_memory_retain(published) : NULL;
+    window->published = published != NULL ? shared_memory_retain(published) : NULL;
     window->mine = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     window->theirs = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     enum status status = make_memory(window, share, &offer, error);
@@ -124,9 +124,9 @@ enum status window_make(struct window *window, int connection, const struct shar
         attach_rings(window, offer.ring_capacity);
         int fds[FD_COUNT] = {shared_memory_fd(window->written),
                              shared_memory_fd(window->parameters), window->mine, window->theirs,
-                             published ? shared_memory_fd(published) : -1};
+                             published != NULL ? shared_memory_fd(published) : -1};
         status = rendezvous_send(connection, &offer, sizeof offer, fds,
-                                 published ? FD_COUNT : FD_PUBLISHED);
+                                 published != NULL ? FD_COUNT : FD_PUBLISHED);
         if (status != STATUS_OK)
             error_set(error, status, "cannot hand memory over: %s", status_name(status));
     }

@@ -380,8 +380,8 @@ START_TEST(whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alo
         while (!receive_number(other, &number, 1000000) || number != 10 + i);
         t->shun(client, "ps/1, not ps/0");
         t->silence(client, text, sizeof text);
-        ck_assert_msg(strstr(text, " (127.0.0.2:") &&
-                          strstr(text, " is ps/1, not ps/0: alpha is a"),
+        ck_assert_msg(strstr(text, " (127.0.0.2:") != NULL &&
+                          strstr(text, " is ps/1, not ps/0: alpha is a") != NULL,
                       "%s", text);
     }
     t->close(&client, 0);

@@ -305,8 +305,8 @@ TEST(it_joins_again_and_again_and_declares_when_asked, MODE_SYNC)
     ck_assert_uint_eq(join->run_id, 0);
     give(f, 0, (struct message){.kind = MESSAGE_WANT_JOB});
     enum status status = STATUS_AGAIN;
-    for (size_t i = 0; i < f->post.taken_count || post_find(&f->post, TO_SERVER, MESSAGE_JOB_PAGE);
-         i++) {
+    for (size_t i = 0;
+         i < f->post.taken_count || post_find(&f->post, TO_SERVER, MESSAGE_JOB_PAGE) != NULL; i++) {
         if (i >= f->post.taken_count)
             break;
         if (f->post.taken[i].packet.message.kind == MESSAGE_JOB_PAGE)

@@ -96,8 +96,8 @@ static void expect_error(enum status expected, const char *word, const char *oth
     struct error error = {0};
     enum status status = dataset_open(&dataset, folder, 1, &error);
     ck_assert_msg(status == expected, "status %d: %s", status, error.text);
-    ck_assert_msg(strstr(error.text, word) && strstr(error.text, other), "'%s' lacks '%s' or '%s'",
-                  error.text, word, other);
+    ck_assert_msg(strstr(error.text, word) != NULL && strstr(error.text, other) != NULL,
+                  "'%s' lacks '%s' or '%s'", error.text, word, other);
     ck_assert_ptr_null(strchr(error.text, '\n'));
     ck_assert_ptr_null(dataset.train.images);
     ck_assert_int_eq(dataset_open(&dataset, folder, 1, NULL), expected);
@@ -447,7 +447,7 @@ START_TEST(a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there
     struct error error;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         ck_assert_int_eq(dataset_check_name(words[i][0], &error), STATUS_INVALID);
-        ck_assert_msg(strstr(error.text, words[i][1]), "%s", error.text);
+        ck_assert_msg(strstr(error.text, words[i][1]) != NULL, "%s", error.text);
     }
     ck_assert_int_eq(dataset_check_name("fashion-mnist", NULL), STATUS_OK);
     ck_assert_int_eq(dataset_check_name("synthetic:5", NULL), STATUS_OK);

@@ -37,7 +37,7 @@ static void expect(const char *name, enum status expected, const char *text)
     struct error error = {0};
     scratch_path(path, name);
     ck_assert_msg(folder_check(path, &error) == expected, "%s: %s", path, error.text);
-    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
 }
 
 START_TEST(a_folder_that_can_be_made_is_fine_and_stays_unmade)

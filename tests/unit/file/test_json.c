@@ -279,7 +279,7 @@ START_TEST(a_declaration_with_any_other_member_is_refused)
     struct job job = sample_job(), back;
     char *text = job_text(&job);
     int members = 0;
-    for (char *at = strstr(text, "\": "); at; at = strstr(at + 1, "\": ")) {
+    for (char *at = strstr(text, "\": "); at != NULL; at = strstr(at + 1, "\": ")) {
         struct error error;
         char kept = at[-1];
         at[-1] = '%';

@@ -58,7 +58,7 @@ static void change(const struct job_field *field, struct job *job)
     else if (field->kind == JOB_FLAG)
         job_field_set_whole(field, job, !whole);
     else if (field->kind == JOB_WORD)
-        job_field_set_whole(field, job, field->word((unsigned)whole + 1) ? whole + 1 : 0);
+        job_field_set_whole(field, job, field->word((unsigned)whole + 1) != NULL ? whole + 1 : 0);
     else if (job_field_is_whole(field))
         job_field_set_whole(field, job, whole + 1);
     else if (field->kind == JOB_NAME)

@@ -313,7 +313,7 @@ static void try_convolution(uint32_t number, bool winograd)
     convolution_arrays(&t, weights_of(&t), outputs_of(&t));
     convolve_exact(&t);
     try_all(&t, tolerance);
-    if (t.finish.which) {
+    if (t.finish.which != NULL) {
         compare_which(&t);
         t.finish.which = NULL; /* Nobody asks: the same but for that. */
         try_all(&t, tolerance);

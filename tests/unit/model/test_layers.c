@@ -40,7 +40,7 @@ static void naive_parse(struct naive *naive)
     char text[200], *rest = NULL;
     snprintf(text, sizeof text, "%s", naive->text);
     naive->layer_count = 0;
-    for (char *item = strtok_r(text, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+    for (char *item = strtok_r(text, ",", &rest); item != NULL; item = strtok_r(NULL, ",", &rest)) {
         struct naive_layer *layer = &naive->layers[naive->layer_count++];
         *layer = (struct naive_layer){.relu = strstr(item, "relu") != NULL};
         if (sscanf(item, " conv %ux%u", &layer->channels, &layer->size) == 2)

@@ -19,10 +19,11 @@ static enum options_result parse(struct options *options, enum option_user user,
     char *argv[WORDS_MAX + 1];
     int argc = 0;
     snprintf(buffer, sizeof buffer, "program %s", line);
-    for (char *word = strtok(buffer, " "); word && argc < WORDS_MAX; word = strtok(NULL, " "))
+    for (char *word = strtok(buffer, " "); word != NULL && argc < WORDS_MAX;
+         word = strtok(NULL, " "))
         argv[argc++] = word;
     argv[argc] = NULL;
-    if (error)
+    if (error != NULL)
         error->text[0] = '\0';
     return options_parse(options, user, option_user_program(user), argc, argv, error);
 }
@@ -235,7 +236,7 @@ START_TEST(a_number_written_in_another_way_is_offered_in_ours)
         struct options options;
         struct error error;
         ck_assert_int_eq(parse(&options, OPTION_RUN, numbers[i][0], &error), OPTIONS_BAD);
-        ck_assert_msg(strstr(error.text, numbers[i][1]), "%s", error.text);
+        ck_assert_msg(strstr(error.text, numbers[i][1]) != NULL, "%s", error.text);
     }
     char *spaced[] = {(char[]){"run"}, (char[]){"--steps"}, (char[]){"10 "}, NULL};
     struct options options;
@@ -283,7 +284,7 @@ START_TEST(of_an_option_given_twice_the_last_counts_and_it_is_said)
         snprintf(line + strlen(line), sizeof line - strlen(line), "--seed=%d ", i);
     char *words[61] = {(char[]){"run"}};
     int count = 1;
-    for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok(line, " "); word != NULL; word = strtok(NULL, " "))
         words[count++] = word;
     ck_assert_int_eq(options_parse(&options, OPTION_RUN, "run", count, words, NULL), OPTIONS_RUN);
     ck_assert_uint_eq(options.job.seed, 59);
@@ -341,7 +342,7 @@ START_TEST(what_other_programs_call_an_option_is_answered_with_its_name)
     struct error error;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         ck_assert_int_eq(parse(&options, OPTION_RUN, words[i][0], &error), OPTIONS_BAD);
-        ck_assert_msg(strstr(error.text, words[i][1]), "%s", error.text);
+        ck_assert_msg(strstr(error.text, words[i][1]) != NULL, "%s", error.text);
     }
     expect_bad(OPTION_PS, "--hosts a",
                "syncopate-ps: unknown option --hosts: here it is --ps-hosts, every server's "
@@ -370,7 +371,7 @@ START_TEST(every_synonym_is_sound)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *name, *remark;
         ck_assert(option_synonym(~0u, words[i], &name, &remark));
-        ck_assert_msg(option_find(~0u, name, strlen(name)), "%s is no option", name);
+        ck_assert_msg(option_find(~0u, name, strlen(name)) != NULL, "%s is no option", name);
     }
 }
 END_TEST
@@ -772,11 +773,11 @@ START_TEST(help_names_every_option_and_fits_a_terminal)
         for (size_t i = 0; i < option_row_count; i++) {
             char flag[80];
             snprintf(flag, sizeof flag, "\n  --%s%s", option_rows[i].name,
-                     option_rows[i].metavar ? " " : "");
+                     option_rows[i].metavar != NULL ? " " : "");
             if (option_rows[i].users & user)
-                ck_assert_msg(strstr(text, flag), "%u: %s", user, flag);
+                ck_assert_msg(strstr(text, flag) != NULL, "%u: %s", user, flag);
         }
-        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
             ck_assert_msg(strlen(line) <= 80, "%s", line);
         free(text);
     }
@@ -796,7 +797,7 @@ START_TEST(every_row_is_sound)
 {
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
-        ck_assert_msg(row->help && row->help[0], "%s", row->name);
+        ck_assert_msg(row->help != NULL && row->help[0], "%s", row->name);
         ck_assert_msg((row->metavar == NULL) == (row->kind == OPTION_KIND_FLAG), "%s", row->name);
         ck_assert_msg(strspn(row->name, "abcdefghijklmnopqrstuvwxyz-0123456789") ==
                           strlen(row->name),

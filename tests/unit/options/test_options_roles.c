@@ -20,7 +20,8 @@ static enum options_result parse(struct options *options, enum option_user user,
     char *argv[WORDS_MAX + 1];
     int argc = 0;
     snprintf(buffer, sizeof buffer, "program %s", line);
-    for (char *word = strtok(buffer, " "); word && argc < WORDS_MAX; word = strtok(NULL, " "))
+    for (char *word = strtok(buffer, " "); word != NULL && argc < WORDS_MAX;
+         word = strtok(NULL, " "))
         argv[argc++] = word;
     argv[argc] = NULL;
     error->text[0] = '\0';

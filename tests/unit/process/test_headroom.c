@@ -40,7 +40,8 @@ static enum status check_within(size_t bytes, unsigned threads, size_t wanted)
         limit.rlim_cur = limit.rlim_max = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
         setrlimit(RLIMIT_AS, &limit);
         enum status status = headroom_check(threads, wanted, &error);
-        bool said = strstr(error.text, "out of memory") || strstr(error.text, "start a thread");
+        bool said = strstr(error.text, "out of memory") != NULL ||
+                    strstr(error.text, "start a thread") != NULL;
         _exit(said ? (int)status : 101);
     }
     ck_assert_int_eq(waitpid(process, &how, 0), process);

@@ -75,7 +75,8 @@ static void must_be_well_formed(const struct scene *scene, const char *name)
     char *text = runs_read(scene->folder, name);
     const char *fault = xml_fault(text, why, sizeof why);
     ck_assert_msg(fault == NULL, "%s: %s", name, fault);
-    ck_assert_msg(!strstr(text, "\"nan") && !strstr(text, ">nan"), "%s has a nan in it", name);
+    ck_assert_msg(strstr(text, "\"nan") == NULL && strstr(text, ">nan") == NULL,
+                  "%s has a nan in it", name);
     free(text);
 }
 
@@ -98,7 +99,7 @@ static void write_and_check(struct scene *scene, const char *hostile)
 static size_t occurrences(const char *text, const char *what)
 {
     size_t count = 0;
-    for (; (text = strstr(text, what)); text += strlen(what))
+    for (; (text = strstr(text, what)) != NULL; text += strlen(what))
         count++;
     return count;
 }

@@ -44,7 +44,7 @@ START_TEST(the_checker_notices_what_is_not_well_formed)
     };
     char why[256];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(xml_fault(wrong[i], why, sizeof why), "not noticed: %s", wrong[i]);
+        ck_assert_msg(xml_fault(wrong[i], why, sizeof why) != NULL, "not noticed: %s", wrong[i]);
     must_be_well_formed("<a x=\"1\"><b/>text &lt; &amp;</a>\n");
 }
 END_TEST
@@ -206,7 +206,7 @@ START_TEST(a_legend_breaks_into_rows_that_fit)
     double y = plot_legend(&svg, keys, 30, 10, 400, 0);
     char *text = svg_close(&svg);
     ck_assert_double_ge(y, 10 * 20); /* Two or three in a row. */
-    for (const char *at = text; (at = strstr(at, "text-anchor=\"start\" x=\"")); at++)
+    for (const char *at = text; (at = strstr(at, "text-anchor=\"start\" x=\"")) != NULL; at++)
         ck_assert_double_lt(strtod(at + strlen("text-anchor=\"start\" x=\""), NULL), 400);
     free(text);
 }

@@ -124,7 +124,7 @@ static void expect_damage(const char *out, const char *name, const char *data, s
     scratch_write(path, damaged, damaged_bytes);
     enum status status = open_step(&reader, out, 5, &error);
     ck_assert_msg(status == STATUS_INVALID, "%s: %d", name, status);
-    ck_assert_msg(strstr(error.text, name), "%s", error.text);
+    ck_assert_msg(strstr(error.text, name) != NULL, "%s", error.text);
     ck_assert_ptr_null(reader.arrays[0]);
     scratch_write(path, data, bytes);
 }
@@ -324,7 +324,7 @@ START_TEST(a_part_cannot_lead_out_of_its_directory)
         ck_assert_int_eq(try_manifest(out, 5, &part, 1, &error), STATUS_INVALID);
         force_manifest(out, 5, &part, 1);
         ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
-        ck_assert_msg(strstr(error.text, "file"), "%s", error.text);
+        ck_assert_msg(strstr(error.text, "file") != NULL, "%s", error.text);
     }
 }
 END_TEST
@@ -915,7 +915,7 @@ START_TEST(files_that_are_no_model_are_refused)
         "          \0\0\0\0";
     scratch_write(path, integers, sizeof integers - 1);
     ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
-    ck_assert_msg(strstr(error.text, "only F32"), "%s", error.text);
+    ck_assert_msg(strstr(error.text, "only F32") != NULL, "%s", error.text);
 }
 END_TEST
 

@@ -89,7 +89,7 @@ END_TEST
 static void expect_set_aside(struct scene *s, const char *text, size_t bytes)
 {
     open_log(s);
-    ck_assert_msg(strstr(s->log.remark.text, s->aside), "%s", s->log.remark.text);
+    ck_assert_msg(strstr(s->log.remark.text, s->aside) != NULL, "%s", s->log.remark.text);
     event_log_add(&s->log, 1, "end", NULL);
     event_log_close(&s->log);
     expect(s, "{\"time\": 0.000000, \"event\": \"set_aside\", \"file\": "

@@ -35,7 +35,7 @@ static void expect(const char *out, const char *restore, const struct job *job,
     struct error error = {0};
     enum status status = restore_check(out, restore, job, &error);
     ck_assert_msg(status == expected, "%s: %d: %s", restore, (int)status, error.text);
-    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
 }
 
 START_TEST(a_checkpoint_and_a_run_with_one_may_be_named)

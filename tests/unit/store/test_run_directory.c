@@ -157,10 +157,10 @@ static void expect_refusal(const char *path, const struct job *job, enum status 
     enum run_opening opening;
     struct error error;
     ck_assert_int_eq(run_directory_check(path, job, &opening, &error), expected);
-    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
     error.text[0] = '\0';
     ck_assert_int_eq(open_run(&directory, path, job, &opening, &error), expected);
-    ck_assert_msg(strstr(error.text, text), "%s", error.text);
+    ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
     ck_assert_int_eq(directory.events.file, -1);
 }
 
@@ -564,7 +564,7 @@ START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
         snprintf(place, sizeof place, "%.900s/%s", path, cases[i].name);
         ck_assert_int_eq(cases[i].pipe ? mkfifo(place, 0666) : mkdir(place, 0777), 0);
         ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_IO);
-        ck_assert_msg(strstr(error.text, place), "%s", error.text);
+        ck_assert_msg(strstr(error.text, place) != NULL, "%s", error.text);
         ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_IO);
         struct json *root = read_run(path);
         ck_assert_str_eq(json_text(root, "state"), "stopped");

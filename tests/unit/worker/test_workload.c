@@ -29,7 +29,7 @@ static void expect(struct options options, int code, const char *text)
     struct error seen = {0}, read = {0};
     ck_assert_int_eq(workload_look(&workload, &options, &seen), code);
     workload_free(&workload);
-    ck_assert_msg(strstr(seen.text, text), "%s", seen.text);
+    ck_assert_msg(strstr(seen.text, text) != NULL, "%s", seen.text);
     ck_assert_int_eq(workload_read(&workload, &options, &read), code);
     workload_free(&workload);
     ck_assert_str_eq(seen.text, read.text);
