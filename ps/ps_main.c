@@ -165,7 +165,6 @@ static int serve(const struct options *options, const struct addresses *addresse
         .on_worker_loss = find_worker_loss(options->on_worker_loss),
         .max_bad_gradients = options->max_bad_gradients,
         .allow_mixed = options->allow_mixed,
-        .journal = true,
         .has_parent = options->parent_stdin,
     };
     server_options.deadlines.start = fmax(options->deadlines.start - addresses->seconds, 0);

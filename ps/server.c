@@ -151,10 +151,7 @@ static enum status make_cores(struct server *server)
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = from->max_bad_gradients,
                         .allow_mixed = from->allow_mixed},
-        .checkpointer = {.server = from->index,
-                         .disk = from->disk,
-                         .keep = from->keep,
-                         .journal = from->journal},
+        .checkpointer = {.server = from->index, .disk = from->disk, .keep = from->keep},
     };
     hash_random(options.coordinator.secret);
     probe_updates(options.router.probe_digest);
@@ -582,7 +579,7 @@ static void pass_on_stop(struct server *server)
 /* Others who want the run directory are to know whether to wait for it. */
 static void update_occupancy(struct server *server)
 {
-    bool holds = server->options.journal && cores_hold_run(&server->cores);
+    bool holds = cores_hold_run(&server->cores);
     if (holds == server->holds_run)
         return;
     server->holds_run = holds;

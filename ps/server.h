@@ -83,7 +83,6 @@ struct server_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;
     bool allow_mixed;
-    bool journal;
     bool has_parent; /* Who may answer for the job, see occupancy.h. */
 };
 

@@ -395,14 +395,14 @@ int solo_run(struct solo *solo, struct error *error)
 
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)
-        status = run_directory_check(solo->out, s.job, &opening, error);
+        status = run_directory_check(&disk_posix, solo->out, s.job, &opening, error);
     if (status == STATUS_OK) {
         initialize(&s);
         status = restore(&s, opening, error);
     }
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
-        status = run_directory_open(&s.directory, solo->out, s.job, s.run_id, solo->keep, &opening,
-                                    error);
+        status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
+                                    solo->keep, &opening, error);
     s.shelf.keep = s.directory.keep;
     if (status == STATUS_OK) {
         if (s.directory.events.remark.text[0] != '\0')

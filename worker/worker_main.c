@@ -186,7 +186,7 @@ static int look_at_out(const struct options *options, struct error *error)
     int exit_code = workload_look(&workload, options, error);
     if (exit_code == EXIT_DONE) {
         const struct job *job = &workload.job;
-        enum status status = run_directory_check(options->out, job, NULL, error);
+        enum status status = run_directory_check(&disk_posix, options->out, job, NULL, error);
         if (status == STATUS_OK)
             status = restore_check(options->out, options->restore, job, error);
         exit_code = status == STATUS_OK         ? EXIT_DONE

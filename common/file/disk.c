@@ -14,8 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/file/file_lock.h"
+#include "common/file/folder.h"
+
 #define WRITE_PIECES 64   /* Pieces handed to one writev; a part may have a hundred thousand. */
 #define ASIDE_MAX    1000 /* Names tried for what is set aside. */
+#define OPENINGS_MAX 10   /* Tries to open a log, while others replace it. */
 
 static enum status status_of_errno(int number)
 {
@@ -183,6 +187,54 @@ enum status disk_open_log(const char *path, int *file, char *aside, struct error
     error_set(remark, STATUS_OK, "%.200s; it is now %.200s, and a new one was begun", why.text,
               aside);
     return STATUS_OK;
+}
+
+/* Whether the file is still the one at the path: whoever had it locked before may have set it
+ * aside. */
+static bool is_at(int file, const char *path)
+{
+    struct stat ours, there;
+    return fstat(file, &ours) == 0 && lstat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+static enum status posix_open_log(void *context, const char *path, const char *what, int *file,
+                                  char *aside, struct error *said)
+{
+    (void)context;
+    for (int opening = 0; opening < OPENINGS_MAX; opening++) {
+        struct error refusal;
+        enum status status = disk_open_log(path, file, aside, said);
+        if (status != STATUS_OK)
+            return status;
+        status = file_lock(*file, what, &refusal);
+        if (status == STATUS_OK && is_at(*file, path))
+            return STATUS_OK;
+        close_file(*file);
+        *file = -1;
+        if (status != STATUS_OK)
+            return error_set(said, status, "%s", refusal.text);
+    }
+    return error_set(said, STATUS_EXISTS, "%.300s is being replaced time and again", path);
+}
+
+static void posix_close_log(void *context, const char *path, int file)
+{
+    (void)context;
+    (void)path;
+    close_file(file);
+}
+
+static enum status posix_look_at_log(void *context, const char *path, const char *what,
+                                     struct error *error)
+{
+    (void)context;
+    int file;
+    if (disk_open(path, O_RDONLY, &file, NULL) != STATUS_OK)
+        return STATUS_OK; /* Nobody can have locked it. */
+    enum status status = file_lock_look(file, what, error);
+    close_file(file);
+    return status;
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -521,6 +573,12 @@ static enum status posix_remove_tree(void *context, const char *path, struct err
     return STATUS_OK;
 }
 
+static enum status posix_check_folder(void *context, const char *path, struct error *error)
+{
+    (void)context;
+    return folder_check(path, error);
+}
+
 const struct disk disk_posix = {
     .write_file = posix_write_file,
     .read_file = posix_read_file,
@@ -530,4 +588,8 @@ const struct disk disk_posix = {
     .make_directory = posix_make_directory,
     .list_directory = posix_list_directory,
     .remove_tree = posix_remove_tree,
+    .check_folder = posix_check_folder,
+    .open_log = posix_open_log,
+    .close_log = posix_close_log,
+    .look_at_log = posix_look_at_log,
 };

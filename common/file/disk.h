@@ -68,6 +68,17 @@ struct disk {
                                   struct error *error);
     /* A file, or a directory with the files in it. */
     enum status (*remove_tree)(void *context, const char *path, struct error *error);
+    /* Whether a directory can be written to, or made (folder.h). */
+    enum status (*check_folder)(void *context, const char *path, struct error *error);
+    /* Open a log as disk_open_log does, and lock it (file_lock.h) until close_log or the end of the
+     * process; `what` names for people what the lock stands for. *file is -1 on a disk that knows
+     * who has a log open, but keeps no lines. */
+    enum status (*open_log)(void *context, const char *path, const char *what, int *file,
+                            char *aside, struct error *said);
+    void (*close_log)(void *context, const char *path, int file);
+    /* STATUS_OK unless another process has it open at this moment. */
+    enum status (*look_at_log)(void *context, const char *path, const char *what,
+                               struct error *error);
 };
 
 /* The real one. */

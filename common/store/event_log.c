@@ -14,8 +14,6 @@
 
 #include "common/file/json.h"
 
-#define OPENINGS_MAX 10 /* Tries, while others replace the file. */
-
 static void log_path(char path[DISK_PATH_MAX], const char *directory)
 {
     snprintf(path, DISK_PATH_MAX, "%.*s/" EVENT_LOG_NAME, DISK_PATH_MAX - 32, directory);
@@ -23,16 +21,11 @@ static void log_path(char path[DISK_PATH_MAX], const char *directory)
 
 /* --- looking ------------------------------------------------------------------------------- */
 
-enum status event_log_look(const char *directory, struct error *error)
+enum status event_log_look(const struct disk *disk, const char *directory, struct error *error)
 {
     char path[DISK_PATH_MAX];
-    int file;
     log_path(path, directory);
-    if (disk_open(path, O_RDONLY, &file, NULL) != STATUS_OK)
-        return STATUS_OK; /* Nobody can have locked it. */
-    enum status status = file_lock_look(file, directory, error);
-    close(file);
-    return status;
+    return disk->look_at_log(disk->context, path, directory, error);
 }
 
 bool event_log_is_held(const char *directory, struct lock_holder *holder)
@@ -47,14 +40,15 @@ bool event_log_is_held(const char *directory, struct lock_holder *holder)
     return held;
 }
 
-bool event_log_is_unused(const char *directory)
+bool event_log_is_unused(const struct disk *disk, const char *directory)
 {
     char path[DISK_PATH_MAX];
-    struct stat about;
+    uint64_t bytes;
     log_path(path, directory);
-    if (lstat(path, &about) != 0)
-        return true;
-    return S_ISREG(about.st_mode) && about.st_size == 0;
+    enum disk_kind kind = disk->look(disk->context, path);
+    if (kind != DISK_FILE)
+        return kind == DISK_NOTHING;
+    return disk->file_bytes(disk->context, path, &bytes, NULL) == STATUS_OK && bytes == 0;
 }
 
 /* --- what is in it ------------------------------------------------------------------------- */
@@ -169,6 +163,8 @@ static bool append_gap(struct event_log *log, double time)
 void event_log_add(struct event_log *log, double time, const char *name, const char *members)
 {
     char *line = NULL;
+    if (log->file < 0)
+        return; /* A disk that keeps no lines. */
     bool any = members != NULL && members[0] != '\0';
     int bytes = asprintf(&line, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n", time, name,
                          any ? ", " : "", any ? members : "");
@@ -185,43 +181,28 @@ void event_log_add(struct event_log *log, double time, const char *name, const c
 
 /* --- opening ------------------------------------------------------------------------------- */
 
-/* Whether the file is still the one at the path: whoever had it locked before may have set it
- * aside. */
-static bool is_at(int file, const char *path)
-{
-    struct stat ours, there;
-    return fstat(file, &ours) == 0 && lstat(path, &there) == 0 && ours.st_dev == there.st_dev &&
-           ours.st_ino == there.st_ino;
-}
-
-/* aside[DISK_PATH_MAX]: what was set aside, or "". */
-static enum status open_locked(struct event_log *log, const char *directory, char *aside,
-                               struct error *error)
-{
-    for (int opening = 0; opening < OPENINGS_MAX; opening++) {
-        struct error said;
-        enum status status = disk_open_log(log->path, &log->file, aside, &said);
-        if (status != STATUS_OK)
-            return error_set(error, status, "%s", said.text);
-        if (aside[0] != '\0')
-            log->remark = said;
-        status = file_lock(log->file, directory, error);
-        if (status == STATUS_OK && is_at(log->file, log->path))
-            return STATUS_OK;
-        close(log->file);
-        log->file = -1;
-        if (status != STATUS_OK)
-            return status;
-    }
-    return error_set(error, STATUS_EXISTS, "%.300s is being replaced time and again", log->path);
-}
-
 static void tell_of(struct event_log *log, const char *aside)
 {
     char member[DISK_PATH_MAX + 32];
     snprintf(member, sizeof member, "\"" EVENT_LOG_SET_ASIDE_FILE "\": \"%s\"",
              strrchr(aside, '/') + 1);
     event_log_add(log, 0, EVENT_LOG_SET_ASIDE, member);
+}
+
+/* The log, in its place or, after one that could not be one, anew; locked. */
+static enum status open_locked(struct event_log *log, const char *directory, struct error *error)
+{
+    char aside[DISK_PATH_MAX];
+    struct error said;
+    enum status status =
+        log->disk->open_log(log->disk->context, log->path, directory, &log->file, aside, &said);
+    if (status != STATUS_OK)
+        return error_set(error, status, "%s", said.text);
+    if (aside[0] != '\0') {
+        log->remark = said;
+        tell_of(log, aside);
+    }
+    return STATUS_OK;
 }
 
 /* What cannot be moved is gone on with, on a new line. */
@@ -236,16 +217,15 @@ static void keep_damaged(struct event_log *log, const struct error *why)
 /* Both files are locked for a moment, so that nobody comes in between. */
 static enum status begin_anew(struct event_log *log, const char *directory, struct error *error)
 {
-    char aside[DISK_PATH_MAX], unused[DISK_PATH_MAX];
+    char aside[DISK_PATH_MAX];
     struct error why;
     int damaged = log->file;
     if (disk_set_aside(log->path, aside, &why) != STATUS_OK) {
         keep_damaged(log, &why);
         return STATUS_OK;
     }
-    log->file = -1;
     log->bytes = 0;
-    enum status status = open_locked(log, directory, unused, error);
+    enum status status = open_locked(log, directory, error);
     close(damaged);
     if (status != STATUS_OK)
         return status;
@@ -255,26 +235,22 @@ static enum status begin_anew(struct event_log *log, const char *directory, stru
     return STATUS_OK;
 }
 
-enum status event_log_open(struct event_log *log, const char *directory, struct error *error)
+enum status event_log_open(struct event_log *log, const struct disk *disk, const char *directory,
+                           struct error *error)
 {
-    char aside[DISK_PATH_MAX];
-    *log = (struct event_log){.file = -1};
+    *log = (struct event_log){.disk = disk, .file = -1};
     log_path(log->path, directory);
-    enum status status = open_locked(log, directory, aside, error);
-    if (status != STATUS_OK)
-        return status;
-    if (!is_sound(log->file, &log->bytes))
+    enum status status = open_locked(log, directory, error);
+    if (status == STATUS_OK && log->file >= 0 && !is_sound(log->file, &log->bytes))
         status = begin_anew(log, directory, error);
-    else if (aside[0] != '\0')
-        tell_of(log, aside);
     if (status != STATUS_OK)
-        event_log_close(log);
+        *log = (struct event_log){.file = -1};
     return status;
 }
 
 void event_log_close(struct event_log *log)
 {
-    if (log->file >= 0)
-        close(log->file);
+    if (log->disk != NULL)
+        log->disk->close_log(log->disk->context, log->path, log->file);
     *log = (struct event_log){.file = -1};
 }

@@ -35,8 +35,9 @@
 #define EVENT_LOG_SET_ASIDE_FILE "file"
 
 struct event_log {
+    const struct disk *disk; /* Borrowed; NULL: closed. */
     char path[DISK_PATH_MAX];
-    int file;            /* -1: closed. */
+    int file;            /* -1: closed, or of a disk that keeps no lines. */
     off_t bytes;         /* Of whole lines. */
     bool torn;           /* What was written of a lost line could not be taken back yet. */
     uint64_t lost;       /* Lines, in all ... */
@@ -47,17 +48,18 @@ struct event_log {
 
 /* Of a directory that is there; locked until it is closed. STATUS_EXISTS when another process has
  * it, with a line that names it. */
-enum status event_log_open(struct event_log *log, const char *directory, struct error *error);
+enum status event_log_open(struct event_log *log, const struct disk *disk, const char *directory,
+                           struct error *error);
 void event_log_close(struct event_log *log);
 
 /* Look only: STATUS_OK unless another process has it open. */
-enum status event_log_look(const char *directory, struct error *error);
+enum status event_log_look(const struct disk *disk, const char *directory, struct error *error);
 
-/* Whether another process has it open at this moment, and who. */
+/* Whether another process of the real disk has it open at this moment, and who. */
 bool event_log_is_held(const char *directory, struct lock_holder *holder);
 
 /* Whether there is none, or one that nobody has written to. */
-bool event_log_is_unused(const char *directory);
+bool event_log_is_unused(const struct disk *disk, const char *directory);
 
 /* Append {"time": time, "event": "name", members}. members is JSON text without newlines, or
  * NULL. A line that cannot be written is lost. */

@@ -3,19 +3,15 @@
 
 #include "common/store/run_directory.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/wording.h"
-#include "common/file/folder.h"
 #include "common/job/job_json.h"
 
 #define RUN_FORMAT         "syncopate-run-1"
@@ -175,6 +171,7 @@ static enum status write_run_json(const struct run_directory *directory, const s
                                   struct error *error)
 {
     char path[DISK_PATH_MAX];
+    const struct disk *disk = directory->disk;
     snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory->path);
     struct json_writer writer;
     json_writer_init(&writer, false);
@@ -185,7 +182,7 @@ static enum status write_run_json(const struct run_directory *directory, const s
     const struct disk_piece piece = {writer.text, writer.bytes};
     enum status status = writer.failed
                              ? error_set(error, STATUS_MEMORY, "no memory to write %.300s", path)
-                             : disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
+                             : disk->write_file(disk->context, path, &piece, 1, error);
     json_writer_free(&writer);
     return status;
 }
@@ -354,6 +351,7 @@ static enum status check_declaration(const struct json *root, const char *direct
 
 /* While what is in OUT/checkpoints is looked at. */
 struct folder_check {
+    const struct disk *disk;
     const char *folder;
     char path[DISK_PATH_MAX];
     enum disk_kind kind; /* Of path, which is in the way; DISK_NOTHING: there is none. */
@@ -367,26 +365,26 @@ static void check_step(void *argument, const char *name)
     if (strncmp(name, "step-", strlen("step-")) != 0 ||
         snprintf(path, sizeof path, "%s/%s", check->folder, name) >= DISK_PATH_MAX)
         return;
-    enum disk_kind kind = disk_posix.look(disk_posix.context, path);
+    enum disk_kind kind = check->disk->look(check->disk->context, path);
     if (kind == DISK_FOLDER || kind == DISK_LINK || kind == DISK_NOTHING)
         return;
     check->kind = kind;
     memcpy(check->path, path, sizeof path);
 }
 
-static enum status check_checkpoints(const char *directory, struct error *error)
+static enum status check_checkpoints(const struct disk *disk, const char *directory,
+                                     struct error *error)
 {
     char folder[DISK_PATH_MAX];
     snprintf(folder, sizeof folder, "%.*s/checkpoints", DISK_PATH_MAX - NAME_ROOM, directory);
-    enum disk_kind kind = disk_posix.look(disk_posix.context, folder);
+    enum disk_kind kind = disk->look(disk->context, folder);
     if (kind == DISK_NOTHING)
         return STATUS_OK;
-    struct folder_check check = {.folder = folder, .kind = kind};
+    struct folder_check check = {.disk = disk, .folder = folder, .kind = kind};
     memcpy(check.path, folder, sizeof folder);
     if (kind == DISK_FOLDER) {
         check.kind = DISK_NOTHING;
-        enum status status =
-            disk_posix.list_directory(disk_posix.context, folder, check_step, &check, error);
+        enum status status = disk->list_directory(disk->context, folder, check_step, &check, error);
         if (status != STATUS_OK || check.kind == DISK_NOTHING)
             return status;
     }
@@ -396,7 +394,7 @@ static enum status check_checkpoints(const char *directory, struct error *error)
 }
 
 /* What could not be written where it belongs is known now rather than after hours of training. */
-static enum status check_places(const char *directory, struct error *error)
+static enum status check_places(const struct disk *disk, const char *directory, struct error *error)
 {
     static const char *const files[] = {
         "generation",
@@ -408,20 +406,20 @@ static enum status check_places(const char *directory, struct error *error)
     char path[DISK_PATH_MAX];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%.*s/%s", DISK_PATH_MAX - NAME_ROOM, directory, files[i]);
-        if (disk_posix.look(disk_posix.context, path) == DISK_FOLDER)
+        if (disk->look(disk->context, path) == DISK_FOLDER)
             return error_set(error, STATUS_IO,
                              "%.300s is a folder, and the run writes a file there: move it away",
                              path);
     }
-    return check_checkpoints(directory, error);
+    return check_checkpoints(disk, directory, error);
 }
 
 /* The run's record, without which nobody knows what the checkpoints beside it belong to. */
-static enum status read_run_json(const char *directory, const char *path, struct json **root,
-                                 struct error *error)
+static enum status read_run_json(const struct disk *disk, const char *directory, const char *path,
+                                 struct json **root, struct error *error)
 {
     struct error reason;
-    enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, root, &reason);
+    enum status status = json_read_file(disk, path, RUN_JSON_BYTES_MAX, root, &reason);
     if (status != STATUS_OK)
         error_set(error, status,
                   "%.300s; choose another --out (--restore %.120s begins it with the newest "
@@ -440,15 +438,15 @@ static uint32_t read_keep(const struct json *root)
 }
 
 /* Whether the run in a directory can go on, with job or (NULL) with its own. */
-static enum status examine_run(const char *directory, const struct job *job,
-                               struct finding *finding, struct error *error)
+static enum status examine_run(const struct disk *disk, const char *directory,
+                               const struct job *job, struct finding *finding, struct error *error)
 {
     char path[DISK_PATH_MAX];
     struct json *root;
     snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
-    enum status status = check_places(directory, error);
+    enum status status = check_places(disk, directory, error);
     if (status == STATUS_OK)
-        status = read_run_json(directory, path, &root, error);
+        status = read_run_json(disk, directory, path, &root, error);
     if (status != STATUS_OK)
         return status;
     if (!read_state(root, &finding->state))
@@ -489,13 +487,14 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
     return status;
 }
 
-bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state)
+bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t run_id,
+                             enum run_state *state)
 {
     char file[DISK_PATH_MAX], digits[RUN_ID_BYTES];
     struct json *root;
     snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
     write_run_id(digits, run_id);
-    if (json_read_file(&disk_posix, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
+    if (json_read_file(disk, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
         return false;
     const char *name = json_text(root, "state");
     const char *id = json_text(root, "run_id");
@@ -508,23 +507,22 @@ bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *
     return ended;
 }
 
-static enum status examine(const char *directory, const struct job *job, struct finding *finding,
-                           struct error *error)
+static enum status examine(const struct disk *disk, const char *directory, const struct job *job,
+                           struct finding *finding, struct error *error)
 {
     memset(finding, 0, sizeof *finding);
     empty_summary(&finding->earlier);
     if (directory[0] == '\0' || strlen(directory) >= DISK_PATH_MAX - NAME_ROOM)
         return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", directory);
-    enum status status =
-        disk_posix.list_directory(disk_posix.context, directory, note_entry, finding, error);
+    enum status status = disk->list_directory(disk->context, directory, note_entry, finding, error);
     if (status == STATUS_NOT_FOUND)
         return STATUS_OK;
     if (status != STATUS_OK)
         return status;
     finding->exists = true;
     if (finding->has_run)
-        return examine_run(directory, job, finding, error);
-    if (finding->has_others || !event_log_is_unused(directory))
+        return examine_run(disk, directory, job, finding, error);
+    if (finding->has_others || !event_log_is_unused(disk, directory))
         return error_set(error, STATUS_EXISTS,
                          "%.300s is not empty and holds no run; choose another --out", directory);
     return STATUS_OK;
@@ -539,31 +537,32 @@ static enum run_opening opening_of(const struct finding *finding)
     return finding->state == RUN_DONE ? RUN_EXTENDS : RUN_RESUMES;
 }
 
-enum status run_directory_check(const char *path, const struct job *job, enum run_opening *opening,
-                                struct error *error)
+enum status run_directory_check(const struct disk *disk, const char *path, const struct job *job,
+                                enum run_opening *opening, struct error *error)
 {
     struct finding finding = {0};
-    enum status status = folder_check(path, error);
+    enum status status = disk->check_folder(disk->context, path, error);
     if (status == STATUS_OK)
-        status = examine(path, job, &finding, error);
+        status = examine(disk, path, job, &finding, error);
     if (opening != NULL)
         *opening = status == STATUS_OK ? opening_of(&finding) : RUN_BEGINS;
     if (status == STATUS_OK && finding.exists)
-        status = event_log_look(path, error);
+        status = event_log_look(disk, path, error);
     return status;
 }
 
 /* --- claiming ------------------------------------------------------------------------------ */
 
 /* What writers that were killed left half-written. Nobody else writes here: we hold the lock. */
-static void remove_left_overs(const char *directory)
+static void remove_left_overs(const struct disk *disk, const char *directory)
 {
     static const char *const names[] = {"run.json", "generation", "model.safetensors"};
     char path[DISK_PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%.*s/%s" DISK_ASIDE, DISK_PATH_MAX - NAME_ROOM, directory,
                  names[i]);
-        unlink(path);
+        if (disk->look(disk->context, path) != DISK_NOTHING)
+            disk->remove_tree(disk->context, path, NULL);
     }
 }
 
@@ -573,11 +572,11 @@ static enum status claim(struct run_directory *directory, const struct job *job,
 {
     struct finding finding;
     char digits[RUN_ID_BYTES];
-    enum status status = examine(directory->path, job, &finding, error);
+    enum status status = examine(directory->disk, directory->path, job, &finding, error);
     if (status != STATUS_OK)
         return status;
     *opening = opening_of(&finding);
-    remove_left_overs(directory->path);
+    remove_left_overs(directory->disk, directory->path);
     directory->earlier = finding.earlier;
     directory->keep = keep > 0 ? keep : finding.keep > 0 ? finding.keep : CHECKPOINTS_KEPT;
     write_run_id(digits, run_id);
@@ -587,21 +586,21 @@ static enum status claim(struct run_directory *directory, const struct job *job,
     return write_run_json(directory, job, run_id, &directory->earlier, error);
 }
 
-enum status run_directory_open(struct run_directory *directory, const char *path,
-                               const struct job *job, uint64_t run_id, uint32_t keep,
-                               enum run_opening *opening, struct error *error)
+enum status run_directory_open(struct run_directory *directory, const struct disk *disk,
+                               const char *path, const struct job *job, uint64_t run_id,
+                               uint32_t keep, enum run_opening *opening, struct error *error)
 {
-    *directory = (struct run_directory){.events.file = -1};
+    *directory = (struct run_directory){.disk = disk, .events.file = -1};
     *opening = RUN_BEGINS;
     /* Look before anything is created: a folder that is not ours stays as it is. */
     struct finding finding;
-    enum status status = examine(path, job, &finding, error);
+    enum status status = examine(disk, path, job, &finding, error);
     if (status == STATUS_OK)
-        status = disk_posix.make_directory(disk_posix.context, path, error);
+        status = disk->make_directory(disk->context, path, error);
     if (status != STATUS_OK)
         return status;
     snprintf(directory->path, sizeof directory->path, "%s", path);
-    status = event_log_open(&directory->events, directory->path, error);
+    status = event_log_open(&directory->events, disk, directory->path, error);
     if (status == STATUS_OK)
         status = claim(directory, job, run_id, keep, opening, error);
     if (status != STATUS_OK)

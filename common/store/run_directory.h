@@ -110,6 +110,7 @@ struct run_summary {
 };
 
 struct run_directory {
+    const struct disk *disk; /* Borrowed. */
     char path[DISK_PATH_MAX];
     struct event_log events;
     double started;             /* Monotonic seconds at open; event times count from here. */
@@ -129,16 +130,16 @@ enum run_opening {
  * appended. STATUS_EXISTS when something else is there, or a finished run that this job would not
  * make longer, STATUS_MISMATCH when it is a run of another declaration, STATUS_IO when it cannot be
  * written. */
-enum status run_directory_open(struct run_directory *directory, const char *path,
-                               const struct job *job, uint64_t run_id, uint32_t keep,
-                               enum run_opening *opening, struct error *error);
+enum status run_directory_open(struct run_directory *directory, const struct disk *disk,
+                               const char *path, const struct job *job, uint64_t run_id,
+                               uint32_t keep, enum run_opening *opening, struct error *error);
 void run_directory_close(struct run_directory *directory);
 
 /* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. So a refusal can come
  * before any process is started, or anything is claimed. job may be NULL (then only checks that the
  * place is free, or holds a run), and so may opening. */
-enum status run_directory_check(const char *path, const struct job *job, enum run_opening *opening,
-                                struct error *error);
+enum status run_directory_check(const struct disk *disk, const char *path, const struct job *job,
+                                enum run_opening *opening, struct error *error);
 
 /* What run.json says of a run: for whoever looks. */
 struct run_found {
@@ -153,7 +154,8 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
                                struct error *error);
 
 /* Whether the run.json of a directory says that this run has ended, and how. */
-bool run_directory_has_ended(const char *path, uint64_t run_id, enum run_state *state);
+bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t run_id,
+                             enum run_state *state);
 
 /* Append one event: {"time": t, "event": "name", ...}. `format` gives the remaining members as JSON
  * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Written line

@@ -98,7 +98,7 @@ static enum status check_out(struct plan *plan, struct error *error)
         plan->out, occupancy_patience(plan->options.deadlines.stop), say_wait, NULL, error);
     if (status != STATUS_OK)
         return status;
-    return run_directory_check(plan->out, &plan->workload.job, NULL, error);
+    return run_directory_check(&disk_posix, plan->out, &plan->workload.job, NULL, error);
 }
 
 /* An exit code; what comes first is what a person most likely got wrong. */

@@ -22,7 +22,8 @@
 static bool has_ended(const char *path, struct record *record)
 {
     struct record now;
-    bool unused = event_log_is_unused(path); /* Before: at the end run.json comes first. */
+    bool unused =
+        event_log_is_unused(&disk_posix, path); /* Before: at the end run.json comes first. */
     if (record_read(&now, path, NULL) != STATUS_OK)
         return unused;
     record_free(record);

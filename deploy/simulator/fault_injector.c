@@ -119,6 +119,9 @@ static bool replace(struct simulator *s, const struct fault *fault, struct simul
     simulator_stop(s, p);
     s->injector.two_coordinators = s->injector.two_coordinators || fault->host == 0;
     p->excused = true;
+    /* A lock of a host that is not heard of may run out, as those of network disks do. */
+    if (p->is_server && fault->number % 2 == 0)
+        simulated_disk_unlock(s->options.disks[p->index], p->number);
     simulator_later(s, fault->number % fault->for_us, EVENT_START, fault->host, 1);
     return true;
 }

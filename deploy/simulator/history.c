@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/store/generation.h"
+#include "common/store/run_directory.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
 #define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults. */
@@ -396,6 +397,7 @@ static void repair(struct simulated_disk *disk, uint64_t latency_us)
     disk->full = disk->read_only = false;
     disk->failing = 0;
     disk->latency_us = latency_us;
+    simulated_disk_unlock(disk, SIMULATED_ANYBODY);
 }
 
 static int run_phase(struct running *r, const struct history_phase *phase, const struct job *job)
@@ -475,13 +477,29 @@ static void check_sums(struct running *r)
     simulated_work_free(&work);
 }
 
+/* Whether the run is done, though the phase before did not come to hear of it. */
+static bool is_done(struct running *r)
+{
+    struct run_found found;
+    if (run_directory_find(&found, &r->disks[0].disk, SIMULATED_OUT, NULL) != STATUS_OK)
+        return false;
+    job_free(&found.job);
+    return found.state == RUN_DONE;
+}
+
+/* Nothing is started for a run that is done; whatever else a phase leaves can be gone on with. */
 static int begin_phase(struct running *r, const struct history_phase *phase)
 {
     struct job job;
+    struct error error;
     int code = -1;
     r->result->phases++;
     if (phase_job(r->plan, phase, &job) != STATUS_OK)
         fail(r, "out of memory");
+    else if (is_done(r))
+        code = EXIT_DONE;
+    else if (run_directory_check(&r->disks[0].disk, SIMULATED_OUT, &job, NULL, &error) != STATUS_OK)
+        fail(r, error.text);
     else
         code = run_phase(r, phase, &job);
     r->result->stopped += code == EXIT_INTERRUPTED;

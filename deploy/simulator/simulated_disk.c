@@ -170,9 +170,17 @@ static void settle(struct simulated_disk *disk, struct simulated_change *change)
         undo(disk, change);
 }
 
+void simulated_disk_unlock(struct simulated_disk *disk, uint32_t writer)
+{
+    for (size_t i = 0; i < disk->file_count; i++)
+        if (writer == SIMULATED_ANYBODY || disk->files[i].locker == writer)
+            disk->files[i].locked = false;
+}
+
 void simulated_disk_crash(struct simulated_disk *disk, uint32_t writer, uint64_t now_us)
 {
     simulated_disk_turn(disk, writer, now_us);
+    simulated_disk_unlock(disk, writer);
     for (size_t i = disk->change_count; i-- > 0;) {
         struct simulated_change *change = &disk->changes[i];
         if (change->writer != writer)
@@ -236,6 +244,7 @@ static enum status die_writing(struct simulated_disk *disk, const char *path, ui
 {
     enum outcome outcome = random_below(&disk->random, OUTCOME_COUNT);
     disk->crashed = true;
+    simulated_disk_unlock(disk, disk->writer);
     if (outcome == OUTCOME_TORN)
         tear(disk, path, data, bytes);
     if (outcome != OUTCOME_NEW || !put(disk, path, data, bytes))
@@ -392,6 +401,7 @@ static enum status remove_one(struct simulated_disk *disk, struct simulated_file
         return error_set(error, STATUS_IO, "cannot remove %.300s: %s", file->path, reason);
     if (is_due(&disk->crash_at)) {
         disk->crashed = true;
+        simulated_disk_unlock(disk, disk->writer);
         error_set(error, STATUS_IO, "cannot remove %.300s: the process is dead", file->path);
         if (random_below(&disk->random, 2) == 0)
             drop_file(disk, file);
@@ -423,6 +433,62 @@ static enum status remove_tree(void *context, const char *path, struct error *er
     return found ? STATUS_OK : error_set(error, STATUS_NOT_FOUND, "%.300s: no such file", path);
 }
 
+static enum status check_folder(void *context, const char *path, struct error *error)
+{
+    const struct simulated_disk *disk = context;
+    if (disk->crashed)
+        return refuse_dead(path, error);
+    if (disk->read_only)
+        return error_set(error, STATUS_IO, "cannot write to %.300s: Read-only file system", path);
+    return STATUS_OK;
+}
+
+/* --- logs ---------------------------------------------------------------------------------- */
+
+static enum status look_at_log(void *context, const char *path, const char *what,
+                               struct error *error)
+{
+    struct simulated_disk *disk = context;
+    const struct simulated_file *file = simulated_disk_find(disk, path);
+    if (disk->crashed)
+        return refuse_dead(path, error);
+    if (file != NULL && file->locked)
+        return error_set(error, STATUS_EXISTS, "another run is using %.300s: process %u", what,
+                         file->locker);
+    return STATUS_OK;
+}
+
+static enum status open_log(void *context, const char *path, const char *what, int *log,
+                            char *aside, struct error *error)
+{
+    struct simulated_disk *disk = context;
+    *log = -1;
+    aside[0] = '\0';
+    enum status status = look_at_log(context, path, what, error);
+    if (status != STATUS_OK)
+        return status;
+    const char *reason = fault(disk, false);
+    if (reason != NULL)
+        return error_set(error, STATUS_IO, "cannot write %.300s: %s", path, reason);
+    struct simulated_file *file = simulated_disk_find(disk, path);
+    if (file == NULL)
+        file = add_file(disk, path);
+    if (file == NULL)
+        return error_set(error, STATUS_MEMORY, "%.300s: out of memory", path);
+    file->locked = true;
+    file->locker = disk->writer;
+    return STATUS_OK;
+}
+
+static void close_log(void *context, const char *path, int log)
+{
+    (void)log;
+    struct simulated_disk *disk = context;
+    struct simulated_file *file = simulated_disk_find(disk, path);
+    if (file != NULL && file->locker == disk->writer)
+        file->locked = false;
+}
+
 /* --- life ---------------------------------------------------------------------------------- */
 
 void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t sub)
@@ -437,7 +503,11 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
                                .file_bytes = file_bytes,
                                .make_directory = make_directory,
                                .list_directory = list_directory,
-                               .remove_tree = remove_tree};
+                               .remove_tree = remove_tree,
+                               .check_folder = check_folder,
+                               .open_log = open_log,
+                               .close_log = close_log,
+                               .look_at_log = look_at_log};
 }
 
 void simulated_disk_free(struct simulated_disk *disk)

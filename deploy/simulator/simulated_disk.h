@@ -18,6 +18,9 @@
  * wrote to the same disk stays. Without these calls, and with latency_us and bytes_a_second 0,
  * every change is durable at once.
  *
+ * Logs are files that stay empty: what is known of them is who has them open. The lock goes with its
+ * writer when that is killed; of other ends the disk has to be told.
+ *
  * Faults are plain fields, to be set and taken back at any time between calls. A write that fails
  * leaves the file as it was.
  *
@@ -35,7 +38,9 @@
 
 struct simulated_file {
     char path[DISK_PATH_MAX];
-    uint8_t *data; /* [bytes] */
+    bool locked;     /* A log that is open ... */
+    uint32_t locker; /* ... by this writer. */
+    uint8_t *data;   /* [bytes] */
     size_t bytes;
 };
 
@@ -77,5 +82,10 @@ uint64_t simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writ
 
 /* The writer is killed now. It may take a turn again, as its successor, from now_us on. */
 void simulated_disk_crash(struct simulated_disk *disk, uint32_t writer, uint64_t now_us);
+
+/* The logs that it has open (SIMULATED_ANYBODY: all) are not locked any more: it has ended, or what
+ * serves the disk to its host has heard nothing of that for too long. */
+#define SIMULATED_ANYBODY UINT32_MAX
+void simulated_disk_unlock(struct simulated_disk *disk, uint32_t writer);
 
 #endif

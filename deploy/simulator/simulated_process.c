@@ -44,8 +44,7 @@ static enum status make_server(struct simulator *s, struct simulated_process *p)
                         .max_bad_gradients = UINT32_MAX},
         .checkpointer = {.server = p->index,
                          .disk = &from->disks[p->index]->disk,
-                         .out = SIMULATED_OUT,
-                         .journal = false},
+                         .out = SIMULATED_OUT},
     };
     for (size_t i = 0; i < HASH_BYTES; i++)
         options.coordinator.secret[i] = (uint8_t)random_next(&s->random);

@@ -187,6 +187,8 @@ void simulator_over(struct simulator *simulator, struct simulated_process *proce
     if ((told || !process->excused) && !process->is_stranger)
         s->left |= 1ull << process->host;
     end_process(s, process, PROCESS_OVER);
+    if (process->is_server)
+        simulated_disk_unlock(s->options.disks[process->index], process->number);
     if (exit_code != EXIT_DONE) /* What it still holds nobody will see. */
         witness_ends(&s->witness, process->number);
     snprintf(process->reason, sizeof process->reason, "%s", reason);
@@ -430,6 +432,10 @@ static bool was_left_behind(const struct simulator *s, const struct simulated_pr
     if (s->announced && s->injector.began_again &&
         (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT))
         return true;
+    /* So it refuses whoever was killed then as well, and does not come from that run any more. */
+    if (s->announced && s->injector.began_again &&
+        strstr(p->reason, "holds a finished run") != NULL)
+        return p->number >= simulator_servers(s) + simulator_workers(s);
     if (s->options.plan == NULL || !s->finished ||
         (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
         return false;

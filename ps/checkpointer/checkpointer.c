@@ -194,8 +194,8 @@ static enum status read_record(struct record *record, const struct checkpointer 
     record->ended = record->written.ended;
     record->exit_code = record->written.exit_code;
     /* Killed between the last two things that a run writes. */
-    if (!record->ended && options->journal &&
-        run_directory_has_ended(options->out, record->written.run_id, &state)) {
+    if (!record->ended &&
+        run_directory_has_ended(options->disk, options->out, record->written.run_id, &state)) {
         record->ended = true;
         record->exit_code = exit_code_of(state);
     }
@@ -228,8 +228,7 @@ static enum status look(struct checkpointer *checkpointer, const struct record *
     bool killed = record->found && !record->ended;
     bool passed_over = false;
     enum status status =
-        options->journal ? run_directory_check(options->out, &checkpointer->job, &opening, error)
-                         : STATUS_OK;
+        run_directory_check(options->disk, options->out, &checkpointer->job, &opening, error);
     if (status == STATUS_OK)
         status = find_checkpoint(checkpointer, &passed_over, outbox, error);
     if (status == STATUS_OK)
@@ -252,17 +251,13 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
     const struct checkpointer_options *options = &checkpointer->options;
     struct record again;
     enum run_opening opening;
-    enum status status;
-    if (options->journal) {
-        status = run_directory_open(&checkpointer->directory, options->out, &checkpointer->job,
-                                    next->run_id, options->keep, &opening, error);
-        checkpointer->directory_open = status == STATUS_OK;
-        checkpointer->shelf.keep = checkpointer->directory.keep;
-        if (checkpointer->directory_open && checkpointer->directory.events.remark.text[0] != '\0')
-            outbox_warn(outbox, "%s", checkpointer->directory.events.remark.text);
-    } else {
-        status = options->disk->make_directory(options->disk->context, options->out, error);
-    }
+    enum status status =
+        run_directory_open(&checkpointer->directory, options->disk, options->out,
+                           &checkpointer->job, next->run_id, options->keep, &opening, error);
+    checkpointer->directory_open = status == STATUS_OK;
+    checkpointer->shelf.keep = checkpointer->directory.keep;
+    if (checkpointer->directory_open && checkpointer->directory.events.remark.text[0] != '\0')
+        outbox_warn(outbox, "%s", checkpointer->directory.events.remark.text);
     if (status == STATUS_OK)
         status = read_record(&again, checkpointer, error);
     if (status == STATUS_OK &&

@@ -44,7 +44,6 @@ struct checkpointer_options {
     char out[MESSAGE_TEXT_MAX];  /* Server 0: the run directory. */
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
     uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run was begun with. */
-    bool journal;  /* Write run.json and events.jsonl (the simulator has no use for them). */
 };
 
 struct checkpointer;

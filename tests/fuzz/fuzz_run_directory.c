@@ -62,7 +62,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     struct record record;
     fill(run_file, &input, fuzz_take(&input, 2));
     fill(events_file, &input, SIZE_MAX);
-    run_directory_check(folder, &sample, NULL, &error);
+    run_directory_check(&disk_posix, folder, &sample, NULL, &error);
     if (record_read(&record, folder, &error) == STATUS_OK)
         fuzz_must(record.worker_count <= RECORD_WORKERS_MAX, "workers are bounded");
     record_free(&record);

@@ -366,7 +366,6 @@ static void start_servers(struct cluster *cluster)
                           .recovery = DEADLINE_SECONDS,
                           .progress = 2 * DEADLINE_SECONDS,
                           .stop = DEADLINE_SECONDS},
-            .journal = true,
         };
         struct server_thread *thread = &cluster->servers[i];
         ck_assert_msg(server_create(&thread->server, &options, &error) == STATUS_OK, "%s",

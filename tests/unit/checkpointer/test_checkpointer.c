@@ -31,8 +31,7 @@ static struct checkpointer *checkpointer_of(const struct disk *disk, uint32_t se
                                             const char *out, const char *restore)
 {
     struct checkpointer *checkpointer;
-    struct checkpointer_options options = {
-        .server = server, .disk = disk, .journal = disk == &disk_posix};
+    struct checkpointer_options options = {.server = server, .disk = disk};
     snprintf(options.out, sizeof options.out, "%.300s", out);
     snprintf(options.restore, sizeof options.restore, "%s", restore);
     ck_assert(checkpointer_create(&checkpointer, &options) == STATUS_OK);
@@ -711,6 +710,10 @@ TEST_DISK(a_server_0_with_a_successor_writes_nothing_more, 1, 1)
     struct checkpointer *zombie = f.checkpointers[0];
     f.checkpointers[0] = checkpointer_of(&disk->disk, 0, "run", "auto");
     struct order_run_opened opened = open_run(&f);
+    ck_assert(opened.status == STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(opened.text, "another run is using run"));
+    simulated_disk_unlock(disk, SIMULATED_ANYBODY); /* As some network disks do, after a while. */
+    opened = open_run(&f);
     ck_assert(opened.status == STATUS_OK && opened.run_id == RUN && opened.generation == 1);
     struct checkpointer *successor = f.checkpointers[0];
     f.checkpointers[0] = zombie;
@@ -738,8 +741,14 @@ TEST_DISK(a_generation_that_cannot_be_written_is_said, 1, 1)
     open_fixture_on(&f, &disk->disk, "run", "auto");
     struct order_run_opened opened = open_run(&f);
     ck_assert(opened.status == STATUS_IO);
-    ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: No space left on device"));
+    ck_assert_ptr_nonnull(strstr(opened.text, "run/run.json: No space left on device"));
     disk->full = false;
+    close_fixture(&f);
+    disk->fail_at = 3; /* The lock, run.json, the generation. */
+    open_fixture_on(&f, &disk->disk, "run", "auto");
+    opened = open_run(&f);
+    ck_assert(opened.status == STATUS_IO);
+    ck_assert_ptr_nonnull(strstr(opened.text, "run/generation: Input/output error"));
     close_fixture(&f);
     open_fixture_on(&f, &disk->disk, "run", "auto");
     start(&f);

@@ -421,7 +421,8 @@ static void finish(const char *out)
     enum run_opening opening;
     job.steps = 3;
     arm(0, 0);
-    ck_assert_int_eq(run_directory_open(&directory, out, &job, 7, 0, &opening, NULL), STATUS_OK);
+    ck_assert_int_eq(run_directory_open(&directory, &disk_posix, out, &job, 7, 0, &opening, NULL),
+                     STATUS_OK);
     for (uint64_t step = 1; step <= 3; step++) {
         struct checkpoint_shelf shelf = {0};
         ck_assert_int_eq(write_checkpoint(out, step, &shelf), STATUS_OK);
@@ -439,7 +440,8 @@ static enum status extend(const char *out, const struct job *job)
     struct run_directory directory;
     const struct generation next = {.run_id = 8, .number = 4};
     enum run_opening opening;
-    enum status status = run_directory_open(&directory, out, job, 8, 0, &opening, NULL);
+    enum status status =
+        run_directory_open(&directory, &disk_posix, out, job, 8, 0, &opening, NULL);
     return status == STATUS_OK ? generation_write(&next, disk, out, NULL) : status;
 }
 
@@ -464,8 +466,8 @@ START_TEST(a_kill_at_any_call_leaves_a_run_that_can_be_trained_further)
         }
         ck_assert_int_eq(waitpid(process, &how, 0), process);
         ck_assert_msg(WIFEXITED(how) && WEXITSTATUS(how) != 2, "the process fails");
-        ck_assert_msg(run_directory_check(out, &job, &opening, &error) == STATUS_OK, "call %u: %s",
-                      strike_at, error.text);
+        ck_assert_msg(run_directory_check(&disk_posix, out, &job, &opening, &error) == STATUS_OK,
+                      "call %u: %s", strike_at, error.text);
         ck_assert(opening == RUN_RESUMES || (opening == RUN_EXTENDS && claimed == 0));
         finished += opening == RUN_EXTENDS;
         claimed += opening == RUN_RESUMES;

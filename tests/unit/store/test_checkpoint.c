@@ -818,8 +818,8 @@ static void leave_run(const char *out, enum run_state state)
     struct run_summary summary = {.state = state, .step = 7};
     struct error error;
     enum run_opening opening;
-    ck_assert_msg(run_directory_open(&directory, out, &job, RUN_ID, 0, &opening, &error) ==
-                      STATUS_OK,
+    ck_assert_msg(run_directory_open(&directory, &disk_posix, out, &job, RUN_ID, 0, &opening,
+                                     &error) == STATUS_OK,
                   "%s", error.text);
     write_checkpoint(out, 10, 2);
     write_checkpoint(out, 20, 2);

@@ -30,8 +30,8 @@ static void scene_init(struct scene *scene)
 
 static void open_log(struct scene *scene)
 {
-    ck_assert_msg(event_log_open(&scene->log, scene->out, &scene->error) == STATUS_OK, "%s",
-                  scene->error.text);
+    ck_assert_msg(event_log_open(&scene->log, &disk_posix, scene->out, &scene->error) == STATUS_OK,
+                  "%s", scene->error.text);
 }
 
 /* Compare the whole log. */
@@ -207,8 +207,8 @@ START_TEST(what_is_no_file_is_set_aside_and_nothing_is_written_through_a_link)
     for (int i = 0; i < 4; i++) {
         ck_assert(i == 0 || unlink(s.path) == 0);
         put[i](&s);
-        ck_assert(!event_log_is_unused(s.out));
-        ck_assert_int_eq(event_log_look(s.out, &s.error), STATUS_OK);
+        ck_assert(!event_log_is_unused(&disk_posix, s.out));
+        ck_assert_int_eq(event_log_look(&disk_posix, s.out, &s.error), STATUS_OK);
         open_log(&s);
         snprintf(name, sizeof name, "run/events.jsonl.damaged-%d", i + 1);
         scratch_path(aside, name);
@@ -235,17 +235,17 @@ START_TEST(one_process_has_it)
     struct scene s;
     struct event_log second;
     scene_init(&s);
-    ck_assert(event_log_is_unused(s.out));
+    ck_assert(event_log_is_unused(&disk_posix, s.out));
     open_log(&s);
-    ck_assert(event_log_is_unused(s.out));
-    ck_assert_int_eq(event_log_look(s.out, &s.error), STATUS_EXISTS);
-    ck_assert_int_eq(event_log_open(&second, s.out, &s.error), STATUS_EXISTS);
+    ck_assert(event_log_is_unused(&disk_posix, s.out));
+    ck_assert_int_eq(event_log_look(&disk_posix, s.out, &s.error), STATUS_EXISTS);
+    ck_assert_int_eq(event_log_open(&second, &disk_posix, s.out, &s.error), STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(s.error.text, "another run is using"));
     event_log_add(&s.log, 0, "start", NULL);
-    ck_assert(!event_log_is_unused(s.out));
+    ck_assert(!event_log_is_unused(&disk_posix, s.out));
     event_log_close(&s.log);
-    ck_assert_int_eq(event_log_look(s.out, &s.error), STATUS_OK);
-    ck_assert_int_eq(event_log_open(&second, s.out, &s.error), STATUS_OK);
+    ck_assert_int_eq(event_log_look(&disk_posix, s.out, &s.error), STATUS_OK);
+    ck_assert_int_eq(event_log_open(&second, &disk_posix, s.out, &s.error), STATUS_OK);
     event_log_close(&second);
 }
 END_TEST
@@ -258,7 +258,7 @@ START_TEST(a_damaged_log_that_is_open_cannot_be_taken_over)
     scene_init(&s);
     open_log(&s);
     event_log_add(&s.log, 0, "start", "\"nonsense");
-    ck_assert_int_eq(event_log_open(&second, s.out, &s.error), STATUS_EXISTS);
+    ck_assert_int_eq(event_log_open(&second, &disk_posix, s.out, &s.error), STATUS_EXISTS);
     ck_assert(!scratch_has(s.aside));
     event_log_close(&s.log);
 }

@@ -42,7 +42,7 @@ static pid_t holder(int what, double seconds)
         struct event_log log;
         struct error error;
         int occupied = what & OCCUPIES ? occupancy_take(run, false) : -1;
-        if ((what & LOCKS) && event_log_open(&log, run, &error) != STATUS_OK)
+        if ((what & LOCKS) && event_log_open(&log, &disk_posix, run, &error) != STATUS_OK)
             _exit(1);
         ssize_t written = write(ready[1], &byte, 1);
         if (what & LETS_GO) {

@@ -9,6 +9,7 @@
 #include "common/file/json.h"
 #include "common/job/job_json.h"
 #include "common/store/run_directory.h"
+#include "deploy/simulator/simulated_disk.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
@@ -16,7 +17,7 @@
 static enum status open_run(struct run_directory *directory, const char *path,
                             const struct job *job, enum run_opening *opening, struct error *error)
 {
-    return run_directory_open(directory, path, job, 7, 0, opening, error);
+    return run_directory_open(directory, &disk_posix, path, job, 7, 0, opening, error);
 }
 
 /* A run that ended in this state after 100 steps and 12.5 seconds. */
@@ -72,7 +73,7 @@ START_TEST(a_new_directory_is_made_and_claimed)
     enum run_opening opening = RUN_RESUMES;
     struct error error;
     scratch_path(path, "runs/deep/first");
-    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_OK);
     ck_assert(!scratch_has(path));
     ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
     ck_assert_int_eq(opening, RUN_BEGINS);
@@ -104,8 +105,8 @@ START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
         scratch_path(path, name);
         leave_run(path, states[i]);
         job.worker_count++; /* How the work is spread may differ. */
-        ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
-        ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_OK);
         ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
         ck_assert_int_eq(opening, RUN_RESUMES);
         ck_assert_double_eq(directory.earlier.seconds, 12.5);
@@ -129,7 +130,7 @@ START_TEST(an_unfinished_run_of_another_job_is_refused)
     scratch_path(path, "run");
     leave_run(path, RUN_STOPPED);
     job.seed = 3;
-    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_MISMATCH);
     ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_MISMATCH);
     ck_assert_ptr_nonnull(strstr(error.text, "seed"));
     ck_assert_ptr_nonnull(strstr(error.text, path));
@@ -156,7 +157,7 @@ static void expect_refusal(const char *path, const struct job *job, enum status 
     struct run_directory directory;
     enum run_opening opening;
     struct error error;
-    ck_assert_int_eq(run_directory_check(path, job, &opening, &error), expected);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, job, &opening, &error), expected);
     ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
     error.text[0] = '\0';
     ck_assert_int_eq(open_run(&directory, path, job, &opening, &error), expected);
@@ -190,18 +191,18 @@ START_TEST(a_finished_run_is_extended_by_a_longer_job)
     struct error error;
     scratch_path(path, "run");
     leave_run(path, RUN_DONE);
-    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_OK);
     job.steps++;
     job.worker_count++; /* How the work is spread may differ, as ever. */
     job.checkpoint_every++;
-    ck_assert_int_eq(run_directory_check(path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, &opening, &error), STATUS_OK);
     ck_assert_int_eq(opening, RUN_EXTENDS);
     expect_run(path, "done", 2000);
     ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
     ck_assert_int_eq(opening, RUN_EXTENDS);
     run_directory_close(&directory); /* Killed: from now on it is unfinished. */
     expect_run(path, "running", 2001);
-    ck_assert_int_eq(run_directory_check(path, &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, &opening, &error), STATUS_OK);
     ck_assert_int_eq(opening, RUN_RESUMES);
     job_free(&job);
 }
@@ -247,7 +248,8 @@ START_TEST(a_cosine_that_would_end_later_is_refused_naming_the_option)
         longer.schedule.decay_factor = 0.5; /* That would not help. */
         expect_refusal(path, &longer, STATUS_MISMATCH, "decay factor: 0.5 in this job");
         longer.schedule = job.schedule;
-        ck_assert_int_eq(run_directory_check(path, &longer, &opening, NULL), STATUS_OK);
+        ck_assert_int_eq(run_directory_check(&disk_posix, path, &longer, &opening, NULL),
+                         STATUS_OK);
         job_free(&job);
         job_free(&longer);
     }
@@ -266,7 +268,7 @@ START_TEST(a_folder_with_other_things_stays_as_it_is)
     scratch_path(events, "home/events.jsonl");
     ck_assert_int_eq(mkdir(path, 0700), 0);
     scratch_write(file, "x", 1);
-    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
     ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_EXISTS);
     ck_assert(!scratch_has(events));
     ck_assert_int_eq(open_run(&directory, file, &job, &opening, &error), STATUS_IO);
@@ -305,7 +307,7 @@ START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
     struct error error;
     scratch_path(path, "run");
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_OK);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_OK);
     scratch_path(file, "run/events.jsonl");
     scratch_write(file, "", 0);
     scratch_path(file, "run/run.json.tmp");
@@ -326,7 +328,7 @@ START_TEST(two_live_runs_cannot_share_a_folder)
     struct error error;
     scratch_path(path, "run");
     ck_assert_int_eq(open_run(&first, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
     ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(error.text, "another run is using"));
     run_directory_close(&first);
@@ -341,14 +343,15 @@ START_TEST(a_place_that_cannot_be_written_is_refused)
 {
     struct error error;
     char path[DISK_PATH_MAX], long_path[2 * DISK_PATH_MAX];
-    ck_assert_int_eq(run_directory_check("", NULL, NULL, &error), STATUS_INVALID);
+    ck_assert_int_eq(run_directory_check(&disk_posix, "", NULL, NULL, &error), STATUS_INVALID);
     memset(long_path, 'x', sizeof long_path);
     long_path[sizeof long_path - 1] = '\0';
-    ck_assert_int_eq(run_directory_check(long_path, NULL, NULL, &error), STATUS_INVALID);
+    ck_assert_int_eq(run_directory_check(&disk_posix, long_path, NULL, NULL, &error),
+                     STATUS_INVALID);
     scratch_path(path, "file");
     scratch_write(path, "x", 1);
     scratch_path(path, "file/run");
-    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_IO);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_IO);
 }
 END_TEST
 
@@ -563,7 +566,7 @@ START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
         }
         snprintf(place, sizeof place, "%.900s/%s", path, cases[i].name);
         ck_assert_int_eq(cases[i].pipe ? mkfifo(place, 0666) : mkdir(place, 0777), 0);
-        ck_assert_int_eq(run_directory_check(path, &job, NULL, &error), STATUS_IO);
+        ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_IO);
         ck_assert_msg(strstr(error.text, place) != NULL, "%s", error.text);
         ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_IO);
         struct json *root = read_run(path);
@@ -583,7 +586,7 @@ START_TEST(a_folder_with_an_odd_log_and_no_run_is_not_free)
     scratch_path(events, "home/events.jsonl");
     ck_assert_int_eq(mkdir(path, 0777), 0);
     ck_assert_int_eq(mkfifo(events, 0666), 0);
-    ck_assert_int_eq(run_directory_check(path, NULL, NULL, &error), STATUS_EXISTS);
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_EXISTS);
 }
 END_TEST
 
@@ -605,9 +608,9 @@ START_TEST(how_many_checkpoints_are_kept_is_remembered)
     scratch_path(path, "run");
     scratch_path(file, "run/run.json");
     for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++) {
-        ck_assert_int_eq(
-            run_directory_open(&directory, path, &job, 7, sessions[i].asked, &opening, NULL),
-            STATUS_OK);
+        ck_assert_int_eq(run_directory_open(&directory, &disk_posix, path, &job, 7,
+                                            sessions[i].asked, &opening, NULL),
+                         STATUS_OK);
         ck_assert_uint_eq(directory.keep, sessions[i].kept);
         ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
         run_directory_close(&directory);
@@ -671,8 +674,9 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
     scratch_path(path, "run");
     for (uint64_t life = 1; life <= 4; life++) {
         uint64_t run_id = life < 4 ? 7 : 8, lives = life < 4 ? life : 1;
-        ck_assert_int_eq(run_directory_open(&directory, path, &job, run_id, 0, &opening, NULL),
-                         STATUS_OK);
+        ck_assert_int_eq(
+            run_directory_open(&directory, &disk_posix, path, &job, run_id, 0, &opening, NULL),
+            STATUS_OK);
         directory.events.lost = 9;
         if (life < 3) /* Killed. */
             ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
@@ -703,15 +707,164 @@ START_TEST(run_json_says_whether_a_run_has_ended)
     for (size_t i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "run%zu", i);
         scratch_path(path, name);
-        ck_assert(!run_directory_has_ended(path, 7, &state));
+        ck_assert(!run_directory_has_ended(&disk_posix, path, 7, &state));
         leave_run(path, states[i]);
-        ck_assert(run_directory_has_ended(path, 7, &state) == (states[i] != RUN_RUNNING));
+        ck_assert(run_directory_has_ended(&disk_posix, path, 7, &state) ==
+                  (states[i] != RUN_RUNNING));
         ck_assert(states[i] == RUN_RUNNING || state == states[i]);
-        ck_assert(!run_directory_has_ended(path, 8, &state));
+        ck_assert(!run_directory_has_ended(&disk_posix, path, 8, &state));
     }
     snprintf(file, sizeof file, "%.1000s/run.json", path);
     scratch_write(file, "{}", 2);
-    ck_assert(!run_directory_has_ended(path, 7, &state));
+    ck_assert(!run_directory_has_ended(&disk_posix, path, 7, &state));
+}
+END_TEST
+
+/* --- disks that fail ----------------------------------------------------------------------- */
+
+/* From the claim to the last summary; the first failure. */
+static enum status whole_session(const struct disk *disk, enum run_state state, uint64_t step)
+{
+    struct job job = sample_job();
+    struct run_directory directory;
+    enum run_opening opening;
+    const struct run_summary summary = {.state = state, .step = step};
+    enum status status = run_directory_open(&directory, disk, "run", &job, 7, 0, &opening, NULL);
+    if (status == STATUS_OK)
+        status = run_directory_note(&directory, &job, 7, &(struct run_faults){0}, NULL);
+    if (status == STATUS_OK)
+        status = run_directory_summary(&directory, &job, 7, &summary, NULL);
+    run_directory_close(&directory);
+    job_free(&job);
+    return status;
+}
+
+/* A run that was stopped after 100 updates, with what a killed writer left beside its run.json. */
+static void leave_stopped(struct simulated_disk *disk, uint64_t seed)
+{
+    const struct disk_piece torn = {"{\"form", 6};
+    simulated_disk_init(disk, seed, 0);
+    ck_assert_int_eq(whole_session(&disk->disk, RUN_STOPPED, 100), STATUS_OK);
+    ck_assert_int_eq(disk->disk.write_file(disk, "run/run.json.tmp", &torn, 1, NULL), STATUS_OK);
+}
+
+/* run.json is whole, one of those that were written, and can be gone on with unless it is done. */
+static enum run_state expect_whole(struct simulated_disk *disk)
+{
+    struct run_found found;
+    struct error error;
+    struct job job = sample_job();
+    ck_assert_msg(run_directory_find(&found, &disk->disk, "run", &error) == STATUS_OK, "%s",
+                  error.text);
+    ck_assert_uint_eq(found.step, found.state == RUN_DONE ? 200 : 100);
+    ck_assert(found.state != RUN_FAILED);
+    enum status status = run_directory_check(&disk->disk, "run", &job, NULL, &error);
+    ck_assert_msg(status == (found.state == RUN_DONE ? STATUS_EXISTS : STATUS_OK), "%s",
+                  error.text);
+    if (found.state != RUN_DONE) {
+        ck_assert_int_eq(whole_session(&disk->disk, RUN_DONE, 200), STATUS_OK);
+        ck_assert_ptr_null(simulated_disk_find(disk, "run/run.json.tmp"));
+    }
+    job_free(&job);
+    job_free(&found.job);
+    return found.state;
+}
+
+START_TEST(a_disk_that_fails_at_any_call_leaves_a_run_to_go_on_with)
+{
+    unsigned states[RUN_FAILED + 1] = {0};
+    bool struck = true;
+    for (uint64_t call = 1; struck; call++) {
+        struct simulated_disk disk;
+        leave_stopped(&disk, call);
+        disk.fail_at = call;
+        enum status status = whole_session(&disk.disk, RUN_DONE, 200);
+        struck = disk.fail_at == 0;
+        disk.fail_at = 0;
+        enum run_state state = expect_whole(&disk);
+        states[state]++;
+        /* What is left beside run.json is no reason to fail: it is written over. */
+        ck_assert(status == (state == RUN_DONE ? STATUS_OK : STATUS_IO));
+        simulated_disk_free(&disk);
+    }
+    ck_assert_uint_eq(states[RUN_STOPPED], 2); /* The lock and the claim. */
+    ck_assert_uint_eq(states[RUN_RUNNING], 2); /* The note and the summary. */
+    ck_assert_uint_eq(states[RUN_DONE], 2);    /* What is removed, and nothing. */
+}
+END_TEST
+
+START_TEST(a_kill_in_any_write_of_run_json_leaves_a_run_to_go_on_with)
+{
+    unsigned states[RUN_FAILED + 1] = {0}, torn = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct simulated_disk disk;
+        leave_stopped(&disk, seed);
+        disk.crash_at = 1 + seed % 4;
+        ck_assert_int_eq(whole_session(&disk.disk, RUN_DONE, 200), STATUS_IO);
+        ck_assert(disk.crashed);
+        disk.crashed = false;
+        torn += disk.crash_at == 0 && simulated_disk_find(&disk, "run/run.json.tmp") != NULL;
+        states[expect_whole(&disk)]++;
+        simulated_disk_free(&disk);
+    }
+    ck_assert_uint_ge(states[RUN_STOPPED], 20);
+    ck_assert_uint_ge(states[RUN_RUNNING], 20);
+    ck_assert_uint_ge(states[RUN_DONE], 5);
+    ck_assert_uint_ge(torn, 20);
+}
+END_TEST
+
+START_TEST(a_full_disk_refuses_a_run_and_leaves_the_place_free)
+{
+    struct job job = sample_job();
+    struct simulated_disk disk;
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+    simulated_disk_init(&disk, 1, 0);
+    disk.full = true;
+    ck_assert_int_eq(
+        run_directory_open(&directory, &disk.disk, "run", &job, 7, 0, &opening, &error), STATUS_IO);
+    ck_assert_str_eq(error.text, "cannot write run/run.json: No space left on device");
+    ck_assert_ptr_null(simulated_disk_find(&disk, "run/run.json"));
+    disk.full = false;
+    disk.read_only = true;
+    ck_assert_int_eq(run_directory_check(&disk.disk, "run", &job, &opening, &error), STATUS_IO);
+    disk.read_only = false;
+    ck_assert_int_eq(run_directory_check(&disk.disk, "run", &job, &opening, &error), STATUS_OK);
+    ck_assert_int_eq(opening, RUN_BEGINS);
+    ck_assert_int_eq(whole_session(&disk.disk, RUN_DONE, 200), STATUS_OK);
+    simulated_disk_free(&disk);
+    job_free(&job);
+}
+END_TEST
+
+START_TEST(on_a_simulated_disk_too_one_process_has_a_run_until_it_ends)
+{
+    struct job job = sample_job();
+    struct simulated_disk disk;
+    struct run_directory first, second;
+    enum run_opening opening;
+    struct error error;
+    simulated_disk_init(&disk, 1, 0);
+    simulated_disk_turn(&disk, 1, 0);
+    ck_assert_int_eq(run_directory_open(&first, &disk.disk, "run", &job, 7, 0, &opening, NULL),
+                     STATUS_OK);
+    run_directory_event(&first, "start", NULL); /* Kept nowhere, and not lost either. */
+    ck_assert_uint_eq(first.events.lost, 0);
+    simulated_disk_turn(&disk, 2, 0);
+    ck_assert_int_eq(run_directory_open(&second, &disk.disk, "run", &job, 7, 0, &opening, &error),
+                     STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(error.text, "another run is using run"));
+    ck_assert_int_eq(run_directory_check(&disk.disk, "run", &job, NULL, NULL), STATUS_EXISTS);
+    simulated_disk_crash(&disk, 1, 0);
+    simulated_disk_turn(&disk, 2, 0);
+    ck_assert_int_eq(run_directory_open(&second, &disk.disk, "run", &job, 7, 0, &opening, &error),
+                     STATUS_OK);
+    run_directory_close(&second);
+    ck_assert_int_eq(run_directory_check(&disk.disk, "run", &job, NULL, NULL), STATUS_OK);
+    simulated_disk_free(&disk);
+    job_free(&job);
 }
 END_TEST
 
@@ -741,6 +894,10 @@ static void add(TCase *tcase)
     tcase_add_test(tcase,
                    faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_session);
     tcase_add_test(tcase, run_json_says_whether_a_run_has_ended);
+    tcase_add_test(tcase, a_disk_that_fails_at_any_call_leaves_a_run_to_go_on_with);
+    tcase_add_test(tcase, a_kill_in_any_write_of_run_json_leaves_a_run_to_go_on_with);
+    tcase_add_test(tcase, a_full_disk_refuses_a_run_and_leaves_the_place_free);
+    tcase_add_test(tcase, on_a_simulated_disk_too_one_process_has_a_run_until_it_ends);
 }
 
 int main(void)
