@@ -1,5 +1,5 @@
-/* message.c - one put and one get a message, joined in a table by kind; decoding allocates from an
- * arena on the stack. */
+/* message.c - fields go to protobuf-c's structures and come from them by the rows of message_rows.inc;
+ * decoding allocates from an arena on the stack. */
 
 #include "common/wire/message.h"
 
@@ -10,6 +10,7 @@
 
 #include "common/base/hash.h"
 #include "common/job/job_fields.h"
+#include "common/wire/message_fields.h"
 #include "proto/syncopate.pb-c.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -37,7 +38,7 @@ static void *arena_alloc(void *context, size_t bytes)
         return NULL;
     void *result = arena->bytes + arena->used;
     arena->used += rounded;
-    return memset(result, 0, rounded);
+    return result; /* Which protobuf-c fills in. */
 }
 
 static void arena_free(void *context, void *pointer)
@@ -71,10 +72,10 @@ static bool take_digest(uint8_t *to, ProtobufCBinaryData from)
     return true;
 }
 
-static ProtobufCBinaryData give_digest(const uint8_t *digest)
+static ProtobufCBinaryData give_bytes(const void *bytes, size_t count)
 {
     /* Packing only reads; protobuf-c has no const. */
-    return (ProtobufCBinaryData){DIGEST_BYTES, (uint8_t *)(uintptr_t)digest};
+    return (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
 }
 
 static bool is_zero(const uint8_t *digest)
@@ -88,619 +89,225 @@ static char *give_text(const char *text)
     return (char *)(uintptr_t)text;
 }
 
-/* --- one pair of functions a kind ---------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------------------------- */
 
-/* Every body lives in here while it is packed. */
-union body {
-    Syncopate__Join join;
-    Syncopate__WantJob want_job;
-    Syncopate__JobPage job_page;
-    Syncopate__Welcome welcome;
-    Syncopate__Waiting waiting;
-    Syncopate__Refused refused;
-    Syncopate__Ready ready;
-    Syncopate__Start start;
-    Syncopate__Ping ping;
-    Syncopate__Pong pong;
-    struct {
-        Syncopate__Exchange exchange;
-        Syncopate__Report exchange_report;
-    };
-    Syncopate__Receipt receipt;
-    Syncopate__Leave leave;
-    Syncopate__Result result;
-    Syncopate__MovedOn moved_on;
-    Syncopate__Lease lease;
-    Syncopate__Work work;
-    Syncopate__Report report;
-    Syncopate__Evaluation evaluation;
-    Syncopate__Done done;
-    Syncopate__Stop stop;
-    Syncopate__Cut cut;
-    Syncopate__CutTaken cut_taken;
-    Syncopate__ChunkState chunk_state;
-    Syncopate__PartWritten part_written;
-    Syncopate__Finished finished;
-    Syncopate__Bye bye;
-    Syncopate__Status status;
-    Syncopate__StatusAnswer status_answer;
+static const char *verdict_word(unsigned number)
+{
+    return verdict_name((enum verdict)number);
+}
+
+static const char *refusal_word(unsigned number)
+{
+    static const char *const names[REFUSAL_COUNT] = {
+        "none", "version", "job", "member", "run", "probe", "malformed", "rejoin", "key"};
+    return number < REFUSAL_COUNT ? names[number] : "unknown";
+}
+
+static const char *job_state_word(unsigned number)
+{
+    return job_state_name((enum job_state)number);
+}
+
+static const char *mode_word(unsigned number)
+{
+    return mode_name((enum mode)number);
+}
+
+/* What must hold of several fields at once; their own bounds are in their rows. */
+
+static bool versions_are_in_order(const void *body)
+{
+    const struct message_join *join = body;
+    return join->version_min <= join->version_max;
+}
+
+static bool page_lies_within(const void *body)
+{
+    const struct message_job_page *page = body;
+    return page->offset <= page->total && page->bytes <= page->total - page->offset &&
+           page->offset % JOB_PAGE_BYTES == 0;
+}
+
+static bool start_has_a_place(const void *body)
+{
+    const struct message_start *start = body;
+    return start->position < start->members && start->step <= start->stop_step;
+}
+
+static bool exchange_asks_for_something(const void *body)
+{
+    const struct message_exchange *exchange = body;
+    return exchange->gradient || exchange->want || exchange->skip;
+}
+
+static bool report_adds_up(const void *body)
+{
+    const struct message_report *report = body;
+    return report->correct <= report->examples;
+}
+
+static bool evaluation_adds_up(const void *body)
+{
+    const struct message_evaluation *evaluation = body;
+    return evaluation->correct <= evaluation->examples;
+}
+
+#define SIZE_OF(member)       sizeof((struct message *)0)->member
+#define ANY                   0, UINT64_MAX, NULL
+#define AT_MOST(most)         0, most, NULL
+#define FROM_TO(least, most)  least, most, NULL
+#define IS_WORD(words, count) 0, (count)-1, words
+
+/* clang-format off */
+#define EVERY_MESSAGE static const struct message_field fields_of_all[] = {
+#define MESSAGE(KIND, name, Type, payload, holds)                                                  \
+    static const struct message_field fields_of_##name[] = {
+#define ROW(name, Type, wire, member, kind, ...)                                                   \
+    {name, #wire, #member, FIELD_##kind, offsetof(struct message, member), SIZE_OF(member),        \
+     offsetof(Syncopate__##Type, wire), __VA_ARGS__},
+#define FIELD(Type, place, field, kind, ...)                                                       \
+    ROW(#field, Type, field, place.field, kind, __VA_ARGS__)
+#define WORD(Type, place, field, words, count)                                                     \
+    FIELD(Type, place, field, WORD, IS_WORD(words, count))
+#define OURS(place, field, kind)                                                                   \
+    {#field, NULL, #place "." #field, FIELD_##kind, offsetof(struct message, place.field),         \
+     SIZE_OF(place.field), 0, ANY},
+#define END {.kind = FIELD_END}};
+#include "common/wire/message_rows.inc"
+
+struct kind {
+    const char *name;
+    int body_case; /* Of the oneof. */
+    const ProtobufCMessageDescriptor *wire;
+    const struct message_field *fields;
+    bool payload;
+    bool (*holds)(const void *body); /* NULL: whatever the fields are. */
 };
 
-static void put_join(const struct message *m, Syncopate__Header *h, union body *b)
+#define MESSAGE(KIND, name, Type, payload, holds)                                                  \
+    [MESSAGE_##KIND] = {#name, SYNCOPATE__HEADER__BODY_##KIND, &syncopate__##name##__descriptor,   \
+                        fields_of_##name, payload, holds},
+static const struct kind kinds[MESSAGE_KIND_COUNT] = {
+#include "common/wire/message_rows.inc"
+};
+
+/* A body while it is packed, of whichever kind. */
+#define MESSAGE(KIND, name, Type, payload, holds) Syncopate__##Type name;
+union body {
+#include "common/wire/message_rows.inc"
+};
+/* clang-format on */
+
+_Static_assert(sizeof(enum verdict) == sizeof(uint32_t) &&
+                   sizeof(enum refusal) == sizeof(uint32_t) &&
+                   sizeof(enum job_state) == sizeof(uint32_t) &&
+                   sizeof(enum mode) == sizeof(uint32_t) &&
+                   sizeof(Syncopate__Verdict) == sizeof(uint32_t) &&
+                   sizeof(Syncopate__Refusal) == sizeof(uint32_t),
+               "words are numbers of 32 bits");
+
+const struct message_field *message_fields(enum message_kind kind)
 {
-    syncopate__join__init(h->join = &b->join);
-    b->join.version_min = m->join.version_min;
-    b->join.version_max = m->join.version_max;
-    b->join.job_digest = give_digest(m->join.job_digest);
-    b->join.probe_digest = give_digest(m->join.probe_digest);
-    b->join.host = give_text(m->join.host);
-    b->join.arithmetic = give_text(m->join.arithmetic);
+    return kind == MESSAGE_NONE ? fields_of_all : kinds[kind].fields;
 }
 
-static bool get_join(const Syncopate__Header *h, struct message *m)
+const void *message_field_report(const struct message_field *field, const void *message)
 {
-    m->join.version_min = h->join->version_min;
-    m->join.version_max = h->join->version_max;
-    return m->join.version_min <= m->join.version_max &&
-           take_digest(m->join.job_digest, h->join->job_digest) &&
-           take_digest(m->join.probe_digest, h->join->probe_digest) &&
-           take_text(m->join.host, sizeof m->join.host, h->join->host) &&
-           take_text(m->join.arithmetic, sizeof m->join.arithmetic, h->join->arithmetic);
+    return (const char *)message + field->offset - offsetof(struct message, report);
 }
 
-static void put_want_job(const struct message *m, Syncopate__Header *h, union body *b)
+/* --- fields by their rows ------------------------------------------------------------------ */
+
+/* Of a page, how many bytes; of a report, whether there is one: our own member of the row above. */
+static const void *row_above(const struct message_field *field, const void *message)
 {
-    (void)m;
-    syncopate__want_job__init(h->want_job = &b->want_job);
+    return (const char *)message + field[-1].offset;
 }
 
-static bool get_nothing(const Syncopate__Header *h, struct message *m)
+static void put_fields(const struct message_field *field, const void *message, void *wire,
+                       Syncopate__Report *report);
+
+static void put_report(const struct message_field *field, const void *message,
+                       Syncopate__Report **to, Syncopate__Report *report)
 {
-    (void)h;
-    (void)m;
-    return true;
+    if (!*(const bool *)row_above(field, message))
+        return;
+    syncopate__report__init(*to = report);
+    put_fields(fields_of_report, message_field_report(field, message), report, NULL);
 }
 
-static void put_job_page(const struct message *m, Syncopate__Header *h, union body *b)
+static void put_field(const struct message_field *field, const void *message, void *to,
+                      Syncopate__Report *report)
 {
-    syncopate__job_page__init(h->job_page = &b->job_page);
-    b->job_page.offset = m->job_page.offset;
-    b->job_page.total = m->job_page.total;
-    b->job_page.page.len = m->job_page.bytes;
-    b->job_page.page.data = (uint8_t *)(uintptr_t)m->job_page.page;
+    const void *from = (const char *)message + field->offset;
+    switch (field->kind) {
+    case FIELD_FLAG:
+    case FIELD_GATE:
+        *(protobuf_c_boolean *)to = *(const bool *)from;
+        return;
+    case FIELD_U32:
+    case FIELD_WORD:
+        *(uint32_t *)to = *(const uint32_t *)from;
+        return;
+    case FIELD_U64:
+    case FIELD_I64:
+    case FIELD_ID:
+    case FIELD_REAL:
+        *(uint64_t *)to = *(const uint64_t *)from;
+        return;
+    case FIELD_TEXT:
+    case FIELD_NAME:
+        *(char **)to = give_text(from);
+        return;
+    case FIELD_DIGEST:
+    case FIELD_SECRET:
+        if (field->kind == FIELD_DIGEST || !is_zero(from))
+            *(ProtobufCBinaryData *)to = give_bytes(from, DIGEST_BYTES);
+        return;
+    case FIELD_PAGE:
+        *(ProtobufCBinaryData *)to = give_bytes(from, *(const uint32_t *)row_above(field, message));
+        return;
+    case FIELD_REPORT:
+        put_report(field, message, to, report);
+        return;
+    case FIELD_END:
+        return;
+    }
 }
 
-static bool get_job_page(const Syncopate__Header *h, struct message *m)
+/* `report`: where the one in the message, if there is one, lies until it is packed. */
+static void put_fields(const struct message_field *field, const void *message, void *wire,
+                       Syncopate__Report *report)
 {
-    const Syncopate__JobPage *p = h->job_page;
-    if (p->page.len == 0 || p->page.len > JOB_PAGE_BYTES || p->total > JOB_BYTES_MAX ||
-        p->offset > p->total || p->page.len > p->total - p->offset ||
-        p->offset % JOB_PAGE_BYTES != 0)
+    for (; field->kind != FIELD_END; field++) {
+        if (field->wire == NULL)
+            continue;
+        if (field->kind == FIELD_GATE && !*((const bool *)message + field->offset))
+            return;
+        put_field(field, message, (char *)wire + field->wire_offset, report);
+    }
+}
+
+static bool get_fields(const struct message_field *fields, const void *wire, void *message);
+
+static bool get_report(const struct message_field *field, const Syncopate__Report *from,
+                       void *message)
+{
+    if (from == NULL)
+        return true;
+    *(bool *)(uintptr_t)row_above(field, message) = true;
+    void *place = (void *)(uintptr_t)message_field_report(field, message);
+    return get_fields(fields_of_report, from, place) &&
+           report_adds_up((char *)message + field->offset);
+}
+
+static bool get_page(const struct message_field *field, ProtobufCBinaryData from, void *message)
+{
+    if (from.len < field->least || from.len > field->most)
         return false;
-    m->job_page.offset = p->offset;
-    m->job_page.total = p->total;
-    m->job_page.bytes = (uint32_t)p->page.len;
-    memcpy(m->job_page.page, p->page.data, p->page.len);
+    *(uint32_t *)(uintptr_t)row_above(field, message) = (uint32_t)from.len;
+    memcpy((char *)message + field->offset, from.data, from.len);
     return true;
-}
-
-static void put_welcome(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__welcome__init(h->welcome = &b->welcome);
-    b->welcome.restore = m->welcome.restore;
-    b->welcome.restore_step = m->welcome.restore_step;
-    b->welcome.out = give_text(m->welcome.out);
-    b->welcome.ticket = m->welcome.ticket;
-    b->welcome.proof = m->welcome.proof;
-    if (!is_zero(m->welcome.secret))
-        b->welcome.secret = give_digest(m->welcome.secret);
-}
-
-static bool get_welcome(const Syncopate__Header *h, struct message *m)
-{
-    m->welcome.restore = h->welcome->restore;
-    m->welcome.restore_step = h->welcome->restore_step;
-    m->welcome.ticket = h->welcome->ticket;
-    m->welcome.proof = h->welcome->proof;
-    return take_digest(m->welcome.secret, h->welcome->secret) &&
-           take_text(m->welcome.out, sizeof m->welcome.out, h->welcome->out);
-}
-
-static void put_waiting(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__waiting__init(h->waiting = &b->waiting);
-    b->waiting.text = give_text(m->waiting.text);
-}
-
-static bool get_waiting(const Syncopate__Header *h, struct message *m)
-{
-    return take_text(m->waiting.text, sizeof m->waiting.text, h->waiting->text);
-}
-
-static void put_refused(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__refused__init(h->refused = &b->refused);
-    b->refused.reason = (Syncopate__Refusal)m->refused.reason;
-    b->refused.text = give_text(m->refused.text);
-}
-
-static bool get_refused(const Syncopate__Header *h, struct message *m)
-{
-    if ((unsigned)h->refused->reason >= REFUSAL_COUNT)
-        return false;
-    m->refused.reason = (enum refusal)h->refused->reason;
-    return take_text(m->refused.text, sizeof m->refused.text, h->refused->text);
-}
-
-static void put_ready(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__ready__init(h->ready = &b->ready);
-    b->ready.shared = m->ready.shared;
-    b->ready.needs_chunks = m->ready.needs_chunks;
-    b->ready.reached = m->ready.reached;
-}
-
-static bool get_ready(const Syncopate__Header *h, struct message *m)
-{
-    m->ready.shared = h->ready->shared;
-    m->ready.needs_chunks = h->ready->needs_chunks;
-    m->ready.reached = h->ready->reached;
-    return true;
-}
-
-static void put_start(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__start__init(h->start = &b->start);
-    b->start.step = m->start.step;
-    b->start.assignment = m->start.assignment;
-    b->start.members = m->start.members;
-    b->start.position = m->start.position;
-    b->start.stop_step = m->start.stop_step;
-    b->start.scored = m->start.scored;
-}
-
-static bool get_start(const Syncopate__Header *h, struct message *m)
-{
-    m->start.step = h->start->step;
-    m->start.assignment = h->start->assignment;
-    m->start.members = h->start->members;
-    m->start.position = h->start->position;
-    m->start.stop_step = h->start->stop_step;
-    m->start.scored = h->start->scored;
-    return m->start.members > 0 && m->start.members <= JOB_WORKERS_MAX &&
-           m->start.position < m->start.members && m->start.step <= m->start.stop_step;
-}
-
-static void put_ping(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__ping__init(h->ping = &b->ping);
-    b->ping.step = m->ping.step;
-    b->ping.assignment = m->ping.assignment;
-    b->ping.computing = m->ping.computing;
-}
-
-static bool get_ping(const Syncopate__Header *h, struct message *m)
-{
-    m->ping.step = h->ping->step;
-    m->ping.assignment = h->ping->assignment;
-    m->ping.computing = h->ping->computing;
-    return true;
-}
-
-static void put_pong(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__pong__init(h->pong = &b->pong);
-    b->pong.waiting = give_text(m->waiting.text);
-}
-
-static bool get_pong(const Syncopate__Header *h, struct message *m)
-{
-    return take_text(m->waiting.text, sizeof m->waiting.text, h->pong->waiting);
-}
-
-static void fill_report(const struct message_report *from, Syncopate__Report *to)
-{
-    syncopate__report__init(to);
-    to->step = from->step;
-    to->first_leaf = from->node.first_leaf;
-    to->leaf_count = from->node.leaf_count;
-    to->loss = from->loss;
-    to->correct = from->correct;
-    to->examples = from->examples;
-    to->compute_us = from->compute_us;
-    to->exchange_us = from->exchange_us;
-    to->wait_us = from->wait_us;
-    to->has_staleness = from->has_staleness;
-    to->staleness = from->staleness;
-    to->bad = from->bad;
-}
-
-static bool take_report(const Syncopate__Report *from, struct message_report *to)
-{
-    *to = (struct message_report){
-        .step = from->step,
-        .node = {from->first_leaf, from->leaf_count},
-        .loss = from->loss,
-        .correct = from->correct,
-        .examples = from->examples,
-        .compute_us = from->compute_us,
-        .exchange_us = from->exchange_us,
-        .wait_us = from->wait_us,
-        .has_staleness = from->has_staleness,
-        .staleness = from->staleness,
-        .bad = from->bad,
-    };
-    return to->examples <= BATCH_MAX && to->correct <= to->examples;
-}
-
-static void put_exchange(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    Syncopate__Exchange *e = h->exchange = &b->exchange;
-    syncopate__exchange__init(e);
-    e->chunk = m->exchange.chunk;
-    e->step = m->exchange.step;
-    e->base_version = m->exchange.base_version;
-    e->gradient = m->exchange.gradient;
-    e->first_leaf = m->exchange.node.first_leaf;
-    e->leaf_count = m->exchange.node.leaf_count;
-    e->examples = m->exchange.examples;
-    e->want = m->exchange.want;
-    e->want_version = m->exchange.want_version;
-    e->newest = m->exchange.newest;
-    e->retry = m->exchange.retry;
-    e->receipt = m->exchange.receipt;
-    e->skip = m->exchange.skip;
-    if (m->exchange.has_report)
-        fill_report(&m->exchange.report, e->report = &b->exchange_report);
-}
-
-static bool get_exchange(const Syncopate__Header *h, struct message *m)
-{
-    const Syncopate__Exchange *e = h->exchange;
-    m->exchange = (struct message_exchange){
-        .chunk = e->chunk,
-        .step = e->step,
-        .base_version = e->base_version,
-        .gradient = e->gradient,
-        .node = {e->first_leaf, e->leaf_count},
-        .examples = e->examples,
-        .want = e->want,
-        .want_version = e->want_version,
-        .newest = e->newest,
-        .retry = e->retry,
-        .receipt = e->receipt,
-        .skip = e->skip,
-        .has_report = e->report != NULL,
-    };
-    if (e->report != NULL && !take_report(e->report, &m->exchange.report))
-        return false;
-    return e->gradient || e->want || e->skip;
-}
-
-static void put_receipt(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__receipt__init(h->receipt = &b->receipt);
-    b->receipt.chunk = m->receipt.chunk;
-    b->receipt.step = m->receipt.step;
-    b->receipt.first_leaf = m->receipt.node.first_leaf;
-    b->receipt.leaf_count = m->receipt.node.leaf_count;
-    b->receipt.missing = m->receipt.missing;
-}
-
-static bool get_receipt(const Syncopate__Header *h, struct message *m)
-{
-    const Syncopate__Receipt *r = h->receipt;
-    m->receipt =
-        (struct message_receipt){r->chunk, r->step, {r->first_leaf, r->leaf_count}, r->missing};
-    return true;
-}
-
-static void put_leave(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    (void)m;
-    syncopate__leave__init(h->leave = &b->leave);
-}
-
-static void put_result(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__result__init(h->result = &b->result);
-    b->result.chunk = m->result.chunk;
-    b->result.verdict = (Syncopate__Verdict)m->result.verdict;
-    b->result.version = m->result.version;
-    b->result.staleness = m->result.staleness;
-    b->result.held_us = m->result.held_us;
-    b->result.stop_step = m->result.stop_step;
-    b->result.parameters = m->result.parameters;
-}
-
-static bool get_result(const Syncopate__Header *h, struct message *m)
-{
-    if ((unsigned)h->result->verdict >= VERDICT_COUNT)
-        return false;
-    m->result.chunk = h->result->chunk;
-    m->result.verdict = (enum verdict)h->result->verdict;
-    m->result.version = h->result->version;
-    m->result.staleness = h->result->staleness;
-    m->result.held_us = h->result->held_us;
-    m->result.stop_step = h->result->stop_step;
-    m->result.parameters = h->result->parameters;
-    return true;
-}
-
-static void put_moved_on(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__moved_on__init(h->moved_on = &b->moved_on);
-    b->moved_on.chunk = m->moved_on.chunk;
-    b->moved_on.version = m->moved_on.version;
-}
-
-static bool get_moved_on(const Syncopate__Header *h, struct message *m)
-{
-    m->moved_on.chunk = h->moved_on->chunk;
-    m->moved_on.version = h->moved_on->version;
-    return true;
-}
-
-static void put_lease(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__lease__init(h->lease = &b->lease);
-    b->lease.finished = m->lease.finished;
-    b->lease.batch = m->lease.batch;
-}
-
-static bool get_lease(const Syncopate__Header *h, struct message *m)
-{
-    m->lease.finished = h->lease->finished;
-    m->lease.batch = h->lease->batch;
-    return true;
-}
-
-static void put_work(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__work__init(h->work = &b->work);
-    b->work.enough = m->work.enough;
-    b->work.none = m->work.none;
-    b->work.batch = m->work.batch;
-}
-
-static bool get_work(const Syncopate__Header *h, struct message *m)
-{
-    m->work.enough = h->work->enough;
-    m->work.none = h->work->none;
-    m->work.batch = h->work->batch;
-    return true;
-}
-
-static void put_report(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    fill_report(&m->report, h->report = &b->report);
-}
-
-static bool get_report(const Syncopate__Header *h, struct message *m)
-{
-    return take_report(h->report, &m->report);
-}
-
-static void put_evaluation(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__evaluation__init(h->evaluation = &b->evaluation);
-    b->evaluation.epoch = m->evaluation.epoch;
-    b->evaluation.step = m->evaluation.step;
-    b->evaluation.loss = m->evaluation.loss;
-    b->evaluation.correct = m->evaluation.correct;
-    b->evaluation.examples = m->evaluation.examples;
-    b->evaluation.took_us = m->evaluation.took_us;
-    b->evaluation.assignment = m->evaluation.assignment;
-}
-
-static bool get_evaluation(const Syncopate__Header *h, struct message *m)
-{
-    const Syncopate__Evaluation *e = h->evaluation;
-    m->evaluation.epoch = e->epoch;
-    m->evaluation.step = e->step;
-    m->evaluation.loss = e->loss;
-    m->evaluation.correct = e->correct;
-    m->evaluation.examples = e->examples;
-    m->evaluation.took_us = e->took_us;
-    m->evaluation.assignment = e->assignment;
-    return e->correct <= e->examples;
-}
-
-static void put_done(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__done__init(h->done = &b->done);
-    b->done.step = m->done.step;
-    b->done.exchange_us = m->done.exchange_us;
-    b->done.wait_us = m->done.wait_us;
-    b->done.has_staleness = m->done.has_staleness;
-    b->done.staleness = m->done.staleness;
-}
-
-static bool get_done(const Syncopate__Header *h, struct message *m)
-{
-    m->done.step = h->done->step;
-    m->done.exchange_us = h->done->exchange_us;
-    m->done.wait_us = h->done->wait_us;
-    m->done.has_staleness = h->done->has_staleness;
-    m->done.staleness = h->done->staleness;
-    return true;
-}
-
-static void put_stop(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__stop__init(h->stop = &b->stop);
-    b->stop.exit_code = m->stop.exit_code;
-    b->stop.reason = give_text(m->stop.reason);
-}
-
-static bool get_stop(const Syncopate__Header *h, struct message *m)
-{
-    m->stop.exit_code = h->stop->exit_code;
-    return m->stop.exit_code < 256 &&
-           take_text(m->stop.reason, sizeof m->stop.reason, h->stop->reason);
-}
-
-static void put_cut(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__cut__init(h->cut = &b->cut);
-    b->cut.step = m->cut.step;
-    b->cut.final = m->cut.final;
-}
-
-static bool get_cut(const Syncopate__Header *h, struct message *m)
-{
-    m->cut.step = h->cut->step;
-    m->cut.final = h->cut->final;
-    return true;
-}
-
-static void put_cut_taken(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__cut_taken__init(h->cut_taken = &b->cut_taken);
-    b->cut_taken.step = m->cut_taken.step;
-    b->cut_taken.taken = m->cut_taken.taken;
-    b->cut_taken.applied = m->cut_taken.verdicts.applied;
-    b->cut_taken.stale = m->cut_taken.verdicts.stale;
-    b->cut_taken.duplicate = m->cut_taken.verdicts.duplicate;
-    b->cut_taken.rejected = m->cut_taken.verdicts.rejected;
-}
-
-static bool get_cut_taken(const Syncopate__Header *h, struct message *m)
-{
-    m->cut_taken.step = h->cut_taken->step;
-    m->cut_taken.taken = h->cut_taken->taken;
-    m->cut_taken.verdicts.applied = h->cut_taken->applied;
-    m->cut_taken.verdicts.stale = h->cut_taken->stale;
-    m->cut_taken.verdicts.duplicate = h->cut_taken->duplicate;
-    m->cut_taken.verdicts.rejected = h->cut_taken->rejected;
-    return true;
-}
-
-static void put_chunk_state(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__chunk_state__init(h->chunk_state = &b->chunk_state);
-    b->chunk_state.step = m->chunk_state.step;
-    b->chunk_state.first = m->chunk_state.first;
-    b->chunk_state.count = m->chunk_state.count;
-    b->chunk_state.array = m->chunk_state.array;
-    b->chunk_state.server = m->chunk_state.server;
-}
-
-static bool get_chunk_state(const Syncopate__Header *h, struct message *m)
-{
-    const Syncopate__ChunkState *s = h->chunk_state;
-    m->chunk_state.step = s->step;
-    m->chunk_state.first = s->first;
-    m->chunk_state.count = s->count;
-    m->chunk_state.array = s->array;
-    m->chunk_state.server = s->server;
-    return s->array < CHECKPOINT_ARRAYS_MAX && s->server < JOB_SERVERS_MAX && s->count > 0;
-}
-
-static void put_part_written(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__part_written__init(h->part_written = &b->part_written);
-    const struct message_part_written *p = &m->part_written;
-    b->part_written.step = p->step;
-    b->part_written.written = p->written;
-    b->part_written.name = give_text(p->part.name);
-    b->part_written.bytes = p->part.bytes;
-    b->part_written.digest = give_digest(p->part.digest);
-    b->part_written.text = give_text(p->text);
-    b->part_written.server = p->server;
-}
-
-static bool get_part_written(const Syncopate__Header *h, struct message *m)
-{
-    const Syncopate__PartWritten *p = h->part_written;
-    m->part_written.step = p->step;
-    m->part_written.written = p->written;
-    m->part_written.part.bytes = p->bytes;
-    m->part_written.server = p->server;
-    return strchr(p->name, '/') == NULL && p->server < JOB_SERVERS_MAX &&
-           take_digest(m->part_written.part.digest, p->digest) &&
-           take_text(m->part_written.part.name, sizeof m->part_written.part.name, p->name) &&
-           take_text(m->part_written.text, sizeof m->part_written.text, p->text);
-}
-
-static void put_finished(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__finished__init(h->finished = &b->finished);
-    b->finished.exit_code = m->stop.exit_code;
-    b->finished.reason = give_text(m->stop.reason);
-    b->finished.left = m->stop.left;
-}
-
-static bool get_finished(const Syncopate__Header *h, struct message *m)
-{
-    m->stop.exit_code = h->finished->exit_code;
-    m->stop.left = h->finished->left;
-    return m->stop.exit_code < 256 &&
-           take_text(m->stop.reason, sizeof m->stop.reason, h->finished->reason);
-}
-
-static void put_bye(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    (void)m;
-    syncopate__bye__init(h->bye = &b->bye);
-}
-
-static void put_status(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    syncopate__status__init(h->status = &b->status);
-    b->status.watch = m->status.watch;
-}
-
-static bool get_status(const Syncopate__Header *h, struct message *m)
-{
-    m->status.watch = h->status->watch;
-    return true;
-}
-
-/* The part that there is only with a job. */
-static void put_job_status(const struct message_status_answer *a, Syncopate__StatusAnswer *s)
-{
-    s->mode = (uint32_t)a->mode;
-    s->step = a->step;
-    s->steps = a->steps;
-    s->steps_per_epoch = a->steps_per_epoch;
-    s->workers = a->workers;
-    s->worker_count = a->worker_count;
-    s->servers = a->servers;
-    s->server_count = a->server_count;
-    s->train_epoch = a->train_epoch;
-    s->train_examples = a->train_examples;
-    s->train_loss = a->train_loss;
-    s->train_accuracy = a->train_accuracy;
-    s->test_step = a->test_step;
-    s->test_loss = a->test_loss;
-    s->test_accuracy = a->test_accuracy;
-    s->training_seconds = a->training_seconds;
-    s->images_per_second = a->images_per_second;
-    s->staleness_mean = a->staleness_mean;
-    s->staleness_max = a->staleness_max;
-    s->has_checkpoint = a->has_checkpoint;
-    s->checkpoint_step = a->checkpoint_step;
-    s->generation = a->generation;
-    s->workers_lost = a->workers_lost;
-    s->servers_lost = a->servers_lost;
-    s->checkpoints_skipped = a->checkpoints_skipped;
-    s->checkpoints_failed = a->checkpoints_failed;
-}
-
-static void put_status_answer(const struct message *m, Syncopate__Header *h, union body *b)
-{
-    const struct message_status_answer *a = &m->status_answer;
-    Syncopate__StatusAnswer *s = h->status_answer = &b->status_answer;
-    syncopate__status_answer__init(s);
-    s->state = (uint32_t)a->state;
-    s->seconds = a->seconds;
-    s->out = give_text(a->out);
-    s->text = give_text(a->text);
-    s->exit_code = a->exit_code;
-    s->has_job = a->has_job;
-    if (a->has_job)
-        put_job_status(a, s);
 }
 
 /* One zero is like the other: that it is negative would not be written again. */
@@ -709,99 +316,70 @@ static double take_real(double value)
     return value == 0 ? 0 : value;
 }
 
-static void get_job_status(const Syncopate__StatusAnswer *s, struct message_status_answer *a)
+static bool get_field(const struct message_field *field, const void *from, void *message)
 {
-    a->mode = (enum mode)s->mode;
-    a->step = s->step;
-    a->steps = s->steps;
-    a->steps_per_epoch = s->steps_per_epoch;
-    a->workers = s->workers;
-    a->worker_count = s->worker_count;
-    a->servers = s->servers;
-    a->server_count = s->server_count;
-    a->train_epoch = s->train_epoch;
-    a->train_examples = s->train_examples;
-    a->train_loss = take_real(s->train_loss);
-    a->train_accuracy = take_real(s->train_accuracy);
-    a->test_step = s->test_step;
-    a->test_loss = take_real(s->test_loss);
-    a->test_accuracy = take_real(s->test_accuracy);
-    a->training_seconds = take_real(s->training_seconds);
-    a->images_per_second = take_real(s->images_per_second);
-    a->staleness_mean = take_real(s->staleness_mean);
-    a->staleness_max = s->staleness_max;
-    a->has_checkpoint = s->has_checkpoint;
-    a->checkpoint_step = s->checkpoint_step;
-    a->generation = s->generation;
-    a->workers_lost = s->workers_lost;
-    a->servers_lost = s->servers_lost;
-    a->checkpoints_skipped = s->checkpoints_skipped;
-    a->checkpoints_failed = s->checkpoints_failed;
-}
-
-static bool get_status_answer(const Syncopate__Header *h, struct message *m)
-{
-    struct message_status_answer *a = &m->status_answer;
-    const Syncopate__StatusAnswer *s = h->status_answer;
-    if (s->state >= JOB_STATE_COUNT || s->mode >= MODE_COUNT || s->exit_code >= 256)
-        return false;
-    a->state = (enum job_state)s->state;
-    a->seconds = take_real(s->seconds);
-    a->exit_code = s->exit_code;
-    a->has_job = s->has_job;
-    if (s->has_job)
-        get_job_status(s, a);
-    return take_text(a->out, sizeof a->out, s->out) && take_text(a->text, sizeof a->text, s->text);
-}
-
-/* --- the table ----------------------------------------------------------------------------- */
-
-struct kind {
-    const char *name;
-    int body_case; /* Of the oneof. */
-    void (*put)(const struct message *, Syncopate__Header *, union body *);
-    bool (*get)(const Syncopate__Header *, struct message *);
-    bool payload;
-};
-
-#define ROW(name, BODY, put, get, payload)                                                         \
-    {                                                                                              \
-        name, SYNCOPATE__HEADER__BODY_##BODY, put, get, payload                                    \
+    void *to = (char *)message + field->offset;
+    switch (field->kind) {
+    case FIELD_FLAG:
+    case FIELD_GATE:
+        *(bool *)to = *(const protobuf_c_boolean *)from != 0;
+        return true;
+    case FIELD_U32:
+    case FIELD_WORD: {
+        uint32_t number = *(uint32_t *)to = *(const uint32_t *)from;
+        return number >= field->least && number <= field->most;
     }
+    case FIELD_U64:
+    case FIELD_I64:
+    case FIELD_ID: {
+        uint64_t number = *(uint64_t *)to = *(const uint64_t *)from;
+        return number >= field->least && number <= field->most;
+    }
+    case FIELD_REAL:
+        *(double *)to = take_real(*(const double *)from);
+        return true;
+    case FIELD_TEXT:
+        return take_text(to, field->size, *(char *const *)from);
+    case FIELD_NAME:
+        return strchr(*(char *const *)from, '/') == NULL &&
+               take_text(to, field->size, *(char *const *)from);
+    case FIELD_DIGEST:
+    case FIELD_SECRET:
+        return take_digest(to, *(const ProtobufCBinaryData *)from);
+    case FIELD_PAGE:
+        return get_page(field, *(const ProtobufCBinaryData *)from, message);
+    case FIELD_REPORT:
+        return get_report(field, *(Syncopate__Report *const *)from, message);
+    case FIELD_END:
+        break;
+    }
+    return true;
+}
 
-static const struct kind kinds[MESSAGE_KIND_COUNT] = {
-    [MESSAGE_JOIN] = ROW("join", JOIN, put_join, get_join, false),
-    [MESSAGE_WANT_JOB] = ROW("want_job", WANT_JOB, put_want_job, get_nothing, false),
-    [MESSAGE_JOB_PAGE] = ROW("job_page", JOB_PAGE, put_job_page, get_job_page, false),
-    [MESSAGE_WELCOME] = ROW("welcome", WELCOME, put_welcome, get_welcome, false),
-    [MESSAGE_WAITING] = ROW("waiting", WAITING, put_waiting, get_waiting, false),
-    [MESSAGE_REFUSED] = ROW("refused", REFUSED, put_refused, get_refused, false),
-    [MESSAGE_READY] = ROW("ready", READY, put_ready, get_ready, false),
-    [MESSAGE_START] = ROW("start", START, put_start, get_start, false),
-    [MESSAGE_PING] = ROW("ping", PING, put_ping, get_ping, false),
-    [MESSAGE_PONG] = ROW("pong", PONG, put_pong, get_pong, false),
-    [MESSAGE_EXCHANGE] = ROW("exchange", EXCHANGE, put_exchange, get_exchange, true),
-    [MESSAGE_RESULT] = ROW("result", RESULT, put_result, get_result, true),
-    [MESSAGE_MOVED_ON] = ROW("moved_on", MOVED_ON, put_moved_on, get_moved_on, false),
-    [MESSAGE_LEASE] = ROW("lease", LEASE, put_lease, get_lease, false),
-    [MESSAGE_WORK] = ROW("work", WORK, put_work, get_work, false),
-    [MESSAGE_REPORT] = ROW("report", REPORT, put_report, get_report, false),
-    [MESSAGE_EVALUATION] = ROW("evaluation", EVALUATION, put_evaluation, get_evaluation, false),
-    [MESSAGE_DONE] = ROW("done", DONE, put_done, get_done, false),
-    [MESSAGE_RECEIPT] = ROW("receipt", RECEIPT, put_receipt, get_receipt, false),
-    [MESSAGE_LEAVE] = ROW("leave", LEAVE, put_leave, get_nothing, false),
-    [MESSAGE_STOP] = ROW("stop", STOP, put_stop, get_stop, false),
-    [MESSAGE_CUT] = ROW("cut", CUT, put_cut, get_cut, false),
-    [MESSAGE_CUT_TAKEN] = ROW("cut_taken", CUT_TAKEN, put_cut_taken, get_cut_taken, false),
-    [MESSAGE_CHUNK_STATE] = ROW("chunk_state", CHUNK_STATE, put_chunk_state, get_chunk_state, true),
-    [MESSAGE_PART_WRITTEN] =
-        ROW("part_written", PART_WRITTEN, put_part_written, get_part_written, false),
-    [MESSAGE_FINISHED] = ROW("finished", FINISHED, put_finished, get_finished, false),
-    [MESSAGE_BYE] = ROW("bye", BYE, put_bye, get_nothing, false),
-    [MESSAGE_STATUS] = ROW("status", STATUS, put_status, get_status, false),
-    [MESSAGE_STATUS_ANSWER] =
-        ROW("status_answer", STATUS_ANSWER, put_status_answer, get_status_answer, false),
-};
+/* Of what is said below a gate that is not open: its bounds have been checked, and that is all. */
+static void forget_fields(const struct message_field *field, void *message)
+{
+    for (; field->kind != FIELD_END; field++)
+        memset((char *)message + field->offset, 0, field->size);
+}
+
+static bool get_fields(const struct message_field *fields, const void *wire, void *message)
+{
+    const struct message_field *field, *closed = NULL;
+    for (field = fields; field->kind != FIELD_END; field++) {
+        if (field->wire == NULL)
+            continue;
+        if (!get_field(field, (const char *)wire + field->wire_offset, message))
+            return false;
+        if (field->kind == FIELD_GATE && !*((const bool *)message + field->offset))
+            closed = field;
+    }
+    if (closed != NULL)
+        forget_fields(closed + 1, message);
+    return true;
+}
+
+/* --- messages ------------------------------------------------------------------------------ */
 
 bool message_is_from_server(const struct message *message, uint32_t index)
 {
@@ -851,29 +429,32 @@ size_t message_encode(const struct message *message, uint8_t *buffer)
     const struct kind *kind = &kinds[message->kind];
     Syncopate__Header header = SYNCOPATE__HEADER__INIT;
     union body body;
+    Syncopate__Report report;
 
     header.version = version_of(message);
     header.role = (Syncopate__Role)message->role;
     header.index = message->index;
-    header.incarnation = message->incarnation;
-    header.run_id = message->run_id;
-    header.generation = message->generation;
-    header.request = message->request;
-    header.ticket = message->ticket;
-    header.proof = message->proof;
+    put_fields(fields_of_all, message, &header, NULL);
     header.body_case = (Syncopate__Header__BodyCase)kind->body_case;
-    kind->put(message, &header, &body);
+    header.join = &body.join; /* Whichever it is, they begin at one place. */
+    protobuf_c_message_init(kind->wire, &body);
+    put_fields(kind->fields, message, &body, &report);
 
     assert(syncopate__header__get_packed_size(&header) <= HEADER_BYTES_MAX);
     return syncopate__header__pack(&header, buffer);
 }
 
-static enum message_kind kind_of(int body_case)
+#define MESSAGE(KIND, ...)                                                                         \
+    case SYNCOPATE__HEADER__BODY_##KIND:                                                           \
+        return MESSAGE_##KIND;
+
+static enum message_kind kind_of(Syncopate__Header__BodyCase body_case)
 {
-    for (unsigned k = 1; k < MESSAGE_KIND_COUNT; k++)
-        if (kinds[k].body_case == body_case)
-            return (enum message_kind)k;
-    return MESSAGE_NONE;
+    switch ((int)body_case) { /* Of which no other may be known either. */
+#include "common/wire/message_rows.inc"
+    default:
+        return MESSAGE_NONE;
+    }
 }
 
 enum status message_decode(const void *bytes, size_t count, struct message *message,
@@ -897,18 +478,15 @@ enum status message_decode(const void *bytes, size_t count, struct message *mess
         return error_set(error, STATUS_INVALID, "role %d", (int)header->role);
 
     memset(message, 0, sizeof *message);
-    message->kind = kind_of((int)header->body_case);
+    message->kind = kind_of(header->body_case);
     if (message->kind == MESSAGE_NONE)
         return error_set(error, STATUS_INVALID, "unknown message %d", (int)header->body_case);
     message->role = (enum role)header->role;
     message->index = header->index;
-    message->incarnation = header->incarnation;
-    message->run_id = header->run_id;
-    message->generation = header->generation;
-    message->request = header->request;
-    message->ticket = header->ticket;
-    message->proof = header->proof;
-    if (!kinds[message->kind].get(header, message))
+    const struct kind *kind = &kinds[message->kind];
+    if (!get_fields(fields_of_all, header, message) ||
+        !get_fields(kind->fields, header->join, message) ||
+        (kind->holds != NULL && !kind->holds(&message->join)))
         return error_set(error, STATUS_INVALID, "%s with a field out of range",
                          message_kind_name(message->kind));
     return STATUS_OK;
@@ -984,7 +562,7 @@ static void give_field(const struct job *job, const struct job_field *field, Syn
         *(char **)to = give_text(from);
         return;
     case JOB_DIGEST:
-        *(ProtobufCBinaryData *)to = give_digest(from);
+        *(ProtobufCBinaryData *)to = give_bytes(from, DIGEST_BYTES);
         return;
     case JOB_VARIABLES:
         *count = job->variable_count;

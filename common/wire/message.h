@@ -5,9 +5,8 @@
  * returns is safe to look at, and what a number means (is there such a chunk?) is checked by
  * whoever knows the plan. proto/PROTOCOL.md says who sends what and when.
  *
- * To add a message: a message in syncopate.proto, a kind and a struct here, a row in message.c, its
- * fields in deploy/simulator/message_line.c, a specimen in tests/lib/specimens.c, and its handler
- * in the core that receives it.
+ * To add a message: a message in syncopate.proto, a kind and a struct here, its fields in
+ * message_rows.inc, and its handler in the core that receives it.
  *
  * Threads: plain values. */
 

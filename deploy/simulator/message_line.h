@@ -9,7 +9,7 @@
  * message is encoded or an enumeration is numbered. Secrets and pages are shown by a digest of
  * theirs.
  *
- * To add a field of a message that travels: a row in message_line.c.
+ * The names and their order are those of common/wire/message_rows.inc.
  *
  * Threads: pure. */
 
