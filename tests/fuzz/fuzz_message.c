@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/wire/message.h"
+#include "common/wire/message_fields.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Headers are decoded without the heap. */
@@ -23,45 +23,33 @@ static bool is_plain(const char *text, size_t size)
     return length < size;
 }
 
-static void check_fields(const struct message *message)
+static void check_fields(const struct message_field *field, const void *message)
 {
-    switch (message->kind) {
-    case MESSAGE_JOIN:
-        fuzz_must(is_plain(message->join.host, sizeof message->join.host), "hosts are plain text");
-        break;
-    case MESSAGE_JOB_PAGE:
-        fuzz_must(message->job_page.bytes <= JOB_PAGE_BYTES &&
-                      message->job_page.total <= JOB_BYTES_MAX &&
-                      message->job_page.offset < message->job_page.total,
-                  "pages lie within a declaration");
-        break;
-    case MESSAGE_REFUSED:
-        fuzz_must(message->refused.reason < REFUSAL_COUNT &&
-                      is_plain(message->refused.text, MESSAGE_TEXT_MAX),
-                  "refusals have a known reason and plain text");
-        break;
-    case MESSAGE_START:
-        fuzz_must(message->start.position < message->start.members &&
-                      message->start.members <= JOB_WORKERS_MAX,
-                  "positions are of members");
-        break;
-    case MESSAGE_RESULT:
-        fuzz_must(message->result.verdict < VERDICT_COUNT, "verdicts are known");
-        break;
-    case MESSAGE_CHUNK_STATE:
-        fuzz_must(message->chunk_state.array < CHECKPOINT_ARRAYS_MAX &&
-                      message->chunk_state.server < JOB_SERVERS_MAX,
-                  "arrays and servers exist");
-        break;
-    case MESSAGE_PART_WRITTEN:
-        fuzz_must(message->part_written.server < JOB_SERVERS_MAX &&
-                      strchr(message->part_written.part.name, '/') == NULL &&
-                      is_plain(message->part_written.text, MESSAGE_TEXT_MAX),
-                  "parts are of servers and lie in their folder");
-        break;
-    default:
-        break;
+    for (; field->kind != FIELD_END; field++) {
+        const char *at = (const char *)message + field->offset;
+        uint64_t number = 0;
+        memcpy(&number, at, field->size < sizeof number ? field->size : sizeof number);
+        if (field->kind == FIELD_TEXT || field->kind == FIELD_NAME)
+            fuzz_must(is_plain(at, field->size), "texts are plain");
+        if (field->kind == FIELD_NAME)
+            fuzz_must(strchr(at, '/') == NULL, "files lie in their folder");
+        if (field->kind == FIELD_U32 || field->kind == FIELD_U64 || field->kind == FIELD_WORD)
+            fuzz_must(number >= field->least && number <= field->most, "numbers have bounds");
+        if (field->kind == FIELD_REPORT && at[0] != 0)
+            check_fields(message_fields(MESSAGE_REPORT), message_field_report(field, message));
     }
+}
+
+/* What is used as an index or a count. */
+static void check_places(const struct message *message)
+{
+    const struct message_job_page *page = &message->job_page;
+    if (message->kind == MESSAGE_JOB_PAGE)
+        fuzz_must(page->bytes <= JOB_PAGE_BYTES && page->total <= JOB_BYTES_MAX &&
+                      page->offset < page->total,
+                  "pages lie within a declaration");
+    if (message->kind == MESSAGE_START)
+        fuzz_must(message->start.position < message->start.members, "positions are of members");
 }
 
 void fuzz_one(const uint8_t *data, size_t size)
@@ -74,7 +62,8 @@ void fuzz_one(const uint8_t *data, size_t size)
     fuzz_must(message.kind > MESSAGE_NONE && message.kind < MESSAGE_KIND_COUNT &&
                   message.role < ROLE_COUNT,
               "only kinds and roles of the wire decode");
-    check_fields(&message);
+    check_fields(message_fields(message.kind), &message);
+    check_places(&message);
     size_t bytes = message_encode(&message, first);
     fuzz_must(message_decode(first, bytes, &again, &error) == STATUS_OK,
               "what was encoded decodes");

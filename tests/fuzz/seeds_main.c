@@ -15,6 +15,7 @@
 #include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
+#include "tests/lib/specimens.h"
 
 static const char *corpus;
 
@@ -49,56 +50,6 @@ static void write_text(const char *fuzzer, const char *name, const char *text)
 
 /* --- the wire ------------------------------------------------------------------------------ */
 
-/* Numbers and texts that make a message of this kind decode. */
-static void fill(struct message *message)
-{
-    switch (message->kind) {
-    case MESSAGE_JOIN:
-        message->join.version_min = message->join.version_max = 1;
-        strcpy(message->join.host, "alpha");
-        break;
-    case MESSAGE_JOB_PAGE:
-        message->job_page.total = 2000;
-        message->job_page.bytes = 16;
-        break;
-    case MESSAGE_START:
-        message->start.members = 2;
-        message->start.position = 1;
-        message->start.stop_step = 100;
-        break;
-    case MESSAGE_EXCHANGE:
-        message->exchange.gradient = message->exchange.want = true;
-        message->exchange.node = (struct node){2, 2};
-        message->exchange.examples = 32;
-        break;
-    case MESSAGE_RESULT:
-        message->result.verdict = VERDICT_APPLIED;
-        message->result.version = 12;
-        break;
-    case MESSAGE_REPORT:
-        message->report.loss = -5;
-        message->report.examples = 16;
-        break;
-    case MESSAGE_CHUNK_STATE:
-        message->chunk_state.count = 32;
-        break;
-    case MESSAGE_PART_WRITTEN:
-        message->part_written.written = true;
-        checkpoint_part_name(message->part_written.part.name, 0, 2, 3);
-        break;
-    case MESSAGE_WAITING:
-        strcpy(message->waiting.text, "for worker/1, 3 seconds");
-        break;
-    case MESSAGE_STATUS_ANSWER:
-        strcpy(message->status_answer.text, "for worker/1, 3 seconds");
-        message->status_answer.has_job = true;
-        message->status_answer.state = JOB_GATHERING;
-        break;
-    default:
-        break;
-    }
-}
-
 /* The same header reaches a server among whose workers its sender is, see fuzz_server.c. */
 static void make_server_header(const char *name, const uint8_t *header, size_t bytes)
 {
@@ -118,7 +69,7 @@ static void make_messages(void)
                                   .generation = 3,
                                   .request = 300};
         uint8_t header[HEADER_BYTES_MAX];
-        fill(&message);
+        specimen_fill(&message, SPECIMEN_EXAMPLE);
         size_t bytes = message_encode(&message, header);
         write_seed("message", message_kind_name(message.kind), header, bytes);
         make_server_header(message_kind_name(message.kind), header, bytes);

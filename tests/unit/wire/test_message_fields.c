@@ -1,0 +1,463 @@
+/* test_message_fields.c - every row of the messages does all that a row is for: its field is written
+ * and read, what is beyond its bounds is refused, it is the protocol's field of that name. The rows
+ * come from the table, so a new one is tried without a line here. */
+
+#include "common/wire/message_fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/syncopate.pb-c.h"
+#include "tests/lib/specimens.h"
+#include "tests/lib/suite.h"
+
+/* --- the table itself ------------------------------------------------------------------------- */
+
+/* What a kind is on the wire, and how many bytes it has of ours; 0: as the row says. */
+static const struct {
+    ProtobufCType types[2];
+    uint32_t size;
+} forms[] = {
+    [FIELD_FLAG] = {{PROTOBUF_C_TYPE_BOOL, PROTOBUF_C_TYPE_BOOL}, sizeof(bool)},
+    [FIELD_GATE] = {{PROTOBUF_C_TYPE_BOOL, PROTOBUF_C_TYPE_BOOL}, sizeof(bool)},
+    [FIELD_U32] = {{PROTOBUF_C_TYPE_UINT32, PROTOBUF_C_TYPE_UINT32}, 4},
+    [FIELD_U64] = {{PROTOBUF_C_TYPE_UINT64, PROTOBUF_C_TYPE_UINT64}, 8},
+    [FIELD_I64] = {{PROTOBUF_C_TYPE_SINT64, PROTOBUF_C_TYPE_SINT64}, 8},
+    [FIELD_ID] = {{PROTOBUF_C_TYPE_FIXED64, PROTOBUF_C_TYPE_FIXED64}, 8},
+    [FIELD_REAL] = {{PROTOBUF_C_TYPE_DOUBLE, PROTOBUF_C_TYPE_DOUBLE}, 8},
+    [FIELD_WORD] = {{PROTOBUF_C_TYPE_ENUM, PROTOBUF_C_TYPE_UINT32}, 4},
+    [FIELD_TEXT] = {{PROTOBUF_C_TYPE_STRING, PROTOBUF_C_TYPE_STRING}, 0},
+    [FIELD_NAME] = {{PROTOBUF_C_TYPE_STRING, PROTOBUF_C_TYPE_STRING}, 0},
+    [FIELD_DIGEST] = {{PROTOBUF_C_TYPE_BYTES, PROTOBUF_C_TYPE_BYTES}, DIGEST_BYTES},
+    [FIELD_SECRET] = {{PROTOBUF_C_TYPE_BYTES, PROTOBUF_C_TYPE_BYTES}, DIGEST_BYTES},
+    [FIELD_PAGE] = {{PROTOBUF_C_TYPE_BYTES, PROTOBUF_C_TYPE_BYTES}, 0},
+    [FIELD_REPORT] = {{PROTOBUF_C_TYPE_MESSAGE, PROTOBUF_C_TYPE_MESSAGE},
+                      sizeof(struct message_report)},
+};
+
+static const ProtobufCMessageDescriptor *type_of(enum message_kind kind)
+{
+    const ProtobufCMessageDescriptor *header = &syncopate__header__descriptor;
+    if (kind == MESSAGE_NONE)
+        return header;
+    const ProtobufCFieldDescriptor *body =
+        protobuf_c_message_descriptor_get_field_by_name(header, message_kind_name(kind));
+    ck_assert_msg(body != NULL, "%s is not in Header", message_kind_name(kind));
+    return body->descriptor;
+}
+
+static void expect_field(const ProtobufCMessageDescriptor *type, const struct message_field *row)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(type, row->wire);
+    ck_assert_msg(field != NULL, "%s: %s has no %s", row->member, type->name, row->wire);
+    ck_assert_msg(field->offset == row->wire_offset, "%s is not of %s", row->member, type->name);
+    ck_assert_msg(field->label != PROTOBUF_C_LABEL_REPEATED, "%s", row->member);
+    ck_assert_msg(field->type == forms[row->kind].types[0] ||
+                      field->type == forms[row->kind].types[1],
+                  "%s is of another type than in %s", row->member, type->name);
+}
+
+/* Of MESSAGE_NONE: what every message carries. Its version, role and index have no rows. */
+START_TEST(every_field_of_the_protocol_has_one_row)
+{
+    const ProtobufCMessageDescriptor *type = type_of((enum message_kind)_i);
+    unsigned rows = 0, fields = 0;
+    for (const struct message_field *row = message_fields((enum message_kind)_i);
+         row->kind != FIELD_END; row++) {
+        if (row->wire == NULL)
+            continue;
+        expect_field(type, row);
+        for (const struct message_field *other = row + 1; other->kind != FIELD_END; other++)
+            ck_assert_msg(other->wire_offset != row->wire_offset, "%s twice", row->member);
+        rows++;
+    }
+    for (unsigned i = 0; i < type->n_fields; i++)
+        fields += (type->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0;
+    ck_assert_msg(rows + (_i == MESSAGE_NONE ? 3 : 0) == fields, "%s has %u fields, %u rows",
+                  type->name, fields, rows);
+}
+END_TEST
+
+START_TEST(every_body_of_the_protocol_is_a_kind)
+{
+    const ProtobufCMessageDescriptor *header = &syncopate__header__descriptor;
+    unsigned bodies = 0;
+    for (unsigned i = 0; i < header->n_fields; i++)
+        bodies += (header->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0;
+    ck_assert_uint_eq(bodies, MESSAGE_KIND_COUNT - 1);
+}
+END_TEST
+
+/* A row of another message's member, or of a member that another row has. */
+START_TEST(every_row_has_a_member_of_its_own_message)
+{
+    enum message_kind kind = (enum message_kind)_i;
+    const char *name = kind == MESSAGE_PONG       ? "waiting." /* The same structures. */
+                       : kind == MESSAGE_FINISHED ? "stop."
+                                                  : message_kind_name(kind);
+    for (const struct message_field *row = message_fields(kind); row->kind != FIELD_END; row++) {
+        ck_assert_msg(kind == MESSAGE_NONE || strncmp(row->member, name, strlen(name)) == 0,
+                      "%s is not of %s", row->member, name);
+        ck_assert_msg(forms[row->kind].size == 0 || forms[row->kind].size == row->size,
+                      "%s has %u bytes", row->member, row->size);
+        for (const struct message_field *other = row + 1; other->kind != FIELD_END; other++)
+            ck_assert_msg(other->offset >= row->offset + row->size ||
+                              other->offset + other->size <= row->offset,
+                          "%s and %s are in one place", row->member, other->member);
+        ck_assert((row->kind == FIELD_WORD) == (row->word != NULL));
+        if (row->kind == FIELD_PAGE || row->kind == FIELD_REPORT)
+            ck_assert_msg(row[-1].wire == NULL &&
+                              row[-1].kind == (row->kind == FIELD_PAGE ? FIELD_U32 : FIELD_FLAG),
+                          "%s: the row above is to say how much is there", row->member);
+    }
+}
+END_TEST
+
+/* --- written and read ------------------------------------------------------------------------- */
+
+static enum status round_trip(const struct message *message, struct message *back)
+{
+    uint8_t buffer[HEADER_BYTES_MAX];
+    struct error error;
+    size_t bytes = message_encode(message, buffer);
+    memset(back, 0xee, sizeof *back);
+    return message_decode(buffer, bytes, back, &error);
+}
+
+START_TEST(every_kind_comes_back_as_it_went)
+{
+    for (int how = SPECIMEN_SMALLEST; how <= SPECIMEN_LARGEST; how++) {
+        struct message message = specimen((enum message_kind)_i, (enum specimen)how), back;
+        ck_assert_msg(round_trip(&message, &back) == STATUS_OK,
+                      "%s: a specimen is refused: see specimen_fill", message_kind_name(_i));
+        ck_assert_msg(memcmp(&message, &back, sizeof back) == 0, "%s, %d", message_kind_name(_i),
+                      how);
+    }
+}
+END_TEST
+
+START_TEST(what_is_behind_a_closed_gate_is_not_said)
+{
+    struct message message = specimen(MESSAGE_STATUS_ANSWER, SPECIMEN_EXAMPLE), back;
+    struct message_status_answer *answer = &message.status_answer;
+    answer->has_job = false;
+    ck_assert_int_eq(round_trip(&message, &back), STATUS_OK);
+    ck_assert_uint_eq(back.status_answer.exit_code, answer->exit_code);
+    ck_assert_str_eq(back.status_answer.text, answer->text);
+    ck_assert_uint_eq(back.status_answer.mode, 0);
+    ck_assert_uint_eq(back.status_answer.checkpoints_failed, 0);
+}
+END_TEST
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+/* Written here once more: that a bound moves has to be meant. All other numbers may be any. */
+static const struct {
+    const char *member;
+    uint64_t least, most;
+} bounds[] = {
+    {"job_page.offset", 0, JOB_BYTES_MAX - JOB_PAGE_BYTES},
+    {"job_page.total", 1, JOB_BYTES_MAX},
+    {"job_page.page", 1, JOB_PAGE_BYTES},
+    {"refused.reason", 0, REFUSAL_KEY},
+    {"start.position", 0, JOB_WORKERS_MAX - 1},
+    {"start.members", 1, JOB_WORKERS_MAX},
+    {"result.verdict", 0, VERDICT_REJECTED},
+    {"report.correct", 0, BATCH_MAX},
+    {"report.examples", 0, BATCH_MAX},
+    {"stop.exit_code", 0, 255},
+    {"chunk_state.count", 1, UINT64_MAX},
+    {"chunk_state.array", 0, CHECKPOINT_ARRAYS_MAX - 1},
+    {"chunk_state.server", 0, JOB_SERVERS_MAX - 1},
+    {"part_written.server", 0, JOB_SERVERS_MAX - 1},
+    {"status_answer.state", 0, JOB_OVER},
+    {"status_answer.exit_code", 0, 255},
+    {"status_answer.mode", 0, MODE_COUNT - 1},
+};
+
+START_TEST(the_bounds_are_those_that_are_meant)
+{
+    for (const struct message_field *row = message_fields((enum message_kind)_i);
+         row->kind != FIELD_END; row++) {
+        uint64_t least = 0, most = UINT64_MAX;
+        for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+            if (strcmp(bounds[i].member, row->member) == 0) {
+                least = bounds[i].least;
+                most = bounds[i].most;
+            }
+        ck_assert_msg(row->least == least && row->most == most, "%s", row->member);
+    }
+}
+END_TEST
+
+/* A message on the wire, of which one field is to be something else. */
+struct changing {
+    Syncopate__Header *header;
+    char *place; /* Of a row's message: the header, its body or the report in it. */
+    const struct message_field *row;
+};
+
+static enum status decode_changed(const struct changing *changing, struct message *message)
+{
+    uint8_t buffer[2 * HEADER_BYTES_MAX];
+    struct error error;
+    size_t bytes = syncopate__header__get_packed_size(changing->header);
+    ck_assert_uint_le(bytes, sizeof buffer);
+    syncopate__header__pack(changing->header, buffer);
+    return message_decode(buffer, bytes, message, &error);
+}
+
+/* With `size` bytes of the field in memory changed to these. */
+static void expect(const struct changing *changing, const void *value, size_t size,
+                   enum status expected, const char *what)
+{
+    struct message message;
+    char kept[sizeof(ProtobufCBinaryData)], *at = changing->place + changing->row->wire_offset;
+    memcpy(kept, at, size);
+    memcpy(at, value, size);
+    ck_assert_msg(decode_changed(changing, &message) == expected, "%s %s", changing->row->member,
+                  what);
+    memcpy(at, kept, size);
+}
+
+static void expect_number(const struct changing *changing, uint64_t number, enum status expected)
+{
+    bool narrow = changing->row->kind == FIELD_U32 || changing->row->kind == FIELD_WORD;
+    expect(changing, &number, narrow ? sizeof(uint32_t) : sizeof number, expected,
+           expected == STATUS_OK ? "within its bounds is refused" : "beyond its bounds is taken");
+}
+
+static void expect_bytes(const struct changing *changing, size_t count, enum status expected)
+{
+    static uint8_t bytes[JOB_PAGE_BYTES + 1];
+    const ProtobufCBinaryData data = {count, bytes};
+    expect(changing, &data, sizeof data, expected,
+           expected == STATUS_OK ? "of as many bytes as it may have is refused"
+                                 : "of another number of bytes is taken");
+}
+
+static void expect_text(const struct changing *changing, char first, size_t length,
+                        enum status expected)
+{
+    char text[MESSAGE_TEXT_MAX + 1], *pointer = text;
+    ck_assert_uint_lt(length, sizeof text);
+    memset(text, 'x', length);
+    text[0] = first;
+    text[length] = '\0';
+    expect(changing, &pointer, sizeof pointer, expected,
+           expected == STATUS_OK ? "that it may be is refused" : "that it may not be is taken");
+}
+
+static void try_fields(struct changing *changing, enum message_kind kind, bool largest);
+
+/* At its least or at its most: `message` has everything so. */
+static void try_field(struct changing *changing, bool largest)
+{
+    const struct message_field *row = changing->row;
+    bool narrow = row->kind == FIELD_U32 || row->kind == FIELD_WORD;
+    uint64_t most = narrow && row->most > UINT32_MAX ? UINT32_MAX : row->most;
+    if (row->kind == FIELD_REPORT && largest) {
+        struct changing report = {
+            .header = changing->header,
+            .place = *(char **)(void *)(changing->place + row->wire_offset),
+        };
+        ck_assert_ptr_nonnull(report.place);
+        try_fields(&report, MESSAGE_REPORT, largest);
+    } else if (row->kind == FIELD_DIGEST || row->kind == FIELD_SECRET) {
+        expect_bytes(changing, 0, STATUS_OK);
+        expect_bytes(changing, DIGEST_BYTES, STATUS_OK);
+        expect_bytes(changing, DIGEST_BYTES - 1, STATUS_INVALID);
+        expect_bytes(changing, DIGEST_BYTES + 1, STATUS_INVALID);
+    } else if (row->kind == FIELD_TEXT || row->kind == FIELD_NAME) {
+        expect_text(changing, 'a', row->size - 1, STATUS_OK);
+        expect_text(changing, 'a', row->size, STATUS_INVALID);
+        expect_text(changing, '/', 2, row->kind == FIELD_NAME ? STATUS_INVALID : STATUS_OK);
+    } else if (row->kind == FIELD_PAGE) {
+        expect_bytes(changing, largest ? row->most : row->least, STATUS_OK);
+        expect_bytes(changing, largest ? row->most + 1 : row->least - 1, STATUS_INVALID);
+    } else if (largest && (narrow || row->kind == FIELD_U64)) {
+        expect_number(changing, most, STATUS_OK);
+        if (most < (narrow ? UINT32_MAX : UINT64_MAX)) {
+            expect_number(changing, most + 1, STATUS_INVALID);
+            expect_number(changing, UINT64_MAX, STATUS_INVALID);
+        }
+    } else if (row->least > 0) {
+        expect_number(changing, row->least, STATUS_OK);
+        expect_number(changing, row->least - 1, STATUS_INVALID);
+    }
+}
+
+static void try_fields(struct changing *changing, enum message_kind kind, bool largest)
+{
+    const struct message_field *row = message_fields(kind);
+    for (; row->kind != FIELD_END; row++)
+        if (row->wire != NULL) {
+            changing->row = row;
+            try_field(changing, largest);
+        }
+}
+
+static Syncopate__Header *on_the_wire(enum message_kind kind, enum specimen how)
+{
+    uint8_t buffer[HEADER_BYTES_MAX];
+    struct message message = specimen(kind, how);
+    size_t bytes = message_encode(&message, buffer);
+    Syncopate__Header *header = syncopate__header__unpack(NULL, bytes, buffer);
+    ck_assert_ptr_nonnull(header);
+    return header;
+}
+
+START_TEST(what_is_beyond_the_bounds_is_refused)
+{
+    for (int largest = 0; largest < 2; largest++) {
+        struct changing changing = {
+            .header = on_the_wire(_i, largest ? SPECIMEN_LARGEST : SPECIMEN_SMALLEST)};
+        changing.place = (char *)changing.header->join; /* Whichever it is. */
+        try_fields(&changing, (enum message_kind)_i, largest);
+        syncopate__header__free_unpacked(changing.header, NULL);
+    }
+}
+END_TEST
+
+/* Also of what is not kept. */
+START_TEST(what_is_behind_a_closed_gate_has_its_bounds)
+{
+    struct changing changing = {.header = on_the_wire(MESSAGE_STATUS_ANSWER, SPECIMEN_LARGEST)};
+    struct message message;
+    Syncopate__StatusAnswer *answer = changing.header->status_answer;
+    answer->has_job = false;
+    ck_assert_int_eq(decode_changed(&changing, &message), STATUS_OK);
+    ck_assert_uint_eq(message.status_answer.steps, 0);
+    answer->mode = MODE_COUNT;
+    ck_assert_int_eq(decode_changed(&changing, &message), STATUS_INVALID);
+    syncopate__header__free_unpacked(changing.header, NULL);
+}
+END_TEST
+
+START_TEST(texts_carry_no_control_characters)
+{
+    char text[] = "a\033[2Jb\nc\177d\xc3\xa9";
+    struct changing changing = {.header = on_the_wire(MESSAGE_WAITING, SPECIMEN_SMALLEST)};
+    struct message message;
+    char *kept = changing.header->waiting->text;
+    changing.header->waiting->text = text;
+    ck_assert_int_eq(decode_changed(&changing, &message), STATUS_OK);
+    ck_assert_str_eq(message.waiting.text, "a?[2Jb?c?d\xc3\xa9");
+    changing.header->waiting->text = kept;
+    syncopate__header__free_unpacked(changing.header, NULL);
+}
+END_TEST
+
+/* A zero that is negative would come back as the other; protobuf-c does not write it. */
+START_TEST(there_is_one_zero)
+{
+    static const uint8_t bytes[] = {8, 2, 0x8a, 4, 9, 0x11, 0, 0, 0, 0, 0, 0, 0, 0x80};
+    const double zero = 0;
+    struct message message;
+    struct error error;
+    ck_assert_int_eq(message_decode(bytes, sizeof bytes, &message, &error), STATUS_OK);
+    ck_assert_int_eq(message.kind, MESSAGE_STATUS_ANSWER);
+    ck_assert_mem_eq(&message.status_answer.seconds, &zero, sizeof zero);
+}
+END_TEST
+
+/* --- what must hold of several fields --------------------------------------------------------- */
+
+/* An example of that kind, `m`, but with something else. */
+#define DECODES(KIND, expected, ...)                                                               \
+    do {                                                                                           \
+        struct message example = specimen(MESSAGE_##KIND, SPECIMEN_EXAMPLE), back;                 \
+        struct message *m = &example;                                                              \
+        __VA_ARGS__;                                                                               \
+        ck_assert_msg(round_trip(m, &back) == (expected), #__VA_ARGS__);                           \
+    } while (0)
+#define TAKES(KIND, ...)   DECODES(KIND, STATUS_OK, __VA_ARGS__)
+#define REFUSES(KIND, ...) DECODES(KIND, STATUS_INVALID, __VA_ARGS__)
+
+START_TEST(versions_are_in_order)
+{
+    TAKES(JOIN, m->join.version_max = m->join.version_min);
+    REFUSES(JOIN, m->join.version_max = m->join.version_min - 1);
+}
+END_TEST
+
+static void set_page(struct message *message, uint32_t offset, uint32_t bytes, uint32_t total)
+{
+    message->job_page.offset = offset;
+    message->job_page.bytes = bytes;
+    message->job_page.total = total;
+}
+
+START_TEST(pages_lie_within_the_declaration)
+{
+    TAKES(JOB_PAGE, set_page(m, 0, 10, 10));
+    REFUSES(JOB_PAGE, set_page(m, 0, 10, 9));
+    TAKES(JOB_PAGE, set_page(m, 2048, 952, 3000));
+    REFUSES(JOB_PAGE, set_page(m, 2048, 953, 3000));
+    REFUSES(JOB_PAGE, set_page(m, 2049, 1, 3000));
+    REFUSES(JOB_PAGE, set_page(m, 1, 1, 3000));
+    REFUSES(JOB_PAGE, set_page(m, 3072, 1, 3000));
+}
+END_TEST
+
+START_TEST(a_start_names_a_place_among_the_members)
+{
+    TAKES(START, m->start.position = m->start.members - 1);
+    REFUSES(START, m->start.position = m->start.members);
+    TAKES(START, m->start.stop_step = m->start.step);
+    REFUSES(START, m->start.stop_step = m->start.step - 1);
+}
+END_TEST
+
+static void ask(struct message_exchange *exchange, bool gradient, bool want, bool skip)
+{
+    exchange->gradient = gradient;
+    exchange->want = want;
+    exchange->skip = skip;
+}
+
+START_TEST(an_exchange_pushes_or_pulls)
+{
+    TAKES(EXCHANGE, ask(&m->exchange, true, false, false));
+    TAKES(EXCHANGE, ask(&m->exchange, false, true, false));
+    TAKES(EXCHANGE, ask(&m->exchange, false, false, true));
+    REFUSES(EXCHANGE, ask(&m->exchange, false, false, false));
+}
+END_TEST
+
+START_TEST(no_more_is_correct_than_there_is)
+{
+    TAKES(REPORT, m->report.correct = m->report.examples);
+    REFUSES(REPORT, m->report.correct = m->report.examples + 1);
+    TAKES(EXCHANGE, m->exchange.report.correct = m->exchange.report.examples);
+    REFUSES(EXCHANGE, m->exchange.report.correct = m->exchange.report.examples + 1);
+    TAKES(EVALUATION, m->evaluation.correct = m->evaluation.examples);
+    REFUSES(EVALUATION, m->evaluation.correct = m->evaluation.examples + 1);
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    const int kinds = MESSAGE_KIND_COUNT;
+    tcase_add_loop_test(t, every_field_of_the_protocol_has_one_row, MESSAGE_NONE, kinds);
+    tcase_add_test(t, every_body_of_the_protocol_is_a_kind);
+    tcase_add_loop_test(t, every_row_has_a_member_of_its_own_message, MESSAGE_NONE, kinds);
+    tcase_add_loop_test(t, every_kind_comes_back_as_it_went, 1, kinds);
+    tcase_add_test(t, what_is_behind_a_closed_gate_is_not_said);
+    tcase_add_loop_test(t, the_bounds_are_those_that_are_meant, MESSAGE_NONE, kinds);
+    tcase_add_loop_test(t, what_is_beyond_the_bounds_is_refused, 1, kinds);
+    tcase_add_test(t, what_is_behind_a_closed_gate_has_its_bounds);
+    tcase_add_test(t, texts_carry_no_control_characters);
+    tcase_add_test(t, there_is_one_zero);
+    tcase_add_test(t, versions_are_in_order);
+    tcase_add_test(t, pages_lie_within_the_declaration);
+    tcase_add_test(t, a_start_names_a_place_among_the_members);
+    tcase_add_test(t, an_exchange_pushes_or_pulls);
+    tcase_add_test(t, no_more_is_correct_than_there_is);
+}
+
+int main(void)
+{
+    return suite_run("message_fields", add);
+}
