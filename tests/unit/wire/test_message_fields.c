@@ -186,7 +186,8 @@ START_TEST(the_bounds_are_those_that_are_meant)
                 least = bounds[i].least;
                 most = bounds[i].most;
             }
-        ck_assert_msg(row->least == least && row->most == most, "%s", row->member);
+        ck_assert_msg(row->least == least && row->most == most,
+                      "%s has other bounds than the list above", row->member);
     }
 }
 END_TEST
@@ -437,6 +438,14 @@ START_TEST(no_more_is_correct_than_there_is)
 }
 END_TEST
 
+/* Server 0 looks for it where its name says. */
+START_TEST(a_part_lies_in_its_folder)
+{
+    TAKES(PART_WRITTEN, strcpy(m->part_written.part.name, "part-0-of-2.safetensors"));
+    REFUSES(PART_WRITTEN, strcpy(m->part_written.part.name, "../../etc/passwd"));
+}
+END_TEST
+
 static void add(TCase *t)
 {
     const int kinds = MESSAGE_KIND_COUNT;
@@ -455,6 +464,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_start_names_a_place_among_the_members);
     tcase_add_test(t, an_exchange_pushes_or_pulls);
     tcase_add_test(t, no_more_is_correct_than_there_is);
+    tcase_add_test(t, a_part_lies_in_its_folder);
 }
 
 int main(void)
