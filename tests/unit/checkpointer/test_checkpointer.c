@@ -778,28 +778,57 @@ END_TEST
 
 /* --- disks that fail ----------------------------------------------------------------------- */
 
+/* Some file of this step's checkpoint, or NULL. */
+static const struct simulated_file *part_file(const struct simulated_disk *disk, uint64_t step)
+{
+    char path[DISK_PATH_MAX];
+    checkpoint_path(path, "run", step);
+    for (size_t i = 0; i < disk->file_count; i++)
+        if (strncmp(disk->files[i].path, path, strlen(path)) == 0)
+            return &disk->files[i];
+    return NULL;
+}
+
 TEST_DISK(training_outlives_a_full_disk, 1, 1)
 {
     struct fixture f;
-    char path[DISK_PATH_MAX];
     open_fixture_on(&f, &disk->disk, "run", "auto");
     start(&f);
     write_checkpoint(&f, 1);
-    struct checkpoint_part part = cut(&f, 0, 0, 2).part; /* Of two servers one still has room. */
-    checkpoint_path(path, "run", 2);
-    snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", part.name);
-    ck_assert_ptr_nonnull(simulated_disk_find(disk, path));
+    cut(&f, 0, 0, 2); /* Of two servers one still has room. */
+    ck_assert_ptr_nonnull(part_file(disk, 2));
     disk->full = true;
     struct message_part_written written = cut(&f, 1, 1, 2);
     ck_assert(!written.written);
     ck_assert_ptr_nonnull(strstr(written.text, "No space left on device"));
     written = cut(&f, 0, 0, 3);
     ck_assert(!written.written);
-    ck_assert_ptr_null(simulated_disk_find(disk, path)); /* It took room for nothing. */
+    ck_assert_ptr_null(part_file(disk, 2)); /* It took room for nothing. */
     check_checkpoint(&f, 1);
     disk->full = false;
     write_checkpoint(&f, 4);
     check_checkpoint(&f, 4);
+    close_fixture(&f);
+}
+
+/* A part of the cut at 2 is there; what comes next is of a later one. */
+TEST_DISK(left_overs_that_cannot_be_removed_are_told_of_and_removed_when_they_can, 1, 1)
+{
+    struct fixture f;
+    open_fixture_on(&f, &disk->disk, "run", "auto");
+    start(&f);
+    struct checkpoint_part parts[2] = {cut(&f, 0, 0, 2).part, cut(&f, 1, 1, 2).part};
+    disk->fail_at = 1; /* Of step 2, of which the manifest comes late, something is to go. */
+    for (uint32_t chunk = 0; chunk < 4; chunk += 2)
+        for (uint32_t array = 0; array < 2; array++)
+            give(&f, 0, state_of(3, chunk, array));
+    ck_assert_ptr_nonnull(post_log(&f.post, "left-overs of checkpoints stay: "));
+    post_clear(&f.post);
+    ck_assert_ptr_nonnull(part_file(disk, 3));
+    ck_assert(write_manifest(&f, 2, parts).status == STATUS_OK);
+    cut(&f, 0, 0, 4);
+    ck_assert_ptr_null(part_file(disk, 3)); /* Of no use, whatever became of step 2. */
+    check_checkpoint(&f, 2);
     close_fixture(&f);
 }
 
@@ -1014,6 +1043,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_generation_that_cannot_be_written_is_said);
     tcase_add_test(t, a_damaged_generation_is_not_guessed);
     tcase_add_test(t, training_outlives_a_full_disk);
+    tcase_add_test(t, left_overs_that_cannot_be_removed_are_told_of_and_removed_when_they_can);
     tcase_add_test(t, a_model_that_cannot_be_written_is_a_failure_with_its_path);
     tcase_add_test(t, a_kill_at_any_change_leaves_a_whole_checkpoint);
     tcase_add_test(t, a_failure_at_any_change_leaves_a_whole_checkpoint);

@@ -65,6 +65,32 @@ TEST(a_batch_is_taken_once_however_long_ago)
     post_clear(&f->post);
 }
 
+/* Whether a WORK with this batch gives something to compute. */
+static bool takes(struct fixture *f, uint64_t batch)
+{
+    uint64_t next;
+    work(f, 0, batch);
+    post_clear(&f->post);
+    return lease_book_next(&f->book, &next);
+}
+
+/* The newest LEASES_TAKEN_MAX are told apart, and what is older counts as taken. */
+TEST(whoever_took_a_batch_is_known_as_far_back_as_the_book_goes)
+{
+    const uint64_t newest = 5 * LEASES_TAKEN_MAX, oldest = newest - LEASES_TAKEN_MAX + 1;
+    ck_assert(takes(f, oldest));
+    ck_assert(takes(f, newest));
+    ck_assert(!takes(f, oldest));
+    ck_assert(takes(f, oldest + 1));
+    ck_assert(!takes(f, oldest - 1));
+    ck_assert(takes(f, newest + 1));
+    ck_assert(!takes(f, oldest));
+    lease_book_forget(&f->book);
+    ck_assert(takes(f, newest));
+    ck_assert(takes(f, oldest));
+    ck_assert(!takes(f, oldest - 1));
+}
+
 TEST(a_finished_batch_that_is_still_on_lease_is_said_to_be_finished_again)
 {
     work(f, 0, 7);
@@ -123,6 +149,7 @@ TEST(with_enough_nobody_asks)
 static void add(TCase *t)
 {
     tcase_add_test(t, a_batch_is_taken_once_however_long_ago);
+    tcase_add_test(t, whoever_took_a_batch_is_known_as_far_back_as_the_book_goes);
     tcase_add_test(t, a_finished_batch_that_is_still_on_lease_is_said_to_be_finished_again);
     tcase_add_test(t, what_is_held_or_computed_is_not_finished);
     tcase_add_test(t, more_unanswered_leases_than_there_is_room_for_forget_the_oldest);
