@@ -13,21 +13,33 @@
 #define PATIENCE 120
 #endif
 
-static void add_case(Suite *suite, const char *name, void (*add)(TCase *tcase))
+void suite_enter(struct suite_test **tests, struct suite_test *test)
+{
+    while (*tests != NULL && (*tests)->line < test->line)
+        tests = &(*tests)->next;
+    test->next = *tests;
+    *tests = test;
+}
+
+static TCase *add_case(Suite *suite, const char *name, void (*add)(TCase *tcase))
 {
     TCase *tcase = tcase_create(name);
     tcase_set_timeout(tcase, PATIENCE);
     suite_add_tcase(suite, tcase);
-    add(tcase);
+    if (add != NULL)
+        add(tcase);
+    return tcase;
 }
 
-int suite_run_both(const char *name, void (*add)(TCase *tcase), void (*add_long)(TCase *tcase))
+int suite_run_tests(const char *name, const struct suite_test *tests, void (*add)(TCase *tcase),
+                    void (*add_long)(TCase *tcase))
 {
     const char *wish = getenv("TEST_LONG");
     bool is_long = wish != NULL && *wish != '\0', only = is_long && strcmp(wish, "only") == 0;
     Suite *suite = suite_create(name);
-    if (!only)
-        add_case(suite, name, add);
+    TCase *tcase = only ? NULL : add_case(suite, name, add);
+    for (; tcase != NULL && tests != NULL; tests = tests->next)
+        tcase_add_loop_test(tcase, tests->test, 0, tests->times);
     if (is_long && add_long != NULL)
         add_case(suite, "long", add_long);
 
@@ -36,11 +48,6 @@ int suite_run_both(const char *name, void (*add)(TCase *tcase), void (*add_long)
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int suite_run(const char *name, void (*add)(TCase *tcase))
-{
-    return suite_run_both(name, add, NULL);
 }
 
 void suite_skip(const char *what_and_why)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# promises.sh - every test that tests/PROMISES.md names is there: of C one that is defined and run, of
-# scripts a line that one of them prints.
+# promises.sh - every test that tests/PROMISES.md names is there: of C one that is defined, and thereby
+# run, or a START_TEST that is added as well (tests/lib/suite.h); of scripts a line that one of them
+# prints.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
@@ -13,8 +14,9 @@ there()
     case $suite in
         test_*)
             file=$(find "$root/tests" -name "$suite.c")
-            [ -n "$file" ] && grep -qE "^(START_)?TEST[A-Z_]*\(${name}[,)]" "$file" &&
-                grep -qwF -- "$name" <(grep -vE "^(START_)?TEST" "$file")
+            [ -n "$file" ] && { grep -qE "^TEST[A-Z_]*\(${name}[,)]" "$file" ||
+                { grep -qE "^START_TEST\(${name}\)" "$file" &&
+                    grep -qwF -- "$name" <(grep -vE "^START_TEST" "$file"); }; }
             ;;
         *) grep -qF -- "$name" <(grep -E '(^|[[:space:]])ok "' "$root/tests/processes/$suite.sh") ;;
     esac

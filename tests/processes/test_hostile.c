@@ -430,20 +430,18 @@ static void run_mischief(enum mode mode, uint64_t seed)
     hostile_close(&h);
 }
 
-START_TEST(an_async_job_ends_well_whatever_others_say)
+TEST_TIMES(an_async_job_ends_well_whatever_others_say, 2)
 {
     run_mischief(MODE_ASYNC, 100 + (uint64_t)_i);
 }
-END_TEST
 
-START_TEST(a_sync_job_ends_well_whatever_others_say)
+TEST_TIMES(a_sync_job_ends_well_whatever_others_say, 2)
 {
     run_mischief(MODE_SYNC, 200 + (uint64_t)_i);
 }
-END_TEST
 
 /* Alive, and a member, and the job is over but for it. */
-START_TEST(a_member_that_never_says_done_does_not_keep_the_job)
+TEST_TIMES(a_member_that_never_says_done_does_not_keep_the_job, 2)
 {
     struct hostile h;
     struct rogue rogue;
@@ -467,15 +465,11 @@ START_TEST(a_member_that_never_says_done_does_not_keep_the_job)
     hostile_end_well(&h, 400 * (uint64_t)MIB);
     hostile_close(&h);
 }
-END_TEST
 
 static void add(TCase *t)
 {
     tcase_set_timeout(t, 400);
     tcase_add_checked_fixture(t, scratch_open, scratch_close);
-    tcase_add_loop_test(t, an_async_job_ends_well_whatever_others_say, 0, 2);
-    tcase_add_loop_test(t, a_sync_job_ends_well_whatever_others_say, 0, 2);
-    tcase_add_loop_test(t, a_member_that_never_says_done_does_not_keep_the_job, 0, 2);
 }
 
 int main(void)

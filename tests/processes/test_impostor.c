@@ -39,6 +39,9 @@ static void end_attacked(struct hostile *h)
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct hostile, h, open_attacked(h, __VA_ARGS__), end_attacked(h))
+#define TEST_IN_BOTH(name)                                                                         \
+    SUITE_TEST_TIMES(name, 2, struct hostile, h,                                                   \
+                     open_attacked(h, _i == 0 ? MODE_ASYNC : MODE_SYNC), end_attacked(h))
 
 static void open_rogue(struct rogue *rogue, const struct hostile *h, uint32_t server)
 {
@@ -206,7 +209,7 @@ static void guess_tickets(struct rogue *rogue, struct message message)
     }
 }
 
-TEST(whoever_knows_the_run_and_guesses_tickets_takes_no_place, _i == 0 ? MODE_ASYNC : MODE_SYNC)
+TEST_IN_BOTH(whoever_knows_the_run_and_guesses_tickets_takes_no_place)
 {
     uint64_t run_id, generation;
     read_run(h, &run_id, &generation);
@@ -230,9 +233,6 @@ static void add(TCase *t)
 {
     tcase_set_timeout(t, 400);
     tcase_add_checked_fixture(t, scratch_open, scratch_close);
-    tcase_add_test(t, strangers_are_told_nothing_that_members_are_known_by);
-    tcase_add_test(t, whoever_knows_what_status_is_answered_is_nobody);
-    tcase_add_loop_test(t, whoever_knows_the_run_and_guesses_tickets_takes_no_place, 0, 2);
 }
 
 int main(void)

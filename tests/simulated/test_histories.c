@@ -49,7 +49,7 @@ static struct history_totals run_all(enum mode mode)
     return modes[mode];
 }
 
-START_TEST(sync_histories_end_with_the_bits_of_serial_training)
+TEST_PLAIN(sync_histories_end_with_the_bits_of_serial_training)
 {
     struct history_totals seen = run_all(MODE_SYNC);
     ck_assert_uint_eq(seen.failed, 0);
@@ -61,9 +61,8 @@ START_TEST(sync_histories_end_with_the_bits_of_serial_training)
     ck_assert_uint_gt(seen.network.overtaking, 0);
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }
-END_TEST
 
-START_TEST(async_histories_apply_every_batch_once)
+TEST_PLAIN(async_histories_apply_every_batch_once)
 {
     struct history_totals seen = run_all(MODE_ASYNC);
     ck_assert_uint_eq(seen.failed, 0);
@@ -74,9 +73,8 @@ START_TEST(async_histories_apply_every_batch_once)
     ck_assert_uint_gt(seen.network.repeated, 0);
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }
-END_TEST
 
-START_TEST(a_seed_replays_its_history)
+TEST_PLAIN(a_seed_replays_its_history)
 {
     struct history_plan plan;
     struct history_result first, again;
@@ -91,9 +89,8 @@ START_TEST(a_seed_replays_its_history)
     ck_assert_uint_eq(first.network.delivered, again.network.delivered);
     history_free(&plan);
 }
-END_TEST
 
-START_TEST(the_first_hundred_histories_are_as_they_were)
+TEST_PLAIN(the_first_hundred_histories_are_as_they_were)
 {
     struct golden *golden = golden_open("tests/simulated/histories.golden");
     for (uint64_t seed = 1; seed <= SEEDS_IN_GOLDEN; seed++) {
@@ -111,16 +108,11 @@ START_TEST(the_first_hundred_histories_are_as_they_were)
                          "for\nsyncopate simulate --seed N --verbose");
     golden_free(golden);
 }
-END_TEST
 
 static void add_tests(TCase *tcase)
 {
     tcase_set_timeout(tcase,
                       3600); /* As many histories as asked for; run_tests.sh has the limit. */
-    tcase_add_test(tcase, a_seed_replays_its_history);
-    tcase_add_test(tcase, the_first_hundred_histories_are_as_they_were);
-    tcase_add_test(tcase, sync_histories_end_with_the_bits_of_serial_training);
-    tcase_add_test(tcase, async_histories_apply_every_batch_once);
 }
 
 int main(void)

@@ -233,17 +233,15 @@ START_TEST(a_planted_bug_is_found)
 }
 END_TEST
 
-START_TEST(without_a_bug_none_is_found)
+TEST_PLAIN(without_a_bug_none_is_found)
 {
     char failure[512];
     ck_assert_msg(search(NO_BUG, failure) == 0, "%s", failure);
 }
-END_TEST
 
 static void add_tests(TCase *tcase)
 {
     tcase_set_timeout(tcase, 600);
-    tcase_add_test(tcase, without_a_bug_none_is_found);
     tcase_add_loop_test(tcase, a_planted_bug_is_found, NO_BUG + 1, BUG_COUNT);
 }
 

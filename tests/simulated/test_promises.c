@@ -57,7 +57,7 @@ static struct history_result finish(struct history_plan *plan)
     return result;
 }
 
-START_TEST(one_asynchronous_worker_is_serial_training)
+TEST_PLAIN(one_asynchronous_worker_is_serial_training)
 {
     /* A7: the witness applies gradients in the order they came; with one worker that is the order
      * of the batches, and each is made from all before it. */
@@ -67,7 +67,6 @@ START_TEST(one_asynchronous_worker_is_serial_training)
     ck_assert_uint_eq(result.counts.staleness_max, 0);
     ck_assert_uint_eq(result.worker_batches[0], 30);
 }
-END_TEST
 
 /* Mean staleness of W workers alike. */
 static double staleness(uint32_t workers)
@@ -78,7 +77,7 @@ static double staleness(uint32_t workers)
     return (double)result.counts.staleness_sum / (double)result.counts.applied;
 }
 
-START_TEST(equal_workers_are_stale_by_the_number_of_the_others)
+TEST_PLAIN(equal_workers_are_stale_by_the_number_of_the_others)
 {
     for (uint32_t workers = 1; workers <= 6; workers++) {
         double mean = staleness(workers), expected = workers - 1.0;
@@ -86,9 +85,8 @@ START_TEST(equal_workers_are_stale_by_the_number_of_the_others)
         ck_assert_double_le(mean, expected * 1.15);
     }
 }
-END_TEST
 
-START_TEST(a_slow_worker_holds_up_nobody_in_async_mode)
+TEST_PLAIN(a_slow_worker_holds_up_nobody_in_async_mode)
 {
     /* A2: worker 2 takes a hundred times as long, and the others do all the rest. */
     struct history_plan plan = calm(MODE_ASYNC, WORK_EXACT, 2, 3);
@@ -99,9 +97,8 @@ START_TEST(a_slow_worker_holds_up_nobody_in_async_mode)
     ck_assert_uint_ge(result.worker_batches[0], 40);
     ck_assert_uint_ge(result.worker_batches[1], 40);
 }
-END_TEST
 
-START_TEST(chunks_of_one_pull_differ_in_version_without_locking)
+TEST_PLAIN(chunks_of_one_pull_differ_in_version_without_locking)
 {
     /* A6: seen, so that the next test means something. */
     struct history_plan plan = calm(MODE_ASYNC, WORK_UNIFORM, 3, 4);
@@ -110,9 +107,8 @@ START_TEST(chunks_of_one_pull_differ_in_version_without_locking)
     struct history_result result = finish(&plan);
     ck_assert_uint_gt(result.counts.skewed_pulls, 0);
 }
-END_TEST
 
-START_TEST(with_locking_a_variable_is_one_chunk_on_a_server)
+TEST_PLAIN(with_locking_a_variable_is_one_chunk_on_a_server)
 {
     /* What a chunk is, is read and applied as a unit: the witness checks that whatever the mode. */
     struct history_plan plan = calm(MODE_ASYNC, WORK_UNIFORM, 3, 4);
@@ -136,9 +132,8 @@ START_TEST(with_locking_a_variable_is_one_chunk_on_a_server)
     partition_free(&partition);
     finish(&plan);
 }
-END_TEST
 
-START_TEST(the_bits_do_not_depend_on_how_the_work_is_spread)
+TEST_PLAIN(the_bits_do_not_depend_on_how_the_work_is_spread)
 {
     /* Against serial training each, so against one another. 4 leaves: runs of 1, 2, 3, ... */
     for (uint32_t servers = 1; servers <= 3; servers++)
@@ -153,9 +148,8 @@ START_TEST(the_bits_do_not_depend_on_how_the_work_is_spread)
             finish(&plan);
         }
 }
-END_TEST
 
-START_TEST(one_leaf_leaves_all_but_one_worker_standing_by)
+TEST_PLAIN(one_leaf_leaves_all_but_one_worker_standing_by)
 {
     struct history_plan plan = calm(MODE_SYNC, WORK_MIXED, 2, 4);
     plan.job.micro_batch = 4;
@@ -164,9 +158,8 @@ START_TEST(one_leaf_leaves_all_but_one_worker_standing_by)
     struct history_result result = finish(&plan);
     ck_assert_uint_gt(result.counts.moved_on, 0);
 }
-END_TEST
 
-START_TEST(a_stopped_job_goes_on_with_other_servers_and_workers)
+TEST_PLAIN(a_stopped_job_goes_on_with_other_servers_and_workers)
 {
     for (enum mode mode = 0; mode < MODE_COUNT; mode++)
         for (uint32_t at = 0; at < 10; at++) {
@@ -184,9 +177,8 @@ START_TEST(a_stopped_job_goes_on_with_other_servers_and_workers)
             ck_assert_uint_eq(result.stopped, 1);
         }
 }
-END_TEST
 
-START_TEST(three_checkpoints_are_kept)
+TEST_PLAIN(three_checkpoints_are_kept)
 {
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
         struct history_plan plan = calm(mode, WORK_EXACT, 2, 2);
@@ -195,11 +187,10 @@ START_TEST(three_checkpoints_are_kept)
         ck_assert_uint_eq(result.checkpoints, CHECKPOINTS_KEPT);
     }
 }
-END_TEST
 
 /* Server 0 is killed as soon as one of the servers has heard of the end. worker/1, which is cut
  * off meanwhile, has not; and before it is back, a fresh worker/0 has declared the job anew. */
-START_TEST(whoever_comes_from_a_run_that_has_ended_hears_how)
+TEST_PLAIN(whoever_comes_from_a_run_that_has_ended_hears_how)
 {
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
         struct history_plan plan = calm(mode, WORK_EXACT, 2, 2);
@@ -224,23 +215,8 @@ START_TEST(whoever_comes_from_a_run_that_has_ended_hears_how)
         ck_assert_uint_eq(result.phases, 1); /* It was done. */
     }
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_test(tcase, one_asynchronous_worker_is_serial_training);
-    tcase_add_test(tcase, equal_workers_are_stale_by_the_number_of_the_others);
-    tcase_add_test(tcase, a_slow_worker_holds_up_nobody_in_async_mode);
-    tcase_add_test(tcase, chunks_of_one_pull_differ_in_version_without_locking);
-    tcase_add_test(tcase, with_locking_a_variable_is_one_chunk_on_a_server);
-    tcase_add_test(tcase, the_bits_do_not_depend_on_how_the_work_is_spread);
-    tcase_add_test(tcase, one_leaf_leaves_all_but_one_worker_standing_by);
-    tcase_add_test(tcase, a_stopped_job_goes_on_with_other_servers_and_workers);
-    tcase_add_test(tcase, three_checkpoints_are_kept);
-    tcase_add_test(tcase, whoever_comes_from_a_run_that_has_ended_hears_how);
-}
 
 int main(void)
 {
-    return suite_run("promises", add_tests);
+    return suite_run("promises", NULL);
 }

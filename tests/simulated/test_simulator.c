@@ -97,7 +97,7 @@ static uint64_t take_pings(struct wire *wire, uint64_t *out_of_order)
     return count;
 }
 
-START_TEST(a_wire_without_faults_keeps_count_order_and_bounds)
+TEST_PLAIN(a_wire_without_faults_keeps_count_order_and_bounds)
 {
     const struct network_faults faults = {.delay_min_us = 100, .delay_max_us = 500};
     struct wire wire;
@@ -110,9 +110,8 @@ START_TEST(a_wire_without_faults_keeps_count_order_and_bounds)
     ck_assert_uint_le(wire.network.counts.delay_max_us, 500);
     wire_close(&wire);
 }
-END_TEST
 
-START_TEST(repeats_and_losses_are_as_many_as_asked_for)
+TEST_PLAIN(repeats_and_losses_are_as_many_as_asked_for)
 {
     const struct network_faults faults = {
         .delay_max_us = 100, .repeat = 0.2, .repeat_late_us = 50, .lose = 0.1};
@@ -129,9 +128,8 @@ START_TEST(repeats_and_losses_are_as_many_as_asked_for)
                       MESSAGES + wire.network.counts.repeated - wire.network.counts.lost);
     wire_close(&wire);
 }
-END_TEST
 
-START_TEST(messages_overtake_one_another_when_they_may)
+TEST_PLAIN(messages_overtake_one_another_when_they_may)
 {
     const struct network_faults faults = {.delay_max_us = 1000, .overtake = 0.5};
     struct wire wire;
@@ -143,9 +141,8 @@ START_TEST(messages_overtake_one_another_when_they_may)
     ck_assert_uint_le(wire.network.counts.delay_max_us, 1000);
     wire_close(&wire);
 }
-END_TEST
 
-START_TEST(a_frame_written_in_flight_is_noticed)
+TEST_PLAIN(a_frame_written_in_flight_is_noticed)
 {
     const struct network_faults faults = {.share_frames = true};
     const struct message message = {.kind = MESSAGE_RESULT,
@@ -169,11 +166,10 @@ START_TEST(a_frame_written_in_flight_is_noticed)
     frame_release(frame);
     wire_close(&wire);
 }
-END_TEST
 
 static const struct network_faults plain = {.delay_min_us = 100, .delay_max_us = 100};
 
-START_TEST(an_answer_goes_back_over_the_connection_of_its_request)
+TEST_PLAIN(an_answer_goes_back_over_the_connection_of_its_request)
 {
     struct wire wire;
     struct packet packet;
@@ -188,7 +184,6 @@ START_TEST(an_answer_goes_back_over_the_connection_of_its_request)
     ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
     wire_close(&wire);
 }
-END_TEST
 
 /* Whether a ping of a client's gets through now, and the answer back. */
 static bool gets_through(struct wire *wire, uint32_t process, uint32_t server)
@@ -202,7 +197,7 @@ static bool gets_through(struct wire *wire, uint32_t process, uint32_t server)
     return take(wire, &packet) == process;
 }
 
-START_TEST(a_cut_loses_what_is_in_flight_and_only_there)
+TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
 {
     uint64_t lost = 0;
     for (uint32_t i = 0; i < 200; i++) {
@@ -231,9 +226,8 @@ START_TEST(a_cut_loses_what_is_in_flight_and_only_there)
     ck_assert_uint_gt(lost, 500);
     ck_assert_uint_lt(lost, 1500);
 }
-END_TEST
 
-START_TEST(a_worker_keeps_what_it_cannot_send)
+TEST_PLAIN(a_worker_keeps_what_it_cannot_send)
 {
     struct wire wire;
     struct packet packet;
@@ -254,9 +248,8 @@ START_TEST(a_worker_keeps_what_it_cannot_send)
     ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
     wire_close(&wire);
 }
-END_TEST
 
-START_TEST(a_partition_cuts_exactly_what_it_says)
+TEST_PLAIN(a_partition_cuts_exactly_what_it_says)
 {
     for (uint64_t hosts = 1; hosts < 31; hosts++) {
         struct wire wire;
@@ -278,9 +271,8 @@ START_TEST(a_partition_cuts_exactly_what_it_says)
         wire_close(&wire);
     }
 }
-END_TEST
 
-START_TEST(what_is_held_up_arrives_later_and_in_order)
+TEST_PLAIN(what_is_held_up_arrives_later_and_in_order)
 {
     struct wire wire;
     struct packet packet;
@@ -299,9 +291,8 @@ START_TEST(what_is_held_up_arrives_later_and_in_order)
     }
     wire_close(&wire);
 }
-END_TEST
 
-START_TEST(one_way_is_lost_and_the_other_is_not)
+TEST_PLAIN(one_way_is_lost_and_the_other_is_not)
 {
     struct wire wire;
     struct packet packet;
@@ -316,9 +307,8 @@ START_TEST(one_way_is_lost_and_the_other_is_not)
     ck_assert_uint_eq(wire.network.counts.partitioned, 1);
     wire_close(&wire);
 }
-END_TEST
 
-START_TEST(a_killed_process_is_not_reached_and_its_last_words_may_be)
+TEST_PLAIN(a_killed_process_is_not_reached_and_its_last_words_may_be)
 {
     uint64_t came = 0;
     for (uint32_t i = 0; i < 200; i++) {
@@ -344,11 +334,10 @@ START_TEST(a_killed_process_is_not_reached_and_its_last_words_may_be)
     ck_assert_uint_gt(came, 100);
     ck_assert_uint_lt(came, 300);
 }
-END_TEST
 
 /* --- faults of whole clusters ---------------------------------------------------------------- */
 
-START_TEST(the_same_seed_is_the_same_history_to_the_last_message)
+TEST_PLAIN(the_same_seed_is_the_same_history_to_the_last_message)
 {
     uint64_t different = 0;
     uint8_t before[HASH_BYTES] = {0};
@@ -369,10 +358,9 @@ START_TEST(the_same_seed_is_the_same_history_to_the_last_message)
     }
     ck_assert_uint_eq(different, 20);
 }
-END_TEST
 
 /* What many histories have had in them. */
-START_TEST(every_kind_of_fault_strikes)
+TEST_PLAIN(every_kind_of_fault_strikes)
 {
     uint64_t faults[FAULT_KIND_COUNT] = {0}, processes = 0, places = 0, lost = 0, partitioned = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
@@ -396,26 +384,8 @@ START_TEST(every_kind_of_fault_strikes)
     ck_assert_uint_gt(lost, 0);
     ck_assert_uint_gt(partitioned, 0);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_test(tcase, a_wire_without_faults_keeps_count_order_and_bounds);
-    tcase_add_test(tcase, repeats_and_losses_are_as_many_as_asked_for);
-    tcase_add_test(tcase, messages_overtake_one_another_when_they_may);
-    tcase_add_test(tcase, a_frame_written_in_flight_is_noticed);
-    tcase_add_test(tcase, an_answer_goes_back_over_the_connection_of_its_request);
-    tcase_add_test(tcase, a_cut_loses_what_is_in_flight_and_only_there);
-    tcase_add_test(tcase, a_worker_keeps_what_it_cannot_send);
-    tcase_add_test(tcase, a_partition_cuts_exactly_what_it_says);
-    tcase_add_test(tcase, what_is_held_up_arrives_later_and_in_order);
-    tcase_add_test(tcase, one_way_is_lost_and_the_other_is_not);
-    tcase_add_test(tcase, a_killed_process_is_not_reached_and_its_last_words_may_be);
-    tcase_add_test(tcase, every_kind_of_fault_strikes);
-    tcase_add_test(tcase, the_same_seed_is_the_same_history_to_the_last_message);
-}
 
 int main(void)
 {
-    return suite_run("simulator", add_tests);
+    return suite_run("simulator", NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "tests/lib/suite.h"
 
-START_TEST(an_address_is_a_host_and_a_port)
+TEST_PLAIN(an_address_is_a_host_and_a_port)
 {
     static const struct {
         const char *address, *host;
@@ -36,9 +36,8 @@ START_TEST(an_address_is_a_host_and_a_port)
         ck_assert_msg(!address_split(bad[i], host, &port), "%s", bad[i]);
     }
 }
-END_TEST
 
-START_TEST(a_host_that_does_not_fit_is_no_host)
+TEST_PLAIN(a_host_that_does_not_fit_is_no_host)
 {
     char address[ADDRESS_MAX + 8], host[ADDRESS_MAX];
     uint16_t port;
@@ -47,9 +46,8 @@ START_TEST(a_host_that_does_not_fit_is_no_host)
     snprintf(address, sizeof address, "%0*d:1", ADDRESS_MAX, 0);
     ck_assert(!address_split(address, host, &port));
 }
-END_TEST
 
-START_TEST(what_means_every_host_itself_is_told_from_names)
+TEST_PLAIN(what_means_every_host_itself_is_told_from_names)
 {
     static const char *const yes[] = {
         "127.0.0.1",      "127.0.1.1", "127.1",        "127.255.0.9",   "::1",
@@ -72,25 +70,15 @@ START_TEST(what_means_every_host_itself_is_told_from_names)
     ck_assert(address_is_any("") && address_is_any("*"));
     ck_assert(!address_is_any("0.0.0.0") && !address_is_any("alpha"));
 }
-END_TEST
 
-START_TEST(names_are_equal_whatever_their_case)
+TEST_PLAIN(names_are_equal_whatever_their_case)
 {
     ck_assert(address_equal("alpha:7000", "tcp://Alpha:7000"));
     ck_assert(!address_equal("alpha:7000", "alpha:7001"));
     ck_assert(!address_equal("alpha:7000", "alph:7000"));
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, an_address_is_a_host_and_a_port);
-    tcase_add_test(tcase, a_host_that_does_not_fit_is_no_host);
-    tcase_add_test(tcase, what_means_every_host_itself_is_told_from_names);
-    tcase_add_test(tcase, names_are_equal_whatever_their_case);
-}
 
 int main(void)
 {
-    return suite_run("address", add);
+    return suite_run("address", NULL);
 }

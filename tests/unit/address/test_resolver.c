@@ -78,7 +78,7 @@ static void let_alpha_hang(void)
 
 /* --- the resolver -------------------------------------------------------------------------- */
 
-START_TEST(a_name_is_all_its_places_and_none_twice)
+TEST_PLAIN(a_name_is_all_its_places_and_none_twice)
 {
     struct places places;
     alpha_is("127.0.0.2", "fd00::5");
@@ -91,9 +91,8 @@ START_TEST(a_name_is_all_its_places_and_none_twice)
     ck_assert(places.at[0].loopback && !places.at[1].loopback);
     ck_assert_int_eq(places.at[0].reason, PLACE_UNKNOWN);
 }
-END_TEST
 
-START_TEST(what_is_no_place_says_why)
+TEST_PLAIN(what_is_no_place_says_why)
 {
     struct places places;
     alpha_is(NULL, NULL);
@@ -107,9 +106,8 @@ START_TEST(what_is_no_place_says_why)
         ck_assert_msg(places.status == STATUS_INVALID, "%s", wrong[i]);
     }
 }
-END_TEST
 
-START_TEST(numbers_are_read_without_asking_anybody)
+TEST_PLAIN(numbers_are_read_without_asking_anybody)
 {
     struct places places;
     names.asked = 0;
@@ -121,7 +119,6 @@ START_TEST(numbers_are_read_without_asking_anybody)
     ck_assert(!resolver_read("alpha:7000", &places));
     ck_assert_uint_eq(names.asked, 0);
 }
-END_TEST
 
 static int listen_somewhere(char place[PLACE_BYTES], const char *host)
 {
@@ -140,7 +137,7 @@ static int listen_somewhere(char place[PLACE_BYTES], const char *host)
     return fd;
 }
 
-START_TEST(a_probe_says_who_listens)
+TEST_PLAIN(a_probe_says_who_listens)
 {
     char place[PLACE_BYTES], address[PLACE_BYTES];
     struct places places;
@@ -154,11 +151,10 @@ START_TEST(a_probe_says_who_listens)
     ck_assert_int_eq(places.at[1].reason, 0);
     close(fd);
 }
-END_TEST
 
 /* --- inquiries ----------------------------------------------------------------------------- */
 
-START_TEST(an_inquiry_waits_for_nobody)
+TEST_PLAIN(an_inquiry_waits_for_nobody)
 {
     struct places places;
     let_alpha_hang();
@@ -183,7 +179,6 @@ START_TEST(an_inquiry_waits_for_nobody)
     inquiry_drop(&inquiry);
     alpha_is(NULL, NULL);
 }
-END_TEST
 
 /* --- connections --------------------------------------------------------------------------- */
 
@@ -255,7 +250,7 @@ static void name_of(const char *bound, char address[ADDRESS_MAX])
     snprintf(address, ADDRESS_MAX, "alpha%s", strrchr(bound, ':'));
 }
 
-START_TEST(every_place_of_a_name_is_tried_until_one_answers)
+TEST_PLAIN(every_place_of_a_name_is_tried_until_one_answers)
 {
     char bound[ADDRESS_MAX], address[ADDRESS_MAX];
     open_transport();
@@ -269,9 +264,8 @@ START_TEST(every_place_of_a_name_is_tried_until_one_answers)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(a_name_that_is_not_known_yet_is_asked_about_until_it_is)
+TEST_PLAIN(a_name_that_is_not_known_yet_is_asked_about_until_it_is)
 {
     char bound[ADDRESS_MAX], address[ADDRESS_MAX], text[400];
     open_transport();
@@ -293,9 +287,8 @@ START_TEST(a_name_that_is_not_known_yet_is_asked_about_until_it_is)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(a_server_that_moved_is_found_at_its_new_place)
+TEST_PLAIN(a_server_that_moved_is_found_at_its_new_place)
 {
     char bound[ADDRESS_MAX], address[ADDRESS_MAX], there[ADDRESS_MAX];
     uint32_t number;
@@ -319,9 +312,8 @@ START_TEST(a_server_that_moved_is_found_at_its_new_place)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(a_connection_under_way_stays_where_it_is_and_loses_nothing)
+TEST_PLAIN(a_connection_under_way_stays_where_it_is_and_loses_nothing)
 {
     enum { COUNT = 2000 };
     char bound[ADDRESS_MAX], address[ADDRESS_MAX], other_bound[ADDRESS_MAX], first[ADDRESS_MAX];
@@ -349,9 +341,8 @@ START_TEST(a_connection_under_way_stays_where_it_is_and_loses_nothing)
     t->close(&other, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alone)
+TEST_PLAIN(whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alone)
 {
     char bound[ADDRESS_MAX], address[ADDRESS_MAX], other_bound[ADDRESS_MAX], first[ADDRESS_MAX];
     char text[400];
@@ -389,9 +380,8 @@ START_TEST(whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alo
     t->close(&other, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(a_name_server_that_hangs_holds_nobody_up)
+TEST_PLAIN(a_name_server_that_hangs_holds_nobody_up)
 {
     char text[400];
     struct endpoint *clients[8];
@@ -409,9 +399,8 @@ START_TEST(a_name_server_that_hangs_holds_nobody_up)
     ck_assert_uint_lt(clock_now_us() - began_us, 5000000);
     alpha_is(NULL, NULL);
 }
-END_TEST
 
-START_TEST(why_nobody_answers_is_said)
+TEST_PLAIN(why_nobody_answers_is_said)
 {
     char bound[ADDRESS_MAX], address[ADDRESS_MAX], text[400], expected[400];
     open_transport();
@@ -438,9 +427,8 @@ START_TEST(why_nobody_answers_is_said)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(an_address_to_connect_to_must_be_one)
+TEST_PLAIN(an_address_to_connect_to_must_be_one)
 {
     static const char *const wrong[] = {"alpha", ":7000", "*:7000", "alpha:0", ""};
     struct endpoint *endpoint = NULL;
@@ -452,11 +440,10 @@ START_TEST(an_address_to_connect_to_must_be_one)
                       "%s", wrong[i]);
     t->destroy(&transport);
 }
-END_TEST
 
 /* --- listening ----------------------------------------------------------------------------- */
 
-START_TEST(a_server_listens_on_every_address_of_a_list)
+TEST_PLAIN(a_server_listens_on_every_address_of_a_list)
 {
     char bound[ADDRESS_MAX], expected[ADDRESS_MAX];
     open_transport();
@@ -476,9 +463,8 @@ START_TEST(a_server_listens_on_every_address_of_a_list)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(an_address_in_use_is_named_though_another_is_free)
+TEST_PLAIN(an_address_in_use_is_named_though_another_is_free)
 {
     char bound[ADDRESS_MAX], list[ADDRESS_MAX * 2], place[ADDRESS_MAX], again[ADDRESS_MAX];
     struct endpoint *other = NULL;
@@ -496,9 +482,8 @@ START_TEST(an_address_in_use_is_named_though_another_is_free)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(a_list_of_which_nothing_is_here_is_an_error)
+TEST_PLAIN(a_list_of_which_nothing_is_here_is_an_error)
 {
     static const struct {
         const char *list;
@@ -524,29 +509,8 @@ START_TEST(a_list_of_which_nothing_is_here_is_an_error)
     }
     t->destroy(&transport);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_name_is_all_its_places_and_none_twice);
-    tcase_add_test(tcase, what_is_no_place_says_why);
-    tcase_add_test(tcase, numbers_are_read_without_asking_anybody);
-    tcase_add_test(tcase, a_probe_says_who_listens);
-    tcase_add_test(tcase, an_inquiry_waits_for_nobody);
-    tcase_add_test(tcase, every_place_of_a_name_is_tried_until_one_answers);
-    tcase_add_test(tcase, a_name_that_is_not_known_yet_is_asked_about_until_it_is);
-    tcase_add_test(tcase, a_server_that_moved_is_found_at_its_new_place);
-    tcase_add_test(tcase, a_connection_under_way_stays_where_it_is_and_loses_nothing);
-    tcase_add_test(tcase, whoever_is_shunned_is_left_for_another_place_and_asked_again_when_alone);
-    tcase_add_test(tcase, a_name_server_that_hangs_holds_nobody_up);
-    tcase_add_test(tcase, why_nobody_answers_is_said);
-    tcase_add_test(tcase, an_address_to_connect_to_must_be_one);
-    tcase_add_test(tcase, a_server_listens_on_every_address_of_a_list);
-    tcase_add_test(tcase, an_address_in_use_is_named_though_another_is_free);
-    tcase_add_test(tcase, a_list_of_which_nothing_is_here_is_an_error);
-}
 
 int main(void)
 {
-    return suite_run("resolver", add);
+    return suite_run("resolver", NULL);
 }

@@ -46,7 +46,7 @@ static bool after(uint64_t us, struct route_news news)
 static const struct route_news nothing = {false, false, false}, refused = {.failed = true},
                                connected = {.connected = true}, reached = {.reached = true};
 
-START_TEST(the_first_place_is_tried_at_once_and_kept_when_it_answers)
+TEST_PLAIN(the_first_place_is_tried_at_once_and_kept_when_it_answers)
 {
     begin(PLACES("10.0.0.5:7000", "10.0.0.6:7000"));
     ck_assert(after(0, nothing));
@@ -56,9 +56,8 @@ START_TEST(the_first_place_is_tried_at_once_and_kept_when_it_answers)
         ck_assert(!after(SECOND, connected));
     ck_assert_str_eq(route.at, "10.0.0.5:7000");
 }
-END_TEST
 
-START_TEST(a_place_that_refuses_gives_way_to_the_next_at_once)
+TEST_PLAIN(a_place_that_refuses_gives_way_to_the_next_at_once)
 {
     begin(PLACES("127.0.1.1:7000", "10.0.0.5:7000"));
     ck_assert(after(0, nothing));
@@ -67,9 +66,8 @@ START_TEST(a_place_that_refuses_gives_way_to_the_next_at_once)
     ck_assert_str_eq(route.at, "10.0.0.5:7000");
     ck_assert(!after(1000, connected));
 }
-END_TEST
 
-START_TEST(a_place_that_says_nothing_gives_way_after_a_second_and_one_that_accepts_after_five)
+TEST_PLAIN(a_place_that_says_nothing_gives_way_after_a_second_and_one_that_accepts_after_five)
 {
     begin(PLACES("10.0.0.5:7000", "10.0.0.6:7000"));
     ck_assert(after(0, nothing));
@@ -81,9 +79,8 @@ START_TEST(a_place_that_says_nothing_gives_way_after_a_second_and_one_that_accep
     ck_assert(after(SECOND, nothing));
     ck_assert_str_eq(route.at, "10.0.0.5:7000");
 }
-END_TEST
 
-START_TEST(all_are_tried_again_and_again_ever_slower)
+TEST_PLAIN(all_are_tried_again_and_again_ever_slower)
 {
     uint64_t began, first = 0, last = 0;
     begin(PLACES("10.0.0.5:1", "10.0.0.6:1", "[fd00::5]:1"));
@@ -100,9 +97,8 @@ START_TEST(all_are_tried_again_and_again_ever_slower)
     ck_assert_uint_le(first, SECOND / 5);
     ck_assert(last >= SECOND && last <= 3 * SECOND);
 }
-END_TEST
 
-START_TEST(a_lost_connection_is_made_again_where_it_was_before_anywhere_else)
+TEST_PLAIN(a_lost_connection_is_made_again_where_it_was_before_anywhere_else)
 {
     bool probe;
     begin(PLACES("10.0.0.5:1", "10.0.0.6:1"));
@@ -118,9 +114,8 @@ START_TEST(a_lost_connection_is_made_again_where_it_was_before_anywhere_else)
     ck_assert(after(2 * SECOND, nothing));
     ck_assert_str_eq(route.at, "10.0.0.5:1");
 }
-END_TEST
 
-START_TEST(a_name_that_comes_to_mean_another_place_is_followed_when_there_is_no_connection)
+TEST_PLAIN(a_name_that_comes_to_mean_another_place_is_followed_when_there_is_no_connection)
 {
     bool probe;
     struct places moved = PLACES("10.0.0.31:1");
@@ -134,9 +129,8 @@ START_TEST(a_name_that_comes_to_mean_another_place_is_followed_when_there_is_no_
     ck_assert_str_eq(route.at, "10.0.0.31:1");
     ck_assert_ptr_nonnull(route_place(&route));
 }
-END_TEST
 
-START_TEST(a_connection_that_stands_is_not_left_whatever_the_name_says)
+TEST_PLAIN(a_connection_that_stands_is_not_left_whatever_the_name_says)
 {
     struct places moved = PLACES("10.0.0.31:1");
     begin(PLACES("10.0.0.5:1"));
@@ -148,9 +142,8 @@ START_TEST(a_connection_that_stands_is_not_left_whatever_the_name_says)
     ck_assert_str_eq(route.at, "10.0.0.5:1");
     ck_assert_ptr_null(route_place(&route));
 }
-END_TEST
 
-START_TEST(a_name_server_that_fails_takes_no_place_away)
+TEST_PLAIN(a_name_server_that_fails_takes_no_place_away)
 {
     struct places none = {.status = STATUS_NOT_FOUND, .why = "try again"};
     begin(PLACES("10.0.0.5:1", "10.0.0.6:1"));
@@ -159,9 +152,8 @@ START_TEST(a_name_server_that_fails_takes_no_place_away)
     ck_assert(after(2 * SECOND, nothing));
     ck_assert_str_eq(route.at, "10.0.0.6:1");
 }
-END_TEST
 
-START_TEST(one_place_is_left_to_whoever_connects)
+TEST_PLAIN(one_place_is_left_to_whoever_connects)
 {
     begin(PLACES("10.0.0.5:1"));
     ck_assert(after(0, nothing));
@@ -169,9 +161,8 @@ START_TEST(one_place_is_left_to_whoever_connects)
         ck_assert(!after(SECOND, i % 2 == 0 ? refused : nothing));
     ck_assert(route_is_exhausted(&route));
 }
-END_TEST
 
-START_TEST(a_name_is_asked_about_until_it_is_known_and_why_only_after_a_while)
+TEST_PLAIN(a_name_is_asked_about_until_it_is_known_and_why_only_after_a_while)
 {
     bool probe = true;
     int asked = 0, probed = 0;
@@ -189,9 +180,8 @@ START_TEST(a_name_is_asked_about_until_it_is_known_and_why_only_after_a_while)
     ck_assert_int_le(asked, 8);
     ck_assert_int_eq(probed, asked);
 }
-END_TEST
 
-START_TEST(a_place_where_somebody_else_is_gives_way_and_is_tried_again)
+TEST_PLAIN(a_place_where_somebody_else_is_gives_way_and_is_tried_again)
 {
     begin(PLACES("127.0.1.1:7000", "10.0.0.5:7000"));
     ck_assert(after(0, nothing));
@@ -203,9 +193,8 @@ START_TEST(a_place_where_somebody_else_is_gives_way_and_is_tried_again)
     ck_assert(!after(1000, connected));
     ck_assert(!after(60 * SECOND, connected));
 }
-END_TEST
 
-START_TEST(somebody_else_at_the_only_place_is_looked_up_again_ever_slower_and_the_name_too)
+TEST_PLAIN(somebody_else_at_the_only_place_is_looked_up_again_ever_slower_and_the_name_too)
 {
     bool probe;
     unsigned moves = 0, asked = 0;
@@ -230,7 +219,6 @@ START_TEST(somebody_else_at_the_only_place_is_looked_up_again_ever_slower_and_th
     ck_assert(after(3 * SECOND, nothing));
     ck_assert_str_eq(route.at, "10.0.0.5:7000");
 }
-END_TEST
 
 /* --- in words ------------------------------------------------------------------------------ */
 
@@ -246,7 +234,7 @@ static void probed(uint32_t place, int reason)
     route.places.at[place].reason = reason;
 }
 
-START_TEST(a_refusal_is_told_with_the_place_and_what_to_look_at)
+TEST_PLAIN(a_refusal_is_told_with_the_place_and_what_to_look_at)
 {
     begin(PLACES("10.0.0.5:7000"));
     after(0, nothing);
@@ -266,9 +254,8 @@ START_TEST(a_refusal_is_told_with_the_place_and_what_to_look_at)
     expect_words("alpha:7000",
                  "alpha:7000 (10.0.0.5:7000) accepts connections, but does not answer");
 }
-END_TEST
 
-START_TEST(a_name_that_is_loopback_here_is_told_so)
+TEST_PLAIN(a_name_that_is_loopback_here_is_told_so)
 {
     begin(PLACES("127.0.1.1:7000"));
     after(0, nothing);
@@ -282,9 +269,8 @@ START_TEST(a_name_that_is_loopback_here_is_told_so)
                  "syncopate-ps running on this host, and does its log say that it listens on that "
                  "address?");
 }
-END_TEST
 
-START_TEST(several_places_are_all_told)
+TEST_PLAIN(several_places_are_all_told)
 {
     begin(PLACES("127.0.1.1:7000", "10.0.0.5:7000"));
     after(0, nothing);
@@ -295,9 +281,8 @@ START_TEST(several_places_are_all_told)
                  "10.0.0.5:7000; is syncopate-ps running on alpha, and does its log say that it "
                  "listens on one of these?");
 }
-END_TEST
 
-START_TEST(somebody_else_is_told_by_name)
+TEST_PLAIN(somebody_else_is_told_by_name)
 {
     begin(PLACES("127.0.1.1:7000"));
     after(0, nothing);
@@ -330,9 +315,8 @@ START_TEST(somebody_else_is_told_by_name)
                  "syncopate-ps running on alpha, and does its log say that it listens on one of "
                  "these?");
 }
-END_TEST
 
-START_TEST(a_name_that_nobody_knows_is_told_so)
+TEST_PLAIN(a_name_that_nobody_knows_is_told_so)
 {
     struct places none = {.status = STATUS_NOT_FOUND, .why = "Name or service not known"};
     now = 0;
@@ -343,33 +327,8 @@ START_TEST(a_name_that_nobody_knows_is_told_so)
     expect_words("alpha:7000",
                  "alpha:7000: host name does not resolve (Name or service not known)");
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, the_first_place_is_tried_at_once_and_kept_when_it_answers);
-    tcase_add_test(tcase, a_place_that_refuses_gives_way_to_the_next_at_once);
-    tcase_add_test(
-        tcase, a_place_that_says_nothing_gives_way_after_a_second_and_one_that_accepts_after_five);
-    tcase_add_test(tcase, all_are_tried_again_and_again_ever_slower);
-    tcase_add_test(tcase, a_lost_connection_is_made_again_where_it_was_before_anywhere_else);
-    tcase_add_test(tcase,
-                   a_name_that_comes_to_mean_another_place_is_followed_when_there_is_no_connection);
-    tcase_add_test(tcase, a_connection_that_stands_is_not_left_whatever_the_name_says);
-    tcase_add_test(tcase, a_name_server_that_fails_takes_no_place_away);
-    tcase_add_test(tcase, one_place_is_left_to_whoever_connects);
-    tcase_add_test(tcase, a_name_is_asked_about_until_it_is_known_and_why_only_after_a_while);
-    tcase_add_test(tcase, a_place_where_somebody_else_is_gives_way_and_is_tried_again);
-    tcase_add_test(tcase,
-                   somebody_else_at_the_only_place_is_looked_up_again_ever_slower_and_the_name_too);
-    tcase_add_test(tcase, somebody_else_is_told_by_name);
-    tcase_add_test(tcase, a_refusal_is_told_with_the_place_and_what_to_look_at);
-    tcase_add_test(tcase, a_name_that_is_loopback_here_is_told_so);
-    tcase_add_test(tcase, several_places_are_all_told);
-    tcase_add_test(tcase, a_name_that_nobody_knows_is_told_so);
-}
 
 int main(void)
 {
-    return suite_run("route", add);
+    return suite_run("route", NULL);
 }

@@ -13,7 +13,7 @@ static void expect_near(const char *what, double x, double found, long double tr
                   found, truth);
 }
 
-START_TEST(powers_are_products)
+TEST_PLAIN(powers_are_products)
 {
     ck_assert(elementary_power(0.5, 0) == 1.0);
     ck_assert(elementary_power(0.5, 1) == 0.5);
@@ -27,9 +27,8 @@ START_TEST(powers_are_products)
                     truth * (long double)n * 0x1p-53L);
     }
 }
-END_TEST
 
-START_TEST(cosines_are_exact_where_they_can_be)
+TEST_PLAIN(cosines_are_exact_where_they_can_be)
 {
     ck_assert(elementary_cosine_pi(0.0) == 1.0);
     ck_assert(elementary_cosine_pi(0.5) == 0.0);
@@ -42,9 +41,8 @@ START_TEST(cosines_are_exact_where_they_can_be)
                   elementary_cosine_pi(x) < elementary_cosine_pi((double)(i - 1) / count));
     }
 }
-END_TEST
 
-START_TEST(logarithms_are_the_librarys)
+TEST_PLAIN(logarithms_are_the_librarys)
 {
     ck_assert(elementary_logarithm(1.0) == 0.0);
     ck_assert(isnan(elementary_logarithm(NAN)));
@@ -60,7 +58,6 @@ START_TEST(logarithms_are_the_librarys)
         expect_near("log", x, elementary_logarithm(x), truth, fabsl(truth) * 0x1p-51L);
     }
 }
-END_TEST
 
 static uint64_t mix(uint64_t hash, double value)
 {
@@ -71,7 +68,7 @@ static uint64_t mix(uint64_t hash, double value)
 
 /* Sums in a fixed order have bits that can be written down; a compiler that fuses or reorders them
  * gives others. */
-START_TEST(the_bits_are_these)
+TEST_PLAIN(the_bits_are_these)
 {
     uint64_t powers = 0, cosines = 0, logarithms = 0;
     for (uint32_t i = 1; i <= 1000; i++) {
@@ -83,17 +80,8 @@ START_TEST(the_bits_are_these)
     ck_assert_uint_eq(cosines, UINT64_C(0xcc01e777b0698bf6));
     ck_assert_uint_eq(logarithms, UINT64_C(0x653e8ed0b7a9457e));
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_test(tcase, powers_are_products);
-    tcase_add_test(tcase, cosines_are_exact_where_they_can_be);
-    tcase_add_test(tcase, logarithms_are_the_librarys);
-    tcase_add_test(tcase, the_bits_are_these);
-}
 
 int main(void)
 {
-    return suite_run("elementary", add_tests);
+    return suite_run("elementary", NULL);
 }

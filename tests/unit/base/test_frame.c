@@ -12,7 +12,7 @@ static void count_release(void *context)
     ++*(int *)context;
 }
 
-START_TEST(a_frame_is_aligned_whatever_its_size)
+TEST_PLAIN(a_frame_is_aligned_whatever_its_size)
 {
     for (size_t bytes = 0; bytes < 300; bytes++) {
         struct frame *frame = frame_create(bytes);
@@ -25,9 +25,8 @@ START_TEST(a_frame_is_aligned_whatever_its_size)
         frame_release(frame);
     }
 }
-END_TEST
 
-START_TEST(what_a_frame_wraps_is_released_once_with_the_last_reference)
+TEST_PLAIN(what_a_frame_wraps_is_released_once_with_the_last_reference)
 {
     int released = 0;
     char data[8];
@@ -43,9 +42,8 @@ START_TEST(what_a_frame_wraps_is_released_once_with_the_last_reference)
     ck_assert_int_eq(released, 1);
     frame_release(NULL);
 }
-END_TEST
 
-START_TEST(bytes_that_others_see_under_another_frame_are_not_written)
+TEST_PLAIN(bytes_that_others_see_under_another_frame_are_not_written)
 {
     int released = 0;
     char data[8];
@@ -60,9 +58,8 @@ START_TEST(bytes_that_others_see_under_another_frame_are_not_written)
     ck_assert(frame_is_writable(frame));
     frame_release(frame);
 }
-END_TEST
 
-START_TEST(a_slice_keeps_its_parent_and_is_never_written)
+TEST_PLAIN(a_slice_keeps_its_parent_and_is_never_written)
 {
     int released = 0;
     char data[8] = "abcdefg";
@@ -79,9 +76,8 @@ START_TEST(a_slice_keeps_its_parent_and_is_never_written)
     frame_release(inner);
     ck_assert_int_eq(released, 1);
 }
-END_TEST
 
-START_TEST(an_empty_slice_at_the_end_is_a_slice)
+TEST_PLAIN(an_empty_slice_at_the_end_is_a_slice)
 {
     struct frame *parent = frame_create(10);
     struct frame *slice = frame_slice(parent, 10, 0);
@@ -89,7 +85,6 @@ START_TEST(an_empty_slice_at_the_end_is_a_slice)
     frame_release(slice);
     frame_release(parent);
 }
-END_TEST
 
 /* One thread writes whenever it is alone; others read and drop references that they were handed. */
 enum { ROUNDS = 2000, READERS = 3 };
@@ -114,7 +109,7 @@ static void *read_and_drop(void *argument)
     return NULL;
 }
 
-START_TEST(a_holder_that_finds_itself_alone_may_write)
+TEST_PLAIN(a_holder_that_finds_itself_alone_may_write)
 {
     struct handover handover;
     pthread_t readers[READERS];
@@ -141,19 +136,8 @@ START_TEST(a_holder_that_finds_itself_alone_may_write)
     frame_release(handover.frame);
     pthread_barrier_destroy(&handover.barrier);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_frame_is_aligned_whatever_its_size);
-    tcase_add_test(t, what_a_frame_wraps_is_released_once_with_the_last_reference);
-    tcase_add_test(t, bytes_that_others_see_under_another_frame_are_not_written);
-    tcase_add_test(t, a_slice_keeps_its_parent_and_is_never_written);
-    tcase_add_test(t, an_empty_slice_at_the_end_is_a_slice);
-    tcase_add_test(t, a_holder_that_finds_itself_alone_may_write);
-}
 
 int main(void)
 {
-    return suite_run("frame", add);
+    return suite_run("frame", NULL);
 }

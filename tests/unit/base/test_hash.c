@@ -4,7 +4,7 @@
 
 #include "tests/lib/suite.h"
 
-START_TEST(blake2b_gives_the_published_digest)
+TEST_PLAIN(blake2b_gives_the_published_digest)
 {
     /* BLAKE2b-256 of "abc", as b2sum -l 256 prints it. */
     static const char expected[] =
@@ -19,9 +19,8 @@ START_TEST(blake2b_gives_the_published_digest)
     hash_hex(digest, sizeof digest, text);
     ck_assert_str_eq(text, expected);
 }
-END_TEST
 
-START_TEST(sha256_gives_the_published_digest)
+TEST_PLAIN(sha256_gives_the_published_digest)
 {
     /* FIPS 180-4's example. */
     static const char expected[] =
@@ -36,9 +35,8 @@ START_TEST(sha256_gives_the_published_digest)
     hash_hex(digest, sizeof digest, text);
     ck_assert_str_eq(text, expected);
 }
-END_TEST
 
-START_TEST(pieces_do_not_matter_but_every_byte_does)
+TEST_PLAIN(pieces_do_not_matter_but_every_byte_does)
 {
     uint8_t bytes[1000], whole[HASH_BYTES], pieces[HASH_BYTES], changed[HASH_BYTES];
     struct hash hash;
@@ -57,9 +55,8 @@ START_TEST(pieces_do_not_matter_but_every_byte_does)
     ck_assert_mem_eq(whole, pieces, HASH_BYTES);
     ck_assert_mem_ne(whole, changed, HASH_BYTES);
 }
-END_TEST
 
-START_TEST(numbers_are_hashed_little_endian)
+TEST_PLAIN(numbers_are_hashed_little_endian)
 {
     static const uint8_t bytes[8] = {8, 7, 6, 5, 4, 3, 2, 1};
     struct hash a, b;
@@ -72,9 +69,8 @@ START_TEST(numbers_are_hashed_little_endian)
     hash_final(&b, same);
     ck_assert_mem_eq(number, same, HASH_BYTES);
 }
-END_TEST
 
-START_TEST(hexadecimal_keeps_leading_zeros)
+TEST_PLAIN(hexadecimal_keeps_leading_zeros)
 {
     static const uint8_t bytes[] = {0, 1, 0xab, 0xff};
     char text[9];
@@ -83,27 +79,15 @@ START_TEST(hexadecimal_keeps_leading_zeros)
     hash_hex(bytes, 0, text);
     ck_assert_str_eq(text, "");
 }
-END_TEST
 
-START_TEST(random_numbers_differ_and_are_never_zero)
+TEST_PLAIN(random_numbers_differ_and_are_never_zero)
 {
     uint64_t a = hash_random_u64(), b = hash_random_u64();
     ck_assert_uint_ne(a, 0);
     ck_assert_uint_ne(a, b);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_test(tcase, blake2b_gives_the_published_digest);
-    tcase_add_test(tcase, sha256_gives_the_published_digest);
-    tcase_add_test(tcase, pieces_do_not_matter_but_every_byte_does);
-    tcase_add_test(tcase, numbers_are_hashed_little_endian);
-    tcase_add_test(tcase, hexadecimal_keeps_leading_zeros);
-    tcase_add_test(tcase, random_numbers_differ_and_are_never_zero);
-}
 
 int main(void)
 {
-    return suite_run("hash", add_tests);
+    return suite_run("hash", NULL);
 }

@@ -11,7 +11,7 @@
 
 static const char text_of_key[] = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
 
-START_TEST(keys_are_written_as_zeromq_writes_them)
+TEST_PLAIN(keys_are_written_as_zeromq_writes_them)
 {
     for (int i = 0; i < 200; i++) {
         uint8_t key[KEY_BYTES], back[KEY_BYTES];
@@ -27,9 +27,8 @@ START_TEST(keys_are_written_as_zeromq_writes_them)
         ck_assert(key_equal(key, back));
     }
 }
-END_TEST
 
-START_TEST(what_is_no_z85_is_no_key)
+TEST_PLAIN(what_is_no_z85_is_no_key)
 {
     uint8_t key[KEY_BYTES];
     char text[KEY_TEXT];
@@ -47,16 +46,14 @@ START_TEST(what_is_no_z85_is_no_key)
     ck_assert(!key_parse(text, key));
     ck_assert(!key_parse("", key));
 }
-END_TEST
 
-START_TEST(no_key_is_told_from_a_key)
+TEST_PLAIN(no_key_is_told_from_a_key)
 {
     uint8_t key[KEY_BYTES] = {0};
     ck_assert(key_is_none(key));
     key[31] = 1;
     ck_assert(!key_is_none(key));
 }
-END_TEST
 
 /* --- identities ------------------------------------------------------------------------------ */
 
@@ -67,7 +64,7 @@ static struct identity identity_of(uint32_t role, bool has_index, uint32_t index
     return identity;
 }
 
-START_TEST(an_identity_survives_its_text)
+TEST_PLAIN(an_identity_survives_its_text)
 {
     const struct identity all[] = {identity_of(ROLE_NONE, false, 0), identity_of(ROLE_PS, false, 0),
                                    identity_of(ROLE_WORKER, true, 0),
@@ -84,9 +81,8 @@ START_TEST(an_identity_survives_its_text)
         ck_assert_uint_eq(back.index, all[i].index);
     }
 }
-END_TEST
 
-START_TEST(any_other_text_is_nobodys)
+TEST_PLAIN(any_other_text_is_nobodys)
 {
     static const char *const ends[] = {" ",
                                        " nobody",
@@ -111,9 +107,8 @@ START_TEST(any_other_text_is_nobodys)
     ck_assert(!identity_parse("", &identity));
     ck_assert(!identity_parse("Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hI", &identity));
 }
-END_TEST
 
-START_TEST(a_certificate_limits_who_one_may_be)
+TEST_PLAIN(a_certificate_limits_who_one_may_be)
 {
     const struct identity anything = identity_of(ROLE_NONE, false, 0);
     const struct identity server = identity_of(ROLE_PS, false, 0);
@@ -129,11 +124,10 @@ START_TEST(a_certificate_limits_who_one_may_be)
     ck_assert(!identity_may_be(&third, ROLE_NONE, 3));
     ck_assert(identity_may_be(&third, ROLE_OBSERVER, 0)); /* Looking is allowed to all. */
 }
-END_TEST
 
 /* --- who is named in the log ----------------------------------------------------------------- */
 
-START_TEST(every_refused_peer_is_named_once)
+TEST_PLAIN(every_refused_peer_is_named_once)
 {
     struct refused refused = {0};
     const struct identity one = identity_of(ROLE_NONE, false, 0);
@@ -142,9 +136,8 @@ START_TEST(every_refused_peer_is_named_once)
     ck_assert(refused_note(&refused, one.key, "10.0.0.2"));
     ck_assert_uint_eq(refused.count, 3);
 }
-END_TEST
 
-START_TEST(nobody_floods_the_log)
+TEST_PLAIN(nobody_floods_the_log)
 {
     struct refused refused = {0};
     unsigned named = 0, others = 0;
@@ -163,21 +156,8 @@ START_TEST(nobody_floods_the_log)
     ck_assert_uint_eq(named + 1 + others, REFUSED_NAMED_MAX);
     ck_assert_uint_eq(refused.count, 102001);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, keys_are_written_as_zeromq_writes_them);
-    tcase_add_test(tcase, what_is_no_z85_is_no_key);
-    tcase_add_test(tcase, no_key_is_told_from_a_key);
-    tcase_add_test(tcase, an_identity_survives_its_text);
-    tcase_add_test(tcase, any_other_text_is_nobodys);
-    tcase_add_test(tcase, a_certificate_limits_who_one_may_be);
-    tcase_add_test(tcase, every_refused_peer_is_named_once);
-    tcase_add_test(tcase, nobody_floods_the_log);
-}
 
 int main(void)
 {
-    return suite_run("key", add);
+    return suite_run("key", NULL);
 }

@@ -15,7 +15,7 @@ static const struct {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-START_TEST(philox_gives_its_published_answers)
+TEST_PLAIN(philox_gives_its_published_answers)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         uint32_t out[4];
@@ -24,9 +24,8 @@ START_TEST(philox_gives_its_published_answers)
             ck_assert_uint_eq(out[word], known[i].out[word]);
     }
 }
-END_TEST
 
-START_TEST(a_block_is_philox_of_seed_stream_sub_and_counter)
+TEST_PLAIN(a_block_is_philox_of_seed_stream_sub_and_counter)
 {
     const uint32_t counter[4] = {0x55667788, 0x11223344, 7, RANDOM_STREAM_ORDER};
     const uint32_t key[2] = {0x89abcdef, 0x01234567};
@@ -36,9 +35,8 @@ START_TEST(a_block_is_philox_of_seed_stream_sub_and_counter)
                  out);
     ck_assert_mem_eq(out, expected, sizeof out);
 }
-END_TEST
 
-START_TEST(whatever_names_a_block_changes_it)
+TEST_PLAIN(whatever_names_a_block_changes_it)
 {
     uint32_t base[4], other[4];
     random_block(1, RANDOM_STREAM_ORDER, 2, 3, base);
@@ -51,9 +49,8 @@ START_TEST(whatever_names_a_block_changes_it)
     random_block(1, RANDOM_STREAM_ORDER, 2, 4, other);
     ck_assert_mem_ne(base, other, sizeof base);
 }
-END_TEST
 
-START_TEST(a_sequence_is_its_blocks_one_after_the_other)
+TEST_PLAIN(a_sequence_is_its_blocks_one_after_the_other)
 {
     struct random_sequence sequence;
     random_sequence_init(&sequence, 42, RANDOM_STREAM_SIMULATOR, 9);
@@ -64,18 +61,16 @@ START_TEST(a_sequence_is_its_blocks_one_after_the_other)
             ck_assert_uint_eq(random_next(&sequence), block[word]);
     }
 }
-END_TEST
 
-START_TEST(unit_floats_are_from_0_to_just_below_1)
+TEST_PLAIN(unit_floats_are_from_0_to_just_below_1)
 {
     ck_assert(random_unit_float(0) == 0.0f);
     ck_assert(random_unit_float(0xff) == 0.0f);
     ck_assert(random_unit_float(0x80000000u) == 0.5f);
     ck_assert(random_unit_float(UINT32_MAX) == 1.0f - 0x1p-24f);
 }
-END_TEST
 
-START_TEST(numbers_below_a_bound_reach_every_value_equally_often)
+TEST_PLAIN(numbers_below_a_bound_reach_every_value_equally_often)
 {
     struct random_sequence sequence;
     random_sequence_init(&sequence, 1, RANDOM_STREAM_PROBE, 0);
@@ -92,9 +87,8 @@ START_TEST(numbers_below_a_bound_reach_every_value_equally_often)
         ck_assert_uint_lt(counts[i], 10500);
     }
 }
-END_TEST
 
-START_TEST(a_large_bound_is_not_biased_towards_small_numbers)
+TEST_PLAIN(a_large_bound_is_not_biased_towards_small_numbers)
 {
     /* number % bound without rejection would be below 2^30 with probability 1/2, not 1/3. */
     struct random_sequence sequence;
@@ -105,9 +99,8 @@ START_TEST(a_large_bound_is_not_biased_towards_small_numbers)
     ck_assert_uint_gt(low, 9500);
     ck_assert_uint_lt(low, 10500);
 }
-END_TEST
 
-START_TEST(the_smallest_and_largest_bounds_work)
+TEST_PLAIN(the_smallest_and_largest_bounds_work)
 {
     struct random_sequence sequence;
     random_sequence_init(&sequence, 3, RANDOM_STREAM_PROBE, 0);
@@ -116,21 +109,8 @@ START_TEST(the_smallest_and_largest_bounds_work)
         ck_assert_uint_lt(random_below(&sequence, UINT32_MAX), UINT32_MAX);
     }
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, philox_gives_its_published_answers);
-    tcase_add_test(t, a_block_is_philox_of_seed_stream_sub_and_counter);
-    tcase_add_test(t, whatever_names_a_block_changes_it);
-    tcase_add_test(t, a_sequence_is_its_blocks_one_after_the_other);
-    tcase_add_test(t, unit_floats_are_from_0_to_just_below_1);
-    tcase_add_test(t, numbers_below_a_bound_reach_every_value_equally_often);
-    tcase_add_test(t, a_large_bound_is_not_biased_towards_small_numbers);
-    tcase_add_test(t, the_smallest_and_largest_bounds_work);
-}
 
 int main(void)
 {
-    return suite_run("random", add);
+    return suite_run("random", NULL);
 }

@@ -16,7 +16,7 @@ static const char *nearest(const char *word, const char *const *candidates, size
 
 #define NEAREST(word, words) nearest(word, words, sizeof(words) / sizeof *(words))
 
-START_TEST(a_slip_of_the_fingers_is_near)
+TEST_PLAIN(a_slip_of_the_fingers_is_near)
 {
     static const char *const modes[] = {"sync", "async"};
     ck_assert_str_eq(NEAREST("asnyc", modes), "async");
@@ -29,9 +29,8 @@ START_TEST(a_slip_of_the_fingers_is_near)
     ck_assert_str_eq(NEAREST("leraning_rate", options), "learning-rate");
     ck_assert_str_eq(NEAREST("sede", options), "seed");
 }
-END_TEST
 
-START_TEST(a_part_is_near_and_the_larger_one_nearer)
+TEST_PLAIN(a_part_is_near_and_the_larger_one_nearer)
 {
     static const char *const modes[] = {"sync", "async"};
     ck_assert_str_eq(NEAREST("synchronous", modes), "sync");
@@ -43,9 +42,8 @@ START_TEST(a_part_is_near_and_the_larger_one_nearer)
     static const char *const same[] = {"point", "checkpoint-every"};
     ck_assert_str_eq(NEAREST("pint", same), "point");
 }
-END_TEST
 
-START_TEST(what_is_far_is_not_named)
+TEST_PLAIN(what_is_far_is_not_named)
 {
     static const char *const words[] = {"ps", "mode", "seed", "out"};
     ck_assert_ptr_null(NEAREST("gpu", words));
@@ -58,9 +56,8 @@ START_TEST(what_is_far_is_not_named)
     ck_assert_ptr_null(NEAREST(endless, words));
     free(endless);
 }
-END_TEST
 
-START_TEST(the_hint_is_a_question_or_nothing)
+TEST_PLAIN(the_hint_is_a_question_or_nothing)
 {
     char hint[SPELLING_HINT_MAX];
     struct spelling spelling;
@@ -69,9 +66,8 @@ START_TEST(the_hint_is_a_question_or_nothing)
     spelling_try(&spelling, "workers");
     ck_assert_str_eq(spelling_hint(&spelling, "--", hint), " (did you mean --workers?)");
 }
-END_TEST
 
-START_TEST(case_and_underscores_make_no_other_word)
+TEST_PLAIN(case_and_underscores_make_no_other_word)
 {
     ck_assert(spelling_same("Adam", "adam"));
     ck_assert(spelling_same("global_batch", "Global-Batch"));
@@ -80,18 +76,8 @@ START_TEST(case_and_underscores_make_no_other_word)
     ck_assert(!spelling_same("adamw", "adam"));
     ck_assert(!spelling_same("adam", ""));
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_slip_of_the_fingers_is_near);
-    tcase_add_test(tcase, a_part_is_near_and_the_larger_one_nearer);
-    tcase_add_test(tcase, what_is_far_is_not_named);
-    tcase_add_test(tcase, the_hint_is_a_question_or_nothing);
-    tcase_add_test(tcase, case_and_underscores_make_no_other_word);
-}
 
 int main(void)
 {
-    return suite_run("spelling", add);
+    return suite_run("spelling", NULL);
 }

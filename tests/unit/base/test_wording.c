@@ -6,7 +6,7 @@
 
 #include "tests/lib/suite.h"
 
-START_TEST(counts_have_commas)
+TEST_PLAIN(counts_have_commas)
 {
     ck_assert_str_eq(wording_count(0).text, "0");
     ck_assert_str_eq(wording_count(999).text, "999");
@@ -14,18 +14,16 @@ START_TEST(counts_have_commas)
     ck_assert_str_eq(wording_count(121930).text, "121,930");
     ck_assert_str_eq(wording_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
 }
-END_TEST
 
-START_TEST(one_is_not_many)
+TEST_PLAIN(one_is_not_many)
 {
     ck_assert_str_eq(wording_counted(0, "leaf", "leaves").text, "0 leaves");
     ck_assert_str_eq(wording_counted(1, "leaf", "leaves").text, "1 leaf");
     ck_assert_str_eq(wording_counted(2, "leaf", "leaves").text, "2 leaves");
     ck_assert_str_eq(wording_counted(60000, "example", "examples").text, "60,000 examples");
 }
-END_TEST
 
-START_TEST(bytes_have_units)
+TEST_PLAIN(bytes_have_units)
 {
     ck_assert_str_eq(wording_bytes(0).text, "0 B");
     ck_assert_str_eq(wording_bytes(1023).text, "1023 B");
@@ -33,9 +31,8 @@ START_TEST(bytes_have_units)
     ck_assert_str_eq(wording_bytes((uint64_t)5 << 30).text, "5.0 GiB");
     ck_assert_str_eq(wording_bytes((uint64_t)5 << 50).text, "5120.0 TiB");
 }
-END_TEST
 
-START_TEST(durations_read_well)
+TEST_PLAIN(durations_read_well)
 {
     static const struct {
         double seconds;
@@ -74,9 +71,8 @@ START_TEST(durations_read_well)
     ck_assert_str_eq(wording_waited(4.9).text, "5 s");
     ck_assert_str_eq(wording_waited(-1).text, "?");
 }
-END_TEST
 
-START_TEST(lines_break_between_words)
+TEST_PLAIN(lines_break_between_words)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -110,18 +106,8 @@ START_TEST(lines_break_between_words)
     ck_assert_str_eq(rest + 100, "\n  and more\n\n");
     free(text);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, counts_have_commas);
-    tcase_add_test(t, one_is_not_many);
-    tcase_add_test(t, bytes_have_units);
-    tcase_add_test(t, durations_read_well);
-    tcase_add_test(t, lines_break_between_words);
-}
 
 int main(void)
 {
-    return suite_run("wording", add);
+    return suite_run("wording", NULL);
 }

@@ -275,7 +275,7 @@ TEST(a_cut_becomes_a_checkpoint_that_reads_back, "auto")
     check_checkpoint(f, 4);
 }
 
-START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
+TEST_PLAIN(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
 {
     struct fixture f;
     open_fixture(&f, "auto");
@@ -314,9 +314,8 @@ START_TEST(an_unfinished_run_is_resumed_from_its_newest_checkpoint)
     ck_assert_uint_eq(post_count_all(&f.post), 0);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_damaged_checkpoint_is_passed_over_with_a_line)
+TEST_PLAIN(a_damaged_checkpoint_is_passed_over_with_a_line)
 {
     struct fixture f;
     char path[DISK_PATH_MAX], part[DISK_PATH_MAX + 32];
@@ -341,9 +340,8 @@ START_TEST(a_damaged_checkpoint_is_passed_over_with_a_line)
     ck_assert_uint_eq(opened->run_opened.restore_step, 2);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(what_does_not_belong_to_a_run_is_refused)
+TEST_PLAIN(what_does_not_belong_to_a_run_is_refused)
 {
     struct fixture f;
     open_fixture(&f, "auto");
@@ -362,9 +360,8 @@ START_TEST(what_does_not_belong_to_a_run_is_refused)
     ck_assert_ptr_nonnull(strstr(opened.text, "--restore never"));
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_run_that_cannot_begin_leaves_nothing_behind)
+TEST_PLAIN(a_run_that_cannot_begin_leaves_nothing_behind)
 {
     struct fixture f;
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX + 32];
@@ -395,7 +392,6 @@ START_TEST(a_run_that_cannot_begin_leaves_nothing_behind)
     free(after);
     close_fixture(&f);
 }
-END_TEST
 
 /* --- generations --------------------------------------------------------------------------- */
 
@@ -407,7 +403,7 @@ static struct order_run_opened reopen(struct fixture *f, const char *restore)
     return open_run(f);
 }
 
-START_TEST(a_killed_server_0_comes_back_to_its_run)
+TEST_PLAIN(a_killed_server_0_comes_back_to_its_run)
 {
     struct fixture f;
     open_fixture(&f, "auto");
@@ -427,9 +423,8 @@ START_TEST(a_killed_server_0_comes_back_to_its_run)
     }
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_run_that_has_ended_tells_those_who_come_from_it)
+TEST_PLAIN(a_run_that_has_ended_tells_those_who_come_from_it)
 {
     struct fixture f;
     open_fixture(&f, "auto");
@@ -454,7 +449,6 @@ START_TEST(a_run_that_has_ended_tells_those_who_come_from_it)
     ck_assert(opened.ended_run_id == RUN && opened.exit_code == EXIT_TERMINATED);
     close_fixture(&f);
 }
-END_TEST
 
 /* A finished run in f.out, and the generation that it left. */
 static struct generation finish(struct fixture *f)
@@ -480,7 +474,7 @@ static struct order_run_opened go_on_with(struct fixture *f, const char *restore
     return post_order(&f->post, TO_COORDINATOR, ORDER_RUN_OPENED)->run_opened;
 }
 
-START_TEST(a_finished_run_is_trained_further_from_its_last_checkpoint)
+TEST_PLAIN(a_finished_run_is_trained_further_from_its_last_checkpoint)
 {
     struct fixture f;
     struct generation before = finish(&f), after;
@@ -512,9 +506,8 @@ START_TEST(a_finished_run_is_trained_further_from_its_last_checkpoint)
     ck_assert(opened.status == STATUS_OK && opened.restore && opened.run_id == RUN + 1);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_finished_run_without_checkpoints_is_not_begun_anew)
+TEST_PLAIN(a_finished_run_without_checkpoints_is_not_begun_anew)
 {
     struct fixture f;
     char path[DISK_PATH_MAX];
@@ -526,9 +519,8 @@ START_TEST(a_finished_run_without_checkpoints_is_not_begun_anew)
     ck_assert_ptr_nonnull(strstr(opened.text, "without a checkpoint to train it further from"));
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_run_killed_after_its_last_words_has_ended)
+TEST_PLAIN(a_run_killed_after_its_last_words_has_ended)
 {
     static const struct {
         enum run_state state;
@@ -567,7 +559,6 @@ START_TEST(a_run_killed_after_its_last_words_has_ended)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(going_back_raises_the_generation_and_finds_the_newest_checkpoint, "auto")
 {
@@ -612,7 +603,7 @@ static void write_checkpoint_only(struct fixture *f, uint64_t step)
                   error.text);
 }
 
-START_TEST(what_a_killed_server_0_could_not_remove_its_successor_does)
+TEST_PLAIN(what_a_killed_server_0_could_not_remove_its_successor_does)
 {
     for (int damaged = 0; damaged < 2; damaged++) {
         struct fixture f;
@@ -643,7 +634,6 @@ START_TEST(what_a_killed_server_0_could_not_remove_its_successor_does)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(what_went_wrong_is_noted_in_run_json, "auto")
 {
@@ -759,7 +749,7 @@ TEST_DISK(a_generation_that_cannot_be_written_is_said, 1, 1)
     close_fixture(&f);
 }
 
-START_TEST(a_damaged_generation_is_not_guessed)
+TEST_PLAIN(a_damaged_generation_is_not_guessed)
 {
     struct fixture f;
     char path[DISK_PATH_MAX];
@@ -774,7 +764,6 @@ START_TEST(a_damaged_generation_is_not_guessed)
     ck_assert_ptr_nonnull(strstr(opened.text, path));
     close_fixture(&f);
 }
-END_TEST
 
 /* --- disks that fail ----------------------------------------------------------------------- */
 
@@ -890,7 +879,7 @@ static void prepare(struct fixture *f, struct simulated_disk *disk, uint64_t see
         write_checkpoint(f, step);
 }
 
-START_TEST(a_kill_at_any_change_leaves_a_whole_checkpoint)
+TEST_PLAIN(a_kill_at_any_change_leaves_a_whole_checkpoint)
 {
     uint64_t changes = 0, last = 0;
     bool crashed = true;
@@ -915,9 +904,8 @@ START_TEST(a_kill_at_any_change_leaves_a_whole_checkpoint)
     ck_assert_uint_ge(changes, 12); /* Four parts, two manifests, a generation, what is pruned. */
     ck_assert_uint_eq(last, 5);
 }
-END_TEST
 
-START_TEST(a_failure_at_any_change_leaves_a_whole_checkpoint)
+TEST_PLAIN(a_failure_at_any_change_leaves_a_whole_checkpoint)
 {
     for (uint64_t change = 1;; change++) {
         struct fixture f;
@@ -936,7 +924,6 @@ START_TEST(a_failure_at_any_change_leaves_a_whole_checkpoint)
         }
     }
 }
-END_TEST
 
 /* --- chunks on their way ------------------------------------------------------------------- */
 
@@ -1025,32 +1012,6 @@ TEST(what_is_half_in_when_a_later_cut_begins_is_forgotten, "auto")
 static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, scratch_open, scratch_close);
-    tcase_add_test(t, a_cut_becomes_a_checkpoint_that_reads_back);
-    tcase_add_test(t, an_unfinished_run_is_resumed_from_its_newest_checkpoint);
-    tcase_add_test(t, a_damaged_checkpoint_is_passed_over_with_a_line);
-    tcase_add_test(t, what_does_not_belong_to_a_run_is_refused);
-    tcase_add_test(t, a_run_that_cannot_begin_leaves_nothing_behind);
-    tcase_add_test(t, a_killed_server_0_comes_back_to_its_run);
-    tcase_add_test(t, a_run_that_has_ended_tells_those_who_come_from_it);
-    tcase_add_test(t, a_finished_run_is_trained_further_from_its_last_checkpoint);
-    tcase_add_test(t, a_finished_run_without_checkpoints_is_not_begun_anew);
-    tcase_add_test(t, a_run_killed_after_its_last_words_has_ended);
-    tcase_add_test(t, going_back_raises_the_generation_and_finds_the_newest_checkpoint);
-    tcase_add_test(t, what_a_killed_server_0_could_not_remove_its_successor_does);
-    tcase_add_test(t, what_went_wrong_is_noted_in_run_json);
-    tcase_add_test(t, what_is_of_an_older_generation_is_dropped);
-    tcase_add_test(t, a_server_0_with_a_successor_writes_nothing_more);
-    tcase_add_test(t, a_generation_that_cannot_be_written_is_said);
-    tcase_add_test(t, a_damaged_generation_is_not_guessed);
-    tcase_add_test(t, training_outlives_a_full_disk);
-    tcase_add_test(t, left_overs_that_cannot_be_removed_are_told_of_and_removed_when_they_can);
-    tcase_add_test(t, a_model_that_cannot_be_written_is_a_failure_with_its_path);
-    tcase_add_test(t, a_kill_at_any_change_leaves_a_whole_checkpoint);
-    tcase_add_test(t, a_failure_at_any_change_leaves_a_whole_checkpoint);
-    tcase_add_test(t, a_server_that_does_not_see_the_run_directory_sends_its_chunks_to_server_0);
-    tcase_add_test(t, states_that_are_no_chunk_are_ignored);
-    tcase_add_test(t, a_part_that_cannot_be_written_says_why);
-    tcase_add_test(t, what_is_half_in_when_a_later_cut_begins_is_forgotten);
 }
 
 int main(void)

@@ -324,17 +324,6 @@ TEST(what_nobody_takes_is_bounded, MODE_SYNC)
 static void add(TCase *t)
 {
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, it_goes_from_step_to_step_and_ends_when_the_job_does);
-    tcase_add_test(t, after_done_there_may_be_more);
-    tcase_add_test(t, what_a_connection_cannot_take_is_sent_later_and_in_order);
-    tcase_add_test(t, a_gradient_is_not_the_first_that_is_said_over_a_new_connection);
-    tcase_add_test(t, what_was_given_up_meanwhile_is_not_sent);
-    tcase_add_test(
-        t, a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_has_ended);
-    tcase_add_test(t, gradients_keep_away_from_what_a_server_may_still_hold);
-    tcase_add_test(t, who_is_asked_to_leave_does_also_while_it_computes);
-    tcase_add_test(t, a_bad_gradient_travels_as_a_header);
-    tcase_add_test(t, what_nobody_takes_is_bounded);
 }
 
 int main(void)

@@ -37,7 +37,7 @@ static void check_due(struct fixture *f, uint64_t step, bool enough, uint64_t fi
     ck_assert_uint_eq(due, last);
 }
 
-START_TEST(every_epoch_is_scored_on_the_first_version_after_it)
+TEST_PLAIN(every_epoch_is_scored_on_the_first_version_after_it)
 {
     struct fixture f;
     for (int mode = 0; mode < 2; mode++) {
@@ -50,9 +50,8 @@ START_TEST(every_epoch_is_scored_on_the_first_version_after_it)
         job_free(&f.job);
     }
 }
-END_TEST
 
-START_TEST(a_stop_within_an_epoch_scores_nothing)
+TEST_PLAIN(a_stop_within_an_epoch_scores_nothing)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC, 8);
@@ -60,9 +59,8 @@ START_TEST(a_stop_within_an_epoch_scores_nothing)
     check_due(&f, 1, true, 0, 0);
     job_free(&f.job);
 }
-END_TEST
 
-START_TEST(a_job_that_goes_on_from_a_checkpoint_scores_what_it_still_can)
+TEST_PLAIN(a_job_that_goes_on_from_a_checkpoint_scores_what_it_still_can)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC, 90);
@@ -81,9 +79,8 @@ START_TEST(a_job_that_goes_on_from_a_checkpoint_scores_what_it_still_can)
     check_due(&f, 19, false, 4, 6); /* Slow. */
     job_free(&f.job);
 }
-END_TEST
 
-START_TEST(after_a_new_assignment_the_epoch_is_scored_again_if_it_was_not_complete)
+TEST_PLAIN(after_a_new_assignment_the_epoch_is_scored_again_if_it_was_not_complete)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC, 90);
@@ -110,10 +107,9 @@ START_TEST(after_a_new_assignment_the_epoch_is_scored_again_if_it_was_not_comple
     check_due(&f, 8, false, 2, 2);
     job_free(&f.job);
 }
-END_TEST
 
 /* Steps that a worker without leaves jumped over. */
-START_TEST(in_sync_mode_no_other_version_will_do)
+TEST_PLAIN(in_sync_mode_no_other_version_will_do)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC, 90);
@@ -123,9 +119,8 @@ START_TEST(in_sync_mode_no_other_version_will_do)
     check_due(&f, 15, false, 5, 5);
     job_free(&f.job);
 }
-END_TEST
 
-START_TEST(the_test_set_is_shared_among_those_with_leaves)
+TEST_PLAIN(the_test_set_is_shared_among_those_with_leaves)
 {
     struct fixture f;
     uint32_t shares, share, scoring = 0;
@@ -144,19 +139,8 @@ START_TEST(the_test_set_is_shared_among_those_with_leaves)
     ck_assert(shares == 6 && share == 5);
     job_free(&f.job);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, every_epoch_is_scored_on_the_first_version_after_it);
-    tcase_add_test(t, a_stop_within_an_epoch_scores_nothing);
-    tcase_add_test(t, a_job_that_goes_on_from_a_checkpoint_scores_what_it_still_can);
-    tcase_add_test(t, after_a_new_assignment_the_epoch_is_scored_again_if_it_was_not_complete);
-    tcase_add_test(t, in_sync_mode_no_other_version_will_do);
-    tcase_add_test(t, the_test_set_is_shared_among_those_with_leaves);
-}
 
 int main(void)
 {
-    return suite_run("evaluation_share", add);
+    return suite_run("evaluation_share", NULL);
 }

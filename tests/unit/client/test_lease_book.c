@@ -146,17 +146,7 @@ TEST(with_enough_nobody_asks)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_batch_is_taken_once_however_long_ago);
-    tcase_add_test(t, whoever_took_a_batch_is_known_as_far_back_as_the_book_goes);
-    tcase_add_test(t, a_finished_batch_that_is_still_on_lease_is_said_to_be_finished_again);
-    tcase_add_test(t, what_is_held_or_computed_is_not_finished);
-    tcase_add_test(t, more_unanswered_leases_than_there_is_room_for_forget_the_oldest);
-    tcase_add_test(t, with_enough_nobody_asks);
-}
-
 int main(void)
 {
-    return suite_run("lease_book", add);
+    return suite_run("lease_book", NULL);
 }

@@ -425,7 +425,7 @@ TEST(a_version_that_is_gone_means_asking_anew_and_not_too_often, MODE_SYNC)
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 4);
 }
 
-START_TEST(a_gradient_is_cut_into_chunks_without_a_copy)
+TEST_PLAIN(a_gradient_is_cut_into_chunks_without_a_copy)
 {
     struct fixture f;
     struct frame *gradient = frame_of(0, 64);
@@ -458,7 +458,6 @@ START_TEST(a_gradient_is_cut_into_chunks_without_a_copy)
     frame_release(gradient);
     close_fixture(&f);
 }
-END_TEST
 
 TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for, MODE_SYNC)
 {
@@ -629,7 +628,7 @@ TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk, MODE_ASYNC)
 /* --- ends
  * ----------------------------------------------------------------------------------------- */
 
-START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
+TEST_PLAIN(a_refusal_ends_it_with_the_code_of_its_kind)
 {
     static const struct {
         enum refusal reason;
@@ -665,7 +664,6 @@ START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
         }
     }
 }
-END_TEST
 
 TEST(a_rejected_gradient_ends_the_job, MODE_SYNC)
 {
@@ -701,7 +699,7 @@ TEST(a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is, MODE_SY
     ck_assert(f->parameters[20] == 4.0f);
 }
 
-START_TEST(the_end_of_the_job_is_heard_in_every_state)
+TEST_PLAIN(the_end_of_the_job_is_heard_in_every_state)
 {
     for (int state = 0; state < 4; state++) {
         struct fixture f;
@@ -729,9 +727,8 @@ START_TEST(the_end_of_the_job_is_heard_in_every_state)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(a_stop_is_asked_for_and_a_failure_announced)
+TEST_PLAIN(a_stop_is_asked_for_and_a_failure_announced)
 {
     struct fixture f;
     struct message stop = {.kind = MESSAGE_STOP};
@@ -754,12 +751,11 @@ START_TEST(a_stop_is_asked_for_and_a_failure_announced)
     check_over(&f, EXIT_TRAINING_FAILED, "training diverged");
     close_fixture(&f);
 }
-END_TEST
 
 /* --- deadlines
  * -------------------------------------------------------------------------------------- */
 
-START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
+TEST_PLAIN(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -795,7 +791,6 @@ START_TEST(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
     check_over(&f, EXIT_START_TIMEOUT, "waiting for worker/0");
     close_fixture(&f);
 }
-END_TEST
 
 /* To every state in which it can wait. */
 enum { GATHERS, PULLS, COMPUTES, WAITS_AT_THE_BARRIER, JOINS_AGAIN, HAS_SAID_DONE, PLACES };
@@ -818,7 +813,7 @@ static void go_to(struct fixture *f, int place)
     post_clear(&f->post);
 }
 
-START_TEST(a_silent_server_0_is_waited_for_and_then_lost_in_every_state)
+TEST_PLAIN(a_silent_server_0_is_waited_for_and_then_lost_in_every_state)
 {
     for (int place = 0; place < PLACES; place++) {
         struct fixture f;
@@ -841,10 +836,9 @@ START_TEST(a_silent_server_0_is_waited_for_and_then_lost_in_every_state)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* Nobody would start it again. */
-START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
+TEST_PLAIN(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
 {
     for (int place = 0; place < PLACES; place++) {
         struct fixture f;
@@ -857,9 +851,8 @@ START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(a_server_0_that_comes_back_is_told_of_and_all_is_well)
+TEST_PLAIN(a_server_0_that_comes_back_is_told_of_and_all_is_well)
 {
     struct fixture f;
     go_to(&f, HAS_SAID_DONE);
@@ -873,10 +866,9 @@ START_TEST(a_server_0_that_comes_back_is_told_of_and_all_is_well)
     ck_assert(!session_is_over(f.session));
     close_fixture(&f);
 }
-END_TEST
 
 /* Longer silence than any deadline, but it was this process that was stopped. */
-START_TEST(whoever_was_stopped_blames_nobody)
+TEST_PLAIN(whoever_was_stopped_blames_nobody)
 {
     for (int place = 0; place < PLACES; place++) {
         struct fixture f;
@@ -897,7 +889,6 @@ START_TEST(whoever_was_stopped_blames_nobody)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(an_answer_that_does_not_come_ends_it_naming_the_server, MODE_SYNC)
 {
@@ -929,7 +920,7 @@ TEST(at_a_barrier_it_waits_longer, MODE_SYNC)
     check_over(f, EXIT_CLUSTER_LOST, "for 6 min: step 0 waits for worker/0");
 }
 
-START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines)
+TEST_PLAIN(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines)
 {
     for (int place = COMPUTES; place < PLACES; place++) {
         struct fixture f;
@@ -955,9 +946,8 @@ START_TEST(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_dea
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(who_is_dropped_because_it_is_stuck_has_failed)
+TEST_PLAIN(who_is_dropped_because_it_is_stuck_has_failed)
 {
     struct fixture f;
     go_to(&f, COMPUTES);
@@ -966,7 +956,6 @@ START_TEST(who_is_dropped_because_it_is_stuck_has_failed)
     check_over(&f, EXIT_TRAINING_FAILED, "dropped as stuck");
     close_fixture(&f);
 }
-END_TEST
 
 TEST(no_work_for_ever_has_a_deadline, MODE_ASYNC)
 {
@@ -1065,7 +1054,7 @@ TEST(who_finishes_while_joining_again_follows_the_latest_start, MODE_SYNC)
     ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
 }
 
-START_TEST(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
+TEST_PLAIN(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
 {
     for (int waits = 0; waits < 2; waits++) {
         struct fixture f;
@@ -1098,9 +1087,8 @@ START_TEST(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(a_stop_that_server_0_forgot_is_asked_for_again)
+TEST_PLAIN(a_stop_that_server_0_forgot_is_asked_for_again)
 {
     struct fixture f;
     struct message stop = {.kind = MESSAGE_STOP};
@@ -1121,7 +1109,6 @@ START_TEST(a_stop_that_server_0_forgot_is_asked_for_again)
     ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_STOP));
     close_fixture(&f);
 }
-END_TEST
 
 TEST(who_has_said_done_may_have_to_go_on, MODE_SYNC)
 {
@@ -1222,7 +1209,7 @@ TEST(a_welcome_of_another_run_or_generation_while_it_computes, MODE_SYNC)
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
 }
 
-START_TEST(whoever_leaves_says_so_until_it_is_heard)
+TEST_PLAIN(whoever_leaves_says_so_until_it_is_heard)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -1242,7 +1229,6 @@ START_TEST(whoever_leaves_says_so_until_it_is_heard)
     check_over(&f, EXIT_DONE, "left the job");
     close_fixture(&f);
 }
-END_TEST
 
 static void ask_to_leave(struct fixture *f, uint32_t exit_code)
 {
@@ -1250,7 +1236,7 @@ static void ask_to_leave(struct fixture *f, uint32_t exit_code)
 }
 
 /* A job that ends just then has its own code. */
-START_TEST(whoever_leaves_ends_with_the_code_it_was_given)
+TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
 {
     static const int codes[] = {EXIT_TERMINATED, EXIT_DONE};
     for (int left = 0; left < 2; left++) {
@@ -1265,9 +1251,8 @@ START_TEST(whoever_leaves_ends_with_the_code_it_was_given)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
+TEST_PLAIN(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
 {
     for (int answered = 0; answered < 2; answered++) {
         struct fixture f;
@@ -1285,9 +1270,8 @@ START_TEST(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(whoever_is_not_let_go_leaves_all_the_same)
+TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -1308,7 +1292,6 @@ START_TEST(whoever_is_not_let_go_leaves_all_the_same)
     check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
     close_fixture(&f);
 }
-END_TEST
 
 TEST(whoever_leaves_does_not_join_a_server_0_that_was_restarted, MODE_SYNC)
 {
@@ -1336,7 +1319,7 @@ TEST(an_async_worker_keeps_its_batches_when_only_members_change, MODE_ASYNC)
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
 }
 
-START_TEST(in_a_new_generation_batches_come_again)
+TEST_PLAIN(in_a_new_generation_batches_come_again)
 {
     for (int rejoined = 0; rejoined < 2; rejoined++) {
         struct fixture f;
@@ -1372,7 +1355,6 @@ START_TEST(in_a_new_generation_batches_come_again)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking, MODE_ASYNC)
 {
@@ -1481,7 +1463,7 @@ TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting, MODE_SYNC)
     ck_assert_ptr_nonnull(exchange_for(f, 1)); /* Of the other server. */
 }
 
-START_TEST(a_gradient_that_is_missing_is_sent_again)
+TEST_PLAIN(a_gradient_that_is_missing_is_sent_again)
 {
     struct fixture f;
     struct frame *gradient = frame_of(3, 64);
@@ -1525,7 +1507,6 @@ START_TEST(a_gradient_that_is_missing_is_sent_again)
     frame_release(gradient);
     close_fixture(&f);
 }
-END_TEST
 
 TEST(pulls_are_simply_repeated, MODE_SYNC)
 {
@@ -1625,7 +1606,7 @@ static void push_and_ask(struct fixture *f, uint64_t step)
     push(f, step, (struct node){0, 1}, true, frame_of(1, 64));
 }
 
-START_TEST(values_that_stay_are_read_where_the_server_wrote_them)
+TEST_PLAIN(values_that_stay_are_read_where_the_server_wrote_them)
 {
     struct fixture f;
     struct memory memory;
@@ -1645,9 +1626,8 @@ START_TEST(values_that_stay_are_read_where_the_server_wrote_them)
         ck_assert(f.parameters[i] == 0.0f); /* Nothing was copied. */
     close_sharing(&f, &memory);
 }
-END_TEST
 
-START_TEST(values_from_here_and_there_are_copied_together)
+TEST_PLAIN(values_from_here_and_there_are_copied_together)
 {
     static const int mixtures[][4] = {{0, 0, 0, -1}, {-1, 0, 0, 0}, {0, 0, 1, 0},
                                       {1, 0, 0, 0},  {0, 2, 0, 2},  {-1, -1, -1, -1}};
@@ -1665,9 +1645,8 @@ START_TEST(values_from_here_and_there_are_copied_together)
     }
     close_sharing(&f, &memory);
 }
-END_TEST
 
-START_TEST(values_of_two_servers_are_copied_together)
+TEST_PLAIN(values_of_two_servers_are_copied_together)
 {
     struct fixture f;
     struct memory memory;
@@ -1684,9 +1663,8 @@ START_TEST(values_of_two_servers_are_copied_together)
     }
     close_sharing(&f, &memory);
 }
-END_TEST
 
-START_TEST(memory_that_is_read_is_held_until_new_values_are_asked_for)
+TEST_PLAIN(memory_that_is_read_is_held_until_new_values_are_asked_for)
 {
     struct fixture f;
     struct memory memory;
@@ -1711,9 +1689,8 @@ START_TEST(memory_that_is_read_is_held_until_new_values_are_asked_for)
     ck_assert(!frame_is_unique(memory.frames[3]));
     close_sharing(&f, &memory);
 }
-END_TEST
 
-START_TEST(who_was_left_behind_forgets_what_it_has_of_the_old_version)
+TEST_PLAIN(who_was_left_behind_forgets_what_it_has_of_the_old_version)
 {
     struct fixture f;
     struct memory memory;
@@ -1736,10 +1713,9 @@ START_TEST(who_was_left_behind_forgets_what_it_has_of_the_old_version)
     check_values(&f, 30);
     close_sharing(&f, &memory);
 }
-END_TEST
 
 /* What a later answer is written over is not read. */
-START_TEST(of_values_that_stay_only_the_answer_to_the_latest_request_counts)
+TEST_PLAIN(of_values_that_stay_only_the_answer_to_the_latest_request_counts)
 {
     struct fixture f;
     struct memory memory;
@@ -1767,10 +1743,9 @@ START_TEST(of_values_that_stay_only_the_answer_to_the_latest_request_counts)
     ck_assert(session_parameters(f.session)[63] == 9.0f);
     close_sharing(&f, &memory);
 }
-END_TEST
 
 /* Where a payload is to lie in its server's shard, for each gradient of a step. */
-START_TEST(gradients_of_one_step_lie_beside_each_other_in_each_shard)
+TEST_PLAIN(gradients_of_one_step_lie_beside_each_other_in_each_shard)
 {
     for (uint32_t servers = 1; servers <= 2; servers++) {
         struct fixture f;
@@ -1800,7 +1775,6 @@ START_TEST(gradients_of_one_step_lie_beside_each_other_in_each_shard)
         close_sharing(&f, &memory);
     }
 }
-END_TEST
 
 /* --- what went wrong in histories, in small ----------------------------------------------------
  */
@@ -1851,7 +1825,7 @@ TEST(server_0_sees_at_once_that_it_is_followed, MODE_SYNC)
 }
 
 /* The last version that there will be only falls, but for a server 0 that is new. */
-START_TEST(the_last_version_is_what_the_latest_generation_says)
+TEST_PLAIN(the_last_version_is_what_the_latest_generation_says)
 {
     for (int restarted = 0; restarted < 2; restarted++) {
         struct fixture f;
@@ -1872,10 +1846,9 @@ START_TEST(the_last_version_is_what_the_latest_generation_says)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* Somebody died, and what it had on lease is dealt to those who had said that they were done. */
-START_TEST(an_async_worker_that_said_done_goes_on)
+TEST_PLAIN(an_async_worker_that_said_done_goes_on)
 {
     for (int dealt = 0; dealt < 2; dealt++) {
         struct fixture f;
@@ -1904,7 +1877,6 @@ START_TEST(an_async_worker_that_said_done_goes_on)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* Between the WELCOME of a new generation and its START. */
 TEST(nothing_of_the_generation_before_is_said_again, MODE_ASYNC)
@@ -1926,7 +1898,7 @@ TEST(nothing_of_the_generation_before_is_said_again, MODE_ASYNC)
     ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
 }
 
-START_TEST(a_new_assignment_is_not_told_that_the_one_before_is_done)
+TEST_PLAIN(a_new_assignment_is_not_told_that_the_one_before_is_done)
 {
     for (int raised = 0; raised < 2; raised++) {
         struct fixture f;
@@ -1948,7 +1920,6 @@ START_TEST(a_new_assignment_is_not_told_that_the_one_before_is_done)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* The trainer scores its share as of the START that it knows. */
 TEST(a_score_is_of_the_assignment_that_the_trainer_knows, MODE_ASYNC)
@@ -1978,7 +1949,7 @@ TEST(the_end_of_another_run_is_not_this_one_s, MODE_SYNC)
 }
 
 /* Server 0 may have let it in, and then must not wait for it. */
-START_TEST(who_goes_before_it_is_welcomed_says_so)
+TEST_PLAIN(who_goes_before_it_is_welcomed_says_so)
 {
     const enum message_kind kinds[] = {MESSAGE_STOP, MESSAGE_LEAVE};
     for (size_t i = 0; i < 2; i++) {
@@ -1992,7 +1963,6 @@ START_TEST(who_goes_before_it_is_welcomed_says_so)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(a_declaration_is_asked_of_those_who_join, MODE_SYNC)
 {
@@ -2010,84 +1980,7 @@ TEST(every_node_has_the_whole_deadline, MODE_SYNC)
     ck_assert(!session_is_over(f->session));
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, it_joins_again_and_again_and_declares_when_asked);
-    tcase_add_test(t, once_welcomed_it_says_that_it_is_alive_and_of_which_run);
-    tcase_add_test(t, it_pulls_every_chunk_from_its_server_before_the_first_step);
-    tcase_add_test(t, chunks_that_are_ahead_are_asked_for_the_version_that_all_have);
-    tcase_add_test(t, a_version_that_is_gone_means_asking_anew_and_not_too_often);
-    tcase_add_test(t, a_gradient_is_cut_into_chunks_without_a_copy);
-    tcase_add_test(t,
-                   only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for);
-    tcase_add_test(t, answers_that_were_not_asked_for_change_nothing);
-    tcase_add_test(t, while_the_trainer_computes_nobody_writes_its_parameters);
-    tcase_add_test(t, training_ends_at_the_last_version_that_server_0_names);
-    tcase_add_test(
-        t, reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before);
-    tcase_add_test(t, async_work_is_leased_computed_and_handed_back_in_order);
-    tcase_add_test(t, a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated);
-    tcase_add_test(t, the_staleness_of_a_gradient_is_that_of_its_stalest_chunk);
-    tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
-    tcase_add_test(t, a_rejected_gradient_ends_the_job);
-    tcase_add_test(t, a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is);
-    tcase_add_test(t, the_end_of_the_job_is_heard_in_every_state);
-    tcase_add_test(t, a_stop_is_asked_for_and_a_failure_announced);
-    tcase_add_test(t, a_start_that_does_not_come_is_given_up_after_server_0_had_its_say);
-    tcase_add_test(t, a_silent_server_0_is_waited_for_and_then_lost_in_every_state);
-    tcase_add_test(t, when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for);
-    tcase_add_test(t, a_server_0_that_comes_back_is_told_of_and_all_is_well);
-    tcase_add_test(t, whoever_was_stopped_blames_nobody);
-    tcase_add_test(t, at_a_barrier_it_waits_longer);
-    tcase_add_test(t, who_is_dropped_because_it_is_stuck_has_failed);
-    tcase_add_test(t, no_work_for_ever_has_a_deadline);
-    tcase_add_test(t, an_answer_that_does_not_come_ends_it_naming_the_server);
-    tcase_add_test(t, a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_deadlines);
-    tcase_add_test(t, a_start_that_overtakes_its_welcome_is_asked_for_again);
-    tcase_add_test(t, a_worker_that_waits_follows_a_new_assignment_at_once);
-    tcase_add_test(t, a_worker_that_computes_finishes_for_the_others_sake);
-    tcase_add_test(t, who_finishes_while_joining_again_follows_the_latest_start);
-    tcase_add_test(t, of_an_older_generation_nothing_is_pushed_and_nothing_taken);
-    tcase_add_test(t, a_stop_that_server_0_forgot_is_asked_for_again);
-    tcase_add_test(t, who_has_said_done_may_have_to_go_on);
-    tcase_add_test(t, who_is_not_known_any_more_joins_again_and_loses_nothing);
-    tcase_add_test(t, a_welcome_of_another_run_or_generation_while_it_computes);
-    tcase_add_test(t, whoever_leaves_says_so_until_it_is_heard);
-    tcase_add_test(t, whoever_leaves_ends_with_the_code_it_was_given);
-    tcase_add_test(t, what_was_pushed_is_finished_before_leaving_but_not_waited_for_long);
-    tcase_add_test(t, whoever_is_not_let_go_leaves_all_the_same);
-    tcase_add_test(t, whoever_leaves_does_not_join_a_server_0_that_was_restarted);
-    tcase_add_test(t, an_async_worker_keeps_its_batches_when_only_members_change);
-    tcase_add_test(t, in_a_new_generation_batches_come_again);
-    tcase_add_test(t, leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking);
-    tcase_add_test(t, a_batch_whose_gradient_is_not_finite_is_skipped);
-    tcase_add_test(t, what_is_not_answered_is_asked_for_again_without_its_payload);
-    tcase_add_test(t, progress_with_one_chunk_keeps_the_server_s_others_waiting);
-    tcase_add_test(t, a_gradient_that_is_missing_is_sent_again);
-    tcase_add_test(t, pulls_are_simply_repeated);
-    tcase_add_test(t, values_that_stay_are_read_where_the_server_wrote_them);
-    tcase_add_test(t, of_values_that_stay_only_the_answer_to_the_latest_request_counts);
-    tcase_add_test(t, values_from_here_and_there_are_copied_together);
-    tcase_add_test(t, values_of_two_servers_are_copied_together);
-    tcase_add_test(t, memory_that_is_read_is_held_until_new_values_are_asked_for);
-    tcase_add_test(t, who_was_left_behind_forgets_what_it_has_of_the_old_version);
-    tcase_add_test(t, gradients_of_one_step_lie_beside_each_other_in_each_shard);
-    tcase_add_test(t, a_refusal_of_what_an_earlier_admission_said_is_not_the_end);
-    tcase_add_test(t, who_is_known_after_all_is_welcomed_with_the_ticket_it_has);
-    tcase_add_test(t, server_0_sees_at_once_that_it_is_followed);
-    tcase_add_test(t, the_last_version_is_what_the_latest_generation_says);
-    tcase_add_test(t, an_async_worker_that_said_done_goes_on);
-    tcase_add_test(t, nothing_of_the_generation_before_is_said_again);
-    tcase_add_test(t, a_new_assignment_is_not_told_that_the_one_before_is_done);
-    tcase_add_test(t, a_score_is_of_the_assignment_that_the_trainer_knows);
-    tcase_add_test(t, what_is_pushed_for_others_sake_may_be_held_as_well);
-    tcase_add_test(t, the_end_of_another_run_is_not_this_one_s);
-    tcase_add_test(t, who_goes_before_it_is_welcomed_says_so);
-    tcase_add_test(t, a_declaration_is_asked_of_those_who_join);
-    tcase_add_test(t, every_node_has_the_whole_deadline);
-}
-
 int main(void)
 {
-    return suite_run("session", add);
+    return suite_run("session", NULL);
 }

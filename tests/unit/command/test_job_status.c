@@ -50,7 +50,7 @@ static const char *printed(const struct message_status_answer *status, char text
     return text;
 }
 
-START_TEST(a_running_job_is_told_with_what_each_figure_is_of)
+TEST_PLAIN(a_running_job_is_told_with_what_each_figure_is_of)
 {
     char text[4096];
     struct message_status_answer status = running();
@@ -67,9 +67,8 @@ START_TEST(a_running_job_is_told_with_what_each_figure_is_of)
                      "workers lost: 1\n"
                      "out: /runs/x\n");
 }
-END_TEST
 
-START_TEST(without_a_job_nothing_is_told_of_one)
+TEST_PLAIN(without_a_job_nothing_is_told_of_one)
 {
     char text[4096], line[JOB_STATUS_LINE_MAX];
     struct message_status_answer status = {.state = JOB_WAITING, .seconds = 12.3, .out = "/runs/x"};
@@ -77,9 +76,8 @@ START_TEST(without_a_job_nothing_is_told_of_one)
     job_status_line(&status, line);
     ck_assert_str_eq(line, "waiting for a job, for 12 s");
 }
-END_TEST
 
-START_TEST(one_line_says_how_it_goes_or_how_it_ended)
+TEST_PLAIN(one_line_says_how_it_goes_or_how_it_ended)
 {
     char line[JOB_STATUS_LINE_MAX];
     struct message_status_answer status = running();
@@ -93,7 +91,6 @@ START_TEST(one_line_says_how_it_goes_or_how_it_ended)
     ck_assert_str_eq(line, "the job has ended with exit code 195: lost ps/1; 1,234 of 2,814 "
                            "updates; /runs/x");
 }
-END_TEST
 
 static struct json *json_of(const struct message_status_answer *status)
 {
@@ -108,7 +105,7 @@ static struct json *json_of(const struct message_status_answer *status)
     return root;
 }
 
-START_TEST(the_object_has_the_same_members_with_and_without_a_job)
+TEST_PLAIN(the_object_has_the_same_members_with_and_without_a_job)
 {
     struct message_status_answer with = running(), without = {.state = JOB_WAITING};
     struct json *a = json_of(&with), *b = json_of(&without);
@@ -125,9 +122,8 @@ START_TEST(the_object_has_the_same_members_with_and_without_a_job)
     json_release(&a);
     json_release(&b);
 }
-END_TEST
 
-START_TEST(a_block_is_drawn_over_the_one_before)
+TEST_PLAIN(a_block_is_drawn_over_the_one_before)
 {
     char *text = NULL;
     size_t bytes;
@@ -147,18 +143,8 @@ START_TEST(a_block_is_drawn_over_the_one_before)
     fclose(out);
     free(text);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_running_job_is_told_with_what_each_figure_is_of);
-    tcase_add_test(t, without_a_job_nothing_is_told_of_one);
-    tcase_add_test(t, one_line_says_how_it_goes_or_how_it_ended);
-    tcase_add_test(t, the_object_has_the_same_members_with_and_without_a_job);
-    tcase_add_test(t, a_block_is_drawn_over_the_one_before);
-}
 
 int main(void)
 {
-    return suite_run("job_status", add);
+    return suite_run("job_status", NULL);
 }

@@ -79,7 +79,7 @@ TEST(a_declaration_that_stops_coming_makes_room_for_another, MODE_SYNC)
     ck_assert_ptr_nonnull(post_order(&f->post, TO_CHECKPOINTER, ORDER_OPEN_RUN));
 }
 
-START_TEST(it_starts_once_when_all_are_there_in_whatever_order)
+TEST_PLAIN(it_starts_once_when_all_are_there_in_whatever_order)
 {
     static const uint8_t orders[][6] = {
         {0, 1, 2, 3, 4, 5}, {3, 4, 5, 0, 1, 2}, {1, 4, 0, 3, 2, 5}, {4, 3, 5, 1, 2, 0}};
@@ -112,7 +112,6 @@ START_TEST(it_starts_once_when_all_are_there_in_whatever_order)
         players_close(&f);
     }
 }
-END_TEST
 
 static void declare_other(struct players *f, struct job *other, const char *difference)
 {
@@ -315,7 +314,7 @@ TEST(whoever_is_admitted_is_a_member_and_nobody_else_is, MODE_SYNC)
 }
 
 /* Servers prove workers' tickets by it; workers have no use for it. */
-START_TEST(the_secret_is_told_to_servers_alone)
+TEST_PLAIN(the_secret_is_told_to_servers_alone)
 {
     struct players f;
     players_prepare(&f, MODE_SYNC);
@@ -329,7 +328,6 @@ START_TEST(the_secret_is_told_to_servers_alone)
                      sizeof f.options.secret);
     players_close(&f);
 }
-END_TEST
 
 TEST(refusals_do_not_fill_the_log, MODE_SYNC)
 {
@@ -559,7 +557,7 @@ TEST(a_failed_member_ends_the_job_with_its_code_and_reason, MODE_SYNC)
 /* --- stops in each state
  * -------------------------------------------------------------------------- */
 
-START_TEST(a_stop_before_training_ends_at_once)
+TEST_PLAIN(a_stop_before_training_ends_at_once)
 {
     for (int state = 0; state < 3; state++) {
         struct players f;
@@ -577,7 +575,6 @@ START_TEST(a_stop_before_training_ends_at_once)
         players_close(&f);
     }
 }
-END_TEST
 
 TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
 {
@@ -794,7 +791,7 @@ static void end_all_but(struct players *f, uint64_t watcher)
     }
 }
 
-START_TEST(the_end_waits_until_a_watcher_has_heard_of_it)
+TEST_PLAIN(the_end_waits_until_a_watcher_has_heard_of_it)
 {
     struct players f;
     end_all_but(&f, 80);
@@ -807,9 +804,8 @@ START_TEST(the_end_waits_until_a_watcher_has_heard_of_it)
     ck_assert(coordinator_is_over(f.coordinator));
     players_close(&f);
 }
-END_TEST
 
-START_TEST(the_end_does_not_wait_for_ever_for_a_watcher)
+TEST_PLAIN(the_end_does_not_wait_for_ever_for_a_watcher)
 {
     struct players f;
     end_all_but(&f, 80);
@@ -818,7 +814,6 @@ START_TEST(the_end_does_not_wait_for_ever_for_a_watcher)
     ck_assert(coordinator_is_over(f.coordinator));
     players_close(&f);
 }
-END_TEST
 
 TEST(messages_that_are_not_for_a_server_are_refused, MODE_SYNC)
 {
@@ -835,50 +830,7 @@ TEST(messages_that_are_not_for_a_server_are_refused, MODE_SYNC)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, the_first_worker_declares_and_the_others_are_measured_by_it);
-    tcase_add_test(t, a_declaration_that_stops_coming_makes_room_for_another);
-    tcase_add_test(t, it_starts_once_when_all_are_there_in_whatever_order);
-    tcase_add_test(t, a_worker_with_another_job_is_told_what_differs);
-    tcase_add_test(t, a_declaration_that_is_much_longer_is_refused_at_its_first_page);
-    tcase_add_test(t, a_host_may_have_its_own_name_for_the_data);
-    tcase_add_test(t, who_does_not_belong_is_refused_with_the_reason);
-    tcase_add_test(t, arithmetic_may_differ_where_bits_are_not_promised);
-    tcase_add_test(t, a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared);
-    tcase_add_test(t, nobody_speaks_for_a_member_with_another_key);
-    tcase_add_test(t, nobody_is_server_0_but_itself);
-    tcase_add_test(t, whoever_is_admitted_is_a_member_and_nobody_else_is);
-    tcase_add_test(t, the_secret_is_told_to_servers_alone);
-    tcase_add_test(t, refusals_do_not_fill_the_log);
-    tcase_add_test(t, a_job_that_nobody_declares_times_out);
-    tcase_add_test(t, a_run_directory_that_does_not_open_times_out);
-    tcase_add_test(t, there_is_one_deadline_for_the_start_whatever_it_waits_for);
-    tcase_add_test(t, nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out);
-    tcase_add_test(t, who_is_missing_is_named_again_and_again_and_at_the_deadline);
-    tcase_add_test(t, it_leaves_without_those_who_do_not_say_bye);
-    tcase_add_test(t, a_stop_that_takes_too_long_ends_with_its_code_and_says_what_stands);
-    tcase_add_test(t, a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go);
-    tcase_add_test(t, a_last_checkpoint_that_cannot_be_written_is_a_failure);
-    tcase_add_test(t, a_last_checkpoint_that_takes_too_long_is_a_failure);
-    tcase_add_test(t, a_run_directory_that_is_refused_tells_whoever_asks_and_ends);
-    tcase_add_test(t, a_failed_member_ends_the_job_with_its_code_and_reason);
-    tcase_add_test(t, a_stop_before_training_ends_at_once);
-    tcase_add_test(t, a_stop_in_sync_training_cuts_where_the_router_says);
-    tcase_add_test(t, a_stop_in_async_training_lets_what_is_leased_finish);
-    tcase_add_test(t, sync_cuts_are_named_ahead_and_one_at_a_time);
-    tcase_add_test(t, async_cuts_wait_at_a_gate_for_what_is_leased);
-    tcase_add_test(t, async_training_goes_on_when_a_cut_fails_before_all_have_taken_it);
-    tcase_add_test(t, a_checkpoint_that_failed_does_not_stand);
-    tcase_add_test(t, a_finished_run_that_is_resumed_ends_at_once);
-    tcase_add_test(t, an_observer_is_told_the_state_at_any_time);
-    tcase_add_test(t, whoever_watches_is_told_of_the_end);
-    tcase_add_test(t, the_end_waits_until_a_watcher_has_heard_of_it);
-    tcase_add_test(t, the_end_does_not_wait_for_ever_for_a_watcher);
-    tcase_add_test(t, messages_that_are_not_for_a_server_are_refused);
-}
-
 int main(void)
 {
-    return suite_run("coordinator", add);
+    return suite_run("coordinator", NULL);
 }

@@ -201,7 +201,7 @@ TEST(a_run_that_had_ended_ends_again, MODE_SYNC)
 
 /* Server 0 was killed before all had heard, and a worker that knows nothing was the first to come.
  */
-START_TEST(members_of_the_run_before_hear_how_it_ended)
+TEST_PLAIN(members_of_the_run_before_hear_how_it_ended)
 {
     for (int refused = 0; refused < 2; refused++) {
         struct players p;
@@ -235,7 +235,6 @@ START_TEST(members_of_the_run_before_hear_how_it_ended)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST(a_join_repeated_is_one_admission_and_another_process_s_is_another, MODE_SYNC)
 {
@@ -336,7 +335,7 @@ TEST(a_restarted_worker_is_back_in_little_more_than_a_second, MODE_SYNC)
     ck_assert_ptr_nonnull(players_event(p, "joined"));
 }
 
-START_TEST(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
+TEST_PLAIN(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
 {
     for (int server = 0; server < 2; server++) {
         struct players p;
@@ -363,7 +362,6 @@ START_TEST(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST(two_that_want_one_place_in_turns_are_both_told_in_time, MODE_SYNC)
 {
@@ -493,7 +491,7 @@ TEST_PREPARED(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back, MODE
     check_finished(p, 21, EXIT_CLUSTER_LOST, "lost worker/0 (on host0): not back within 20 s");
 }
 
-START_TEST(told_to_fail_it_ends_with_the_first_loss)
+TEST_PLAIN(told_to_fail_it_ends_with_the_first_loss)
 {
     for (int restarted = 0; restarted < 2; restarted++) {
         struct players p;
@@ -516,7 +514,6 @@ START_TEST(told_to_fail_it_ends_with_the_first_loss)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST(a_worker_lost_before_the_start_is_waited_for, MODE_SYNC)
 {
@@ -659,7 +656,7 @@ static void desert(struct players *p, enum mode mode)
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 3);
 }
 
-START_TEST(a_stop_after_all_have_left_keeps_what_was_made)
+TEST_PLAIN(a_stop_after_all_have_left_keeps_what_was_made)
 {
     for (int mode = 0; mode < 2; mode++) {
         struct players p;
@@ -670,9 +667,8 @@ START_TEST(a_stop_after_all_have_left_keeps_what_was_made)
         players_close(&p);
     }
 }
-END_TEST
 
-START_TEST(a_stop_after_all_have_left_in_the_middle_of_a_step_ends_with_the_last_checkpoint)
+TEST_PLAIN(a_stop_after_all_have_left_in_the_middle_of_a_step_ends_with_the_last_checkpoint)
 {
     for (int said = 0; said < 2; said++) {
         struct players p;
@@ -689,7 +685,6 @@ START_TEST(a_stop_after_all_have_left_in_the_middle_of_a_step_ends_with_the_last
         players_close(&p);
     }
 }
-END_TEST
 
 /* --- slow and stuck ------------------------------------------------------------------------ */
 
@@ -744,7 +739,7 @@ TEST_PREPARED(nobody_is_stuck_who_waits_for_a_server, MODE_SYNC)
     }
 }
 
-START_TEST(who_never_says_that_it_is_done_is_stuck)
+TEST_PLAIN(who_never_says_that_it_is_done_is_stuck)
 {
     for (int mode = 0; mode < 2; mode++) {
         struct players p;
@@ -766,7 +761,6 @@ START_TEST(who_never_says_that_it_is_done_is_stuck)
         players_close(&p);
     }
 }
-END_TEST
 
 /* --- losing servers ------------------------------------------------------------------------ */
 
@@ -950,7 +944,7 @@ TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, M
     ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->generation, 3);
 }
 
-START_TEST(a_recovery_that_does_not_end_ends_the_job)
+TEST_PLAIN(a_recovery_that_does_not_end_ends_the_job)
 {
     for (int checkpointer = 0; checkpointer < 2; checkpointer++) {
         struct players p;
@@ -974,7 +968,6 @@ START_TEST(a_recovery_that_does_not_end_ends_the_job)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST(a_generation_that_cannot_be_recorded_ends_the_job, MODE_SYNC)
 {
@@ -1137,7 +1130,7 @@ TEST(what_a_lost_worker_had_on_lease_goes_to_others_first, MODE_ASYNC)
     ck_assert_uint_eq(batches[1], 1);
 }
 
-START_TEST(a_lease_is_always_answered)
+TEST_PLAIN(a_lease_is_always_answered)
 {
     struct players p;
     uint64_t batches[16];
@@ -1161,7 +1154,6 @@ START_TEST(a_lease_is_always_answered)
     ck_assert(players_told(&p, 10, MESSAGE_WORK)->work.none);
     players_close(&p);
 }
-END_TEST
 
 TEST_PREPARED(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor, MODE_ASYNC)
 {
@@ -1322,7 +1314,7 @@ TEST(a_worker_that_joins_after_training_hears_that_it_is_over, MODE_SYNC)
     check_finished(p, 13, EXIT_DONE, "");
 }
 
-START_TEST(it_stays_a_little_for_those_who_ask_late)
+TEST_PLAIN(it_stays_a_little_for_those_who_ask_late)
 {
     for (int lost = 0; lost < 3; lost++) {
         struct players p;
@@ -1348,7 +1340,6 @@ START_TEST(it_stays_a_little_for_those_who_ask_late)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST_PREPARED(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
 {
@@ -1401,7 +1392,7 @@ TEST(a_run_is_held_until_it_is_about_to_end, MODE_SYNC)
     ck_assert(!coordinator_holds_run(p->coordinator));
 }
 
-START_TEST(a_stop_while_the_job_recovers_is_remembered)
+TEST_PLAIN(a_stop_while_the_job_recovers_is_remembered)
 {
     for (int mode = 0; mode < 2; mode++) {
         struct players p;
@@ -1420,7 +1411,6 @@ START_TEST(a_stop_while_the_job_recovers_is_remembered)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST_PREPARED(a_stop_while_a_job_cannot_recover_ends_in_time, MODE_SYNC)
 {
@@ -1522,7 +1512,7 @@ TEST(what_went_wrong_is_noted_while_the_job_runs, MODE_SYNC)
     ck_assert(noted.faults.generation == 1 && noted.faults.servers_lost == 1);
 }
 
-START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
+TEST_PLAIN(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
 {
     for (int others = 0; others < 3; others++) {
         struct players p;
@@ -1545,9 +1535,8 @@ START_TEST(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
         players_close(&p);
     }
 }
-END_TEST
 
-START_TEST(a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it)
+TEST_PLAIN(a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it)
 {
     enum { ALL_HEAR, NOBODY_ELSE_COMES, ANOTHER_SESSION };
     for (int what = 0; what <= ANOTHER_SESSION; what++) {
@@ -1576,9 +1565,8 @@ START_TEST(a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it)
         players_close(&p);
     }
 }
-END_TEST
 
-START_TEST(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before)
+TEST_PLAIN(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before)
 {
     for (int known = 0; known < 2; known++) {
         struct players p;
@@ -1596,7 +1584,6 @@ START_TEST(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before)
         players_close(&p);
     }
 }
-END_TEST
 
 TEST(a_session_that_resumes_a_run_waits_for_all, MODE_SYNC)
 {
@@ -1606,7 +1593,7 @@ TEST(a_session_that_resumes_a_run_waits_for_all, MODE_SYNC)
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
 }
 
-START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
+TEST_PLAIN(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
 {
     struct players p;
     players_prepare(&p, MODE_SYNC);
@@ -1629,7 +1616,6 @@ START_TEST(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
     ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 1);
     players_close(&p);
 }
-END_TEST
 
 TEST_PREPARED(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor, MODE_ASYNC)
 {
@@ -1717,7 +1703,7 @@ static void bring_to(struct players *p, enum situation situation)
         players_order(p, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
 }
 
-START_TEST(every_state_ends_when_everybody_falls_silent)
+TEST_PLAIN(every_state_ends_when_everybody_falls_silent)
 {
     for (unsigned policy = LOSS_CONTINUE; policy <= LOSS_FAIL; policy++)
         for (unsigned situation = 0; situation < SITUATIONS; situation++) {
@@ -1735,9 +1721,8 @@ START_TEST(every_state_ends_when_everybody_falls_silent)
             players_close(&p);
         }
 }
-END_TEST
 
-START_TEST(every_state_ends_when_everybody_is_alive_and_does_nothing)
+TEST_PLAIN(every_state_ends_when_everybody_is_alive_and_does_nothing)
 {
     for (unsigned situation = 0; situation < SITUATIONS; situation++) {
         struct players p;
@@ -1750,90 +1735,8 @@ START_TEST(every_state_ends_when_everybody_is_alive_and_does_nothing)
         players_close(&p);
     }
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, run_and_generation_are_what_the_run_directory_says);
-    tcase_add_test(t, the_checkpointer_is_told_which_run_the_declaring_worker_was_in);
-    tcase_add_test(t, a_run_that_had_ended_ends_again);
-    tcase_add_test(t, members_of_the_run_before_hear_how_it_ended);
-    tcase_add_test(t, a_join_repeated_is_one_admission_and_another_process_s_is_another);
-    tcase_add_test(t, whoever_is_no_member_is_told_to_join_but_of_another_run_to_go);
-    tcase_add_test(t,
-                   members_are_answered_where_they_last_spoke_from_but_reports_come_from_elsewhere);
-    tcase_add_test(t, messages_of_a_dropped_ticket_change_nothing);
-    tcase_add_test(t, a_restarted_worker_is_back_in_little_more_than_a_second);
-    tcase_add_test(t, a_second_process_is_refused_when_the_first_is_seen_to_be_alive);
-    tcase_add_test(t, two_that_want_one_place_in_turns_are_both_told_in_time);
-    tcase_add_test(t, a_zombie_joins_again_unless_its_successor_lives);
-    tcase_add_test(t, the_work_of_a_lost_worker_is_dealt_to_the_others);
-    tcase_add_test(t, start_is_repeated_until_it_is_heard);
-    tcase_add_test(t, when_nobody_is_left_somebody_is_waited_for_but_not_for_ever);
-    tcase_add_test(t, told_to_wait_it_deals_nothing_anew_until_that_worker_is_back);
-    tcase_add_test(t, told_to_fail_it_ends_with_the_first_loss);
-    tcase_add_test(t, a_worker_lost_before_the_start_is_waited_for);
-    tcase_add_test(t, workers_beyond_those_declared_may_join_while_the_job_runs);
-    tcase_add_test(t, the_first_start_waits_for_those_declared_and_no_others);
-    tcase_add_test(t, a_worker_that_leaves_is_missed_by_nobody);
-    tcase_add_test(t, the_last_to_leave_stays_a_little_and_then_others_are_waited_for);
-    tcase_add_test(t, a_stop_needs_those_who_are_about_to_leave);
-    tcase_add_test(t, a_stop_after_all_have_left_keeps_what_was_made);
-    tcase_add_test(
-        t, a_stop_after_all_have_left_in_the_middle_of_a_step_ends_with_the_last_checkpoint);
-    tcase_add_test(t, a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped);
-    tcase_add_test(t, whoever_makes_progress_or_owes_nothing_is_not_stuck);
-    tcase_add_test(t, nobody_is_stuck_who_waits_for_a_server);
-    tcase_add_test(t, who_never_says_that_it_is_done_is_stuck);
-    tcase_add_test(t, a_server_that_was_only_away_has_lost_nothing);
-    tcase_add_test(t, a_server_that_does_not_come_back_ends_the_job);
-    tcase_add_test(t, a_restarted_server_raises_the_generation_and_all_start_again);
-    tcase_add_test(t, messages_of_an_older_generation_are_fenced_but_show_who_is_alive);
-    tcase_add_test(t, a_server_that_did_not_hear_of_the_generation_is_told_again);
-    tcase_add_test(t, chunks_go_to_servers_that_ask_for_them_while_the_job_recovers);
-    tcase_add_test(t, generations_follow_each_other);
-    tcase_add_test(t, a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more);
-    tcase_add_test(t, a_recovery_that_does_not_end_ends_the_job);
-    tcase_add_test(t, a_generation_that_cannot_be_recorded_ends_the_job);
-    tcase_add_test(t, a_worker_lost_while_the_job_recovers_is_not_waited_for);
-    tcase_add_test(t, a_cut_under_way_is_given_up_when_the_job_goes_back);
-    tcase_add_test(t, a_server_that_has_not_answered_a_cut_is_told_again);
-    tcase_add_test(t, a_cut_that_takes_too_long_is_given_up_and_counted);
-    tcase_add_test(t, a_server_lost_in_the_last_checkpoint_opens_training_again);
-    tcase_add_test(t, a_server_lost_after_the_last_checkpoint_does_not_matter);
-    tcase_add_test(t, what_a_lost_worker_had_on_lease_goes_to_others_first);
-    tcase_add_test(t, a_lease_is_always_answered);
-    tcase_add_test(t, going_back_leases_every_batch_again_and_cuts_only_behind_the_floor);
-    tcase_add_test(t, work_of_the_lost_goes_to_whoever_has_asked_for_work);
-    tcase_add_test(t, a_stop_after_going_back_still_makes_all_that_some_chunk_has_had);
-    tcase_add_test(t, bad_gradients_are_left_out_until_they_are_too_many);
-    tcase_add_test(t, a_loss_while_others_are_done_brings_them_back);
-    tcase_add_test(t, async_training_does_not_end_before_every_batch_is_done);
-    tcase_add_test(t, async_training_ends_even_if_a_done_overtook_the_last_batch);
-    tcase_add_test(t, a_worker_that_joins_after_training_hears_that_it_is_over);
-    tcase_add_test(t, it_stays_a_little_for_those_who_ask_late);
-    tcase_add_test(t, a_worker_lost_after_training_does_not_matter);
-    tcase_add_test(t, when_its_launcher_is_gone_a_lost_server_is_not_waited_for);
-    tcase_add_test(t, when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may);
-    tcase_add_test(t, a_run_is_held_until_it_is_about_to_end);
-    tcase_add_test(t, a_stop_while_the_job_recovers_is_remembered);
-    tcase_add_test(t, a_stop_while_a_job_cannot_recover_ends_in_time);
-    tcase_add_test(t, a_stop_with_a_loss_in_it_ends_cleanly);
-    tcase_add_test(t, an_epoch_is_scored_by_one_assignment_and_once);
-    tcase_add_test(t, reports_count_even_of_those_who_were_given_up);
-    tcase_add_test(t, what_went_wrong_is_noted_while_the_job_runs);
-    tcase_add_test(t, after_a_restart_of_server_0_the_lost_are_not_waited_for_long);
-    tcase_add_test(t, a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it);
-    tcase_add_test(t, a_stop_before_anybody_declares_is_told_to_those_who_were_here_before);
-    tcase_add_test(t, a_session_that_resumes_a_run_waits_for_all);
-    tcase_add_test(t, a_score_that_may_have_been_lost_with_server_0_is_asked_for_again);
-    tcase_add_test(t, batches_that_servers_had_before_server_0_was_killed_are_below_the_floor);
-    tcase_add_test(t, silence_that_nobody_watched_does_not_count);
-    tcase_add_test(t, every_state_ends_when_everybody_falls_silent);
-    tcase_add_test(t, every_state_ends_when_everybody_is_alive_and_does_nothing);
-}
 
 int main(void)
 {
-    return suite_run("coordinator faults", add);
+    return suite_run("coordinator faults", NULL);
 }

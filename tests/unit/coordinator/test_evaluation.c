@@ -13,7 +13,7 @@ static const struct scoring *share(struct evaluation *board, uint32_t worker, ui
     return evaluation_add(board, worker, &message);
 }
 
-START_TEST(shares_add_up_and_each_counts_once)
+TEST_PLAIN(shares_add_up_and_each_counts_once)
 {
     struct evaluation board;
     evaluation_init(&board, 100000, 0);
@@ -29,9 +29,8 @@ START_TEST(shares_add_up_and_each_counts_once)
     ck_assert_uint_eq(epoch->took_sum_us, 4000);
     ck_assert_uint_eq(epoch->took_max_us, 3000);
 }
-END_TEST
 
-START_TEST(two_epochs_may_be_open_side_by_side)
+TEST_PLAIN(two_epochs_may_be_open_side_by_side)
 {
     struct evaluation board;
     evaluation_init(&board, 100000, 0);
@@ -41,9 +40,8 @@ START_TEST(two_epochs_may_be_open_side_by_side)
     ck_assert_uint_eq(share(&board, 1, 2)->tally.examples, 10);
     ck_assert_uint_eq(share(&board, 0, 3)->tally.examples, 5); /* In the place of the first. */
 }
-END_TEST
 
-START_TEST(every_worker_there_can_be_has_a_place)
+TEST_PLAIN(every_worker_there_can_be_has_a_place)
 {
     struct evaluation board;
     evaluation_init(&board, 100000, 0);
@@ -52,7 +50,6 @@ START_TEST(every_worker_there_can_be_has_a_place)
     for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++)
         ck_assert_ptr_null(share(&board, worker, 1));
 }
-END_TEST
 
 static const struct scoring *share_of(struct evaluation *board, uint32_t worker, uint64_t epoch,
                                       uint32_t assignment)
@@ -62,7 +59,7 @@ static const struct scoring *share_of(struct evaluation *board, uint32_t worker,
     return evaluation_add(board, worker, &message);
 }
 
-START_TEST(an_epoch_is_complete_once_and_stays)
+TEST_PLAIN(an_epoch_is_complete_once_and_stays)
 {
     struct evaluation board;
     evaluation_init(&board, 10, 0);
@@ -73,9 +70,8 @@ START_TEST(an_epoch_is_complete_once_and_stays)
     ck_assert_ptr_null(share_of(&board, 2, 1, 1));
     ck_assert_ptr_null(share_of(&board, 0, 1, 2)); /* Another assignment does not open it again. */
 }
-END_TEST
 
-START_TEST(a_newer_assignment_starts_an_epoch_anew)
+TEST_PLAIN(a_newer_assignment_starts_an_epoch_anew)
 {
     struct evaluation board;
     evaluation_init(&board, 10, 0);
@@ -85,18 +81,16 @@ START_TEST(a_newer_assignment_starts_an_epoch_anew)
     ck_assert_ptr_null(share_of(&board, 2, 1, 1)); /* Late, of the one before. */
     ck_assert(share_of(&board, 0, 1, 2)->complete);
 }
-END_TEST
 
-START_TEST(epochs_scored_in_an_earlier_session_are_not_scored_again)
+TEST_PLAIN(epochs_scored_in_an_earlier_session_are_not_scored_again)
 {
     struct evaluation board;
     evaluation_init(&board, 10, 3);
     ck_assert_ptr_null(share_of(&board, 0, 3, 1));
     ck_assert_ptr_nonnull(share_of(&board, 0, 4, 1));
 }
-END_TEST
 
-START_TEST(going_back_forgets_later_epochs_only)
+TEST_PLAIN(going_back_forgets_later_epochs_only)
 {
     struct evaluation board;
     evaluation_init(&board, 10, 0);
@@ -112,20 +106,8 @@ START_TEST(going_back_forgets_later_epochs_only)
     evaluation_go_back(&board, 7);
     ck_assert_uint_eq(board.scored, 3);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, shares_add_up_and_each_counts_once);
-    tcase_add_test(t, two_epochs_may_be_open_side_by_side);
-    tcase_add_test(t, every_worker_there_can_be_has_a_place);
-    tcase_add_test(t, an_epoch_is_complete_once_and_stays);
-    tcase_add_test(t, a_newer_assignment_starts_an_epoch_anew);
-    tcase_add_test(t, epochs_scored_in_an_earlier_session_are_not_scored_again);
-    tcase_add_test(t, going_back_forgets_later_epochs_only);
-}
 
 int main(void)
 {
-    return suite_run("evaluation", add);
+    return suite_run("evaluation", NULL);
 }

@@ -105,7 +105,7 @@ TEST(a_stalled_worker_holds_up_the_others_at_the_window_s_end_and_no_sooner, 2, 
     ck_assert(leases_take(leases, 1, &batch));
 }
 
-START_TEST(every_batch_is_given_to_exactly_one_worker)
+TEST_PLAIN(every_batch_is_given_to_exactly_one_worker)
 {
     enum { WORKERS = 5, BATCHES = 5000 };
     struct leases leases = opened(WORKERS, 0, BATCHES);
@@ -127,7 +127,6 @@ START_TEST(every_batch_is_given_to_exactly_one_worker)
         ck_assert_uint_eq(given[i], 1);
     leases_free(&leases);
 }
-END_TEST
 
 TEST(what_a_lost_worker_had_is_given_to_others_first_and_in_order, 3, 0, 100)
 {
@@ -217,7 +216,7 @@ TEST(room_is_made_for_workers_that_join_later, 1, 0, 100)
     ck_assert(!leases_idle(leases, 0));
 }
 
-START_TEST(every_batch_gets_done_whatever_is_lost_on_the_way)
+TEST_PLAIN(every_batch_gets_done_whatever_is_lost_on_the_way)
 {
     enum { WORKERS = 5, BATCHES = 2000 };
     struct leases leases = opened(WORKERS, 0, BATCHES);
@@ -245,26 +244,8 @@ START_TEST(every_batch_gets_done_whatever_is_lost_on_the_way)
         ck_assert(done[i]);
     leases_free(&leases);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, batches_are_given_in_order_two_to_a_worker);
-    tcase_add_test(t, a_batch_is_finished_once_and_by_whoever_holds_it);
-    tcase_add_test(t, nothing_passes_a_gate_until_it_opens);
-    tcase_add_test(t, the_limit_is_the_end);
-    tcase_add_test(t, a_stop_lets_what_is_out_finish_and_gives_no_more);
-    tcase_add_test(t, a_stalled_worker_holds_up_the_others_at_the_window_s_end_and_no_sooner);
-    tcase_add_test(t, every_batch_is_given_to_exactly_one_worker);
-    tcase_add_test(t, what_a_lost_worker_had_is_given_to_others_first_and_in_order);
-    tcase_add_test(t, nothing_is_exhausted_while_something_was_given_back);
-    tcase_add_test(t, going_back_gives_everything_again_and_remembers_how_far_it_was);
-    tcase_add_test(t, no_stop_and_no_gate_is_below_the_floor);
-    tcase_add_test(t, room_is_made_for_workers_that_join_later);
-    tcase_add_test(t, every_batch_gets_done_whatever_is_lost_on_the_way);
-}
 
 int main(void)
 {
-    return suite_run("leases", add);
+    return suite_run("leases", NULL);
 }

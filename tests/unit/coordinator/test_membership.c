@@ -230,7 +230,7 @@ TEST(who_is_missing_is_listed_and_when_nobody_is_it_is_complete)
     ck_assert_ptr_null(membership_awaited(m, &role, &index));
 }
 
-START_TEST(a_long_list_is_cut_to_its_place)
+TEST_PLAIN(a_long_list_is_cut_to_its_place)
 {
     struct membership m;
     char text[200];
@@ -243,7 +243,6 @@ START_TEST(a_long_list_is_cut_to_its_place)
     }
     membership_free(&m);
 }
-END_TEST
 
 TEST(it_has_left_when_everybody_who_is_not_lost_has)
 {
@@ -300,25 +299,7 @@ TEST(what_a_place_did_is_kept_when_it_changes_hands)
     ck_assert_uint_eq(m->workers[1].summary.updates, 7);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_place_is_the_process_s_with_the_right_incarnation_ticket_and_proof);
-    tcase_add_test(t, every_admission_has_a_greater_ticket);
-    tcase_add_test(t, a_claimant_gets_the_place_of_a_holder_that_has_been_silent);
-    tcase_add_test(t, a_claimant_is_refused_when_the_holder_speaks_again_and_again);
-    tcase_add_test(t, claimants_are_tried_one_after_the_other);
-    tcase_add_test(t, a_place_is_bound_to_the_key_that_came_for_it);
-    tcase_add_test(t, only_servers_and_workers_that_there_can_be_are_admitted);
-    tcase_add_test(t, places_for_workers_grow_with_those_who_come);
-    tcase_add_test(t, arithmetic_is_compared_within_a_role_but_not_with_who_is_replaced);
-    tcase_add_test(t, who_is_missing_is_listed_and_when_nobody_is_it_is_complete);
-    tcase_add_test(t, a_long_list_is_cut_to_its_place);
-    tcase_add_test(t, it_has_left_when_everybody_who_is_not_lost_has);
-    tcase_add_test(t, the_silent_are_found_but_not_those_who_left_are_lost_or_live_here);
-    tcase_add_test(t, what_a_place_did_is_kept_when_it_changes_hands);
-}
-
 int main(void)
 {
-    return suite_run("membership", add);
+    return suite_run("membership", NULL);
 }

@@ -117,7 +117,7 @@ static uint64_t completes(struct statistics *statistics, uint64_t step, struct t
     return epoch.number + 1;
 }
 
-START_TEST(an_epoch_is_complete_with_its_last_update_and_is_told_once)
+TEST_PLAIN(an_epoch_is_complete_with_its_last_update_and_is_told_once)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct statistics statistics;
@@ -135,9 +135,8 @@ START_TEST(an_epoch_is_complete_with_its_last_update_and_is_told_once)
     statistics_free(&statistics);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(an_epoch_that_the_job_ends_within_is_complete_there)
+TEST_PLAIN(an_epoch_that_the_job_ends_within_is_complete_there)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct statistics statistics;
@@ -153,9 +152,8 @@ START_TEST(an_epoch_that_the_job_ends_within_is_complete_there)
     statistics_free(&statistics);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(an_epoch_resumed_within_is_of_what_this_session_has_counted)
+TEST_PLAIN(an_epoch_resumed_within_is_of_what_this_session_has_counted)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct statistics statistics;
@@ -168,9 +166,8 @@ START_TEST(an_epoch_resumed_within_is_of_what_this_session_has_counted)
     statistics_free(&statistics);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(an_epoch_gone_back_into_is_told_again)
+TEST_PLAIN(an_epoch_gone_back_into_is_told_again)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct statistics statistics;
@@ -191,9 +188,8 @@ START_TEST(an_epoch_gone_back_into_is_told_again)
     }
     job_free(&job);
 }
-END_TEST
 
-START_TEST(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
+TEST_PLAIN(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
 {
     struct job job = small_job(MODE_ASYNC, 2, 1);
     struct statistics statistics;
@@ -212,9 +208,8 @@ START_TEST(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
     statistics_free(&statistics);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)
+TEST_PLAIN(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)
 {
     struct job job = small_job(MODE_ASYNC, 2, 1);
     struct statistics statistics;
@@ -234,7 +229,6 @@ START_TEST(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)
     statistics_free(&statistics);
     job_free(&job);
 }
-END_TEST
 
 TEST(leaves_may_be_cut_into_nodes_in_several_ways, MODE_SYNC, 2, 0)
 {
@@ -319,7 +313,7 @@ TEST(a_bad_gradient_counts_its_batch_and_nothing_else, MODE_ASYNC, 2, 0)
     ck_assert_int_eq(window.loss, 0);
 }
 
-START_TEST(means_are_over_examples_and_of_nothing_are_not_numbers)
+TEST_PLAIN(means_are_over_examples_and_of_nothing_are_not_numbers)
 {
     struct tally tally = {.loss = 3 << 24, .correct = 1, .examples = 4};
     ck_assert(tally_loss(&tally) == 0.75);
@@ -328,32 +322,8 @@ START_TEST(means_are_over_examples_and_of_nothing_are_not_numbers)
     ck_assert(isnan(tally_loss(&tally)));
     ck_assert(isnan(tally_accuracy(&tally)));
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_sync_step_counts_when_its_last_leaf_is_reported);
-    tcase_add_test(t, a_leaf_is_counted_once_whoever_reports_it);
-    tcase_add_test(t, steps_may_be_reported_across_each_other);
-    tcase_add_test(t, reports_that_do_not_fit_the_job_are_refused);
-    tcase_add_test(t, an_async_batch_is_counted_once_in_any_order);
-    tcase_add_test(t, a_resumed_run_counts_from_its_checkpoint);
-    tcase_add_test(t, the_epoch_now_is_that_of_the_last_update);
-    tcase_add_test(t, an_epoch_is_complete_with_its_last_update_and_is_told_once);
-    tcase_add_test(t, an_epoch_that_the_job_ends_within_is_complete_there);
-    tcase_add_test(t, an_epoch_resumed_within_is_of_what_this_session_has_counted);
-    tcase_add_test(t, an_epoch_gone_back_into_is_told_again);
-    tcase_add_test(t, async_epochs_overlap_and_each_is_complete_with_its_own_updates);
-    tcase_add_test(t, an_epoch_that_is_left_far_behind_is_told_without_its_last_update);
-    tcase_add_test(t, leaves_may_be_cut_into_nodes_in_several_ways);
-    tcase_add_test(t, going_back_forgets_what_came_after_and_counts_it_again);
-    tcase_add_test(t, a_mark_that_was_given_up_does_not_push_out_the_whole_checkpoint_s);
-    tcase_add_test(t, going_back_further_than_this_session_counts_from_there);
-    tcase_add_test(t, a_bad_gradient_counts_its_batch_and_nothing_else);
-    tcase_add_test(t, means_are_over_examples_and_of_nothing_are_not_numbers);
-}
 
 int main(void)
 {
-    return suite_run("statistics", add);
+    return suite_run("statistics", NULL);
 }

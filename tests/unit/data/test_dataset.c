@@ -105,7 +105,7 @@ static void expect_error(enum status expected, const char *word, const char *oth
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-START_TEST(a_folder_of_plain_files_is_read)
+TEST_PLAIN(a_folder_of_plain_files_is_read)
 {
     struct dataset dataset;
     struct error error = {0};
@@ -122,9 +122,8 @@ START_TEST(a_folder_of_plain_files_is_read)
     dataset_close(&dataset);
     ck_assert_ptr_null(dataset.train.images);
 }
-END_TEST
 
-START_TEST(a_compressed_file_is_the_same_data)
+TEST_PLAIN(a_compressed_file_is_the_same_data)
 {
     uint8_t bytes[1000], digest[DIGEST_BYTES];
     char path[256];
@@ -143,9 +142,8 @@ START_TEST(a_compressed_file_is_the_same_data)
     ck_assert_mem_eq(dataset.digest, digest, sizeof digest);
     dataset_close(&dataset);
 }
-END_TEST
 
-START_TEST(the_digest_sees_every_byte_and_size)
+TEST_PLAIN(the_digest_sees_every_byte_and_size)
 {
     uint8_t bytes[1000], digest[DIGEST_BYTES];
     struct dataset dataset;
@@ -166,11 +164,10 @@ START_TEST(the_digest_sees_every_byte_and_size)
     ck_assert_mem_ne(dataset.digest, digest, sizeof digest);
     dataset_close(&dataset);
 }
-END_TEST
 
 /* --- broken files -------------------------------------------------------------------------- */
 
-START_TEST(a_missing_folder_is_named)
+TEST_PLAIN(a_missing_folder_is_named)
 {
     struct dataset dataset;
     struct error error = {0};
@@ -180,18 +177,16 @@ START_TEST(a_missing_folder_is_named)
     ck_assert_ptr_nonnull(strstr(error.text, "/etc/passwd is not a folder"));
     ck_assert_int_eq(dataset_open(&dataset, "", 1, &error), STATUS_INVALID);
 }
-END_TEST
 
-START_TEST(a_missing_file_is_named)
+TEST_PLAIN(a_missing_file_is_named)
 {
     char path[256];
     path_of(TEST_LABELS, path);
     unlink(path);
     expect_error(STATUS_NOT_FOUND, TEST_LABELS, folder);
 }
-END_TEST
 
-START_TEST(a_folder_or_a_pipe_in_the_place_of_a_file_is_named)
+TEST_PLAIN(a_folder_or_a_pipe_in_the_place_of_a_file_is_named)
 {
     char path[256];
     path_of(TEST_LABELS, path);
@@ -202,9 +197,8 @@ START_TEST(a_folder_or_a_pipe_in_the_place_of_a_file_is_named)
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     expect_error(STATUS_IO, TEST_LABELS, "a pipe"); /* And is not waited for. */
 }
-END_TEST
 
-START_TEST(a_truncated_image_file_is_named)
+TEST_PLAIN(a_truncated_image_file_is_named)
 {
     uint8_t bytes[1000];
     size_t whole = images_make(bytes, 7, 4, 5);
@@ -213,9 +207,8 @@ START_TEST(a_truncated_image_file_is_named)
         expect_error(STATUS_INVALID, TRAIN_IMAGES, "cut off");
     }
 }
-END_TEST
 
-START_TEST(a_truncated_or_damaged_compressed_file_is_named)
+TEST_PLAIN(a_truncated_or_damaged_compressed_file_is_named)
 {
     uint8_t bytes[1000], packed[2000];
     char path[256];
@@ -236,18 +229,16 @@ START_TEST(a_truncated_or_damaged_compressed_file_is_named)
     file_write(TRAIN_IMAGES ".gz", packed, whole);
     expect_error(STATUS_INVALID, TRAIN_IMAGES ".gz", "damaged");
 }
-END_TEST
 
-START_TEST(bytes_too_many_are_noticed)
+TEST_PLAIN(bytes_too_many_are_noticed)
 {
     uint8_t bytes[1000];
     size_t whole = labels_make(bytes, 3);
     file_write(TEST_LABELS, bytes, whole + 1);
     expect_error(STATUS_INVALID, TEST_LABELS, "longer");
 }
-END_TEST
 
-START_TEST(a_wrong_magic_number_is_named)
+TEST_PLAIN(a_wrong_magic_number_is_named)
 {
     uint8_t bytes[1000];
     file_write(TRAIN_IMAGES, bytes, labels_make(bytes, 7));
@@ -256,17 +247,15 @@ START_TEST(a_wrong_magic_number_is_named)
     file_write(TRAIN_IMAGES, bytes, 100);
     expect_error(STATUS_INVALID, TRAIN_IMAGES, "not a file of images");
 }
-END_TEST
 
-START_TEST(images_and_labels_must_be_as_many)
+TEST_PLAIN(images_and_labels_must_be_as_many)
 {
     uint8_t bytes[1000];
     file_write(TRAIN_LABELS, bytes, labels_make(bytes, 6));
     expect_error(STATUS_INVALID, "6 labels for the 7 images", TRAIN_LABELS);
 }
-END_TEST
 
-START_TEST(a_label_out_of_range_is_named_with_its_example)
+TEST_PLAIN(a_label_out_of_range_is_named_with_its_example)
 {
     uint8_t bytes[1000];
     size_t count = labels_make(bytes, 7);
@@ -274,17 +263,15 @@ START_TEST(a_label_out_of_range_is_named_with_its_example)
     file_write(TRAIN_LABELS, bytes, count);
     expect_error(STATUS_INVALID, "example 5 (from 0) has the label 10", TRAIN_LABELS);
 }
-END_TEST
 
-START_TEST(training_and_test_images_must_have_one_size)
+TEST_PLAIN(training_and_test_images_must_have_one_size)
 {
     uint8_t bytes[1000];
     file_write(TEST_IMAGES, bytes, images_make(bytes, 3, 5, 4));
     expect_error(STATUS_INVALID, "4x5", "5x4");
 }
-END_TEST
 
-START_TEST(impossible_sizes_are_refused_before_any_memory_is_taken)
+TEST_PLAIN(impossible_sizes_are_refused_before_any_memory_is_taken)
 {
     static const uint32_t sizes[][3] = {
         {0, 4, 5},          {7, 0, 5},
@@ -301,9 +288,8 @@ START_TEST(impossible_sizes_are_refused_before_any_memory_is_taken)
         expect_error(STATUS_INVALID, TRAIN_IMAGES, "impossible size");
     }
 }
-END_TEST
 
-START_TEST(a_header_that_promises_gigabytes_takes_no_memory)
+TEST_PLAIN(a_header_that_promises_gigabytes_takes_no_memory)
 {
     uint8_t bytes[100] = {0};
     number_put(bytes, 2051);
@@ -317,11 +303,10 @@ START_TEST(a_header_that_promises_gigabytes_takes_no_memory)
     getrusage(RUSAGE_SELF, &after);
     ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 * 1024);
 }
-END_TEST
 
 /* --- made up ------------------------------------------------------------------------------- */
 
-START_TEST(synthetic_data_follow_from_the_seed)
+TEST_PLAIN(synthetic_data_follow_from_the_seed)
 {
     struct dataset a, b, c;
     ck_assert_int_eq(dataset_open(&a, "synthetic:500", 1, NULL), STATUS_OK);
@@ -336,9 +321,8 @@ START_TEST(synthetic_data_follow_from_the_seed)
     dataset_close(&b);
     dataset_close(&c);
 }
-END_TEST
 
-START_TEST(synthetic_data_have_ten_classes_about_as_often)
+TEST_PLAIN(synthetic_data_have_ten_classes_about_as_often)
 {
     struct dataset dataset;
     uint32_t seen[10] = {0};
@@ -353,9 +337,8 @@ START_TEST(synthetic_data_have_ten_classes_about_as_often)
         ck_assert(seen[i] > 850 && seen[i] < 1150);
     dataset_close(&dataset);
 }
-END_TEST
 
-START_TEST(an_example_depends_on_its_number_alone)
+TEST_PLAIN(an_example_depends_on_its_number_alone)
 {
     static uint8_t images[20 * 784], labels[20], image[784], label;
     synthetic_make(9, 0, 20, images, labels);
@@ -365,9 +348,8 @@ START_TEST(an_example_depends_on_its_number_alone)
         ck_assert_uint_eq(label, labels[i]);
     }
 }
-END_TEST
 
-START_TEST(synthetic_with_a_wrong_number_is_refused)
+TEST_PLAIN(synthetic_with_a_wrong_number_is_refused)
 {
     static const char *const wrong[] = {"synthetic:",        "synthetic:4",
                                         "synthetic:1x",      "synthetic:-20",
@@ -380,11 +362,10 @@ START_TEST(synthetic_with_a_wrong_number_is_refused)
         ck_assert_ptr_nonnull(strstr(error.text, "write synthetic:N"));
     }
 }
-END_TEST
 
 /* --- looking only -------------------------------------------------------------------------- */
 
-START_TEST(a_look_tells_what_reading_will_find)
+TEST_PLAIN(a_look_tells_what_reading_will_find)
 {
     static const char *const data[] = {folder, "synthetic", "synthetic:500"};
     for (size_t i = 0; i < sizeof data / sizeof data[0]; i++) {
@@ -402,9 +383,8 @@ START_TEST(a_look_tells_what_reading_will_find)
         dataset_close(&read);
     }
 }
-END_TEST
 
-START_TEST(a_look_finds_what_headers_and_lengths_tell)
+TEST_PLAIN(a_look_finds_what_headers_and_lengths_tell)
 {
     uint8_t bytes[1000];
     struct dataset dataset;
@@ -420,10 +400,9 @@ START_TEST(a_look_finds_what_headers_and_lengths_tell)
     ck_assert_int_eq(dataset_look(&dataset, folder, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "training images are 5x4 and test images 4x5"));
 }
-END_TEST
 
 /* Who opens a pipe for reading waits until somebody writes to it. */
-START_TEST(a_pipe_in_the_place_of_a_file_is_named)
+TEST_PLAIN(a_pipe_in_the_place_of_a_file_is_named)
 {
     char path[256];
     path_of(TEST_LABELS, path);
@@ -431,11 +410,10 @@ START_TEST(a_pipe_in_the_place_of_a_file_is_named)
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     expect_error(STATUS_IO, TEST_LABELS, "not a file");
 }
-END_TEST
 
 /* --- names --------------------------------------------------------------------------------- */
 
-START_TEST(a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there)
+TEST_PLAIN(a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there)
 {
     static const char *const words[][2] = {
         {"mnist", "(did you mean fashion-mnist?)"},
@@ -454,11 +432,10 @@ START_TEST(a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there
     ck_assert_int_eq(dataset_check_name("/nowhere/mnist", NULL), STATUS_OK); /* A path is opened. */
     ck_assert_int_eq(dataset_check_name(folder, NULL), STATUS_OK);
 }
-END_TEST
 
 /* --- Debian's package ---------------------------------------------------------------------- */
 
-START_TEST(fashion_mnist_is_read_or_the_remedy_is_named)
+TEST_PLAIN(fashion_mnist_is_read_or_the_remedy_is_named)
 {
     struct dataset dataset;
     struct error error = {0};
@@ -477,35 +454,10 @@ START_TEST(fashion_mnist_is_read_or_the_remedy_is_named)
     ck_assert_uint_eq(dataset.train.labels[0], 9); /* An ankle boot. */
     dataset_close(&dataset);
 }
-END_TEST
 
 static void add_tests(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-    tcase_add_test(tcase, a_folder_of_plain_files_is_read);
-    tcase_add_test(tcase, a_compressed_file_is_the_same_data);
-    tcase_add_test(tcase, the_digest_sees_every_byte_and_size);
-    tcase_add_test(tcase, a_missing_folder_is_named);
-    tcase_add_test(tcase, a_missing_file_is_named);
-    tcase_add_test(tcase, a_folder_or_a_pipe_in_the_place_of_a_file_is_named);
-    tcase_add_test(tcase, a_truncated_image_file_is_named);
-    tcase_add_test(tcase, a_truncated_or_damaged_compressed_file_is_named);
-    tcase_add_test(tcase, bytes_too_many_are_noticed);
-    tcase_add_test(tcase, a_wrong_magic_number_is_named);
-    tcase_add_test(tcase, images_and_labels_must_be_as_many);
-    tcase_add_test(tcase, a_label_out_of_range_is_named_with_its_example);
-    tcase_add_test(tcase, training_and_test_images_must_have_one_size);
-    tcase_add_test(tcase, impossible_sizes_are_refused_before_any_memory_is_taken);
-    tcase_add_test(tcase, a_header_that_promises_gigabytes_takes_no_memory);
-    tcase_add_test(tcase, synthetic_data_follow_from_the_seed);
-    tcase_add_test(tcase, synthetic_data_have_ten_classes_about_as_often);
-    tcase_add_test(tcase, an_example_depends_on_its_number_alone);
-    tcase_add_test(tcase, synthetic_with_a_wrong_number_is_refused);
-    tcase_add_test(tcase, a_look_tells_what_reading_will_find);
-    tcase_add_test(tcase, a_look_finds_what_headers_and_lengths_tell);
-    tcase_add_test(tcase, a_pipe_in_the_place_of_a_file_is_named);
-    tcase_add_test(tcase, a_word_that_is_no_data_set_and_no_folder_is_told_what_may_stand_there);
-    tcase_add_test(tcase, fashion_mnist_is_read_or_the_remedy_is_named);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 
 #define EXAMPLES 1003
 
-START_TEST(every_example_stands_once_in_an_epoch)
+TEST_PLAIN(every_example_stands_once_in_an_epoch)
 {
     struct order order;
     ck_assert_int_eq(order_init(&order, 7, EXAMPLES), STATUS_OK);
@@ -21,9 +21,8 @@ START_TEST(every_example_stands_once_in_an_epoch)
     }
     order_free(&order);
 }
-END_TEST
 
-START_TEST(a_place_depends_on_seed_epoch_and_place_alone)
+TEST_PLAIN(a_place_depends_on_seed_epoch_and_place_alone)
 {
     struct order straight, hopping;
     uint32_t kept[3][EXAMPLES];
@@ -38,7 +37,6 @@ START_TEST(a_place_depends_on_seed_epoch_and_place_alone)
     order_free(&straight);
     order_free(&hopping);
 }
-END_TEST
 
 static uint32_t equal_places(uint64_t seed_a, uint64_t epoch_a, uint64_t seed_b, uint64_t epoch_b)
 {
@@ -55,16 +53,15 @@ static uint32_t equal_places(uint64_t seed_a, uint64_t epoch_a, uint64_t seed_b,
     return equal;
 }
 
-START_TEST(epochs_and_seeds_have_different_orders)
+TEST_PLAIN(epochs_and_seeds_have_different_orders)
 {
     /* Two random orders agree in one place on average. */
     ck_assert_uint_lt(equal_places(7, 0, 7, 1), 10);
     ck_assert_uint_lt(equal_places(7, 0, 8, 0), 10);
     ck_assert_uint_eq(equal_places(7, 5, 7, 5), EXAMPLES);
 }
-END_TEST
 
-START_TEST(every_order_of_three_is_equally_likely)
+TEST_PLAIN(every_order_of_three_is_equally_likely)
 {
     uint32_t seen[3][3] = {{0}};
     struct order order;
@@ -81,9 +78,8 @@ START_TEST(every_order_of_three_is_equally_likely)
     }
     order_free(&order);
 }
-END_TEST
 
-START_TEST(one_example_is_an_order_and_none_is_not)
+TEST_PLAIN(one_example_is_an_order_and_none_is_not)
 {
     struct order order;
     ck_assert_int_eq(order_init(&order, 1, 1), STATUS_OK);
@@ -93,18 +89,8 @@ START_TEST(one_example_is_an_order_and_none_is_not)
     ck_assert_int_eq(order_init(&order, 1, 1ull << 32), STATUS_INVALID);
     order_free(&order);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_test(tcase, every_example_stands_once_in_an_epoch);
-    tcase_add_test(tcase, a_place_depends_on_seed_epoch_and_place_alone);
-    tcase_add_test(tcase, epochs_and_seeds_have_different_orders);
-    tcase_add_test(tcase, every_order_of_three_is_equally_likely);
-    tcase_add_test(tcase, one_example_is_an_order_and_none_is_not);
-}
 
 int main(void)
 {
-    return suite_run("order", add_tests);
+    return suite_run("order", NULL);
 }

@@ -21,7 +21,7 @@ static enum status write_text(const char *path, const char *text, struct error *
     return disk->write_file(disk->context, path, &piece, 1, error);
 }
 
-START_TEST(many_pieces_arrive_in_order)
+TEST_PLAIN(many_pieces_arrive_in_order)
 {
     enum { PIECES = 1000 };
     char path[DISK_PATH_MAX];
@@ -42,7 +42,6 @@ START_TEST(many_pieces_arrive_in_order)
     ck_assert_mem_eq(data, numbers, sizeof numbers);
     free(data);
 }
-END_TEST
 
 static unsigned mode_of(const char *path)
 {
@@ -51,7 +50,7 @@ static unsigned mode_of(const char *path)
     return about.st_mode & 0777;
 }
 
-START_TEST(the_umask_decides_who_may_read)
+TEST_PLAIN(the_umask_decides_who_may_read)
 {
     static const struct {
         mode_t mask;
@@ -81,10 +80,9 @@ START_TEST(the_umask_decides_who_may_read)
         ck_assert_uint_eq(mode_of(log), cases[i].file);
     }
 }
-END_TEST
 
 /* It is the reader's from the moment it has its name. */
-START_TEST(a_note_is_whole_and_replaced)
+TEST_PLAIN(a_note_is_whole_and_replaced)
 {
     char path[DISK_PATH_MAX];
     size_t bytes;
@@ -98,7 +96,6 @@ START_TEST(a_note_is_whole_and_replaced)
     scratch_path(path, "not-there/note");
     ck_assert_int_ne(disk_put_note(path, "here\n", NULL), STATUS_OK);
 }
-END_TEST
 
 /* --- what is no file ----------------------------------------------------------------------- */
 
@@ -145,7 +142,7 @@ static void expect_precious(void)
     ck_assert(!scratch_has(path));
 }
 
-START_TEST(what_stands_at_a_path_is_known_without_opening_it)
+TEST_PLAIN(what_stands_at_a_path_is_known_without_opening_it)
 {
     char path[DISK_PATH_MAX];
     make_oddities();
@@ -160,9 +157,8 @@ START_TEST(what_stands_at_a_path_is_known_without_opening_it)
     ck_assert_int_eq(disk->look(NULL, path), DISK_NOTHING);
     ck_assert_int_eq(disk->look(NULL, "/dev/null"), DISK_DEVICE);
 }
-END_TEST
 
-START_TEST(only_files_are_opened_and_nothing_is_waited_for)
+TEST_PLAIN(only_files_are_opened_and_nothing_is_waited_for)
 {
     static const int flags[] = {O_RDONLY, O_WRONLY, O_RDWR, O_RDWR | O_CREAT | O_APPEND};
     char path[DISK_PATH_MAX];
@@ -188,9 +184,8 @@ START_TEST(only_files_are_opened_and_nothing_is_waited_for)
     ck_assert_ptr_nonnull(strstr(error.text, "a device"));
     expect_precious();
 }
-END_TEST
 
-START_TEST(a_written_file_replaces_what_is_there_and_goes_through_no_link)
+TEST_PLAIN(a_written_file_replaces_what_is_there_and_goes_through_no_link)
 {
     char path[DISK_PATH_MAX], aside[DISK_PATH_MAX], moved[DISK_PATH_MAX];
     struct error error;
@@ -215,9 +210,8 @@ START_TEST(a_written_file_replaces_what_is_there_and_goes_through_no_link)
     }
     expect_precious();
 }
-END_TEST
 
-START_TEST(a_log_is_opened_or_what_is_in_its_place_set_aside)
+TEST_PLAIN(a_log_is_opened_or_what_is_in_its_place_set_aside)
 {
     char path[DISK_PATH_MAX], aside[DISK_PATH_MAX];
     struct error remark;
@@ -243,9 +237,8 @@ START_TEST(a_log_is_opened_or_what_is_in_its_place_set_aside)
     ck_assert_int_eq(file, -1);
     ck_assert_ptr_nonnull(strstr(remark.text, path));
 }
-END_TEST
 
-START_TEST(what_is_set_aside_keeps_what_was_before)
+TEST_PLAIN(what_is_set_aside_keeps_what_was_before)
 {
     char path[DISK_PATH_MAX], aside[DISK_PATH_MAX], expected[DISK_PATH_MAX];
     struct error error;
@@ -264,9 +257,8 @@ START_TEST(what_is_set_aside_keeps_what_was_before)
     }
     ck_assert_int_eq(disk_set_aside(path, aside, &error), STATUS_NOT_FOUND);
 }
-END_TEST
 
-START_TEST(a_file_in_the_way_is_no_directory)
+TEST_PLAIN(a_file_in_the_way_is_no_directory)
 {
     char file[DISK_PATH_MAX], below[DISK_PATH_MAX];
     struct error error;
@@ -277,9 +269,8 @@ START_TEST(a_file_in_the_way_is_no_directory)
     ck_assert_int_ne(disk->make_directory(NULL, below, &error), STATUS_OK);
     ck_assert_ptr_nonnull(strstr(error.text, file));
 }
-END_TEST
 
-START_TEST(a_failed_write_leaves_the_old_file_and_no_other)
+TEST_PLAIN(a_failed_write_leaves_the_old_file_and_no_other)
 {
     char path[DISK_PATH_MAX], aside[DISK_PATH_MAX];
     scratch_path(path, "file");
@@ -305,9 +296,8 @@ START_TEST(a_failed_write_leaves_the_old_file_and_no_other)
     ck_assert_mem_eq(data, "old", 3);
     free(data);
 }
-END_TEST
 
-START_TEST(a_file_larger_than_expected_is_not_read)
+TEST_PLAIN(a_file_larger_than_expected_is_not_read)
 {
     char path[DISK_PATH_MAX];
     void *data;
@@ -320,9 +310,8 @@ START_TEST(a_file_larger_than_expected_is_not_read)
     ck_assert_int_eq(disk->read_file(NULL, path, 4, &data, &bytes, &error), STATUS_OK);
     free(data);
 }
-END_TEST
 
-START_TEST(a_file_may_be_looked_into_without_reading_it)
+TEST_PLAIN(a_file_may_be_looked_into_without_reading_it)
 {
     char path[DISK_PATH_MAX], start[4];
     size_t count;
@@ -341,9 +330,8 @@ START_TEST(a_file_may_be_looked_into_without_reading_it)
     ck_assert_int_eq(disk->read_start(NULL, path, start, 4, &count, &bytes, NULL),
                      STATUS_NOT_FOUND);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_not_found)
+TEST_PLAIN(what_is_not_there_is_not_found)
 {
     char path[DISK_PATH_MAX];
     void *data;
@@ -356,9 +344,8 @@ START_TEST(what_is_not_there_is_not_found)
     scratch_path(path, "nothing/file");
     ck_assert_int_eq(write_text(path, "x", &error), STATUS_NOT_FOUND);
 }
-END_TEST
 
-START_TEST(a_directory_cannot_be_read_as_a_file)
+TEST_PLAIN(a_directory_cannot_be_read_as_a_file)
 {
     char path[DISK_PATH_MAX];
     void *data;
@@ -367,7 +354,6 @@ START_TEST(a_directory_cannot_be_read_as_a_file)
     ck_assert_int_eq(disk->make_directory(NULL, path, NULL), STATUS_OK);
     ck_assert_int_eq(disk->read_file(NULL, path, 9, &data, &bytes, NULL), STATUS_IO);
 }
-END_TEST
 
 static void count_names(void *argument, const char *name)
 {
@@ -375,7 +361,7 @@ static void count_names(void *argument, const char *name)
     ++*(int *)argument;
 }
 
-START_TEST(a_tree_is_listed_and_removed)
+TEST_PLAIN(a_tree_is_listed_and_removed)
 {
     char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     scratch_path(directory, "tree");
@@ -394,9 +380,8 @@ START_TEST(a_tree_is_listed_and_removed)
     ck_assert_int_eq(disk->remove_tree(NULL, directory, NULL), STATUS_OK);
     ck_assert(!scratch_has(directory));
 }
-END_TEST
 
-START_TEST(a_removed_link_leaves_its_target)
+TEST_PLAIN(a_removed_link_leaves_its_target)
 {
     char target[DISK_PATH_MAX], link[DISK_PATH_MAX];
     scratch_path(target, "target");
@@ -407,27 +392,10 @@ START_TEST(a_removed_link_leaves_its_target)
     ck_assert(!scratch_has(link));
     ck_assert(scratch_has(target));
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, many_pieces_arrive_in_order);
-    tcase_add_test(tcase, the_umask_decides_who_may_read);
-    tcase_add_test(tcase, a_note_is_whole_and_replaced);
-    tcase_add_test(tcase, what_stands_at_a_path_is_known_without_opening_it);
-    tcase_add_test(tcase, only_files_are_opened_and_nothing_is_waited_for);
-    tcase_add_test(tcase, a_written_file_replaces_what_is_there_and_goes_through_no_link);
-    tcase_add_test(tcase, a_log_is_opened_or_what_is_in_its_place_set_aside);
-    tcase_add_test(tcase, what_is_set_aside_keeps_what_was_before);
-    tcase_add_test(tcase, a_file_in_the_way_is_no_directory);
-    tcase_add_test(tcase, a_failed_write_leaves_the_old_file_and_no_other);
-    tcase_add_test(tcase, a_file_larger_than_expected_is_not_read);
-    tcase_add_test(tcase, a_file_may_be_looked_into_without_reading_it);
-    tcase_add_test(tcase, what_is_not_there_is_not_found);
-    tcase_add_test(tcase, a_directory_cannot_be_read_as_a_file);
-    tcase_add_test(tcase, a_tree_is_listed_and_removed);
-    tcase_add_test(tcase, a_removed_link_leaves_its_target);
 }
 
 int main(void)

@@ -149,7 +149,7 @@ static bool holds(const char *path, const char *text)
     return same;
 }
 
-START_TEST(a_write_that_fails_anywhere_leaves_a_whole_file)
+TEST_PLAIN(a_write_that_fails_anywhere_leaves_a_whole_file)
 {
     static const int errors[] = {EIO, ENOSPC, EROFS, EDQUOT, EMFILE, EACCES};
     char path[DISK_PATH_MAX], aside[DISK_PATH_MAX];
@@ -175,9 +175,8 @@ START_TEST(a_write_that_fails_anywhere_leaves_a_whole_file)
         ck_assert_uint_ge(strike_at, 7); /* open, write, flush, close, rename and the directory. */
     }
 }
-END_TEST
 
-START_TEST(an_error_on_flushing_or_closing_is_an_error)
+TEST_PLAIN(an_error_on_flushing_or_closing_is_an_error)
 {
     char path[DISK_PATH_MAX];
     scratch_path(path, "file");
@@ -189,9 +188,8 @@ START_TEST(an_error_on_flushing_or_closing_is_an_error)
         ck_assert(holds(path, "old"));
     }
 }
-END_TEST
 
-START_TEST(signals_and_short_writes_are_no_failure)
+TEST_PLAIN(signals_and_short_writes_are_no_failure)
 {
     char path[DISK_PATH_MAX];
     enum { RENAME = 5 }; /* Only what can be interrupted. */
@@ -211,9 +209,8 @@ START_TEST(signals_and_short_writes_are_no_failure)
     fault.write_most = 0;
     ck_assert(holds(path, "several bytes"));
 }
-END_TEST
 
-START_TEST(a_directory_that_is_not_durable_is_made_again)
+TEST_PLAIN(a_directory_that_is_not_durable_is_made_again)
 {
     char path[DISK_PATH_MAX];
     unsigned strike_at = 0;
@@ -232,7 +229,6 @@ START_TEST(a_directory_that_is_not_durable_is_made_again)
     }
     ck_assert_uint_ge(strike_at, 9); /* Three times made and flushed. */
 }
-END_TEST
 
 /* --- checkpoints --------------------------------------------------------------------------- */
 
@@ -358,7 +354,7 @@ static void go_on(const char *out)
     check_left(out);
 }
 
-START_TEST(a_checkpoint_that_fails_anywhere_costs_no_other)
+TEST_PLAIN(a_checkpoint_that_fails_anywhere_costs_no_other)
 {
     static const int errors[] = {EIO, ENOSPC, EROFS};
     char out[DISK_PATH_MAX];
@@ -379,9 +375,8 @@ START_TEST(a_checkpoint_that_fails_anywhere_costs_no_other)
         ck_assert_uint_ge(strike_at, 40);
     }
 }
-END_TEST
 
-START_TEST(a_kill_at_any_call_leaves_a_whole_checkpoint)
+TEST_PLAIN(a_kill_at_any_call_leaves_a_whole_checkpoint)
 {
     char out[DISK_PATH_MAX];
     unsigned strike_at = 0, with_old = 0, with_new = 0;
@@ -407,7 +402,6 @@ START_TEST(a_kill_at_any_call_leaves_a_whole_checkpoint)
     ck_assert_uint_ge(with_old, 20);
     ck_assert_uint_ge(with_new, 10);
 }
-END_TEST
 
 /* --- training further ---------------------------------------------------------------------- */
 
@@ -445,7 +439,7 @@ static enum status extend(const char *out, const struct job *job)
     return status == STATUS_OK ? generation_write(&next, disk, out, NULL) : status;
 }
 
-START_TEST(a_kill_at_any_call_leaves_a_run_that_can_be_trained_further)
+TEST_PLAIN(a_kill_at_any_call_leaves_a_run_that_can_be_trained_further)
 {
     char out[DISK_PATH_MAX], name[32];
     unsigned strike_at = 0, finished = 0, claimed = 0;
@@ -481,18 +475,10 @@ START_TEST(a_kill_at_any_call_leaves_a_run_that_can_be_trained_further)
     ck_assert_uint_ge(finished, 5);
     ck_assert_uint_ge(claimed, 5);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, a_write_that_fails_anywhere_leaves_a_whole_file);
-    tcase_add_test(tcase, an_error_on_flushing_or_closing_is_an_error);
-    tcase_add_test(tcase, signals_and_short_writes_are_no_failure);
-    tcase_add_test(tcase, a_directory_that_is_not_durable_is_made_again);
-    tcase_add_test(tcase, a_checkpoint_that_fails_anywhere_costs_no_other);
-    tcase_add_test(tcase, a_kill_at_any_call_leaves_a_whole_checkpoint);
-    tcase_add_test(tcase, a_kill_at_any_call_leaves_a_run_that_can_be_trained_further);
 }
 
 int main(void)

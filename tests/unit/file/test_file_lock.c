@@ -61,7 +61,7 @@ static bool check_name(const struct error *error, pid_t process, bool stopped)
     return true;
 }
 
-START_TEST(the_holder_is_named)
+TEST_PLAIN(the_holder_is_named)
 {
     pid_t process = hold();
     struct error error;
@@ -74,9 +74,8 @@ START_TEST(the_holder_is_named)
     close(file);
     end(process);
 }
-END_TEST
 
-START_TEST(a_stopped_holder_is_said_to_be_stopped)
+TEST_PLAIN(a_stopped_holder_is_said_to_be_stopped)
 {
     pid_t process = hold();
     struct error error;
@@ -89,9 +88,8 @@ START_TEST(a_stopped_holder_is_said_to_be_stopped)
     close(file);
     end(process);
 }
-END_TEST
 
-START_TEST(a_killed_holder_has_let_go)
+TEST_PLAIN(a_killed_holder_has_let_go)
 {
     pid_t process = hold();
     struct error error;
@@ -101,9 +99,8 @@ START_TEST(a_killed_holder_has_let_go)
     ck_assert_int_eq(waitpid(process, &how, 0), process);
     close(file);
 }
-END_TEST
 
-START_TEST(looking_takes_nothing)
+TEST_PLAIN(looking_takes_nothing)
 {
     struct error error;
     int one = open_lock(), other = open_lock();
@@ -116,15 +113,10 @@ START_TEST(looking_takes_nothing)
     close(one);
     ck_assert_int_eq(file_lock(one, "run", &error), STATUS_IO);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, the_holder_is_named);
-    tcase_add_test(tcase, a_stopped_holder_is_said_to_be_stopped);
-    tcase_add_test(tcase, a_killed_holder_has_let_go);
-    tcase_add_test(tcase, looking_takes_nothing);
 }
 
 int main(void)

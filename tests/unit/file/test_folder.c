@@ -40,7 +40,7 @@ static void expect(const char *name, enum status expected, const char *text)
     ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
 }
 
-START_TEST(a_folder_that_can_be_made_is_fine_and_stays_unmade)
+TEST_PLAIN(a_folder_that_can_be_made_is_fine_and_stays_unmade)
 {
     expect("new", STATUS_OK, "");
     expect("new/with/parents", STATUS_OK, "");
@@ -58,9 +58,8 @@ START_TEST(a_folder_that_can_be_made_is_fine_and_stays_unmade)
     ck_assert_int_eq(folder_check(".", NULL), STATUS_OK);
     ck_assert_uint_eq(entries(path), 0);
 }
-END_TEST
 
-START_TEST(what_stands_in_the_way_is_named)
+TEST_PLAIN(what_stands_in_the_way_is_named)
 {
     char path[DISK_PATH_MAX], name[400];
     scratch_path(path, "file");
@@ -76,10 +75,9 @@ START_TEST(what_stands_in_the_way_is_named)
     expect(name, STATUS_IO, "File name too long");
     ck_assert_int_eq(folder_check("", NULL), STATUS_INVALID);
 }
-END_TEST
 
 /* Root may write wherever there is room for a folder, and in /proc there is none. */
-START_TEST(where_there_is_no_permission_or_no_room_is_refused)
+TEST_PLAIN(where_there_is_no_permission_or_no_room_is_refused)
 {
     struct error error;
     char path[DISK_PATH_MAX];
@@ -99,14 +97,10 @@ START_TEST(where_there_is_no_permission_or_no_room_is_refused)
     if (getuid() == 0)
         ck_assert_int_eq(seteuid(0), 0);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, open_scratch, scratch_close);
-    tcase_add_test(tcase, a_folder_that_can_be_made_is_fine_and_stays_unmade);
-    tcase_add_test(tcase, what_stands_in_the_way_is_named);
-    tcase_add_test(tcase, where_there_is_no_permission_or_no_room_is_refused);
 }
 
 int main(void)

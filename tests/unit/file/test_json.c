@@ -13,7 +13,7 @@ static enum status parse(const char *text, struct json **root, struct error *err
     return json_parse(text, strlen(text), "here", root, error);
 }
 
-START_TEST(text_that_breaks_a_rule_is_refused_by_name)
+TEST_PLAIN(text_that_breaks_a_rule_is_refused_by_name)
 {
     static const char *const texts[] = {
         "",
@@ -37,26 +37,23 @@ START_TEST(text_that_breaks_a_rule_is_refused_by_name)
         ck_assert_int_eq(strncmp(error.text, "here: ", 6), 0);
     }
 }
-END_TEST
 
-START_TEST(text_need_not_end_in_a_zero)
+TEST_PLAIN(text_need_not_end_in_a_zero)
 {
     struct json *root;
     ck_assert_int_eq(json_parse("[1]]]", 3, "here", &root, NULL), STATUS_OK);
     json_release(&root);
     ck_assert_ptr_null(root);
 }
-END_TEST
 
-START_TEST(sixteen_levels_are_allowed_and_brackets_in_texts_do_not_count)
+TEST_PLAIN(sixteen_levels_are_allowed_and_brackets_in_texts_do_not_count)
 {
     struct json *root;
     ck_assert_int_eq(parse("[[[[[[[[[[[[[[[[\"[[\\\"[[\"]]]]]]]]]]]]]]]]", &root, NULL), STATUS_OK);
     json_release(&root);
 }
-END_TEST
 
-START_TEST(paths_lead_to_values)
+TEST_PLAIN(paths_lead_to_values)
 {
     struct json *root;
     ck_assert_int_eq(parse("{\"a\": {\"b\": 2.5, \"list\": [10, 20]}, \"n\": null, \"t\": \"x\","
@@ -78,9 +75,8 @@ START_TEST(paths_lead_to_values)
     ck_assert_ptr_null(json_item(json_at(root, "a.list"), 2));
     json_release(&root);
 }
-END_TEST
 
-START_TEST(members_come_in_the_order_of_the_text)
+TEST_PLAIN(members_come_in_the_order_of_the_text)
 {
     struct json *root;
     ck_assert_int_eq(parse("{\"z\": 1, \"a\": 2, \"m\": 3}", &root, NULL), STATUS_OK);
@@ -91,7 +87,6 @@ START_TEST(members_come_in_the_order_of_the_text)
     ck_assert_str_eq(names, "zam");
     json_release(&root);
 }
-END_TEST
 
 /* Take "a" as a u64 of at most 10 from an object; the status of it all. */
 static enum status take_a(const char *text, struct error *error)
@@ -106,7 +101,7 @@ static enum status take_a(const char *text, struct error *error)
     return status;
 }
 
-START_TEST(strict_reading_refuses_all_but_the_right_members)
+TEST_PLAIN(strict_reading_refuses_all_but_the_right_members)
 {
     struct error error;
     ck_assert_int_eq(take_a("{\"a\": 10}", &error), STATUS_OK);
@@ -120,9 +115,8 @@ START_TEST(strict_reading_refuses_all_but_the_right_members)
     ck_assert_int_eq(take_a("{\"a\": 1, \"b\": 1}", &error), STATUS_INVALID);
     ck_assert_int_eq(take_a("[1]", &error), STATUS_INVALID);
 }
-END_TEST
 
-START_TEST(hexadecimal_must_be_of_the_right_length)
+TEST_PLAIN(hexadecimal_must_be_of_the_right_length)
 {
     struct json *root;
     struct json_fields fields;
@@ -140,11 +134,10 @@ START_TEST(hexadecimal_must_be_of_the_right_length)
     ck_assert_int_eq(fields.status, STATUS_INVALID);
     json_release(&root);
 }
-END_TEST
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-START_TEST(written_text_is_laid_out_for_people)
+TEST_PLAIN(written_text_is_laid_out_for_people)
 {
     struct json_writer writer;
     json_writer_init(&writer, false);
@@ -168,7 +161,6 @@ START_TEST(written_text_is_laid_out_for_people)
                                   "}");
     json_writer_free(&writer);
 }
-END_TEST
 
 /* The value of [value] as it is read back. */
 static double real_back(double value)
@@ -186,7 +178,7 @@ static double real_back(double value)
     return back;
 }
 
-START_TEST(reals_read_back_to_the_bit)
+TEST_PLAIN(reals_read_back_to_the_bit)
 {
     static const double values[] = {0,      -0.0,  1,    0.1,  1.0 / 3,   1e300, 5e-324, 1e15,
                                     123456, -2e16, 1e-7, M_PI, 0.1 + 0.2, 0.001, 1e19};
@@ -197,9 +189,8 @@ START_TEST(reals_read_back_to_the_bit)
     ck_assert(isnan(real_back(NAN)));
     ck_assert(isnan(real_back(INFINITY)));
 }
-END_TEST
 
-START_TEST(floats_read_back_to_the_bit_and_stay_short)
+TEST_PLAIN(floats_read_back_to_the_bit_and_stay_short)
 {
     uint32_t bits = 1;
     for (int i = 0; i < 20000; i++, bits = bits * 1664525u + 1013904223u) {
@@ -227,7 +218,6 @@ START_TEST(floats_read_back_to_the_bit_and_stay_short)
     ck_assert_str_eq(writer.text, "0.999");
     json_writer_free(&writer);
 }
-END_TEST
 
 /* --- declarations -------------------------------------------------------------------------- */
 
@@ -249,7 +239,7 @@ static enum status read_job(const char *text, struct job *job, struct error *err
     return status;
 }
 
-START_TEST(a_declaration_reads_back_equal)
+TEST_PLAIN(a_declaration_reads_back_equal)
 {
     struct job job = sample_job(), back;
     struct error error;
@@ -271,10 +261,9 @@ START_TEST(a_declaration_reads_back_equal)
     job_free(&job);
     job_free(&back);
 }
-END_TEST
 
 /* Each member renamed in turn makes a declaration with one missing and one that is not ours. */
-START_TEST(a_declaration_with_any_other_member_is_refused)
+TEST_PLAIN(a_declaration_with_any_other_member_is_refused)
 {
     struct job job = sample_job(), back;
     char *text = job_text(&job);
@@ -294,9 +283,8 @@ START_TEST(a_declaration_with_any_other_member_is_refused)
     job_free(&job);
     free(text);
 }
-END_TEST
 
-START_TEST(a_declaration_out_of_range_is_refused)
+TEST_PLAIN(a_declaration_out_of_range_is_refused)
 {
     struct job job = sample_job(), back;
     job.optimizer.beta1 = 1.5f;
@@ -308,9 +296,8 @@ START_TEST(a_declaration_out_of_range_is_refused)
     job_free(&job);
     free(text);
 }
-END_TEST
 
-START_TEST(a_value_is_written_as_it_was_read)
+TEST_PLAIN(a_value_is_written_as_it_was_read)
 {
     static const char text[] = "{\"a\":[1,2.5,-3.0,null],\"b\":{\"c\":\"x y\",\"d\":true},\"e\":[],"
                                "\"f\":[{\"g\":9007199254740993}],\"h\":0.1,\"i\":1e-300}";
@@ -323,9 +310,8 @@ START_TEST(a_value_is_written_as_it_was_read)
     json_writer_free(&writer);
     json_release(&root);
 }
-END_TEST
 
-START_TEST(numbers_for_other_text_are_json)
+TEST_PLAIN(numbers_for_other_text_are_json)
 {
     ck_assert_str_eq(json_real_text((double)NAN, 6).text, "null");
     ck_assert_str_eq(json_real_text((double)INFINITY, JSON_EXACT).text, "null");
@@ -334,28 +320,8 @@ START_TEST(numbers_for_other_text_are_json)
     ck_assert_str_eq(json_real_text(2.0 / 3, 4).text, "0.6667");
     ck_assert_str_eq(json_real_text(1e300, 4).text, "null");
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, text_that_breaks_a_rule_is_refused_by_name);
-    tcase_add_test(tcase, text_need_not_end_in_a_zero);
-    tcase_add_test(tcase, sixteen_levels_are_allowed_and_brackets_in_texts_do_not_count);
-    tcase_add_test(tcase, paths_lead_to_values);
-    tcase_add_test(tcase, members_come_in_the_order_of_the_text);
-    tcase_add_test(tcase, strict_reading_refuses_all_but_the_right_members);
-    tcase_add_test(tcase, hexadecimal_must_be_of_the_right_length);
-    tcase_add_test(tcase, written_text_is_laid_out_for_people);
-    tcase_add_test(tcase, reals_read_back_to_the_bit);
-    tcase_add_test(tcase, floats_read_back_to_the_bit_and_stay_short);
-    tcase_add_test(tcase, a_declaration_reads_back_equal);
-    tcase_add_test(tcase, a_declaration_with_any_other_member_is_refused);
-    tcase_add_test(tcase, a_declaration_out_of_range_is_refused);
-    tcase_add_test(tcase, a_value_is_written_as_it_was_read);
-    tcase_add_test(tcase, numbers_for_other_text_are_json);
-}
 
 int main(void)
 {
-    return suite_run("json", add);
+    return suite_run("json", NULL);
 }

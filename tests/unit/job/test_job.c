@@ -82,7 +82,7 @@ static void check_and_free(struct job *job, enum status expected, const char *sa
         check_and_free(j, STATUS_OK, "");                                                          \
     } while (0)
 
-START_TEST(a_good_job_passes)
+TEST_PLAIN(a_good_job_passes)
 {
     ACCEPTED((void)0);
     ACCEPTED(j->mode = MODE_ASYNC; j->use_locking = true);
@@ -93,9 +93,8 @@ START_TEST(a_good_job_passes)
     ACCEPTED(j->micro_batch = BATCH_MAX);
     ACCEPTED(strcpy(j->data, "/home/jos\xc3\xa9/\xe6\x95\xb0\xe6\x8d\xae \xf0\x9f\x93\x81"));
 }
-END_TEST
 
-START_TEST(work_out_of_range_is_refused)
+TEST_PLAIN(work_out_of_range_is_refused)
 {
     REFUSED("mode number", j->mode = MODE_COUNT);
     REFUSED("mode number", j->mode = (enum mode) - 1);
@@ -110,9 +109,8 @@ START_TEST(work_out_of_range_is_refused)
     REFUSED("4097 leaves", j->batch = TREE_LEAVES_MAX + 1; j->micro_batch = 1);
     ACCEPTED(j->batch = TREE_LEAVES_MAX; j->micro_batch = 1);
 }
-END_TEST
 
-START_TEST(unprintable_text_is_refused)
+TEST_PLAIN(unprintable_text_is_refused)
 {
     REFUSED("model: not a printable text", j->model[3] = '\n');
     REFUSED("model: not a printable text", memset(j->model, 'a', sizeof j->model));
@@ -126,9 +124,8 @@ START_TEST(unprintable_text_is_refused)
     REFUSED("name of the data set: not", strcpy(j->data, "\xf8\x90\x80\x80"));
     REFUSED("name of the data set: not", strcpy(j->data, "\x80"));
 }
-END_TEST
 
-START_TEST(variables_out_of_range_are_refused)
+TEST_PLAIN(variables_out_of_range_are_refused)
 {
     REFUSED("number of variables", j->variable_count = 0);
     REFUSED("number of variables", j->variable_count = VARIABLE_COUNT_MAX + 1);
@@ -145,9 +142,8 @@ START_TEST(variables_out_of_range_are_refused)
     REFUSED("fan-out", j->variables[0].fan_out = 0);
     ACCEPTED(j->variables[1].fan_in = 0);
 }
-END_TEST
 
-START_TEST(shapes_that_overflow_are_refused)
+TEST_PLAIN(shapes_that_overflow_are_refused)
 {
     REFUSED("2^40", j->variables[0].shape[0] = UINT64_MAX);
     REFUSED("2^40", j->variables[0].shape[0] = UINT64_C(1) << 32;
@@ -157,17 +153,15 @@ START_TEST(shapes_that_overflow_are_refused)
     ACCEPTED(j->variable_count = 1; j->variables[0].shape[0] = UINT64_C(1) << 20;
              j->variables[0].shape[1] = UINT64_C(1) << 20);
 }
-END_TEST
 
-START_TEST(optimizers_and_schedules_are_checked_too)
+TEST_PLAIN(optimizers_and_schedules_are_checked_too)
 {
     REFUSED("there is no optimizer 'lion'; there are sgd", strcpy(j->optimizer.name, "lion"));
     REFUSED("beta1", j->optimizer.beta1 = NAN);
     REFUSED("learning rate", j->schedule.learning_rate = -1);
 }
-END_TEST
 
-START_TEST(the_spread_of_the_work_is_checked)
+TEST_PLAIN(the_spread_of_the_work_is_checked)
 {
     REFUSED("number of workers", j->worker_count = 0);
     REFUSED("number of workers", j->worker_count = JOB_WORKERS_MAX + 1);
@@ -180,11 +174,10 @@ START_TEST(the_spread_of_the_work_is_checked)
     REFUSED("ps/0", memset(j->servers[0], 'a', ADDRESS_MAX));
     REFUSED("ps/0 and ps/1 have the same address", strcpy(j->servers[1], j->servers[0]));
 }
-END_TEST
 
 /* --- copy ---------------------------------------------------------------------------------- */
 
-START_TEST(a_copy_is_equal_and_owns_its_own)
+TEST_PLAIN(a_copy_is_equal_and_owns_its_own)
 {
     struct job job = make_job(), copy;
     ck_assert_int_eq(job_copy(&copy, &job), STATUS_OK);
@@ -198,9 +191,8 @@ START_TEST(a_copy_is_equal_and_owns_its_own)
     job_free(&copy);
     job_free(&copy);
 }
-END_TEST
 
-START_TEST(a_job_without_servers_can_be_copied)
+TEST_PLAIN(a_job_without_servers_can_be_copied)
 {
     struct job job = make_job(), copy;
     free(job.servers);
@@ -211,7 +203,6 @@ START_TEST(a_job_without_servers_can_be_copied)
     job_free(&copy);
     job_free(&job);
 }
-END_TEST
 
 /* --- compare ------------------------------------------------------------------------------- */
 
@@ -247,20 +238,18 @@ static void compare_and_free(struct job *theirs, enum job_scope scope, enum stat
         COMPARED(JOB_SCOPE_RESUME, STATUS_OK, "", change);                                         \
     } while (0)
 
-START_TEST(equal_jobs_agree)
+TEST_PLAIN(equal_jobs_agree)
 {
     COMPARED(JOB_SCOPE_ALL, STATUS_OK, "", (void)0);
     COMPARED(JOB_SCOPE_RESUME, STATUS_OK, "", (void)0);
 }
-END_TEST
 
-START_TEST(a_data_set_may_have_another_name)
+TEST_PLAIN(a_data_set_may_have_another_name)
 {
     COMPARED(JOB_SCOPE_ALL, STATUS_OK, "", strcpy(j->data, "/data/fashion"));
 }
-END_TEST
 
-START_TEST(the_first_difference_is_named_with_both_values)
+TEST_PLAIN(the_first_difference_is_named_with_both_values)
 {
     DIFFERS("mode: sync in the running job, async in worker/1", j->mode = MODE_ASYNC);
     DIFFERS("locking: off in the running job, on in worker/1", j->use_locking = true);
@@ -277,9 +266,8 @@ START_TEST(the_first_difference_is_named_with_both_values)
             j->data_digest[0] = 0xff;
             strcpy(j->data, "synthetic"));
 }
-END_TEST
 
-START_TEST(optimizer_and_schedule_differences_are_named)
+TEST_PLAIN(optimizer_and_schedule_differences_are_named)
 {
     DIFFERS("optimizer: adam in the running job, sgd in worker/1",
             j->optimizer = optimizer_find("sgd")->defaults);
@@ -300,9 +288,8 @@ START_TEST(optimizer_and_schedule_differences_are_named)
     DIFFERS("decay steps: 0 in the running job, 5 in worker/1", j->schedule.decay_steps = 5);
     DIFFERS("warm-up steps: 0 in the running job, 5 in worker/1", j->schedule.warmup_steps = 5);
 }
-END_TEST
 
-START_TEST(model_differences_are_named)
+TEST_PLAIN(model_differences_are_named)
 {
     DIFFERS("model: '... dense 128 relu, dense 10' in the running job, "
             "'... dense 64 relu, dense 10' in worker/1",
@@ -323,15 +310,13 @@ START_TEST(model_differences_are_named)
     DIFFERS("fan-in or fan-out of dense1/kernel: 128 in the running job, 1 in worker/1",
             j->variables[0].fan_out = 1);
 }
-END_TEST
 
-START_TEST(sizes_beyond_a_variables_rank_do_not_matter)
+TEST_PLAIN(sizes_beyond_a_variables_rank_do_not_matter)
 {
     COMPARED(JOB_SCOPE_ALL, STATUS_OK, "", j->variables[0].shape[5] = 9);
 }
-END_TEST
 
-START_TEST(a_resumed_job_may_be_spread_and_ended_differently)
+TEST_PLAIN(a_resumed_job_may_be_spread_and_ended_differently)
 {
     MAY_CHANGE_ON_RESUME("steps: 9380 in the running job, 20000 in worker/1", j->steps = 20000);
     MAY_CHANGE_ON_RESUME("checkpoint every: 100 in the running job, 0 in worker/1",
@@ -346,9 +331,8 @@ START_TEST(a_resumed_job_may_be_spread_and_ended_differently)
                          "'beta:7001' in worker/1",
                          strcpy(j->servers[1], "beta:7001"));
 }
-END_TEST
 
-START_TEST(long_models_still_show_both_sides)
+TEST_PLAIN(long_models_still_show_both_sides)
 {
     struct job ours = make_job(), theirs = make_job();
     memset(ours.model, 'a', sizeof ours.model - 1);
@@ -361,7 +345,6 @@ START_TEST(long_models_still_show_both_sides)
     job_free(&ours);
     job_free(&theirs);
 }
-END_TEST
 
 /* --- derived ------------------------------------------------------------------------------- */
 
@@ -374,7 +357,7 @@ static void expect_batch(const struct job *job, uint64_t step, struct batch_rang
     ck_assert_uint_eq(batch.leaves, expected.leaves);
 }
 
-START_TEST(the_last_batch_of_an_epoch_is_ragged)
+TEST_PLAIN(the_last_batch_of_an_epoch_is_ragged)
 {
     struct job job = {.examples = 60000, .batch = 64, .micro_batch = 16};
     ck_assert_uint_eq(job_steps_per_epoch(&job), 938);
@@ -385,18 +368,16 @@ START_TEST(the_last_batch_of_an_epoch_is_ragged)
     expect_batch(&job, 938, (struct batch_range){1, 0, 64, 4});
     expect_batch(&job, 9379, (struct batch_range){9, 59968, 32, 2});
 }
-END_TEST
 
-START_TEST(a_batch_larger_than_the_data_is_the_data)
+TEST_PLAIN(a_batch_larger_than_the_data_is_the_data)
 {
     struct job job = {.examples = 10, .batch = 64, .micro_batch = 16};
     ck_assert_uint_eq(job_steps_per_epoch(&job), 1);
     ck_assert_uint_eq(job_leaves_max(&job), 1);
     expect_batch(&job, 5, (struct batch_range){5, 0, 10, 1});
 }
-END_TEST
 
-START_TEST(every_example_of_an_epoch_is_in_one_leaf_of_one_batch)
+TEST_PLAIN(every_example_of_an_epoch_is_in_one_leaf_of_one_batch)
 {
     for (uint32_t examples = 1; examples < 60; examples++) {
         for (uint32_t batch = 1; batch < 20; batch++) {
@@ -416,9 +397,8 @@ START_TEST(every_example_of_an_epoch_is_in_one_leaf_of_one_batch)
         }
     }
 }
-END_TEST
 
-START_TEST(a_node_has_the_examples_of_its_leaves)
+TEST_PLAIN(a_node_has_the_examples_of_its_leaves)
 {
     struct job job = {.examples = 60000, .batch = 64, .micro_batch = 24};
     struct batch_range batch = job_batch(&job, 0);
@@ -428,9 +408,8 @@ START_TEST(a_node_has_the_examples_of_its_leaves)
     ck_assert_uint_eq(job_node_examples(&job, batch, 1, 0), 0);
     ck_assert_uint_eq(job_node_examples(&job, batch, 0, UINT32_MAX), 64);
 }
-END_TEST
 
-START_TEST(mode_names_go_both_ways)
+TEST_PLAIN(mode_names_go_both_ways)
 {
     enum mode mode;
     ck_assert_int_eq(mode_parse("async", &mode), STATUS_OK);
@@ -441,35 +420,8 @@ START_TEST(mode_names_go_both_ways)
     ck_assert_str_eq(mode_name(MODE_COUNT), "unknown");
     ck_assert_int_eq(mode_parse("allreduce", &mode), STATUS_NOT_FOUND);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_good_job_passes);
-    tcase_add_test(t, work_out_of_range_is_refused);
-    tcase_add_test(t, unprintable_text_is_refused);
-    tcase_add_test(t, variables_out_of_range_are_refused);
-    tcase_add_test(t, shapes_that_overflow_are_refused);
-    tcase_add_test(t, optimizers_and_schedules_are_checked_too);
-    tcase_add_test(t, the_spread_of_the_work_is_checked);
-    tcase_add_test(t, a_copy_is_equal_and_owns_its_own);
-    tcase_add_test(t, a_job_without_servers_can_be_copied);
-    tcase_add_test(t, equal_jobs_agree);
-    tcase_add_test(t, a_data_set_may_have_another_name);
-    tcase_add_test(t, the_first_difference_is_named_with_both_values);
-    tcase_add_test(t, optimizer_and_schedule_differences_are_named);
-    tcase_add_test(t, model_differences_are_named);
-    tcase_add_test(t, sizes_beyond_a_variables_rank_do_not_matter);
-    tcase_add_test(t, a_resumed_job_may_be_spread_and_ended_differently);
-    tcase_add_test(t, long_models_still_show_both_sides);
-    tcase_add_test(t, the_last_batch_of_an_epoch_is_ragged);
-    tcase_add_test(t, a_batch_larger_than_the_data_is_the_data);
-    tcase_add_test(t, every_example_of_an_epoch_is_in_one_leaf_of_one_batch);
-    tcase_add_test(t, a_node_has_the_examples_of_its_leaves);
-    tcase_add_test(t, mode_names_go_both_ways);
-}
 
 int main(void)
 {
-    return suite_run("job", add);
+    return suite_run("job", NULL);
 }

@@ -136,7 +136,7 @@ static void expect_compared(const struct job_field *field, enum job_scope scope,
     job_free(&theirs);
 }
 
-START_TEST(a_field_is_compared_and_named)
+TEST_TIMES(a_field_is_compared_and_named, job_field_count)
 {
     const struct job_field *field = &job_fields[_i];
     bool label = is_among(field->member, labels), spreads = is_among(field->member, spread);
@@ -145,9 +145,8 @@ START_TEST(a_field_is_compared_and_named)
     expect_compared(field, JOB_SCOPE_UNREAD,
                     !label && !spreads && !is_among(field->member, read_later));
 }
-END_TEST
 
-START_TEST(a_field_comes_back_from_json)
+TEST_TIMES(a_field_comes_back_from_json, job_field_count)
 {
     struct job job = changed_job(&job_fields[_i]), back;
     struct json_writer writer;
@@ -163,9 +162,8 @@ START_TEST(a_field_comes_back_from_json)
     job_free(&job);
     job_free(&back);
 }
-END_TEST
 
-START_TEST(a_field_comes_back_from_the_wire)
+TEST_TIMES(a_field_comes_back_from_the_wire, job_field_count)
 {
     struct job job = changed_job(&job_fields[_i]), back;
     uint8_t *bytes;
@@ -178,9 +176,8 @@ START_TEST(a_field_comes_back_from_the_wire)
     job_free(&job);
     job_free(&back);
 }
-END_TEST
 
-START_TEST(a_field_is_in_the_digest)
+TEST_TIMES(a_field_is_in_the_digest, job_field_count)
 {
     struct job job = base_job(), other = changed_job(&job_fields[_i]);
     uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
@@ -191,7 +188,6 @@ START_TEST(a_field_is_in_the_digest)
     job_free(&job);
     job_free(&other);
 }
-END_TEST
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
@@ -246,7 +242,7 @@ static void refuse_numbers(const struct job_field *field, int *refused)
         refuse_whole(field, (uint64_t)field->most + 1, refused);
 }
 
-START_TEST(what_is_beyond_the_bounds_is_refused)
+TEST_TIMES(what_is_beyond_the_bounds_is_refused, job_field_count)
 {
     const struct job_field *field = &job_fields[_i];
     int refused = 0;
@@ -271,7 +267,6 @@ START_TEST(what_is_beyond_the_bounds_is_refused)
     ck_assert_msg((refused > 0) != is_among(field->member, boundless), "%s: %d refusals",
                   field->member, refused);
 }
-END_TEST
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -327,7 +322,7 @@ static void texts_of(const struct job_field *field, char one[32], char other[32]
     }
 }
 
-START_TEST(an_option_sets_its_field)
+TEST_TIMES(an_option_sets_its_field, job_field_count)
 {
     const struct job_field *field = &job_fields[_i];
     const struct option_row *row = option_of(field);
@@ -343,9 +338,8 @@ START_TEST(an_option_sets_its_field)
     job_free(&first);
     job_free(&second);
 }
-END_TEST
 
-START_TEST(an_option_has_the_bounds_of_its_field)
+TEST_TIMES(an_option_has_the_bounds_of_its_field, job_field_count)
 {
     const struct job_field *field = &job_fields[_i];
     const struct option_row *row = option_of(field);
@@ -358,11 +352,10 @@ START_TEST(an_option_has_the_bounds_of_its_field)
         ck_assert(row->max == field->most && (row->min == field->least || row->min == 0));
     ck_assert(row->help[0] != '\0' && row->metavar != NULL);
 }
-END_TEST
 
 /* --- the table itself ------------------------------------------------------------------------- */
 
-START_TEST(every_line_of_the_protocols_job_has_one_row)
+TEST_PLAIN(every_line_of_the_protocols_job_has_one_row)
 {
     const ProtobufCMessageDescriptor *wire = &syncopate__job__descriptor;
     ck_assert_uint_eq(wire->n_fields, job_field_count);
@@ -373,7 +366,6 @@ START_TEST(every_line_of_the_protocols_job_has_one_row)
         ck_assert_msg(rows == 1, "%s has %d rows", wire->fields[i].name, rows);
     }
 }
-END_TEST
 
 static void cover(char *covered, size_t offset, size_t size)
 {
@@ -384,7 +376,7 @@ static void cover(char *covered, size_t offset, size_t size)
 }
 
 /* What is between two rows can only be what the compiler leaves for alignment. */
-START_TEST(every_member_of_the_declaration_has_a_row)
+TEST_PLAIN(every_member_of_the_declaration_has_a_row)
 {
     char covered[sizeof(struct job)] = {0};
     for (size_t i = 0; i < job_field_count; i++)
@@ -402,23 +394,8 @@ START_TEST(every_member_of_the_declaration_has_a_row)
     for (size_t i = settings; i < settings + sizeof(struct optimizer_settings); i++)
         ck_assert_msg(covered[i], "no row has byte %zu of the optimizer's settings", i - settings);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    int count = (int)job_field_count;
-    tcase_add_loop_test(t, a_field_is_compared_and_named, 0, count);
-    tcase_add_loop_test(t, a_field_comes_back_from_json, 0, count);
-    tcase_add_loop_test(t, a_field_comes_back_from_the_wire, 0, count);
-    tcase_add_loop_test(t, a_field_is_in_the_digest, 0, count);
-    tcase_add_loop_test(t, what_is_beyond_the_bounds_is_refused, 0, count);
-    tcase_add_loop_test(t, an_option_sets_its_field, 0, count);
-    tcase_add_loop_test(t, an_option_has_the_bounds_of_its_field, 0, count);
-    tcase_add_test(t, every_line_of_the_protocols_job_has_one_row);
-    tcase_add_test(t, every_member_of_the_declaration_has_a_row);
-}
 
 int main(void)
 {
-    return suite_run("job_fields", add);
+    return suite_run("job_fields", NULL);
 }

@@ -67,7 +67,7 @@ static double tolerance(double initial, double expected, double moved)
     return 4 * (double)FLT_EPSILON * (fabs(initial) + fabs(expected) + moved);
 }
 
-START_TEST(every_rule_moves_as_pytorch_does)
+TEST_TIMES(every_rule_moves_as_pytorch_does, CASE_COUNT)
 {
     size_t index = (size_t)_i;
     struct state state;
@@ -89,9 +89,8 @@ START_TEST(every_rule_moves_as_pytorch_does)
         }
     }
 }
-END_TEST
 
-START_TEST(every_optimizer_has_a_reference)
+TEST_PLAIN(every_optimizer_has_a_reference)
 {
     char names[256];
     snprintf(names, sizeof names, "%s", optimizer_names());
@@ -107,9 +106,8 @@ START_TEST(every_optimizer_has_a_reference)
     }
     ck_assert_uint_eq(count, 7);
 }
-END_TEST
 
-START_TEST(the_defaults_are_those_of_keras)
+TEST_PLAIN(the_defaults_are_those_of_keras)
 {
     const struct optimizer *sgd = optimizer_find("sgd");
     const struct optimizer *momentum = optimizer_find("momentum");
@@ -131,9 +129,8 @@ START_TEST(the_defaults_are_those_of_keras)
     ck_assert(adamw->defaults.beta1 == 0.9f && adamw->defaults.beta2 == 0.999f);
     ck_assert(adamw->defaults.weight_decay == 0.004f);
 }
-END_TEST
 
-START_TEST(adams_correction_is_exact_after_a_million_updates)
+TEST_PLAIN(adams_correction_is_exact_after_a_million_updates)
 {
     /* TensorFlow multiplies up beta2's power in float; ours comes from t. */
     struct optimizer_settings settings = optimizer_find("adam")->defaults;
@@ -146,7 +143,6 @@ START_TEST(adams_correction_is_exact_after_a_million_updates)
     double expected = 1 - (double)0.001f * m / (sqrt(v) + 1e-7);
     ck_assert_double_eq_tol((double)state.values[0], expected, 1e-7);
 }
-END_TEST
 
 /* --- the bits ------------------------------------------------------------------------------ */
 
@@ -194,7 +190,7 @@ static void train(struct state *state, const struct optimizer_settings *settings
         state_update(state, 0.01f / (float)(step + 1), 1.0f / 3, problem->gradient[step] + first);
 }
 
-START_TEST(an_element_has_the_same_bits_wherever_it_is_and_whatever_is_with_it)
+TEST_TIMES(an_element_has_the_same_bits_wherever_it_is_and_whatever_is_with_it, CASE_COUNT)
 {
     const struct optimizer_settings *settings = &reference_cases[_i].settings;
     struct problem problem;
@@ -213,9 +209,8 @@ START_TEST(an_element_has_the_same_bits_wherever_it_is_and_whatever_is_with_it)
         assert_same_bits(&whole, 0, &part, 0, count, "in a shorter chunk");
     }
 }
-END_TEST
 
-START_TEST(out_of_place_gives_the_same_bits_and_leaves_its_input)
+TEST_TIMES(out_of_place_gives_the_same_bits_and_leaves_its_input, CASE_COUNT)
 {
     const struct optimizer_settings *settings = &reference_cases[_i].settings;
     struct problem problem;
@@ -248,7 +243,6 @@ START_TEST(out_of_place_gives_the_same_bits_and_leaves_its_input)
         assert_same_bits(&in_place, 0, &state, 0, count, "out of place");
     }
 }
-END_TEST
 
 /* The rules once more, an element at a time, compiled here for the baseline instruction set: what
  * the loader picked for this processor must agree with it bit for bit. */
@@ -287,7 +281,7 @@ static void naive_update(struct state *state, uint64_t i, float lr, float g)
     }
 }
 
-START_TEST(the_fast_loops_agree_with_the_naive_ones)
+TEST_TIMES(the_fast_loops_agree_with_the_naive_ones, CASE_COUNT)
 {
     const struct optimizer_settings *settings = &reference_cases[_i].settings;
     struct problem problem;
@@ -303,16 +297,14 @@ START_TEST(the_fast_loops_agree_with_the_naive_ones)
     }
     assert_same_bits(&fast, 0, &naive, 0, COUNT_MAX, "one at a time");
 }
-END_TEST
 
-START_TEST(no_elements_are_no_work)
+TEST_TIMES(no_elements_are_no_work, CASE_COUNT)
 {
     const struct optimizer_settings *settings = &reference_cases[_i].settings;
     const struct optimizer_update update = {
         .settings = settings, .t = 1, .learning_rate = 0.1f, .scale = 1};
     optimizer_find(settings->name)->apply(&update);
 }
-END_TEST
 
 /* --- settings ------------------------------------------------------------------------------ */
 
@@ -337,7 +329,7 @@ static void expect_settings(const char *name, size_t field, float value, const c
 #define SETTINGS(name, field, value, says)                                                         \
     expect_settings(name, offsetof(struct optimizer_settings, field), value, says)
 
-START_TEST(settings_out_of_range_are_refused)
+TEST_PLAIN(settings_out_of_range_are_refused)
 {
     SETTINGS("momentum", momentum, 1.0f, "momentum");
     SETTINGS("momentum", momentum, -0.1f, "momentum");
@@ -354,9 +346,8 @@ START_TEST(settings_out_of_range_are_refused)
     /* Whatever comes over the wire is checked, read or not. */
     SETTINGS("sgd", rho, NAN, "rho");
 }
-END_TEST
 
-START_TEST(an_epsilon_of_zero_is_refused_where_it_would_divide_zero_by_zero)
+TEST_PLAIN(an_epsilon_of_zero_is_refused_where_it_would_divide_zero_by_zero)
 {
     SETTINGS("adam", epsilon, 0.0f, "0/0");
     SETTINGS("rmsprop", epsilon, 0.0f, "0/0");
@@ -364,9 +355,8 @@ START_TEST(an_epsilon_of_zero_is_refused_where_it_would_divide_zero_by_zero)
     SETTINGS("sgd", epsilon, 0.0f, "");
     SETTINGS("momentum", epsilon, 0.0f, "");
 }
-END_TEST
 
-START_TEST(settings_in_range_pass)
+TEST_PLAIN(settings_in_range_pass)
 {
     for (size_t i = 0; i < CASE_COUNT; i++)
         ck_assert_int_eq(check_settings(&reference_cases[i].settings, NULL), STATUS_OK);
@@ -374,9 +364,8 @@ START_TEST(settings_in_range_pass)
     SETTINGS("adam", beta1, 0.0f, "");
     SETTINGS("adagrad", initial_accumulator, 0.0f, "");
 }
-END_TEST
 
-START_TEST(an_unknown_name_is_refused_with_the_known_ones)
+TEST_PLAIN(an_unknown_name_is_refused_with_the_known_ones)
 {
     struct optimizer_settings settings = {.name = "lion"};
     struct error error;
@@ -388,26 +377,8 @@ START_TEST(an_unknown_name_is_refused_with_the_known_ones)
     ck_assert_ptr_null(optimizer_find(""));
     ck_assert_ptr_null(optimizer_find("Adam"));
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_loop_test(t, every_rule_moves_as_pytorch_does, 0, CASE_COUNT);
-    tcase_add_test(t, every_optimizer_has_a_reference);
-    tcase_add_test(t, the_defaults_are_those_of_keras);
-    tcase_add_test(t, adams_correction_is_exact_after_a_million_updates);
-    tcase_add_loop_test(t, an_element_has_the_same_bits_wherever_it_is_and_whatever_is_with_it, 0,
-                        CASE_COUNT);
-    tcase_add_loop_test(t, out_of_place_gives_the_same_bits_and_leaves_its_input, 0, CASE_COUNT);
-    tcase_add_loop_test(t, the_fast_loops_agree_with_the_naive_ones, 0, CASE_COUNT);
-    tcase_add_loop_test(t, no_elements_are_no_work, 0, CASE_COUNT);
-    tcase_add_test(t, settings_out_of_range_are_refused);
-    tcase_add_test(t, an_epsilon_of_zero_is_refused_where_it_would_divide_zero_by_zero);
-    tcase_add_test(t, settings_in_range_pass);
-    tcase_add_test(t, an_unknown_name_is_refused_with_the_known_ones);
-}
 
 int main(void)
 {
-    return suite_run("optimizers", add);
+    return suite_run("optimizers", NULL);
 }

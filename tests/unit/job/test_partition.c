@@ -100,7 +100,7 @@ static void check_balance(const struct partition *partition, struct tally tally)
         ck_assert_double_le(imbalance, 1.05);
 }
 
-START_TEST(without_locking_chunks_are_near_equal_and_dealt_in_turn)
+TEST_PLAIN(without_locking_chunks_are_near_equal_and_dealt_in_turn)
 {
     struct random_sequence random;
     random_sequence_init(&random, 1, RANDOM_STREAM_PROBE, 0);
@@ -130,7 +130,6 @@ START_TEST(without_locking_chunks_are_near_equal_and_dealt_in_turn)
     ck_assert_uint_gt(made, 1000);
     ck_assert_uint_gt(many, 300); /* The case the balance is promised for was met. */
 }
-END_TEST
 
 /* The variable that holds element `first`. */
 static uint32_t variable_at(const struct plan *plan, uint64_t first)
@@ -161,7 +160,7 @@ static void check_parts(const struct partition *partition, const struct plan *pl
     }
 }
 
-START_TEST(with_locking_a_chunk_is_one_variables_part_on_one_server)
+TEST_PLAIN(with_locking_a_chunk_is_one_variables_part_on_one_server)
 {
     struct random_sequence random;
     random_sequence_init(&random, 2, RANDOM_STREAM_PROBE, 0);
@@ -185,9 +184,8 @@ START_TEST(with_locking_a_chunk_is_one_variables_part_on_one_server)
     ck_assert_uint_gt(made, 1000);
     ck_assert_uint_gt(many, 300);
 }
-END_TEST
 
-START_TEST(only_more_servers_than_pieces_of_64_bytes_are_refused)
+TEST_PLAIN(only_more_servers_than_pieces_of_64_bytes_are_refused)
 {
     struct random_sequence random;
     random_sequence_init(&random, 3, RANDOM_STREAM_PROBE, 0);
@@ -213,9 +211,8 @@ START_TEST(only_more_servers_than_pieces_of_64_bytes_are_refused)
     }
     ck_assert_uint_gt(refused, 100);
 }
-END_TEST
 
-START_TEST(one_large_variable_among_small_ones_does_not_unbalance_the_servers)
+TEST_PLAIN(one_large_variable_among_small_ones_does_not_unbalance_the_servers)
 {
     struct plan plan = {.variable_count = 40, .server_count = 16, .chunk_bytes = 4096};
     for (uint32_t i = 0; i < plan.variable_count; i++)
@@ -228,9 +225,8 @@ START_TEST(one_large_variable_among_small_ones_does_not_unbalance_the_servers)
         partition_free(&partition);
     }
 }
-END_TEST
 
-START_TEST(a_small_model_gets_one_chunk_a_server)
+TEST_PLAIN(a_small_model_gets_one_chunk_a_server)
 {
     const struct variable variable = vector(1000);
     struct partition partition;
@@ -239,9 +235,8 @@ START_TEST(a_small_model_gets_one_chunk_a_server)
     ck_assert_uint_eq(partition.elements, 1008);
     partition_free(&partition);
 }
-END_TEST
 
-START_TEST(the_same_declaration_gives_the_same_plan)
+TEST_PLAIN(the_same_declaration_gives_the_same_plan)
 {
     struct random_sequence random;
     random_sequence_init(&random, 4, RANDOM_STREAM_PROBE, 0);
@@ -261,9 +256,8 @@ START_TEST(the_same_declaration_gives_the_same_plan)
         partition_free(&b);
     }
 }
-END_TEST
 
-START_TEST(too_many_chunks_are_refused_with_the_remedy)
+TEST_PLAIN(too_many_chunks_are_refused_with_the_remedy)
 {
     const struct variable variable = vector(UINT64_C(1) << 30);
     struct partition partition;
@@ -275,9 +269,8 @@ START_TEST(too_many_chunks_are_refused_with_the_remedy)
                      STATUS_INVALID);
     partition_free(&partition);
 }
-END_TEST
 
-START_TEST(the_largest_model_is_cut_without_overflow)
+TEST_PLAIN(the_largest_model_is_cut_without_overflow)
 {
     struct plan plan = {.variable_count = 1, .server_count = 255, .chunk_bytes = 1u << 27};
     plan.variables[0] = vector(UINT64_C(1) << 40);
@@ -288,9 +281,8 @@ START_TEST(the_largest_model_is_cut_without_overflow)
     ck_assert_double_le(partition_imbalance(&partition), 1.000001);
     partition_free(&partition);
 }
-END_TEST
 
-START_TEST(no_chunk_is_larger_than_a_payload_may_be)
+TEST_PLAIN(no_chunk_is_larger_than_a_payload_may_be)
 {
     struct plan plan = {.variable_count = 1, .server_count = 2, .chunk_bytes = UINT64_MAX};
     struct partition partition;
@@ -308,22 +300,8 @@ START_TEST(no_chunk_is_larger_than_a_payload_may_be)
     ck_assert_uint_eq(partition.chunk_count, 4);
     partition_free(&partition);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, without_locking_chunks_are_near_equal_and_dealt_in_turn);
-    tcase_add_test(t, with_locking_a_chunk_is_one_variables_part_on_one_server);
-    tcase_add_test(t, only_more_servers_than_pieces_of_64_bytes_are_refused);
-    tcase_add_test(t, one_large_variable_among_small_ones_does_not_unbalance_the_servers);
-    tcase_add_test(t, a_small_model_gets_one_chunk_a_server);
-    tcase_add_test(t, the_same_declaration_gives_the_same_plan);
-    tcase_add_test(t, too_many_chunks_are_refused_with_the_remedy);
-    tcase_add_test(t, the_largest_model_is_cut_without_overflow);
-    tcase_add_test(t, no_chunk_is_larger_than_a_payload_may_be);
-}
 
 int main(void)
 {
-    return suite_run("partition", add);
+    return suite_run("partition", NULL);
 }

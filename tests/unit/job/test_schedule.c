@@ -18,15 +18,14 @@ static void expect_rate(const struct schedule *schedule, uint64_t version, doubl
                   expected);
 }
 
-START_TEST(constant_stays)
+TEST_PLAIN(constant_stays)
 {
     expect_rate(&constant, 0, 0.001);
     expect_rate(&constant, 1000000, 0.001);
     expect_rate(&constant, UINT64_MAX, 0.001);
 }
-END_TEST
 
-START_TEST(step_falls_only_at_its_steps)
+TEST_PLAIN(step_falls_only_at_its_steps)
 {
     expect_rate(&step, 0, 0.8);
     expect_rate(&step, 9, 0.8);
@@ -35,9 +34,8 @@ START_TEST(step_falls_only_at_its_steps)
     expect_rate(&step, 35, 0.1);
     expect_rate(&step, UINT64_MAX, 0);
 }
-END_TEST
 
-START_TEST(cosine_falls_to_its_floor_and_stays_there)
+TEST_PLAIN(cosine_falls_to_its_floor_and_stays_there)
 {
     /* tf.keras.optimizers.schedules.CosineDecay(0.5, 100, alpha=0.1). */
     expect_rate(&cosine, 0, 0.5);
@@ -50,17 +48,15 @@ START_TEST(cosine_falls_to_its_floor_and_stays_there)
         ck_assert(schedule_learning_rate(&cosine, version + 1) <
                   schedule_learning_rate(&cosine, version));
 }
-END_TEST
 
-START_TEST(cosine_without_a_floor_ends_at_zero)
+TEST_PLAIN(cosine_without_a_floor_ends_at_zero)
 {
     struct schedule schedule = cosine;
     schedule.decay_factor = 0;
     expect_rate(&schedule, 100, 0);
 }
-END_TEST
 
-START_TEST(warm_up_climbs_in_equal_steps_to_any_schedule)
+TEST_PLAIN(warm_up_climbs_in_equal_steps_to_any_schedule)
 {
     struct schedule schedule = constant;
     schedule.warmup_steps = 4;
@@ -76,9 +72,8 @@ START_TEST(warm_up_climbs_in_equal_steps_to_any_schedule)
     expect_rate(&schedule, 10, 0.4 * 11 / 20);
     expect_rate(&schedule, 20, 0.2);
 }
-END_TEST
 
-START_TEST(names_go_both_ways)
+TEST_PLAIN(names_go_both_ways)
 {
     for (unsigned i = 0; i < SCHEDULE_KIND_COUNT; i++) {
         enum schedule_kind kind = SCHEDULE_KIND_COUNT;
@@ -91,7 +86,6 @@ START_TEST(names_go_both_ways)
     ck_assert_int_eq(schedule_kind_parse(NULL, &kind), STATUS_NOT_FOUND);
     ck_assert_str_eq(schedule_kind_name(SCHEDULE_KIND_COUNT), "unknown");
 }
-END_TEST
 
 static enum status check_schedule(const struct schedule *schedule, struct error *error)
 {
@@ -116,15 +110,14 @@ static void expect_refused(struct schedule schedule, const char *says)
         expect_refused(schedule, says);                                                            \
     } while (0)
 
-START_TEST(good_schedules_pass)
+TEST_PLAIN(good_schedules_pass)
 {
     ck_assert_int_eq(check_schedule(&constant, NULL), STATUS_OK);
     ck_assert_int_eq(check_schedule(&step, NULL), STATUS_OK);
     ck_assert_int_eq(check_schedule(&cosine, NULL), STATUS_OK);
 }
-END_TEST
 
-START_TEST(values_out_of_range_are_refused)
+TEST_PLAIN(values_out_of_range_are_refused)
 {
     REFUSED("schedule number", constant, kind, SCHEDULE_KIND_COUNT);
     REFUSED("schedule number", constant, kind, (enum schedule_kind) - 1);
@@ -142,21 +135,8 @@ START_TEST(values_out_of_range_are_refused)
     REFUSED("decay factor", cosine, decay_factor, -0.1);
     REFUSED("decay factor", cosine, decay_factor, 1.1);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, constant_stays);
-    tcase_add_test(t, step_falls_only_at_its_steps);
-    tcase_add_test(t, cosine_falls_to_its_floor_and_stays_there);
-    tcase_add_test(t, cosine_without_a_floor_ends_at_zero);
-    tcase_add_test(t, warm_up_climbs_in_equal_steps_to_any_schedule);
-    tcase_add_test(t, names_go_both_ways);
-    tcase_add_test(t, good_schedules_pass);
-    tcase_add_test(t, values_out_of_range_are_refused);
-}
 
 int main(void)
 {
-    return suite_run("schedule", add);
+    return suite_run("schedule", NULL);
 }

@@ -36,7 +36,7 @@ static uint32_t naive_cover_count(struct node at, uint32_t first, uint32_t count
                              count);
 }
 
-START_TEST(six_leaves_split_as_drawn_in_the_header)
+TEST_PLAIN(six_leaves_split_as_drawn_in_the_header)
 {
     struct node left, right;
     tree_children(tree_root(6), &left, &right);
@@ -46,9 +46,8 @@ START_TEST(six_leaves_split_as_drawn_in_the_header)
     ck_assert(node_equal(left, (struct node){0, 2}));
     ck_assert(node_equal(right, (struct node){2, 2}));
 }
-END_TEST
 
-START_TEST(a_node_splits_at_the_largest_power_of_two_below_it)
+TEST_PLAIN(a_node_splits_at_the_largest_power_of_two_below_it)
 {
     for (uint32_t n = 2; n < 5000; n++) {
         struct node left, right;
@@ -64,9 +63,8 @@ START_TEST(a_node_splits_at_the_largest_power_of_two_below_it)
     tree_children(tree_root(0x80000000u), &left, &right);
     ck_assert_uint_eq(left.leaf_count, 0x40000000u);
 }
-END_TEST
 
-START_TEST(the_tree_has_exactly_the_nodes_that_splitting_makes)
+TEST_PLAIN(the_tree_has_exactly_the_nodes_that_splitting_makes)
 {
     for (uint32_t n = 0; n <= 70; n++) {
         for (uint32_t first = 0; first <= n + 1; first++) {
@@ -79,9 +77,8 @@ START_TEST(the_tree_has_exactly_the_nodes_that_splitting_makes)
         }
     }
 }
-END_TEST
 
-START_TEST(a_node_outside_the_tree_is_refused)
+TEST_PLAIN(a_node_outside_the_tree_is_refused)
 {
     ck_assert(!tree_has(4, (struct node){4, 1}));
     ck_assert(!tree_has(4, (struct node){0, 5}));
@@ -95,9 +92,8 @@ START_TEST(a_node_outside_the_tree_is_refused)
     ck_assert(tree_has(UINT32_MAX, (struct node){UINT32_MAX - 1, 1}));
     ck_assert(tree_has(UINT32_MAX, (struct node){0, UINT32_MAX}));
 }
-END_TEST
 
-START_TEST(any_values_are_safe_to_ask_about)
+TEST_PLAIN(any_values_are_safe_to_ask_about)
 {
     struct random_sequence sequence;
     random_sequence_init(&sequence, 1, RANDOM_STREAM_PROBE, 0);
@@ -109,7 +105,6 @@ START_TEST(any_values_are_safe_to_ask_about)
             ck_assert((uint64_t)first + count <= n && count > 0);
     }
 }
-END_TEST
 
 static void check_family(uint32_t n, struct node node)
 {
@@ -125,14 +120,13 @@ static void check_family(uint32_t n, struct node node)
     check_family(n, right);
 }
 
-START_TEST(children_know_their_parent_and_each_other)
+TEST_PLAIN(children_know_their_parent_and_each_other)
 {
     for (uint32_t n = 1; n <= 200; n++)
         check_family(n, tree_root(n));
     check_family(TREE_LEAVES_MAX, tree_root(TREE_LEAVES_MAX));
     check_family(TREE_LEAVES_MAX - 1, tree_root(TREE_LEAVES_MAX - 1));
 }
-END_TEST
 
 static void check_cover(uint32_t n, uint32_t first, uint32_t count)
 {
@@ -148,7 +142,7 @@ static void check_cover(uint32_t n, uint32_t first, uint32_t count)
     ck_assert_uint_eq(used, naive_cover_count(tree_root(n), first, count));
 }
 
-START_TEST(a_cover_is_exact_and_has_the_fewest_nodes)
+TEST_PLAIN(a_cover_is_exact_and_has_the_fewest_nodes)
 {
     for (uint32_t n = 1; n <= 70; n++) {
         for (uint32_t first = 0; first <= n; first++)
@@ -158,9 +152,8 @@ START_TEST(a_cover_is_exact_and_has_the_fewest_nodes)
     for (uint32_t first = 0; first < 40; first++)
         check_cover(TREE_LEAVES_MAX - 5, first, TREE_LEAVES_MAX - 45);
 }
-END_TEST
 
-START_TEST(the_widest_cover_fits_its_array)
+TEST_PLAIN(the_widest_cover_fits_its_array)
 {
     struct node nodes[TREE_COVER_MAX];
     ck_assert_uint_eq(tree_cover(TREE_LEAVES_MAX, 1, TREE_LEAVES_MAX - 2, nodes), 22);
@@ -169,9 +162,8 @@ START_TEST(the_widest_cover_fits_its_array)
     for (uint32_t i = 0; i < used; i++)
         ck_assert(tree_has(UINT32_MAX, nodes[i]));
 }
-END_TEST
 
-START_TEST(runs_tile_the_leaves_as_evenly_as_they_can)
+TEST_PLAIN(runs_tile_the_leaves_as_evenly_as_they_can)
 {
     for (uint32_t n = 1; n <= 80; n++) {
         for (uint32_t members = 1; members <= 90; members++) {
@@ -187,9 +179,8 @@ START_TEST(runs_tile_the_leaves_as_evenly_as_they_can)
         }
     }
 }
-END_TEST
 
-START_TEST(a_run_of_a_power_of_two_leaves_is_one_node)
+TEST_PLAIN(a_run_of_a_power_of_two_leaves_is_one_node)
 {
     for (uint32_t length = 1; length <= 64; length *= 2) {
         for (uint32_t members = 1; members <= 20; members++)
@@ -197,9 +188,8 @@ START_TEST(a_run_of_a_power_of_two_leaves_is_one_node)
                 ck_assert(tree_has(length * members, tree_run(length * members, members, i)));
     }
 }
-END_TEST
 
-START_TEST(the_reference_step_of_four_leaves_is_spread_over_its_workers)
+TEST_PLAIN(the_reference_step_of_four_leaves_is_spread_over_its_workers)
 {
     ck_assert(node_equal(tree_run(4, 1, 0), (struct node){0, 4}));
     ck_assert(node_equal(tree_run(4, 2, 1), (struct node){2, 2}));
@@ -209,24 +199,8 @@ START_TEST(the_reference_step_of_four_leaves_is_spread_over_its_workers)
         idle += tree_run(4, 7, i).leaf_count == 0;
     ck_assert_uint_eq(idle, 3);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, six_leaves_split_as_drawn_in_the_header);
-    tcase_add_test(t, a_node_splits_at_the_largest_power_of_two_below_it);
-    tcase_add_test(t, the_tree_has_exactly_the_nodes_that_splitting_makes);
-    tcase_add_test(t, a_node_outside_the_tree_is_refused);
-    tcase_add_test(t, any_values_are_safe_to_ask_about);
-    tcase_add_test(t, children_know_their_parent_and_each_other);
-    tcase_add_test(t, a_cover_is_exact_and_has_the_fewest_nodes);
-    tcase_add_test(t, the_widest_cover_fits_its_array);
-    tcase_add_test(t, runs_tile_the_leaves_as_evenly_as_they_can);
-    tcase_add_test(t, a_run_of_a_power_of_two_leaves_is_one_node);
-    tcase_add_test(t, the_reference_step_of_four_leaves_is_spread_over_its_workers);
-}
 
 int main(void)
 {
-    return suite_run("tree", add);
+    return suite_run("tree", NULL);
 }

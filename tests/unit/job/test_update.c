@@ -58,7 +58,15 @@ static void train(struct model *model, const char *optimizer, uint64_t stretch)
     job_free(&job);
 }
 
-START_TEST(where_stretches_begin_and_end_decides_no_bit)
+static unsigned count_optimizers(void)
+{
+    unsigned count = 0;
+    while (optimizer_at(count) != NULL)
+        count++;
+    return count;
+}
+
+TEST_TIMES(where_stretches_begin_and_end_decides_no_bit, count_optimizers())
 {
     struct model whole, cut;
     const char *name = optimizer_at((unsigned)_i)->name;
@@ -68,9 +76,8 @@ START_TEST(where_stretches_begin_and_end_decides_no_bit)
         ck_assert_msg(memcmp(&whole, &cut, sizeof cut) == 0, "%s by %d", name, (int)stretch);
     }
 }
-END_TEST
 
-START_TEST(kernels_decay_and_biases_do_not)
+TEST_PLAIN(kernels_decay_and_biases_do_not)
 {
     uint64_t offsets[VARIABLES];
     struct model plain, decayed;
@@ -87,18 +94,8 @@ START_TEST(kernels_decay_and_biases_do_not)
     }
     job_free(&job);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    unsigned count = 0;
-    while (optimizer_at(count) != NULL)
-        count++;
-    tcase_add_loop_test(t, where_stretches_begin_and_end_decides_no_bit, 0, (int)count);
-    tcase_add_test(t, kernels_decay_and_biases_do_not);
-}
 
 int main(void)
 {
-    return suite_run("update", add);
+    return suite_run("update", NULL);
 }

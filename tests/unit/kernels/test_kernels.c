@@ -26,7 +26,7 @@ static const uint64_t shapes[][3] = {
     {2, 17, 33}, {9, 32, 50}, {100, 64, 31}, {5, 1, 3},
 };
 
-START_TEST(matrices_multiply_whichever_is_transposed)
+TEST_TIMES(matrices_multiply_whichever_is_transposed, sizeof shapes / sizeof shapes[0])
 {
     uint64_t m = shapes[_i][0], n = shapes[_i][1], k = shapes[_i][2];
     float *a = random_floats(m * k, 1), *b = random_floats(k * n, 2);
@@ -60,11 +60,10 @@ START_TEST(matrices_multiply_whichever_is_transposed)
     free(before);
     free(scratch);
 }
-END_TEST
 
 /* --- elements ------------------------------------------------------------------------------ */
 
-START_TEST(adding_adds_exactly_as_many_as_asked)
+TEST_PLAIN(adding_adds_exactly_as_many_as_asked)
 {
     for (uint64_t count = 0; count < 70; count++) {
         float *sum = random_floats(71, 1), *before = random_floats(71, 1);
@@ -79,9 +78,8 @@ START_TEST(adding_adds_exactly_as_many_as_asked)
         free(x);
     }
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_found_anywhere)
+TEST_PLAIN(what_is_not_finite_is_found_anywhere)
 {
     static const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
     float x[67];
@@ -97,9 +95,8 @@ START_TEST(what_is_not_finite_is_found_anywhere)
         }
     }
 }
-END_TEST
 
-START_TEST(every_byte_becomes_its_255th)
+TEST_PLAIN(every_byte_becomes_its_255th)
 {
     uint8_t bytes[256];
     float floats[256];
@@ -109,9 +106,8 @@ START_TEST(every_byte_becomes_its_255th)
     for (int i = 0; i < 256; i++)
         ck_assert(floats[i] == (float)i / 255.0f);
 }
-END_TEST
 
-START_TEST(exponentials_are_the_librarys)
+TEST_PLAIN(exponentials_are_the_librarys)
 {
     enum { COUNT = 70000 };
     float *x = malloc(COUNT * sizeof *x);
@@ -132,25 +128,22 @@ START_TEST(exponentials_are_the_librarys)
     free(x);
     free(out);
 }
-END_TEST
 
 /* --- layers -------------------------------------------------------------------------------- */
 
-START_TEST(rows_are_summed_onto_what_is_there)
+TEST_PLAIN(rows_are_summed_onto_what_is_there)
 {
     float rows[3][2] = {{1, 2}, {3, 4}, {5, 6}}, sum[2] = {10, 20};
     kernels_sum_rows(&rows[0][0], 3, 2, sum);
     ck_assert(sum[0] == 19 && sum[1] == 32);
 }
-END_TEST
 
-START_TEST(relu_passes_gradient_where_it_passed_values)
+TEST_PLAIN(relu_passes_gradient_where_it_passed_values)
 {
     float gradient[4] = {1, 2, 3, 4}, out[4] = {0, 0.1f, -0.0f, 7};
     kernels_relu_gradient(gradient, out, 4);
     ck_assert(gradient[0] == 0 && gradient[1] == 2 && gradient[2] == 0 && gradient[3] == 4);
 }
-END_TEST
 
 /* --- convolutions -------------------------------------------------------------------------- */
 
@@ -194,7 +187,8 @@ static const struct {
     {{3, 3, 5, 1, 3, 3}, 80},     {{14, 14, 64, 3, 12, 12}, 32},
 };
 
-START_TEST(convolutions_of_all_kinds_are_the_naive_one)
+TEST_TIMES(convolutions_of_all_kinds_are_the_naive_one,
+           sizeof convolutions / sizeof convolutions[0])
 {
     struct kernels_window w = convolutions[_i].window;
     uint64_t outs = convolutions[_i].outs, positions = (uint64_t)w.out_height * w.out_width;
@@ -225,9 +219,9 @@ START_TEST(convolutions_of_all_kinds_are_the_naive_one)
     free(fast);
     free(expected);
 }
-END_TEST
 
-START_TEST(a_kernels_gradient_is_patches_times_the_outputs)
+TEST_TIMES(a_kernels_gradient_is_patches_times_the_outputs,
+           sizeof convolutions / sizeof convolutions[0])
 {
     struct kernels_window w = convolutions[_i].window;
     uint64_t outs = convolutions[_i].outs, positions = (uint64_t)w.out_height * w.out_width;
@@ -251,9 +245,8 @@ START_TEST(a_kernels_gradient_is_patches_times_the_outputs)
     free(before);
     free(patches);
 }
-END_TEST
 
-START_TEST(turning_twice_gives_the_kernel_back)
+TEST_PLAIN(turning_twice_gives_the_kernel_back)
 {
     float *kernel = random_floats(9 * 5 * 7, 1), *turned = random_floats(9 * 5 * 7, 2);
     float *back = random_floats(9 * 5 * 7, 3);
@@ -266,9 +259,8 @@ START_TEST(turning_twice_gives_the_kernel_back)
     free(turned);
     free(back);
 }
-END_TEST
 
-START_TEST(padding_puts_zeros_around)
+TEST_PLAIN(padding_puts_zeros_around)
 {
     float *image = random_floats(3 * 4 * 2, 1), *padded = random_floats(7 * 8 * 2, 2);
     kernels_pad(image, 3, 4, 2, 2, padded);
@@ -282,7 +274,6 @@ START_TEST(padding_puts_zeros_around)
     free(image);
     free(padded);
 }
-END_TEST
 
 /* --- pools --------------------------------------------------------------------------------- */
 
@@ -291,7 +282,8 @@ static const struct kernels_window pools[] = {
     {4, 4, 3, 1, 4, 4}, {16, 16, 1, 16, 1, 1}, {24, 24, 32, 2, 12, 12},
 };
 
-START_TEST(a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there)
+TEST_TIMES(a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there,
+           sizeof pools / sizeof pools[0])
 {
     struct kernels_window w = pools[_i];
     uint64_t pixels = (uint64_t)w.in_height * w.in_width * w.channels;
@@ -331,38 +323,16 @@ START_TEST(a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there)
     free(gradient);
     free(which);
 }
-END_TEST
 
-START_TEST(instructions_have_names)
+TEST_PLAIN(instructions_have_names)
 {
     ck_assert_str_eq(kernels_instructions_name(KERNELS_PLAIN), "no vector instructions");
     ck_assert_str_eq(kernels_instructions_name(KERNELS_AVX2), "AVX2");
     ck_assert_str_eq(kernels_instructions_name(KERNELS_AVX512), "AVX-512");
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_loop_test(tcase, matrices_multiply_whichever_is_transposed, 0,
-                        sizeof shapes / sizeof shapes[0]);
-    tcase_add_test(tcase, adding_adds_exactly_as_many_as_asked);
-    tcase_add_test(tcase, what_is_not_finite_is_found_anywhere);
-    tcase_add_test(tcase, every_byte_becomes_its_255th);
-    tcase_add_test(tcase, exponentials_are_the_librarys);
-    tcase_add_test(tcase, rows_are_summed_onto_what_is_there);
-    tcase_add_test(tcase, relu_passes_gradient_where_it_passed_values);
-    int count = sizeof convolutions / sizeof convolutions[0];
-    tcase_add_loop_test(tcase, convolutions_of_all_kinds_are_the_naive_one, 0, count);
-    tcase_add_loop_test(tcase, a_kernels_gradient_is_patches_times_the_outputs, 0, count);
-    tcase_add_test(tcase, turning_twice_gives_the_kernel_back);
-    tcase_add_test(tcase, padding_puts_zeros_around);
-    tcase_add_loop_test(tcase, a_pool_finds_the_first_of_the_largest_and_sends_its_gradient_there,
-                        0, sizeof pools / sizeof pools[0]);
-    tcase_add_test(tcase, instructions_have_names);
-}
 
 int main(void)
 {
     kernels_init();
-    return suite_run("kernels", add_tests);
+    return suite_run("kernels", NULL);
 }

@@ -159,7 +159,7 @@ static void run_lists(const struct trial *t, bool image_wanted, float *image_gra
     edge_free(scratch, scratch_count * sizeof *scratch);
 }
 
-START_TEST(lists_give_what_plain_loops_give)
+TEST_TIMES(lists_give_what_plain_loops_give, CASES)
 {
     struct trial t = trial_new((uint32_t)_i, 1 + (uint32_t)_i % 3, channels_of((uint32_t)_i));
     float *image_gradient = calloc(t.image_count, sizeof *image_gradient);
@@ -180,9 +180,8 @@ START_TEST(lists_give_what_plain_loops_give)
     free(expected);
     trial_free(&t);
 }
-END_TEST
 
-START_TEST(few_channels_give_what_plain_loops_give)
+TEST_TIMES(few_channels_give_what_plain_loops_give, CASES)
 {
     struct trial t = trial_new((uint32_t)_i, 2, 1 + (uint32_t)_i % 4);
     uint64_t scratch_count = kernels_few_scratch(t.sparse);
@@ -204,9 +203,8 @@ START_TEST(few_channels_give_what_plain_loops_give)
     free(expected);
     trial_free(&t);
 }
-END_TEST
 
-START_TEST(what_is_not_finite_comes_through)
+TEST_PLAIN(what_is_not_finite_comes_through)
 {
     struct trial t = trial_new(2, 2, 16);
     float *kernel_gradient = calloc(t.kernel_count, sizeof *kernel_gradient);
@@ -218,16 +216,8 @@ START_TEST(what_is_not_finite_comes_through)
     free(kernel_gradient);
     trial_free(&t);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_loop_test(tcase, lists_give_what_plain_loops_give, 0, CASES);
-    tcase_add_loop_test(tcase, few_channels_give_what_plain_loops_give, 0, CASES);
-    tcase_add_test(tcase, what_is_not_finite_comes_through);
-}
 
 int main(void)
 {
-    return suite_run("kernels_sparse", add_tests);
+    return suite_run("kernels_sparse", NULL);
 }

@@ -144,7 +144,7 @@ static void product_exact(struct trial *t, uint64_t a_row, uint64_t a_step, uint
     }
 }
 
-START_TEST(products_of_random_shapes)
+TEST_TIMES(products_of_random_shapes, CASES)
 {
     random_sequence_init(&sequence, 11, RANDOM_STREAM_PROBE, (uint32_t)_i);
     struct trial t = {.m = 1 + below(40), .n = 1 + below(150), .k = 1 + below(300)};
@@ -176,7 +176,6 @@ START_TEST(products_of_random_shapes)
     edge_free(t.which, t.out_count);
     free(t.exact);
 }
-END_TEST
 
 /* --- convolutions -------------------------------------------------------------------------- */
 
@@ -325,19 +324,17 @@ static void try_convolution(uint32_t number, bool winograd)
     convolution_free(&t, weights_of(&t));
 }
 
-START_TEST(convolutions_of_random_shapes)
+TEST_TIMES(convolutions_of_random_shapes, CASES)
 {
     try_convolution((uint32_t)_i, false);
 }
-END_TEST
 
-START_TEST(winograds_of_random_shapes)
+TEST_TIMES(winograds_of_random_shapes, CASES)
 {
     try_convolution((uint32_t)_i, true);
 }
-END_TEST
 
-START_TEST(kernel_gradients_of_random_shapes)
+TEST_TIMES(kernel_gradients_of_random_shapes, CASES)
 {
     struct trial t = convolution((uint32_t)_i, false);
     uint64_t maps = (uint64_t)t.window.out_height * t.window.out_width * t.outs;
@@ -348,11 +345,10 @@ START_TEST(kernel_gradients_of_random_shapes)
     try_all(&t, 1e-6 * (double)(maps / t.outs + 50));
     convolution_free(&t, maps);
 }
-END_TEST
 
 /* --- what the header promises -------------------------------------------------------------- */
 
-START_TEST(not_a_number_passes_relu_and_a_pool_that_begins_with_it)
+TEST_PLAIN(not_a_number_passes_relu_and_a_pool_that_begins_with_it)
 {
     float image[2 * 2] = {NAN, 1, 2, 3}, kernel[20], out[20], bias[20] = {0};
     struct kernels_window w = {2, 2, 1, 1, 2, 2};
@@ -368,9 +364,8 @@ START_TEST(not_a_number_passes_relu_and_a_pool_that_begins_with_it)
     }
     kernels_limit(KERNELS_AVX512);
 }
-END_TEST
 
-START_TEST(sums_go_in_the_order_of_the_walk)
+TEST_PLAIN(sums_go_in_the_order_of_the_walk)
 {
     enum { K = 150 };
     float x[K], y[K * 3], out[3];
@@ -389,19 +384,8 @@ START_TEST(sums_go_in_the_order_of_the_walk)
     kernels_dense(1, 3, K, x, y, (float[]){0.125f, 0.125f, 0.125f}, false, out);
     ck_assert(out[2] == exact);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_loop_test(tcase, products_of_random_shapes, 0, CASES);
-    tcase_add_loop_test(tcase, convolutions_of_random_shapes, 0, CASES);
-    tcase_add_loop_test(tcase, winograds_of_random_shapes, 0, CASES);
-    tcase_add_loop_test(tcase, kernel_gradients_of_random_shapes, 0, CASES);
-    tcase_add_test(tcase, not_a_number_passes_relu_and_a_pool_that_begins_with_it);
-    tcase_add_test(tcase, sums_go_in_the_order_of_the_walk);
-}
 
 int main(void)
 {
-    return suite_run("tile", add_tests);
+    return suite_run("tile", NULL);
 }

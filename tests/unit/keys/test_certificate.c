@@ -58,7 +58,7 @@ static void check_key(const uint8_t *key, const char *expected)
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-START_TEST(czmqs_certificates_are_read)
+TEST_PLAIN(czmqs_certificates_are_read)
 {
     struct certificate certificate = parsed(of_czmq);
     check_key(certificate.public_key, PUBLIC);
@@ -69,18 +69,16 @@ START_TEST(czmqs_certificates_are_read)
     ck_assert_str_eq(certificate_find(&certificate, "mail"), "ada@example.org");
     ck_assert_ptr_null(certificate_find(&certificate, "role"));
 }
-END_TEST
 
-START_TEST(a_bare_public_key_is_enough)
+TEST_PLAIN(a_bare_public_key_is_enough)
 {
     struct certificate certificate = parsed("curve\n    public-key = \"" PUBLIC "\"");
     ck_assert(!certificate.has_secret && key_is_none(certificate.secret_key));
     certificate = parsed("curve # these\n    public-key='" PUBLIC "'   # my key\n\n# end\n");
     check_key(certificate.public_key, PUBLIC);
 }
-END_TEST
 
-START_TEST(what_is_written_reads_the_same)
+TEST_PLAIN(what_is_written_reads_the_same)
 {
     char text[CERTIFICATE_BYTES_MAX];
     const struct certificate certificate = parsed(of_czmq);
@@ -95,9 +93,8 @@ START_TEST(what_is_written_reads_the_same)
         ck_assert((strstr(text, SECRET) != NULL) == secret);
     }
 }
-END_TEST
 
-START_TEST(the_largest_certificate_can_be_written)
+TEST_PLAIN(the_largest_certificate_can_be_written)
 {
     char text[CERTIFICATE_BYTES_MAX], name[CERTIFICATE_NAME_MAX], value[CERTIFICATE_VALUE_MAX];
     struct certificate certificate = parsed(of_czmq);
@@ -113,9 +110,8 @@ START_TEST(the_largest_certificate_can_be_written)
     ck_assert_uint_eq(again.metadata_count, CERTIFICATE_METADATA_MAX);
     ck_assert(memcmp(again.metadata, certificate.metadata, sizeof again.metadata) == 0);
 }
-END_TEST
 
-START_TEST(what_breaks_a_rule_is_refused_with_its_line)
+TEST_PLAIN(what_breaks_a_rule_is_refused_with_its_line)
 {
     static const char key[] = "    public-key = \"" PUBLIC "\"\n";
     char text[2 * CERTIFICATE_BYTES_MAX];
@@ -154,9 +150,8 @@ START_TEST(what_breaks_a_rule_is_refused_with_its_line)
         used += (size_t)snprintf(text + used, sizeof text - used, "    m%d = \"\"\n", i);
     check_refused(text, "too many");
 }
-END_TEST
 
-START_TEST(bytes_that_are_no_text_are_refused)
+TEST_PLAIN(bytes_that_are_no_text_are_refused)
 {
     struct certificate certificate;
     struct error error;
@@ -164,7 +159,6 @@ START_TEST(bytes_that_are_no_text_are_refused)
     ck_assert_int_eq(certificate_parse(with_zero, sizeof with_zero - 1, &certificate, &error),
                      STATUS_INVALID);
 }
-END_TEST
 
 /* --- what it lets one be --------------------------------------------------------------------- */
 
@@ -179,7 +173,7 @@ static enum status identity_of(const char *role, const char *index, struct ident
     return certificate_identity(&certificate, identity, error);
 }
 
-START_TEST(role_and_index_say_what_a_key_may_be)
+TEST_PLAIN(role_and_index_say_what_a_key_may_be)
 {
     struct identity identity;
     struct error error;
@@ -200,7 +194,6 @@ START_TEST(role_and_index_say_what_a_key_may_be)
     ck_assert_int_eq(identity_of("worker", "1024", &identity, &error), STATUS_INVALID);
     ck_assert_int_eq(identity_of("worker", "4294967299", &identity, &error), STATUS_INVALID);
 }
-END_TEST
 
 /* --- files ----------------------------------------------------------------------------------- */
 
@@ -221,7 +214,7 @@ static mode_t mode_of(const char *name)
     return state.st_mode & 0777;
 }
 
-START_TEST(a_pair_of_files_is_written_and_read)
+TEST_PLAIN(a_pair_of_files_is_written_and_read)
 {
     char path[DISK_PATH_MAX];
     struct error error;
@@ -238,9 +231,8 @@ START_TEST(a_pair_of_files_is_written_and_read)
     check_key(certificate.secret_key, SECRET);
     ck_assert_uint_eq(certificate.metadata_count, 3);
 }
-END_TEST
 
-START_TEST(nothing_is_overwritten_and_no_half_is_left)
+TEST_PLAIN(nothing_is_overwritten_and_no_half_is_left)
 {
     char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
     struct error error;
@@ -263,9 +255,8 @@ START_TEST(nothing_is_overwritten_and_no_half_is_left)
     scratch_path(path, "nowhere/ada");
     ck_assert_int_eq(certificate_write(path, &certificate, &error), STATUS_NOT_FOUND);
 }
-END_TEST
 
-START_TEST(a_secret_that_others_can_read_is_refused)
+TEST_PLAIN(a_secret_that_others_can_read_is_refused)
 {
     char path[DISK_PATH_MAX];
     struct certificate certificate;
@@ -281,9 +272,8 @@ START_TEST(a_secret_that_others_can_read_is_refused)
     write_text("ada.key_secret", of_czmq, 0400);
     ck_assert_int_eq(certificate_read_secret(path, &certificate, &error), STATUS_OK);
 }
-END_TEST
 
-START_TEST(files_are_what_they_are_said_to_be)
+TEST_PLAIN(files_are_what_they_are_said_to_be)
 {
     char path[DISK_PATH_MAX];
     struct certificate certificate;
@@ -305,7 +295,6 @@ START_TEST(files_are_what_they_are_said_to_be)
     ck_assert_int_eq(certificate_read_public(path, &certificate, &error), STATUS_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "it is a folder, not a file"));
 }
-END_TEST
 
 /* --- a list of them -------------------------------------------------------------------------- */
 
@@ -323,7 +312,7 @@ static bool allows(const struct allow_list *list, const char *text)
     return allow_list_find(list, key) != NULL;
 }
 
-START_TEST(a_folder_of_public_certificates_is_a_list)
+TEST_PLAIN(a_folder_of_public_certificates_is_a_list)
 {
     struct allow_list list = {0};
     struct error error;
@@ -346,9 +335,8 @@ START_TEST(a_folder_of_public_certificates_is_a_list)
     allow_list_free(&list);
     ck_assert(!allows(&list, PUBLIC));
 }
-END_TEST
 
-START_TEST(a_broken_file_keeps_nobody_else_out)
+TEST_PLAIN(a_broken_file_keeps_nobody_else_out)
 {
     struct allow_list list = {0};
     struct error error;
@@ -364,9 +352,8 @@ START_TEST(a_broken_file_keeps_nobody_else_out)
     ck_assert(allows(&list, PUBLIC) && !allows(&list, OTHER));
     allow_list_free(&list);
 }
-END_TEST
 
-START_TEST(a_key_in_two_files_is_nobodys)
+TEST_PLAIN(a_key_in_two_files_is_nobodys)
 {
     struct allow_list list = {0};
     struct error error;
@@ -379,9 +366,8 @@ START_TEST(a_key_in_two_files_is_nobodys)
     ck_assert(!allows(&list, PUBLIC) && allows(&list, OTHER));
     allow_list_free(&list);
 }
-END_TEST
 
-START_TEST(a_folder_that_is_not_there_allows_nobody)
+TEST_PLAIN(a_folder_that_is_not_there_allows_nobody)
 {
     struct allow_list list = {0};
     struct error error;
@@ -392,7 +378,6 @@ START_TEST(a_folder_that_is_not_there_allows_nobody)
     ck_assert_int_eq(allow_list_load(&list, path, &error), STATUS_NOT_FOUND);
     ck_assert(!allows(&list, PUBLIC));
 }
-END_TEST
 
 /* --- the folder of keys ---------------------------------------------------------------------- */
 
@@ -416,7 +401,7 @@ static void write_pair(const char *name, const char *public_key, const char *met
     write_public(name, public_key, metadata);
 }
 
-START_TEST(each_process_finds_its_own)
+TEST_PLAIN(each_process_finds_its_own)
 {
     struct keys keys;
     struct error error;
@@ -439,9 +424,8 @@ START_TEST(each_process_finds_its_own)
     ck_assert(key_is_none(keys.own.secret_key));
     ck_assert_int_eq(keys_open(&keys, folder, file, ROLE_OBSERVER, 0, &error), STATUS_OK);
 }
-END_TEST
 
-START_TEST(a_folder_is_checked_before_a_job_starts)
+TEST_PLAIN(a_folder_is_checked_before_a_job_starts)
 {
     struct error error;
     char folder[DISK_PATH_MAX];
@@ -463,10 +447,9 @@ START_TEST(a_folder_is_checked_before_a_job_starts)
     ck_assert_int_eq(keys_check("/etc/passwd", 2, &error), STATUS_IO);
     ck_assert_str_eq(error.text, "--keys=/etc/passwd: is not a folder");
 }
-END_TEST
 
 /* What servers and workers would find out of each other, in one folder. */
-START_TEST(who_would_be_refused_is_told_before_a_job_starts)
+TEST_PLAIN(who_would_be_refused_is_told_before_a_job_starts)
 {
     struct error error;
     char folder[DISK_PATH_MAX], path[DISK_PATH_MAX];
@@ -493,29 +476,10 @@ START_TEST(who_would_be_refused_is_told_before_a_job_starts)
     ck_assert_int_eq(keys_check(folder, 1, &error), STATUS_MISMATCH);
     ck_assert_ptr_nonnull(strstr(error.text, "servers.key: is not the public half"));
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, czmqs_certificates_are_read);
-    tcase_add_test(tcase, a_bare_public_key_is_enough);
-    tcase_add_test(tcase, what_is_written_reads_the_same);
-    tcase_add_test(tcase, the_largest_certificate_can_be_written);
-    tcase_add_test(tcase, what_breaks_a_rule_is_refused_with_its_line);
-    tcase_add_test(tcase, bytes_that_are_no_text_are_refused);
-    tcase_add_test(tcase, role_and_index_say_what_a_key_may_be);
-    tcase_add_test(tcase, a_pair_of_files_is_written_and_read);
-    tcase_add_test(tcase, nothing_is_overwritten_and_no_half_is_left);
-    tcase_add_test(tcase, a_secret_that_others_can_read_is_refused);
-    tcase_add_test(tcase, files_are_what_they_are_said_to_be);
-    tcase_add_test(tcase, a_folder_of_public_certificates_is_a_list);
-    tcase_add_test(tcase, a_broken_file_keeps_nobody_else_out);
-    tcase_add_test(tcase, a_key_in_two_files_is_nobodys);
-    tcase_add_test(tcase, a_folder_that_is_not_there_allows_nobody);
-    tcase_add_test(tcase, each_process_finds_its_own);
-    tcase_add_test(tcase, a_folder_is_checked_before_a_job_starts);
-    tcase_add_test(tcase, who_would_be_refused_is_told_before_a_job_starts);
 }
 
 int main(void)

@@ -15,7 +15,7 @@ static struct child ended(int wait_status, double lived)
         .pid = 1, .wait_status = wait_status, .started = 100, .ended = 100 + lived};
 }
 
-START_TEST(what_ends_unexpectedly_is_worth_another_start)
+TEST_PLAIN(what_ends_unexpectedly_is_worth_another_start)
 {
     static const struct {
         int wait_status;
@@ -41,9 +41,8 @@ START_TEST(what_ends_unexpectedly_is_worth_another_start)
         ck_assert_msg(restart_may_help(&child, true) == cases[i].coordinator, "case %zu", i);
     }
 }
-END_TEST
 
-START_TEST(options_say_how_often_and_for_whom)
+TEST_PLAIN(options_say_how_often_and_for_whom)
 {
     struct options options = {.ps = 1, .max_restarts = 2, .on_worker_loss = "continue"};
     struct child child = ended(SIGKILL, 1);
@@ -62,9 +61,8 @@ START_TEST(options_say_how_often_and_for_whom)
     options.ps = 0; /* Alone, there is nobody to be lost to. */
     ck_assert(restart_allowed(&child, &options, true));
 }
-END_TEST
 
-START_TEST(who_dies_early_again_and_again_waits_longer)
+TEST_PLAIN(who_dies_early_again_and_again_waits_longer)
 {
     struct child child = ended(SIGKILL, 60);
     ck_assert_double_eq(restart_delay(&child), 0.2);
@@ -80,16 +78,14 @@ START_TEST(who_dies_early_again_and_again_waits_longer)
     child.ended = child.started + 60;
     ck_assert_double_eq(restart_delay(&child), 0.2);
 }
-END_TEST
 
-START_TEST(who_ended_by_itself_gives_server_0_time_to_say_why)
+TEST_PLAIN(who_ended_by_itself_gives_server_0_time_to_say_why)
 {
     struct child child = ended(W_EXITCODE(EXIT_CLUSTER_LOST, 0), 60);
     ck_assert_double_eq(restart_delay(&child), 1);
 }
-END_TEST
 
-START_TEST(a_child_that_somebody_else_collected_has_ended)
+TEST_PLAIN(a_child_that_somebody_else_collected_has_ended)
 {
     signal(SIGCHLD, SIG_IGN);
     struct child child = {.name = "ps/0", .pid = fork(), .running = true};
@@ -103,18 +99,8 @@ START_TEST(a_child_that_somebody_else_collected_has_ended)
     ck_assert_double_eq(child.ended, 7);
     ck_assert_int_eq(child_exit_code(&child), EXIT_CLUSTER_LOST);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, what_ends_unexpectedly_is_worth_another_start);
-    tcase_add_test(t, options_say_how_often_and_for_whom);
-    tcase_add_test(t, who_dies_early_again_and_again_waits_longer);
-    tcase_add_test(t, a_child_that_somebody_else_collected_has_ended);
-    tcase_add_test(t, who_ended_by_itself_gives_server_0_time_to_say_why);
-}
 
 int main(void)
 {
-    return suite_run("children", add);
+    return suite_run("children", NULL);
 }

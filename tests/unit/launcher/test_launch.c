@@ -275,7 +275,7 @@ TEST(warnings_are_passed_on_and_nothing_else, 1, 1, SLEEPS,
     ck_assert_str_eq(scene->error.text, "worker/0 ended with exit code 2: no such layer");
 }
 
-START_TEST(remarks_are_as_the_log_is)
+TEST_PLAIN(remarks_are_as_the_log_is)
 {
     struct scene scene;
     struct log_line line;
@@ -289,7 +289,6 @@ START_TEST(remarks_are_as_the_log_is)
                      "worker/0 was killed by signal 9 (Killed); started again (restart 1 of 5)");
     scene_end(&scene);
 }
-END_TEST
 
 TEST(a_child_killed_by_a_signal_is_a_lost_cluster, 1, 2, SLEEPS,
      "[ $index = 0 ] && exec sleep 60\nkill -9 $$\n")
@@ -401,7 +400,7 @@ TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline, 1, 1,
     ck_assert_ptr_nonnull(strstr(scene->error.text, "ps/0"));
 }
 
-START_TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
+TEST_PLAIN(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
 {
     /* None tells its port, one after the other; and server 0 gives up, the others do not. */
     static const char *const deaf = "trap '' TERM INT\nwhile :; do sleep 0.02; done\n";
@@ -419,7 +418,6 @@ START_TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
         scene_end(&scene);
     }
 }
-END_TEST
 
 TEST(a_folder_that_the_job_claims_gets_the_logs, 1, 1,
      "echo early >&2\nsleep 0.2\necho '{}' > $out/run.json\nsleep 0.5\necho late >&2\n", "exit 0\n")
@@ -475,7 +473,7 @@ TEST(a_worker_that_dies_is_started_again_as_the_same_task, 1, 2,
 }
 
 /* Also when it was the last: then server 0 decides. */
-START_TEST(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
+TEST_PLAIN(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
 {
     for (int last = 0; last < 2; last++) {
         struct scene scene;
@@ -491,9 +489,8 @@ START_TEST(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
         scene_end(&scene);
     }
 }
-END_TEST
 
-START_TEST(a_server_that_dies_is_started_again_on_its_address)
+TEST_PLAIN(a_server_that_dies_is_started_again_on_its_address)
 {
     struct scene scene;
     char text[8192];
@@ -511,7 +508,6 @@ START_TEST(a_server_that_dies_is_started_again_on_its_address)
     ck_assert_ptr_null(strstr(text, "--port-file"));
     scene_end(&scene);
 }
-END_TEST
 
 TEST(a_server_that_dies_before_it_listens_is_started_again, 1, 1, "#\n" DIES_ONCE ANNOUNCES,
      "exit 0\n")
@@ -543,7 +539,7 @@ TEST(whoever_lost_the_cluster_is_started_again_but_not_server_0, 1, 2, "sleep 3\
     ck_assert_ptr_nonnull(strstr(scene->error.text, "ps/0 ended with exit code 195"));
 }
 
-START_TEST(verdicts_are_not_tried_again)
+TEST_PLAIN(verdicts_are_not_tried_again)
 {
     for (int code = EXIT_USAGE; code <= EXIT_UNAUTHENTICATED; code++) {
         struct scene scene;
@@ -555,9 +551,8 @@ START_TEST(verdicts_are_not_tried_again)
         scene_end(&scene);
     }
 }
-END_TEST
 
-START_TEST(a_worker_whose_failure_ends_the_job_is_not_started_again)
+TEST_PLAIN(a_worker_whose_failure_ends_the_job_is_not_started_again)
 {
     struct scene scene;
     /* The server's word comes after the worker's, however busy the machine is. */
@@ -571,7 +566,6 @@ START_TEST(a_worker_whose_failure_ends_the_job_is_not_started_again)
     ck_assert_str_eq(scene.error.text, "worker/1 ended with exit code 1: no such layer");
     scene_end(&scene);
 }
-END_TEST
 
 TEST(a_worker_that_fails_without_telling_the_job_is_started_again, 1, 1,
      "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n",
@@ -683,7 +677,7 @@ static struct options round_trip(int argc, char **argv)
     return read;
 }
 
-START_TEST(options_survive_the_way_through_a_command_line)
+TEST_PLAIN(options_survive_the_way_through_a_command_line)
 {
     char *argv[] = {(char[]){"run"},
                     (char[]){"--mode=async"},
@@ -710,9 +704,8 @@ START_TEST(options_survive_the_way_through_a_command_line)
     ck_assert_uint_eq(read.job.chunk_bytes, 131072);
     ck_assert_str_eq(read.slow, "1:2.5");
 }
-END_TEST
 
-START_TEST(options_that_were_not_given_stay_so)
+TEST_PLAIN(options_that_were_not_given_stay_so)
 {
     char *argv[] = {(char[]){"run"}, NULL};
     struct options read = round_trip(1, argv);
@@ -724,55 +717,8 @@ START_TEST(options_that_were_not_given_stay_so)
     ck_assert(read.job.checkpoint_every == UINT64_MAX);
     ck_assert_ptr_null(read.slow);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, children_that_end_well_make_a_job_that_ends_well);
-    tcase_add_test(t, every_process_learns_its_place);
-    tcase_add_test(t, without_servers_one_worker_runs_alone);
-    tcase_add_test(t, children_get_no_options_by_environment);
-    tcase_add_test(t, a_child_that_fails_is_named_with_its_last_error_and_the_others_are_stopped);
-    tcase_add_test(t, an_error_in_json_is_understood);
-    tcase_add_test(t, warnings_are_passed_on_and_nothing_else);
-    tcase_add_test(t, remarks_are_as_the_log_is);
-    tcase_add_test(t, a_child_killed_by_a_signal_is_a_lost_cluster);
-    tcase_add_test(t, the_failure_that_explains_most_is_reported);
-    tcase_add_test(t, a_child_that_ignores_sigterm_is_killed);
-    tcase_add_test(t, ctrl_c_asks_server_0_and_ends_with_130);
-    tcase_add_test(t, sigterm_ends_with_143);
-    tcase_add_test(t, a_second_ctrl_c_ends_all_at_once);
-    tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
-    tcase_add_test(t, a_job_that_does_not_stop_is_killed_after_the_deadline);
-    tcase_add_test(t, a_server_that_outlives_its_workers_is_stopped);
-    tcase_add_test(t, a_launcher_that_is_killed_leaves_no_child);
-    tcase_add_test(t, a_missing_program_is_an_answer_not_a_hang);
-    tcase_add_test(t, a_server_that_never_tells_its_port_is_waited_for_with_a_deadline);
-    tcase_add_test(t, a_start_that_timed_out_waits_for_nobody_who_does_not_end);
-    tcase_add_test(t, a_folder_that_the_job_claims_gets_the_logs);
-    tcase_add_test(t, logs_are_written_to_files_of_their_own_or_the_person_hears_of_it);
-    tcase_add_test(t, a_folder_that_the_job_does_not_claim_stays_as_it_is);
-    tcase_add_test(t, a_worker_that_dies_is_started_again_as_the_same_task);
-    tcase_add_test(t, a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again);
-    tcase_add_test(t, a_server_that_dies_is_started_again_on_its_address);
-    tcase_add_test(t, a_server_that_dies_before_it_listens_is_started_again);
-    tcase_add_test(t, whoever_keeps_dying_ends_the_job);
-    tcase_add_test(t, whoever_lost_the_cluster_is_started_again_but_not_server_0);
-    tcase_add_test(t, verdicts_are_not_tried_again);
-    tcase_add_test(t, a_worker_whose_failure_ends_the_job_is_not_started_again);
-    tcase_add_test(t, a_worker_that_fails_without_telling_the_job_is_started_again);
-    tcase_add_test(t, a_server_0_that_comes_back_after_the_end_is_sent_home);
-    tcase_add_test(t, where_a_lost_worker_is_to_end_the_job_it_does);
-    tcase_add_test(t, nobody_is_started_again_after_ctrl_c);
-    tcase_add_test(t, a_run_that_says_done_is_done_whoever_died_on_the_way_out);
-    tcase_add_test(t, a_run_that_said_done_before_is_not_done_by_this_job);
-    tcase_add_test(t, a_log_that_cannot_be_written_is_given_up_and_said_once);
-    tcase_add_test(t, a_log_goes_on_where_the_dead_left_it);
-    tcase_add_test(t, options_survive_the_way_through_a_command_line);
-    tcase_add_test(t, options_that_were_not_given_stay_so);
-}
 
 int main(void)
 {
-    return suite_run("launch", add);
+    return suite_run("launch", NULL);
 }

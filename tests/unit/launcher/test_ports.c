@@ -36,7 +36,7 @@ static int server_at(uint16_t port)
     return file;
 }
 
-START_TEST(a_port_is_held_for_servers_that_come_and_go)
+TEST_PLAIN(a_port_is_held_for_servers_that_come_and_go)
 {
     uint16_t port = 0;
     int held = port_hold(&port);
@@ -55,9 +55,8 @@ START_TEST(a_port_is_held_for_servers_that_come_and_go)
     }
     close(held);
 }
-END_TEST
 
-START_TEST(nobody_else_is_given_a_port_that_is_held)
+TEST_PLAIN(nobody_else_is_given_a_port_that_is_held)
 {
     uint16_t ports[64];
     int held[64];
@@ -72,11 +71,10 @@ START_TEST(nobody_else_is_given_a_port_that_is_held)
     for (int i = 0; i < 64; i++)
         close(held[i]);
 }
-END_TEST
 
 /* A process that tries again and again to reach a port where nobody listens must not be given that
  * port for its own end: it would be connected to itself. */
-START_TEST(nobody_is_connected_to_himself)
+TEST_PLAIN(nobody_is_connected_to_himself)
 {
     uint16_t port = 0;
     int held = port_hold(&port);
@@ -85,16 +83,8 @@ START_TEST(nobody_is_connected_to_himself)
             ck_abort_msg("connected to itself at attempt %d", i);
     close(held);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_port_is_held_for_servers_that_come_and_go);
-    tcase_add_test(t, nobody_else_is_given_a_port_that_is_held);
-    tcase_add_test(t, nobody_is_connected_to_himself);
-}
 
 int main(void)
 {
-    return suite_run("ports", add);
+    return suite_run("ports", NULL);
 }

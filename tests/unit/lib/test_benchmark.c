@@ -10,7 +10,7 @@
 
 /* --- measuring ------------------------------------------------------------------------------ */
 
-START_TEST(a_spread_has_the_median_and_the_quartiles)
+TEST_PLAIN(a_spread_has_the_median_and_the_quartiles)
 {
     const double values[] = {5, 1, 4, 2, 3};
     struct spread spread = spread_of(values, 5);
@@ -21,7 +21,6 @@ START_TEST(a_spread_has_the_median_and_the_quartiles)
     spread = spread_of(values, 1);
     ck_assert(spread.least == 5 && spread.median == 5 && spread.most == 5);
 }
-END_TEST
 
 static char order[64];
 
@@ -30,7 +29,7 @@ static void note(void *context)
     strncat(order, context, sizeof order - strlen(order) - 1);
 }
 
-START_TEST(pieces_take_turns)
+TEST_PLAIN(pieces_take_turns)
 {
     char a[] = "a", b[] = "b";
     struct piece pieces[] = {{.work = note, .context = a, .calls = 2},
@@ -44,7 +43,6 @@ START_TEST(pieces_take_turns)
     ck_assert_uint_eq(measured[0].rounds, 3);
     ck_assert_uint_eq(measured[1].rounds, 3);
 }
-END_TEST
 
 static double told; /* Seconds that a call says it took: 1, 2, 3, ... */
 
@@ -54,7 +52,7 @@ static void tell(void *context)
     told++;
 }
 
-START_TEST(a_round_is_the_mean_of_its_calls_or_their_median)
+TEST_PLAIN(a_round_is_the_mean_of_its_calls_or_their_median)
 {
     struct piece piece = {.work = tell, .calls = 4, .cold = true, .own_seconds = &told};
     struct measured measured;
@@ -66,7 +64,6 @@ START_TEST(a_round_is_the_mean_of_its_calls_or_their_median)
     measure_in_turn(&piece, 1, 2, &measured);
     ck_assert(measured.seconds[0] == 12 && measured.seconds[1] == 15);
 }
-END_TEST
 
 static void work_hard(void *context)
 {
@@ -80,7 +77,7 @@ static void work_little(void *context)
     (void)context;
 }
 
-START_TEST(processor_time_is_that_of_the_piece)
+TEST_PLAIN(processor_time_is_that_of_the_piece)
 {
     unsigned sum = 0;
     struct piece pieces[] = {{.work = work_hard, .context = &sum, .calls = 2},
@@ -92,7 +89,6 @@ START_TEST(processor_time_is_that_of_the_piece)
         ck_assert(measured[0].cpu_seconds[round] > measured[1].cpu_seconds[round]);
     }
 }
-END_TEST
 
 /* --- the table ------------------------------------------------------------------------------ */
 
@@ -141,7 +137,7 @@ static struct measured times(double first, double second, double third)
                              .disturbance = {.seconds = 1}};
 }
 
-START_TEST(ratios_are_taken_round_by_round)
+TEST_PLAIN(ratios_are_taken_round_by_round)
 {
     /* The machine halves its speed, and the ratio does not notice. */
     struct measured ours = times(2, 4, 8), limit = times(1, 2, 4);
@@ -180,9 +176,8 @@ START_TEST(ratios_are_taken_round_by_round)
     json_release(&root);
     free(text);
 }
-END_TEST
 
-START_TEST(every_bound_of_a_target_counts)
+TEST_PLAIN(every_bound_of_a_target_counts)
 {
     static const struct figure_target missed[] = {
         {.least = 2.1}, {.most = 1.9}, {.ratio_least = 1.1}, {.ratio_most = 0.9}, {.cpu_most = 3.9},
@@ -207,9 +202,8 @@ START_TEST(every_bound_of_a_target_counts)
     json_release(&root);
     free(text);
 }
-END_TEST
 
-START_TEST(a_disturbed_or_unsteady_line_is_marked)
+TEST_PLAIN(a_disturbed_or_unsteady_line_is_marked)
 {
     struct measured quiet = times(1, 1, 1), others = quiet, stolen = quiet;
     struct measured unsteady = times(1, 2, 3);
@@ -232,7 +226,6 @@ START_TEST(a_disturbed_or_unsteady_line_is_marked)
     json_release(&root);
     free(text);
 }
-END_TEST
 
 static unsigned occurrences(const char *text, const char *word)
 {
@@ -242,7 +235,7 @@ static unsigned occurrences(const char *text, const char *word)
     return count;
 }
 
-START_TEST(programs_add_to_one_table_and_one_document)
+TEST_PLAIN(programs_add_to_one_table_and_one_document)
 {
     static const char *const parts[] = {"none", "first", "none again", "last"};
     struct measured value = measure_value(3);
@@ -275,19 +268,10 @@ START_TEST(programs_add_to_one_table_and_one_document)
     json_release(&root);
     free(text);
 }
-END_TEST
 
 static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, open_table, scratch_close);
-    tcase_add_test(t, a_spread_has_the_median_and_the_quartiles);
-    tcase_add_test(t, pieces_take_turns);
-    tcase_add_test(t, a_round_is_the_mean_of_its_calls_or_their_median);
-    tcase_add_test(t, processor_time_is_that_of_the_piece);
-    tcase_add_test(t, ratios_are_taken_round_by_round);
-    tcase_add_test(t, every_bound_of_a_target_counts);
-    tcase_add_test(t, a_disturbed_or_unsteady_line_is_marked);
-    tcase_add_test(t, programs_add_to_one_table_and_one_document);
 }
 
 int main(void)

@@ -12,7 +12,7 @@ static struct completion of(enum option_user user, const char *name)
     return completion_of_option(row);
 }
 
-START_TEST(words_of_a_choice_are_offered)
+TEST_PLAIN(words_of_a_choice_are_offered)
 {
     struct completion mode = of(OPTION_RUN, "mode"), modes = of(OPTION_COMPARE, "modes");
     ck_assert_str_eq(mode.words, "sync async");
@@ -20,9 +20,8 @@ START_TEST(words_of_a_choice_are_offered)
     ck_assert_str_eq(modes.words, "sync async");
     ck_assert(modes.list);
 }
-END_TEST
 
-START_TEST(files_and_folders_are_offered_where_a_path_is_expected)
+TEST_PLAIN(files_and_folders_are_offered_where_a_path_is_expected)
 {
     ck_assert(of(OPTION_RUN, "out").folders && !of(OPTION_RUN, "out").files);
     ck_assert(of(OPTION_EXPORT, "out").files && !of(OPTION_EXPORT, "out").folders);
@@ -35,9 +34,8 @@ START_TEST(files_and_folders_are_offered_where_a_path_is_expected)
     ck_assert_str_eq(data.words, "fashion-mnist synthetic");
     ck_assert(completion_of_operand(OPTION_EVALUATE).files);
 }
-END_TEST
 
-START_TEST(nothing_is_offered_for_a_number_or_a_flag)
+TEST_PLAIN(nothing_is_offered_for_a_number_or_a_flag)
 {
     static const char *const names[] = {"epochs", "quiet", "learning-rate", "worker-timeout"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -46,16 +44,14 @@ START_TEST(nothing_is_offered_for_a_number_or_a_flag)
         ck_assert(!completion.files && !completion.folders && !completion.list);
     }
 }
-END_TEST
 
-START_TEST(an_argument_that_is_no_option_may_be_a_word)
+TEST_PLAIN(an_argument_that_is_no_option_may_be_a_word)
 {
     ck_assert_str_eq(completion_of_operand(OPTION_COMPLETION).words, "bash zsh fish");
     ck_assert_ptr_nonnull(strstr(completion_of_operand(OPTION_MAN).words, "syncopate-worker"));
 }
-END_TEST
 
-START_TEST(what_is_said_of_an_option_is_short_and_whole_words)
+TEST_PLAIN(what_is_said_of_an_option_is_short_and_whole_words)
 {
     for (size_t i = 0; i < option_row_count; i++) {
         char brief[COMPLETION_BRIEF_MAX];
@@ -66,9 +62,8 @@ START_TEST(what_is_said_of_an_option_is_short_and_whole_words)
         ck_assert(brief[length - 1] != '.' || strcmp(brief + length - 3, "...") == 0);
     }
 }
-END_TEST
 
-START_TEST(apostrophes_and_what_is_named_are_escaped)
+TEST_PLAIN(apostrophes_and_what_is_named_are_escaped)
 {
     char text[64] = "";
     FILE *out = fmemopen(text, sizeof text, "w");
@@ -76,9 +71,8 @@ START_TEST(apostrophes_and_what_is_named_are_escaped)
     fclose(out);
     ck_assert_str_eq(text, "a'\\''s \\[b\\]");
 }
-END_TEST
 
-START_TEST(there_are_scripts_for_three_shells)
+TEST_PLAIN(there_are_scripts_for_three_shells)
 {
     static const char *const shells[] = {"bash", "zsh", "fish"};
     char *text = NULL;
@@ -91,20 +85,8 @@ START_TEST(there_are_scripts_for_three_shells)
     ck_assert_uint_gt(bytes, 10000);
     free(text);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, words_of_a_choice_are_offered);
-    tcase_add_test(tcase, files_and_folders_are_offered_where_a_path_is_expected);
-    tcase_add_test(tcase, nothing_is_offered_for_a_number_or_a_flag);
-    tcase_add_test(tcase, an_argument_that_is_no_option_may_be_a_word);
-    tcase_add_test(tcase, what_is_said_of_an_option_is_short_and_whole_words);
-    tcase_add_test(tcase, apostrophes_and_what_is_named_are_escaped);
-    tcase_add_test(tcase, there_are_scripts_for_three_shells);
-}
 
 int main(void)
 {
-    return suite_run("completion", add);
+    return suite_run("completion", NULL);
 }

@@ -19,7 +19,7 @@ static char *page_of(const char *name)
     return text;
 }
 
-START_TEST(there_is_a_page_for_every_program_in_the_order_of_the_alphabet)
+TEST_PLAIN(there_is_a_page_for_every_program_in_the_order_of_the_alphabet)
 {
     char name[MANUAL_NAME_MAX], last[MANUAL_NAME_MAX] = "";
     size_t count = 0, users = 0;
@@ -32,9 +32,8 @@ START_TEST(there_is_a_page_for_every_program_in_the_order_of_the_alphabet)
         users++;
     ck_assert_uint_eq(count, users + 1);
 }
-END_TEST
 
-START_TEST(a_page_is_found_by_the_name_of_its_command)
+TEST_PLAIN(a_page_is_found_by_the_name_of_its_command)
 {
     char *whole = page_of("syncopate-run"), *brief = page_of("run"), *none = page_of("ru");
     ck_assert_str_eq(whole, brief);
@@ -43,7 +42,6 @@ START_TEST(a_page_is_found_by_the_name_of_its_command)
     free(brief);
     free(none);
 }
-END_TEST
 
 /* "--worker-timeout" as roff is given it. */
 static void roff_of(const char *name, char text[128])
@@ -57,7 +55,7 @@ static void roff_of(const char *name, char text[128])
     text[used] = '\0';
 }
 
-START_TEST(a_page_has_the_options_of_its_program_and_no_others)
+TEST_PLAIN(a_page_has_the_options_of_its_program_and_no_others)
 {
     for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
         char *page = page_of(option_user_program((enum option_user)user) + strlen("syncopate-"));
@@ -76,9 +74,8 @@ START_TEST(a_page_has_the_options_of_its_program_and_no_others)
         free(page);
     }
 }
-END_TEST
 
-START_TEST(no_line_is_long_and_none_is_taken_for_a_request)
+TEST_PLAIN(no_line_is_long_and_none_is_taken_for_a_request)
 {
     char name[MANUAL_NAME_MAX];
     for (size_t i = 0; manual_page(i, name); i++) {
@@ -95,17 +92,8 @@ START_TEST(no_line_is_long_and_none_is_taken_for_a_request)
         free(page);
     }
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, there_is_a_page_for_every_program_in_the_order_of_the_alphabet);
-    tcase_add_test(tcase, a_page_is_found_by_the_name_of_its_command);
-    tcase_add_test(tcase, a_page_has_the_options_of_its_program_and_no_others);
-    tcase_add_test(tcase, no_line_is_long_and_none_is_taken_for_a_request);
-}
 
 int main(void)
 {
-    return suite_run("manual", add);
+    return suite_run("manual", NULL);
 }

@@ -269,7 +269,7 @@ static double central_difference(struct comparison *c, uint64_t element)
     return (above - below) / (2 * step);
 }
 
-START_TEST(loss_and_gradient_are_the_naive_networks)
+TEST_TIMES(loss_and_gradient_are_the_naive_networks, sizeof networks / sizeof networks[0])
 {
     struct comparison c;
     struct score score = {0};
@@ -292,9 +292,8 @@ START_TEST(loss_and_gradient_are_the_naive_networks)
     }
     comparison_free(&c);
 }
-END_TEST
 
-START_TEST(evaluation_scores_the_naive_networks_loss)
+TEST_TIMES(evaluation_scores_the_naive_networks_loss, sizeof networks / sizeof networks[0])
 {
     struct comparison c;
     struct score score = {0};
@@ -304,9 +303,8 @@ START_TEST(evaluation_scores_the_naive_networks_loss)
     ck_assert_double_eq_tol((double)score.loss * SCORE_LOSS_UNIT, loss, 2e-6 * loss);
     comparison_free(&c);
 }
-END_TEST
 
-START_TEST(sizes_are_read_strictly)
+TEST_PLAIN(sizes_are_read_strictly)
 {
     uint32_t parts[3];
     ck_assert_uint_eq(layer_parse_sizes("64x3x5", parts, 3), 3);
@@ -319,18 +317,9 @@ START_TEST(sizes_are_read_strictly)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         ck_assert_msg(layer_parse_sizes(wrong[i], parts, 3) == 0, "'%s'", wrong[i]);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    int count = sizeof networks / sizeof networks[0];
-    tcase_add_loop_test(tcase, loss_and_gradient_are_the_naive_networks, 0, count);
-    tcase_add_loop_test(tcase, evaluation_scores_the_naive_networks_loss, 0, count);
-    tcase_add_test(tcase, sizes_are_read_strictly);
-}
 
 int main(void)
 {
     kernels_init();
-    return suite_run("layers", add_tests);
+    return suite_run("layers", NULL);
 }

@@ -133,11 +133,11 @@ static void compare_network(const struct reference_network *reference)
     work_free(&work);
 }
 
-START_TEST(loss_and_gradients_are_pytorchs)
+TEST_TIMES(loss_and_gradients_are_pytorchs,
+           sizeof reference_networks / sizeof reference_networks[0])
 {
     compare_network(&reference_networks[_i]);
 }
-END_TEST
 
 /* --- the same bits ------------------------------------------------------------------------- */
 
@@ -154,7 +154,7 @@ static void work_digest(struct work *work, uint8_t digest[HASH_BYTES])
     hash_final(&hash, digest);
 }
 
-START_TEST(batch_max_does_not_change_a_gradients_bits)
+TEST_PLAIN(batch_max_does_not_change_a_gradients_bits)
 {
     static const uint32_t limits[] = {5, 16, 33, 100};
     uint8_t first[HASH_BYTES], digest[HASH_BYTES];
@@ -166,9 +166,8 @@ START_TEST(batch_max_does_not_change_a_gradients_bits)
         work_free(&work);
     }
 }
-END_TEST
 
-START_TEST(what_was_computed_before_does_not_change_a_gradients_bits)
+TEST_PLAIN(what_was_computed_before_does_not_change_a_gradients_bits)
 {
     uint8_t first[HASH_BYTES], again[HASH_BYTES];
     struct score score = {0};
@@ -184,7 +183,6 @@ START_TEST(what_was_computed_before_does_not_change_a_gradients_bits)
     work_free(&work);
     work_free(&other);
 }
-END_TEST
 
 /* Move every array to addresses that no vector register likes. */
 static void work_shifted(struct work *work, uint32_t shift, uint8_t digest[HASH_BYTES])
@@ -203,7 +201,7 @@ static void work_shifted(struct work *work, uint32_t shift, uint8_t digest[HASH_
     free(images);
 }
 
-START_TEST(where_arrays_lie_does_not_change_a_gradients_bits)
+TEST_PLAIN(where_arrays_lie_does_not_change_a_gradients_bits)
 {
     static const char *const texts[] = {"cnn", "mlp", "softmax",
                                         "conv 5x3 relu, pool 3, flatten, dense 7 relu, dense 10"};
@@ -222,9 +220,8 @@ START_TEST(where_arrays_lie_does_not_change_a_gradients_bits)
         }
     }
 }
-END_TEST
 
-START_TEST(another_process_computes_the_same_bits)
+TEST_PLAIN(another_process_computes_the_same_bits)
 {
     uint8_t ours[HASH_BYTES], theirs[HASH_BYTES] = {0};
     struct work work;
@@ -244,7 +241,6 @@ START_TEST(another_process_computes_the_same_bits)
     close(ends[1]);
     work_free(&work);
 }
-END_TEST
 
 TEST(gaps_between_variables_get_no_gradient, "cnn", mnist, 3, 16)
 {
@@ -265,7 +261,7 @@ TEST(gaps_between_variables_get_no_gradient, "cnn", mnist, 3, 16)
 
 /* --- scores -------------------------------------------------------------------------------- */
 
-START_TEST(evaluation_agrees_with_training_and_does_not_depend_on_batch_max)
+TEST_PLAIN(evaluation_agrees_with_training_and_does_not_depend_on_batch_max)
 {
     struct score learned = {0}, first = {0};
     struct work work;
@@ -286,7 +282,6 @@ START_TEST(evaluation_agrees_with_training_and_does_not_depend_on_batch_max)
     }
     work_free(&work);
 }
-END_TEST
 
 TEST(equal_logits_cost_the_logarithm_of_their_number, "softmax", mnist, 10, 10)
 {
@@ -357,7 +352,7 @@ TEST(cnn_is_the_tutorials_network, "cnn", mnist, 1, 16)
     ck_assert_int_eq(variables[5].initializer, INITIALIZER_ZEROS);
 }
 
-START_TEST(a_layer_list_has_one_canonical_text)
+TEST_PLAIN(a_layer_list_has_one_canonical_text)
 {
     struct work work;
     work_init(&work, "  conv  4x3x3\trelu ,pool 2x2,flatten , dense 10", mnist, 1, 1);
@@ -373,7 +368,6 @@ START_TEST(a_layer_list_has_one_canonical_text)
     ck_assert_str_eq(model_text(work.model), "flatten, dense 128 relu, dense 10");
     work_free(&work);
 }
-END_TEST
 
 static const struct {
     const char *text, *why;
@@ -412,7 +406,8 @@ static const struct {
     {"softmx", "(did you mean softmax?)"},
 };
 
-START_TEST(a_wrong_layer_list_is_answered_by_the_layer_and_the_reason)
+TEST_TIMES(a_wrong_layer_list_is_answered_by_the_layer_and_the_reason,
+           sizeof bad_lists / sizeof bad_lists[0])
 {
     struct error error = {0};
     struct model *model;
@@ -423,9 +418,8 @@ START_TEST(a_wrong_layer_list_is_answered_by_the_layer_and_the_reason)
                   bad_lists[_i].why);
     ck_assert_ptr_null(strchr(error.text, '\n'));
 }
-END_TEST
 
-START_TEST(a_list_without_end_is_refused)
+TEST_PLAIN(a_list_without_end_is_refused)
 {
     char text[4000];
     memset(text, 0, sizeof text);
@@ -439,9 +433,8 @@ START_TEST(a_list_without_end_is_refused)
     ck_assert_int_eq(model_create(&model, text, mnist, 16, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "longer than 1023 characters"));
 }
-END_TEST
 
-START_TEST(impossible_inputs_are_refused)
+TEST_PLAIN(impossible_inputs_are_refused)
 {
     static const struct model_input inputs[] = {
         {0, 28, 1, 10},
@@ -458,9 +451,8 @@ START_TEST(impossible_inputs_are_refused)
     ck_assert_int_eq(model_create(&model, "softmax", mnist, 0, &error), STATUS_INVALID);
     ck_assert_int_eq(model_create(&model, "softmax", mnist, 70000, NULL), STATUS_INVALID);
 }
-END_TEST
 
-START_TEST(a_list_that_would_take_all_memory_is_refused)
+TEST_PLAIN(a_list_that_would_take_all_memory_is_refused)
 {
     static const char wide[] = "conv 1024x1, conv 1x1, flatten, dense 10";
     struct model *model;
@@ -470,34 +462,9 @@ START_TEST(a_list_that_would_take_all_memory_is_refused)
     ck_assert_int_eq(model_create(&model, wide, mnist, 1, &error), STATUS_OK);
     model_destroy(&model);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    int networks = sizeof reference_networks / sizeof reference_networks[0];
-    int lists = sizeof bad_lists / sizeof bad_lists[0];
-    tcase_add_loop_test(tcase, loss_and_gradients_are_pytorchs, 0, networks);
-    tcase_add_test(tcase, batch_max_does_not_change_a_gradients_bits);
-    tcase_add_test(tcase, what_was_computed_before_does_not_change_a_gradients_bits);
-    tcase_add_test(tcase, where_arrays_lie_does_not_change_a_gradients_bits);
-    tcase_add_test(tcase, another_process_computes_the_same_bits);
-    tcase_add_test(tcase, gaps_between_variables_get_no_gradient);
-    tcase_add_test(tcase, evaluation_agrees_with_training_and_does_not_depend_on_batch_max);
-    tcase_add_test(tcase, equal_logits_cost_the_logarithm_of_their_number);
-    tcase_add_test(tcase, an_example_that_is_not_finite_is_counted_and_its_gradient_shows_it);
-    tcase_add_test(tcase, a_huge_but_finite_loss_is_counted_up_to_a_limit);
-    tcase_add_test(tcase, no_examples_have_no_gradient_and_no_score);
-    tcase_add_test(tcase, cnn_is_the_tutorials_network);
-    tcase_add_test(tcase, a_layer_list_has_one_canonical_text);
-    tcase_add_loop_test(tcase, a_wrong_layer_list_is_answered_by_the_layer_and_the_reason, 0,
-                        lists);
-    tcase_add_test(tcase, a_list_without_end_is_refused);
-    tcase_add_test(tcase, impossible_inputs_are_refused);
-    tcase_add_test(tcase, a_list_that_would_take_all_memory_is_refused);
-}
 
 int main(void)
 {
     kernels_init();
-    return suite_run("model", add_tests);
+    return suite_run("model", NULL);
 }

@@ -61,7 +61,7 @@ static void expect_hosts(const char *list, const char *expected)
     ck_assert_uint_eq(counted, count);
 }
 
-START_TEST(a_range_of_hosts_is_written_out)
+TEST_PLAIN(a_range_of_hosts_is_written_out)
 {
     expect_hosts("node[1-3]:7000", "node1:7000 node2:7000 node3:7000");
     expect_hosts("a:1,node[1-2,8]:7,[::1]:2", "a:1 node1:7 node2:7 node8:7 [::1]:2");
@@ -69,9 +69,8 @@ START_TEST(a_range_of_hosts_is_written_out)
     expect_hosts("tcp://n[0-1]:1,TCP://b:2,tcp://[fd00::5]:3", "n0:1 n1:1 b:2 [fd00::5]:3");
     expect_hosts("10.0.0.[5-6]:1", "10.0.0.5:1 10.0.0.6:1");
 }
-END_TEST
 
-START_TEST(a_range_that_makes_no_sense_is_refused)
+TEST_PLAIN(a_range_that_makes_no_sense_is_refused)
 {
     static const char *const bad[] = {
         "n[]:1",      "n[1-]:1",  "n[-3]:1", "n[3-1]:1", "n[1-3:1",           "n[1;3]:1",
@@ -89,9 +88,8 @@ START_TEST(a_range_that_makes_no_sense_is_refused)
     expect_bad(OPTION_PS, "--ps-hosts node[1-257]:7000",
                "syncopate-ps: --ps-hosts: more than 256 hosts");
 }
-END_TEST
 
-START_TEST(an_address_of_every_hosts_own_stands_among_no_others)
+TEST_PLAIN(an_address_of_every_hosts_own_stands_among_no_others)
 {
     struct options options;
     expect_bad(OPTION_PS, "--ps-hosts beta:7000,localhost:7000",
@@ -107,9 +105,8 @@ START_TEST(an_address_of_every_hosts_own_stands_among_no_others)
                "it, and a:0 is not: give the name or address that the other hosts know it by");
     expect_run(&options, OPTION_PS, "--ps-hosts 127.0.0.1:7000,localhost:7001,[::1]:7002");
 }
-END_TEST
 
-START_TEST(every_server_has_an_address_of_its_own)
+TEST_PLAIN(every_server_has_an_address_of_its_own)
 {
     struct options options;
     expect_bad(OPTION_PS, "--ps-hosts a:1,b:1,tcp://A:1",
@@ -122,9 +119,8 @@ START_TEST(every_server_has_an_address_of_its_own)
     expect_run(&options, OPTION_PS, "--ps-hosts a:0,a:0"); /* Any free port. */
     expect_run(&options, OPTION_PS, "--ps-hosts a:1 --worker-hosts c:0,c:0");
 }
-END_TEST
 
-START_TEST(hosts_of_a_range_are_counted_one_by_one)
+TEST_PLAIN(hosts_of_a_range_are_counted_one_by_one)
 {
     struct options options;
     struct job job;
@@ -144,9 +140,8 @@ START_TEST(hosts_of_a_range_are_counted_one_by_one)
     expect_bad(OPTION_PS, "--ps-hosts n[1-2]:7000 --task-index 2",
                "syncopate-ps: --task-index=2: --ps-hosts names only 2");
 }
-END_TEST
 
-START_TEST(an_address_to_listen_on_is_checked)
+TEST_PLAIN(an_address_to_listen_on_is_checked)
 {
     struct options options;
     expect_bad(OPTION_PS, "--bind alpha",
@@ -158,11 +153,10 @@ START_TEST(an_address_to_listen_on_is_checked)
     expect_run(&options, OPTION_PS, "--bind :7000");
     expect_run(&options, OPTION_PS, "--bind tcp://*:7000");
 }
-END_TEST
 
 /* --- options of the other role -------------------------------------------------------------- */
 
-START_TEST(one_list_of_options_serves_servers_and_workers)
+TEST_PLAIN(one_list_of_options_serves_servers_and_workers)
 {
     static const char *const list =
         "--ps-hosts a:1 --workers 2 --mode async --use-locking --global-batch 32 --seed 7 "
@@ -188,9 +182,8 @@ START_TEST(one_list_of_options_serves_servers_and_workers)
     expect_run(&options, OPTION_WORKER, "--ps 0 --out runs/x"); /* Alone it writes there itself. */
     ck_assert_str_eq(options.ignored, "");
 }
-END_TEST
 
-START_TEST(what_is_ignored_is_checked_all_the_same)
+TEST_PLAIN(what_is_ignored_is_checked_all_the_same)
 {
     expect_bad(OPTION_PS, "--ps-hosts a:1 --global-batch 0",
                "syncopate-ps: --global-batch=0: needs a whole number from 1 to 65536");
@@ -205,9 +198,8 @@ START_TEST(what_is_ignored_is_checked_all_the_same)
     expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 1 --on-worker-loss stop",
                "syncopate-worker: --on-worker-loss=stop: needs one of continue, wait, fail");
 }
-END_TEST
 
-START_TEST(an_option_of_the_launcher_alone_is_refused_by_both_roles)
+TEST_PLAIN(an_option_of_the_launcher_alone_is_refused_by_both_roles)
 {
     expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 1 --max-restarts 1",
                "syncopate-worker: --max-restarts is not an option of this program (of syncopate "
@@ -219,11 +211,10 @@ START_TEST(an_option_of_the_launcher_alone_is_refused_by_both_roles)
     expect_bad(OPTION_RUN, "--insecure",
                "syncopate: --insecure is not an option of this program (of syncopate-ps)");
 }
-END_TEST
 
 /* --- variables ------------------------------------------------------------------------------ */
 
-START_TEST(a_misspelt_variable_is_refused)
+TEST_PLAIN(a_misspelt_variable_is_refused)
 {
     struct options options;
     setenv("SYNCOPATE_WORKER", "3", 1);
@@ -245,9 +236,8 @@ START_TEST(a_misspelt_variable_is_refused)
                "syncopate: the variable SYNCOPATE_QQQQQQQQ is no option's (--help lists the "
                "options)");
 }
-END_TEST
 
-START_TEST(a_variable_that_is_somebodys_is_none_of_ours)
+TEST_PLAIN(a_variable_that_is_somebodys_is_none_of_ours)
 {
     struct options options;
     setenv("SYNCOPATE_MODES", "sync", 1); /* Of compare. */
@@ -268,24 +258,8 @@ START_TEST(a_variable_that_is_somebodys_is_none_of_ours)
                "syncopate-worker: the variable SYNCOPATE_PORT is no option's (did you mean "
                "SYNCOPATE_PS_HOSTS?)");
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_range_of_hosts_is_written_out);
-    tcase_add_test(tcase, a_range_that_makes_no_sense_is_refused);
-    tcase_add_test(tcase, an_address_of_every_hosts_own_stands_among_no_others);
-    tcase_add_test(tcase, every_server_has_an_address_of_its_own);
-    tcase_add_test(tcase, hosts_of_a_range_are_counted_one_by_one);
-    tcase_add_test(tcase, an_address_to_listen_on_is_checked);
-    tcase_add_test(tcase, one_list_of_options_serves_servers_and_workers);
-    tcase_add_test(tcase, what_is_ignored_is_checked_all_the_same);
-    tcase_add_test(tcase, an_option_of_the_launcher_alone_is_refused_by_both_roles);
-    tcase_add_test(tcase, a_misspelt_variable_is_refused);
-    tcase_add_test(tcase, a_variable_that_is_somebodys_is_none_of_ours);
-}
 
 int main(void)
 {
-    return suite_run("options_roles", add);
+    return suite_run("options_roles", NULL);
 }

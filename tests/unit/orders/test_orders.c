@@ -6,7 +6,7 @@
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
-START_TEST(an_order_keeps_its_place_among_messages_and_comes_out_as_it_went_in)
+TEST_PLAIN(an_order_keeps_its_place_among_messages_and_comes_out_as_it_went_in)
 {
     struct outbox outbox = {0};
     struct outgoing item;
@@ -31,18 +31,16 @@ START_TEST(an_order_keeps_its_place_among_messages_and_comes_out_as_it_went_in)
     ck_assert(item.packet.message.kind == MESSAGE_CUT);
     outbox_free(&outbox);
 }
-END_TEST
 
-START_TEST(no_message_is_taken_for_an_order)
+TEST_PLAIN(no_message_is_taken_for_an_order)
 {
     for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++) {
         const struct packet packet = {.message.kind = (enum message_kind)kind};
         ck_assert_ptr_null(order_of(&packet));
     }
 }
-END_TEST
 
-START_TEST(an_event_is_a_name_and_members)
+TEST_PLAIN(an_event_is_a_name_and_members)
 {
     struct post post = {0};
     order_event(&post.outbox, "lost", "\"index\": %d", 4);
@@ -52,7 +50,6 @@ START_TEST(an_event_is_a_name_and_members)
     ck_assert_str_eq(order->event.members, "\"index\": 4");
     post_free(&post);
 }
-END_TEST
 
 START_TEST(half_an_event_is_never_written)
 {
@@ -64,9 +61,6 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, an_order_keeps_its_place_among_messages_and_comes_out_as_it_went_in);
-    tcase_add_test(t, no_message_is_taken_for_an_order);
-    tcase_add_test(t, an_event_is_a_name_and_members);
     tcase_add_test_raise_signal(t, half_an_event_is_never_written, SIGABRT);
 }
 

@@ -9,14 +9,13 @@
 
 #include "tests/lib/suite.h"
 
-START_TEST(where_there_is_room_there_is_no_error)
+TEST_PLAIN(where_there_is_room_there_is_no_error)
 {
     struct error error;
     ck_assert_int_eq(headroom_check(3, 8 << 20, &error), STATUS_OK);
     ck_assert_int_eq(headroom_check(0, 0, &error), STATUS_OK);
     ck_assert_int_eq(headroom_check(16, 1, &error), STATUS_OK);
 }
-END_TEST
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* They take address space. */
 static const bool limits_hold = false;
@@ -65,7 +64,6 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, where_there_is_room_there_is_no_error);
     if (limits_hold) {
         tcase_add_test(t, memory_that_is_not_there_is_said_to_be_missing);
         tcase_add_test(t, threads_that_cannot_be_started_are_said_to_be_too_many);

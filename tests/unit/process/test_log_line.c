@@ -32,7 +32,7 @@ static struct json *json_of(const char *text)
     return root;
 }
 
-START_TEST(a_line_has_a_date_in_utc)
+TEST_PLAIN(a_line_has_a_date_in_utc)
 {
     char bytes[LOG_LINE_MAX];
     struct log_line line = line_of(LOG_INFO, "worker joined worker=1");
@@ -42,9 +42,8 @@ START_TEST(a_line_has_a_date_in_utc)
     log_line_write(&line, LOG_FORMAT_TEXT, bytes);
     ck_assert_str_eq(bytes, "2026-11-22T10:31:15.123Z ps/0 warning: worker joined worker=1\n");
 }
-END_TEST
 
-START_TEST(json_has_pairs_as_members)
+TEST_PLAIN(json_has_pairs_as_members)
 {
     char bytes[LOG_LINE_MAX];
     struct log_line line = line_of(LOG_ERROR, "lost worker=1 host=alpha silent=5.0");
@@ -53,9 +52,8 @@ START_TEST(json_has_pairs_as_members)
                             "\"who\":\"ps/0\",\"text\":\"lost worker=1 host=alpha silent=5.0\","
                             "\"worker\":1,\"host\":\"alpha\",\"silent\":5.0}\n");
 }
-END_TEST
 
-START_TEST(values_are_what_they_look_like)
+TEST_PLAIN(values_are_what_they_look_like)
 {
     struct json *root = json_of("a=007 b=0x1f c=1e999 d=-3.5 e=\"two words\" f=3: g=/a/b, h=1.2.3 "
                                 "i=0 j=18446744073709551616 k=\"8\" l=. m= n=5");
@@ -75,9 +73,8 @@ START_TEST(values_are_what_they_look_like)
     ck_assert_uint_eq(json_u64(root, "n", 0), 5);
     json_release(&root);
 }
-END_TEST
 
-START_TEST(what_is_no_pair_is_none)
+TEST_PLAIN(what_is_no_pair_is_none)
 {
     struct json *root = json_of("--ps=2: needs 0; SYNCOPATE_PS=1 a==b 3=4 =5 x = y time=1 who=me "
                                 "level=2 text=3 twice=1 twice=2");
@@ -87,9 +84,8 @@ START_TEST(what_is_no_pair_is_none)
     ck_assert_uint_eq(json_u64(root, "twice", 0), 1);
     json_release(&root);
 }
-END_TEST
 
-START_TEST(anything_fits_and_is_valid)
+TEST_PLAIN(anything_fits_and_is_valid)
 {
     static const char *const fills[] = {"\"",      "\\", "\x01", "\xff", "a=1 ", "ab=\"\x01\x01\" ",
                                         "\xc3\xa9"};
@@ -102,9 +98,8 @@ START_TEST(anything_fits_and_is_valid)
         json_release(&root);
     }
 }
-END_TEST
 
-START_TEST(both_formats_are_read_back)
+TEST_PLAIN(both_formats_are_read_back)
 {
     static const char *const texts[] = {"a warning: error: inside", "x=1 \"quoted\" \\", ""};
     for (int format = 0; format <= 1; format++)
@@ -120,9 +115,8 @@ START_TEST(both_formats_are_read_back)
                 ck_assert_str_eq(read.text, texts[i]);
             }
 }
-END_TEST
 
-START_TEST(what_is_no_line_is_none)
+TEST_PLAIN(what_is_no_line_is_none)
 {
     static const char *const lines[] = {
         "",
@@ -142,20 +136,8 @@ START_TEST(what_is_no_line_is_none)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         ck_assert_msg(!log_line_read(&read, lines[i]), "%s", lines[i]);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_line_has_a_date_in_utc);
-    tcase_add_test(t, json_has_pairs_as_members);
-    tcase_add_test(t, values_are_what_they_look_like);
-    tcase_add_test(t, what_is_no_pair_is_none);
-    tcase_add_test(t, anything_fits_and_is_valid);
-    tcase_add_test(t, both_formats_are_read_back);
-    tcase_add_test(t, what_is_no_line_is_none);
-}
 
 int main(void)
 {
-    return suite_run("log_line", add);
+    return suite_run("log_line", NULL);
 }

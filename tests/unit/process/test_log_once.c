@@ -5,7 +5,7 @@
 
 #include "tests/lib/suite.h"
 
-START_TEST(the_same_reason_is_said_once_whatever_the_path)
+TEST_PLAIN(the_same_reason_is_said_once_whatever_the_path)
 {
     struct log_once log_once = {0};
     ck_assert(log_once_add(&log_once, "cannot write a/step-1: No space left on device"));
@@ -14,9 +14,8 @@ START_TEST(the_same_reason_is_said_once_whatever_the_path)
     ck_assert(!log_once_add(&log_once, "cannot flush a/step-4: Read-only file system"));
     ck_assert_uint_eq(log_once.count, 4);
 }
-END_TEST
 
-START_TEST(when_it_is_over_it_can_begin_again)
+TEST_PLAIN(when_it_is_over_it_can_begin_again)
 {
     struct log_once log_once = {0};
     ck_assert_uint_eq(log_once_end(&log_once), 0);
@@ -26,9 +25,8 @@ START_TEST(when_it_is_over_it_can_begin_again)
     ck_assert_uint_eq(log_once_end(&log_once), 0);
     ck_assert(log_once_add(&log_once, "z: full"));
 }
-END_TEST
 
-START_TEST(reasons_that_take_turns_are_said_once_each_and_not_without_end)
+TEST_PLAIN(reasons_that_take_turns_are_said_once_each_and_not_without_end)
 {
     struct log_once log_once = {0};
     char line[32];
@@ -44,9 +42,8 @@ START_TEST(reasons_that_take_turns_are_said_once_each_and_not_without_end)
     ck_assert_uint_eq(said, LOG_ONCE_KINDS - 2);
     ck_assert_uint_eq(log_once.count, 30);
 }
-END_TEST
 
-START_TEST(any_line_has_a_kind)
+TEST_PLAIN(any_line_has_a_kind)
 {
     struct log_once log_once = {0};
     char line[400];
@@ -60,17 +57,8 @@ START_TEST(any_line_has_a_kind)
     ck_assert(log_once_add(&log_once, line));
     ck_assert(!log_once_add(&log_once, line));
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, the_same_reason_is_said_once_whatever_the_path);
-    tcase_add_test(tcase, when_it_is_over_it_can_begin_again);
-    tcase_add_test(tcase, reasons_that_take_turns_are_said_once_each_and_not_without_end);
-    tcase_add_test(tcase, any_line_has_a_kind);
-}
 
 int main(void)
 {
-    return suite_run("log_once", add);
+    return suite_run("log_once", NULL);
 }

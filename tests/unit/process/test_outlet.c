@@ -58,7 +58,7 @@ static void check_arrives(struct outlet *outlet, int reader, size_t count)
     fclose(file);
 }
 
-START_TEST(a_full_pipe_is_not_waited_for)
+TEST_PLAIN(a_full_pipe_is_not_waited_for)
 {
     int ends[2];
     struct outlet outlet;
@@ -71,9 +71,8 @@ START_TEST(a_full_pipe_is_not_waited_for)
     check_arrives(&outlet, ends[0], count);
     outlet_close(&outlet);
 }
-END_TEST
 
-START_TEST(a_terminal_that_nobody_reads_is_not_waited_for)
+TEST_PLAIN(a_terminal_that_nobody_reads_is_not_waited_for)
 {
     int master, slave;
     struct outlet outlet;
@@ -89,9 +88,8 @@ START_TEST(a_terminal_that_nobody_reads_is_not_waited_for)
     check_arrives(&outlet, master, count);
     outlet_close(&outlet);
 }
-END_TEST
 
-START_TEST(a_terminal_stopped_with_ctrl_s_is_not_waited_for)
+TEST_PLAIN(a_terminal_stopped_with_ctrl_s_is_not_waited_for)
 {
     int master, slave;
     struct outlet outlet;
@@ -105,9 +103,8 @@ START_TEST(a_terminal_stopped_with_ctrl_s_is_not_waited_for)
     ck_assert_int_eq(outlet_put(&outlet, "after\n", 6), OUTLET_TAKEN);
     outlet_close(&outlet);
 }
-END_TEST
 
-START_TEST(a_socket_that_nobody_reads_is_not_waited_for)
+TEST_PLAIN(a_socket_that_nobody_reads_is_not_waited_for)
 {
     int ends[2];
     struct outlet outlet;
@@ -116,9 +113,8 @@ START_TEST(a_socket_that_nobody_reads_is_not_waited_for)
     ck_assert_uint_lt(fill(&outlet), LINES_MAX);
     outlet_close(&outlet);
 }
-END_TEST
 
-START_TEST(a_file_takes_everything)
+TEST_PLAIN(a_file_takes_everything)
 {
     struct outlet outlet;
     FILE *file = tmpfile();
@@ -128,9 +124,8 @@ START_TEST(a_file_takes_everything)
     ck_assert_int_eq(lseek(fileno(file), 0, SEEK_END), 11000);
     fclose(file);
 }
-END_TEST
 
-START_TEST(a_reader_who_has_gone_is_noticed)
+TEST_PLAIN(a_reader_who_has_gone_is_noticed)
 {
     int ends[2];
     struct outlet outlet;
@@ -141,10 +136,9 @@ START_TEST(a_reader_who_has_gone_is_noticed)
     ck_assert_int_eq(outlet_put(&outlet, "x\n", 2), OUTLET_GONE);
     outlet_close(&outlet);
 }
-END_TEST
 
 /* The log, which many write to, in the place of standard error. */
-START_TEST(the_log_says_how_many_lines_were_lost)
+TEST_PLAIN(the_log_says_how_many_lines_were_lost)
 {
     int ends[2];
     char text[LOG_LINE_MAX];
@@ -176,20 +170,8 @@ START_TEST(the_log_says_how_many_lines_were_lost)
     ck_assert_uint_lt(lost, 3000);
     fclose(file);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_full_pipe_is_not_waited_for);
-    tcase_add_test(t, a_terminal_that_nobody_reads_is_not_waited_for);
-    tcase_add_test(t, a_terminal_stopped_with_ctrl_s_is_not_waited_for);
-    tcase_add_test(t, a_socket_that_nobody_reads_is_not_waited_for);
-    tcase_add_test(t, a_file_takes_everything);
-    tcase_add_test(t, a_reader_who_has_gone_is_noticed);
-    tcase_add_test(t, the_log_says_how_many_lines_were_lost);
-}
 
 int main(void)
 {
-    return suite_run("outlet", add);
+    return suite_run("outlet", NULL);
 }

@@ -26,7 +26,7 @@ static void check_lost(const char *line)
     ck_assert_int_eq(output_finish(&error), STATUS_OK); /* Said once. */
 }
 
-START_TEST(what_is_taken_is_no_error)
+TEST_PLAIN(what_is_taken_is_no_error)
 {
     struct error error;
     int ends[2];
@@ -39,16 +39,14 @@ START_TEST(what_is_taken_is_no_error)
     ck_assert_int_eq(read(ends[0], text, sizeof text - 1), 9);
     ck_assert_str_eq(text, "a result\n");
 }
-END_TEST
 
-START_TEST(a_full_disk_is_named)
+TEST_PLAIN(a_full_disk_is_named)
 {
     print_to(open("/dev/full", O_WRONLY));
     check_lost("cannot write to standard output: No space left on device");
 }
-END_TEST
 
-START_TEST(a_reader_that_has_gone_is_named)
+TEST_PLAIN(a_reader_that_has_gone_is_named)
 {
     int ends[2];
     signal(SIGPIPE, SIG_IGN);
@@ -60,24 +58,14 @@ START_TEST(a_reader_that_has_gone_is_named)
     fflush(stdout); /* What stdio has found out before counts too. */
     check_lost("cannot write to standard output: nobody reads it");
 }
-END_TEST
 
-START_TEST(closed_output_is_named)
+TEST_PLAIN(closed_output_is_named)
 {
     print_to(open("/", O_RDONLY)); /* As process_begin leaves it. */
     check_lost("cannot write to standard output: it is closed");
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, what_is_taken_is_no_error);
-    tcase_add_test(t, a_full_disk_is_named);
-    tcase_add_test(t, a_reader_that_has_gone_is_named);
-    tcase_add_test(t, closed_output_is_named);
-}
 
 int main(void)
 {
-    return suite_run("output", add);
+    return suite_run("output", NULL);
 }

@@ -16,7 +16,7 @@ static int adopt(void)
     return ends[1];
 }
 
-START_TEST(a_line_is_a_greeting_and_the_end_is_a_death)
+TEST_PLAIN(a_line_is_a_greeting_and_the_end_is_a_death)
 {
     struct error error;
     int parent = adopt();
@@ -28,9 +28,8 @@ START_TEST(a_line_is_a_greeting_and_the_end_is_a_death)
     close(parent);
     ck_assert(parent_is_gone());
 }
-END_TEST
 
-START_TEST(a_parent_that_died_behind_its_greeting_is_gone)
+TEST_PLAIN(a_parent_that_died_behind_its_greeting_is_gone)
 {
     struct error error;
     int parent = adopt();
@@ -39,9 +38,8 @@ START_TEST(a_parent_that_died_behind_its_greeting_is_gone)
     ck_assert_int_eq(parent_greet(10, &error), STATUS_OK);
     ck_assert(parent_is_gone());
 }
-END_TEST
 
-START_TEST(nobody_behind_standard_input_is_said_at_once)
+TEST_PLAIN(nobody_behind_standard_input_is_said_at_once)
 {
     struct error error;
     int nothing = open("/dev/null", O_RDONLY);
@@ -57,9 +55,8 @@ START_TEST(nobody_behind_standard_input_is_said_at_once)
     ck_assert_int_eq(parent_greet(10, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "cannot be read"));
 }
-END_TEST
 
-START_TEST(whoever_says_nothing_is_waited_for_with_a_deadline)
+TEST_PLAIN(whoever_says_nothing_is_waited_for_with_a_deadline)
 {
     struct error error;
     int parent = adopt();
@@ -67,17 +64,8 @@ START_TEST(whoever_says_nothing_is_waited_for_with_a_deadline)
     ck_assert_ptr_nonnull(strstr(error.text, "within 100 ms"));
     close(parent);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_line_is_a_greeting_and_the_end_is_a_death);
-    tcase_add_test(t, a_parent_that_died_behind_its_greeting_is_gone);
-    tcase_add_test(t, nobody_behind_standard_input_is_said_at_once);
-    tcase_add_test(t, whoever_says_nothing_is_waited_for_with_a_deadline);
-}
 
 int main(void)
 {
-    return suite_run("parent", add);
+    return suite_run("parent", NULL);
 }

@@ -22,7 +22,7 @@ static bool is_ignored(int number)
     return action.sa_handler == SIG_IGN;
 }
 
-START_TEST(children_can_be_waited_for_whatever_the_parent_ignored)
+TEST_PLAIN(children_can_be_waited_for_whatever_the_parent_ignored)
 {
     int how;
     signal(SIGCHLD, SIG_IGN);
@@ -37,9 +37,8 @@ START_TEST(children_can_be_waited_for_whatever_the_parent_ignored)
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_int_eq(WEXITSTATUS(how), 7);
 }
-END_TEST
 
-START_TEST(what_has_a_reason_to_be_ignored_stays_so)
+TEST_PLAIN(what_has_a_reason_to_be_ignored_stays_so)
 {
     static const int kept[] = {SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
     static const int reset[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
@@ -53,9 +52,8 @@ START_TEST(what_has_a_reason_to_be_ignored_stays_so)
     for (int i = 0; i < 5; i++)
         ck_assert_msg(!is_ignored(reset[i]), "signal %d", reset[i]);
 }
-END_TEST
 
-START_TEST(an_early_hangup_has_the_exit_code_of_a_later_one)
+TEST_PLAIN(an_early_hangup_has_the_exit_code_of_a_later_one)
 {
     int how;
     pid_t child = fork();
@@ -69,9 +67,8 @@ START_TEST(an_early_hangup_has_the_exit_code_of_a_later_one)
     ck_assert(WIFEXITED(how));
     ck_assert_int_eq(WEXITSTATUS(how), EXIT_TERMINATED);
 }
-END_TEST
 
-START_TEST(no_signal_stays_blocked)
+TEST_PLAIN(no_signal_stays_blocked)
 {
     sigset_t all, left;
     sigfillset(&all);
@@ -81,9 +78,8 @@ START_TEST(no_signal_stays_blocked)
     for (int number = 1; number < SIGRTMAX; number++)
         ck_assert_int_ne(sigismember(&left, number), 1);
 }
-END_TEST
 
-START_TEST(a_reader_that_has_gone_is_an_answer)
+TEST_PLAIN(a_reader_that_has_gone_is_an_answer)
 {
     int ends[2];
     signal(SIGPIPE, SIG_DFL);
@@ -93,9 +89,8 @@ START_TEST(a_reader_that_has_gone_is_an_answer)
     ck_assert_int_eq(write(ends[1], "x", 1), -1);
     ck_assert_int_eq(errno, EPIPE);
 }
-END_TEST
 
-START_TEST(a_file_that_may_not_grow_is_an_answer)
+TEST_PLAIN(a_file_that_may_not_grow_is_an_answer)
 {
     struct rlimit limit;
     char path[] = "/tmp/test_process-XXXXXX";
@@ -115,10 +110,9 @@ START_TEST(a_file_that_may_not_grow_is_an_answer)
     ck_assert_int_eq(written, -1);
     ck_assert_int_eq(reason, EFBIG);
 }
-END_TEST
 
 /* What is opened next must not become what is printed to. */
-START_TEST(closed_standard_files_are_taken_and_still_cannot_be_used)
+TEST_PLAIN(closed_standard_files_are_taken_and_still_cannot_be_used)
 {
     char byte;
     int result[3], next, number;
@@ -132,9 +126,8 @@ START_TEST(closed_standard_files_are_taken_and_still_cannot_be_used)
     number = result[0] + 2 * result[1] + 4 * result[2] + 8 * (next > 2);
     ck_assert_int_eq(number, 15);
 }
-END_TEST
 
-START_TEST(open_standard_files_stay_as_they_are)
+TEST_PLAIN(open_standard_files_stay_as_they_are)
 {
     int ends[2];
     char byte = 0;
@@ -146,21 +139,8 @@ START_TEST(open_standard_files_stay_as_they_are)
     ck_assert_int_eq(read(ends[0], &byte, 1), 1);
     ck_assert_int_eq(byte, 'x');
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, children_can_be_waited_for_whatever_the_parent_ignored);
-    tcase_add_test(t, what_has_a_reason_to_be_ignored_stays_so);
-    tcase_add_test(t, an_early_hangup_has_the_exit_code_of_a_later_one);
-    tcase_add_test(t, no_signal_stays_blocked);
-    tcase_add_test(t, a_reader_that_has_gone_is_an_answer);
-    tcase_add_test(t, a_file_that_may_not_grow_is_an_answer);
-    tcase_add_test(t, closed_standard_files_are_taken_and_still_cannot_be_used);
-    tcase_add_test(t, open_standard_files_stay_as_they_are);
-}
 
 int main(void)
 {
-    return suite_run("process", add);
+    return suite_run("process", NULL);
 }

@@ -44,7 +44,7 @@ static void start(struct signals *signals, struct heard *heard)
     start_with(signals, heard, false);
 }
 
-START_TEST(a_signal_becomes_one_request)
+TEST_PLAIN(a_signal_becomes_one_request)
 {
     static const int signals_sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_TERMINATED, -1};
@@ -60,10 +60,9 @@ START_TEST(a_signal_becomes_one_request)
         sem_destroy(&heard.any);
     }
 }
-END_TEST
 
 /* SIGINT is for the job all the same. */
-START_TEST(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
+TEST_PLAIN(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
 {
     static const int signals_sent[] = {SIGTERM, SIGHUP, SIGUSR1, SIGINT};
     static const int codes[] = {-1 - EXIT_TERMINATED, -1 - EXIT_TERMINATED, -1, EXIT_INTERRUPTED};
@@ -79,9 +78,8 @@ START_TEST(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
         sem_destroy(&heard.any);
     }
 }
-END_TEST
 
-START_TEST(a_hangup_that_nohup_ignores_is_none)
+TEST_PLAIN(a_hangup_that_nohup_ignores_is_none)
 {
     struct signals signals;
     struct heard heard;
@@ -95,7 +93,6 @@ START_TEST(a_hangup_that_nohup_ignores_is_none)
     ck_assert_int_eq(atomic_load(&heard.count), 1);
     sem_destroy(&heard.any);
 }
-END_TEST
 
 /* With signals a process that does nothing about the request; how it ended. */
 static int end_of(int first, int pause_us, int second)
@@ -123,21 +120,19 @@ static int end_of(int first, int pause_us, int second)
     return WEXITSTATUS(how);
 }
 
-START_TEST(an_impatient_signal_ends_the_process_at_once)
+TEST_PLAIN(an_impatient_signal_ends_the_process_at_once)
 {
     ck_assert_int_eq(end_of(SIGINT, 700000, SIGINT), EXIT_INTERRUPTED);
     ck_assert_int_eq(end_of(SIGINT, 700000, SIGTERM), EXIT_TERMINATED);
 }
-END_TEST
 
-START_TEST(a_signal_that_is_repeated_at_once_is_one_request)
+TEST_PLAIN(a_signal_that_is_repeated_at_once_is_one_request)
 {
     ck_assert_int_eq(end_of(SIGTERM, 1000, SIGTERM), 1);
     ck_assert_int_eq(end_of(SIGHUP, 700000, SIGHUP), 1);
 }
-END_TEST
 
-START_TEST(ceasing_to_watch_is_not_a_request)
+TEST_PLAIN(ceasing_to_watch_is_not_a_request)
 {
     for (int i = 0; i < 100; i++) {
         struct signals signals;
@@ -148,7 +143,6 @@ START_TEST(ceasing_to_watch_is_not_a_request)
         sem_destroy(&heard.any);
     }
 }
-END_TEST
 
 /* --- whoever started it ---------------------------------------------------------------------- */
 
@@ -183,7 +177,7 @@ static void start_with_parent(struct signals *signals, struct heard *heard, doub
     ck_assert(signals_start(signals, &options) == STATUS_OK);
 }
 
-START_TEST(a_parent_that_goes_is_a_request_to_stop)
+TEST_PLAIN(a_parent_that_goes_is_a_request_to_stop)
 {
     struct signals signals;
     struct heard heard;
@@ -199,10 +193,9 @@ START_TEST(a_parent_that_goes_is_a_request_to_stop)
     alarm(0);
     ck_assert_int_eq(atomic_load(&heard.count), 11);
 }
-END_TEST
 
 /* The kernel's SIGTERM comes on top, maybe long after Ctrl-C: nobody has lost patience. */
-START_TEST(a_signal_that_comes_with_the_parents_death_is_no_second_request)
+TEST_PLAIN(a_signal_that_comes_with_the_parents_death_is_no_second_request)
 {
     struct signals signals;
     struct heard heard;
@@ -220,7 +213,6 @@ START_TEST(a_signal_that_comes_with_the_parents_death_is_no_second_request)
     alarm(0);
     ck_assert_int_eq(atomic_load(&heard.count), 10);
 }
-END_TEST
 
 /* How a process ends that does nothing about its parent's death; `watching`: while it is told. */
 static int end_of_abandoned(bool watching)
@@ -244,7 +236,7 @@ static int end_of_abandoned(bool watching)
     return how;
 }
 
-START_TEST(an_abandoned_process_ends_in_time_whatever_it_does)
+TEST_PLAIN(an_abandoned_process_ends_in_time_whatever_it_does)
 {
     int how = end_of_abandoned(true);
     ck_assert(WIFEXITED(how));
@@ -253,22 +245,8 @@ START_TEST(an_abandoned_process_ends_in_time_whatever_it_does)
     ck_assert(WIFSIGNALED(how));
     ck_assert_int_eq(WTERMSIG(how), SIGALRM);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_signal_becomes_one_request);
-    tcase_add_test(t, where_it_is_said_so_sigterm_and_sighup_ask_to_leave);
-    tcase_add_test(t, a_hangup_that_nohup_ignores_is_none);
-    tcase_add_test(t, an_impatient_signal_ends_the_process_at_once);
-    tcase_add_test(t, a_signal_that_is_repeated_at_once_is_one_request);
-    tcase_add_test(t, ceasing_to_watch_is_not_a_request);
-    tcase_add_test(t, a_parent_that_goes_is_a_request_to_stop);
-    tcase_add_test(t, a_signal_that_comes_with_the_parents_death_is_no_second_request);
-    tcase_add_test(t, an_abandoned_process_ends_in_time_whatever_it_does);
-}
 
 int main(void)
 {
-    return suite_run("signals", add);
+    return suite_run("signals", NULL);
 }

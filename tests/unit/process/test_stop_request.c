@@ -4,7 +4,7 @@
 
 #include "tests/lib/suite.h"
 
-START_TEST(whoever_asks_first_gets_a_clean_stop)
+TEST_PLAIN(whoever_asks_first_gets_a_clean_stop)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++) {
@@ -12,18 +12,16 @@ START_TEST(whoever_asks_first_gets_a_clean_stop)
         ck_assert_int_eq(stop_request_take(&request, signals[i], 100), STOP_CLEANLY);
     }
 }
-END_TEST
 
-START_TEST(whoever_asks_again_has_lost_patience)
+TEST_PLAIN(whoever_asks_again_has_lost_patience)
 {
     struct stop_request request = {0};
     ck_assert_int_eq(stop_request_take(&request, SIGINT, 100), STOP_CLEANLY);
     ck_assert_int_eq(stop_request_take(&request, SIGTERM, 100.6), STOP_AT_ONCE);
 }
-END_TEST
 
 /* As `timeout` does. */
-START_TEST(a_signal_sent_twice_is_one_request)
+TEST_PLAIN(a_signal_sent_twice_is_one_request)
 {
     struct stop_request request = {0};
     ck_assert_int_eq(stop_request_take(&request, SIGTERM, 100), STOP_CLEANLY);
@@ -31,10 +29,9 @@ START_TEST(a_signal_sent_twice_is_one_request)
     ck_assert_int_eq(stop_request_take(&request, SIGTERM, 100.4), STOP_NO_NEWS);
     ck_assert_int_eq(stop_request_take(&request, SIGTERM, 100.6), STOP_AT_ONCE);
 }
-END_TEST
 
 /* A terminal that goes away, and a service manager that says both. */
-START_TEST(a_hangup_is_never_impatience)
+TEST_PLAIN(a_hangup_is_never_impatience)
 {
     struct stop_request request = {0};
     ck_assert_int_eq(stop_request_take(&request, SIGHUP, 100), STOP_CLEANLY);
@@ -43,17 +40,8 @@ START_TEST(a_hangup_is_never_impatience)
     ck_assert_int_eq(stop_request_take(&request, SIGHUP, 115), STOP_NO_NEWS);
     ck_assert_int_eq(stop_request_take(&request, SIGTERM, 120), STOP_AT_ONCE);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, whoever_asks_first_gets_a_clean_stop);
-    tcase_add_test(t, whoever_asks_again_has_lost_patience);
-    tcase_add_test(t, a_signal_sent_twice_is_one_request);
-    tcase_add_test(t, a_hangup_is_never_impatience);
-}
 
 int main(void)
 {
-    return suite_run("stop_request", add);
+    return suite_run("stop_request", NULL);
 }

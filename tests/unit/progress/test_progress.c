@@ -77,7 +77,7 @@ static void scene_end(struct scene *scene)
 #define STARTED    "training on 60,000 examples, 938 updates an epoch, 9,380 in all\n"
 #define EPOCH_LINE "epoch 3  step 2,814  loss 0.3115  accuracy 88.67 %  test accuracy 87.90 %\n"
 
-START_TEST(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
+TEST_PLAIN(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
 {
     static const char *const orders[] = {PROGRESS EPOCH EVALUATION, EVALUATION PROGRESS EPOCH};
     for (size_t i = 0; i < 2; i++) {
@@ -91,7 +91,6 @@ START_TEST(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
         scene_end(&scene);
     }
 }
-END_TEST
 
 TEST(the_end_tells_what_there_is_of_an_epoch)
 {
@@ -188,7 +187,7 @@ TEST(the_live_line_fits_the_width)
     ck_assert_uint_eq(strcspn(line + 1, "\033"), 79);
 }
 
-START_TEST(colour_is_there_only_when_asked_for)
+TEST_PLAIN(colour_is_there_only_when_asked_for)
 {
     for (int colour = 0; colour <= 1; colour++) {
         struct scene scene;
@@ -201,7 +200,6 @@ START_TEST(colour_is_there_only_when_asked_for)
         scene_end(&scene);
     }
 }
-END_TEST
 
 TEST(quiet_shows_nothing)
 {
@@ -238,7 +236,7 @@ TEST(a_line_that_a_crash_cut_off_is_passed_over)
 }
 
 /* Server 0 sets aside what is no log, and begins another. */
-START_TEST(a_log_that_takes_the_place_of_another_is_followed)
+TEST_PLAIN(a_log_that_takes_the_place_of_another_is_followed)
 {
     struct scene scene;
     char aside[128];
@@ -262,7 +260,6 @@ START_TEST(a_log_that_takes_the_place_of_another_is_followed)
         scene_end(&scene);
     }
 }
-END_TEST
 
 TEST(what_is_no_log_takes_no_time)
 {
@@ -383,7 +380,7 @@ static const struct narrow {
     {"async", 79, "epoch 3.0 of 10  loss 0.312  accuracy 88.7 %  staleness 0.5  1 min 6 s left"},
 };
 
-START_TEST(what_has_no_place_in_a_line_is_left_out_whole)
+TEST_PLAIN(what_has_no_place_in_a_line_is_left_out_whole)
 {
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         char text[PROGRESS_LINE_MAX], start[320];
@@ -401,9 +398,8 @@ START_TEST(what_has_no_place_in_a_line_is_left_out_whole)
         scene_end(&scene);
     }
 }
-END_TEST
 
-START_TEST(a_file_is_no_terminal)
+TEST_PLAIN(a_file_is_no_terminal)
 {
     FILE *file = tmpfile();
     ck_assert_ptr_nonnull(file);
@@ -413,35 +409,8 @@ START_TEST(a_file_is_no_terminal)
     ck_assert(!style.colour);
     fclose(file);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, an_epoch_leaves_a_line_when_it_is_trained_and_scored);
-    tcase_add_test(t, the_end_tells_what_there_is_of_an_epoch);
-    tcase_add_test(t, an_epoch_that_is_not_whole_says_so);
-    tcase_add_test(t, what_async_workers_score_is_about_right);
-    tcase_add_test(t, plain_lines_come_every_log_every_seconds);
-    tcase_add_test(t, the_live_line_is_redrawn_and_gone_at_the_end);
-    tcase_add_test(t, the_live_line_fits_the_width);
-    tcase_add_test(t, colour_is_there_only_when_asked_for);
-    tcase_add_test(t, quiet_shows_nothing);
-    tcase_add_test(t, events_of_an_earlier_session_are_not_told_again);
-    tcase_add_test(t, a_line_that_a_crash_cut_off_is_passed_over);
-    tcase_add_test(t, a_log_that_takes_the_place_of_another_is_followed);
-    tcase_add_test(t, what_is_no_log_takes_no_time);
-    tcase_add_test(t, a_line_written_in_two_halves_is_read_once);
-    tcase_add_test(t, lines_that_are_no_events_do_no_harm);
-    tcase_add_test(t, members_that_are_missing_or_absurd_are_left_out);
-    tcase_add_test(t, waiting_says_for_whom);
-    tcase_add_test(t, a_new_generation_goes_back);
-    tcase_add_test(t, another_server_0_says_where_it_goes_on);
-    tcase_add_test(t, async_progress_tells_staleness);
-    tcase_add_test(t, what_has_no_place_in_a_line_is_left_out_whole);
-    tcase_add_test(t, a_file_is_no_terminal);
-}
 
 int main(void)
 {
-    return suite_run("progress", add);
+    return suite_run("progress", NULL);
 }

@@ -201,7 +201,7 @@ TEST(a_resumed_run_is_one_series)
     ck_assert_double_eq(scene->record.points[2].time, 3); /* 2 s of the first, 1 s of the second. */
 }
 
-START_TEST(a_long_histogram_ends_in_its_last_bucket)
+TEST_PLAIN(a_long_histogram_ends_in_its_last_bucket)
 {
     struct scene scene;
     char text[2048] = "{\"staleness\": {\"histogram\": [1";
@@ -215,25 +215,8 @@ START_TEST(a_long_histogram_ends_in_its_last_bucket)
     ck_assert_double_eq(scene.record.histogram[RECORD_BUCKETS - 1], 36);
     scene_free(&scene);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_finished_run_is_read_whole);
-    tcase_add_test(tcase, time_counts_from_the_start_of_training);
-    tcase_add_test(tcase, what_is_missing_is_not_there);
-    tcase_add_test(tcase, a_folder_without_a_run_is_not_found);
-    tcase_add_test(tcase, a_run_json_that_is_not_json_is_refused);
-    tcase_add_test(tcase, damaged_events_are_counted_and_left_out);
-    tcase_add_test(tcase, events_that_cannot_be_read_are_a_remark);
-    tcase_add_test(tcase, a_log_that_was_set_aside_is_the_beginning_of_the_next);
-    tcase_add_test(tcase, a_log_leads_to_no_other_place);
-    tcase_add_test(tcase, a_last_line_that_is_cut_off_is_left_out);
-    tcase_add_test(tcase, a_resumed_run_is_one_series);
-    tcase_add_test(tcase, a_long_histogram_ends_in_its_last_bucket);
-}
 
 int main(void)
 {
-    return suite_run("record", add);
+    return suite_run("record", NULL);
 }

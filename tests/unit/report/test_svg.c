@@ -35,7 +35,7 @@ static void must_escape(const char *text, size_t max_bytes, const char *expected
     free(result);
 }
 
-START_TEST(the_checker_notices_what_is_not_well_formed)
+TEST_PLAIN(the_checker_notices_what_is_not_well_formed)
 {
     static const char *const wrong[] = {
         "",           "<a>",           "</a>",        "<a></b>",      "<a/><b/>", "<a x=y/>",
@@ -47,18 +47,16 @@ START_TEST(the_checker_notices_what_is_not_well_formed)
         ck_assert_msg(xml_fault(wrong[i], why, sizeof why) != NULL, "not noticed: %s", wrong[i]);
     must_be_well_formed("<a x=\"1\"><b/>text &lt; &amp;</a>\n");
 }
-END_TEST
 
-START_TEST(text_is_escaped)
+TEST_PLAIN(text_is_escaped)
 {
     must_escape("a < b & c > \"d\"", 100, "a &lt; b &amp; c &gt; &quot;d&quot;");
     must_escape("</text><script>", 100, "&lt;/text&gt;&lt;script&gt;");
     must_escape("two\nlines\tand\x01\x7f", 100, "two lines and??");
     must_escape("", 100, "");
 }
-END_TEST
 
-START_TEST(what_is_not_utf8_becomes_question_marks)
+TEST_PLAIN(what_is_not_utf8_becomes_question_marks)
 {
     must_escape("gr\xc3\xbc\xc3\x9f", 100, "gr\xc3\xbc\xc3\x9f");
     must_escape("\xf0\x9f\x8e\xb5", 100, "\xf0\x9f\x8e\xb5");
@@ -69,17 +67,15 @@ START_TEST(what_is_not_utf8_becomes_question_marks)
     must_escape("\xef\xbf\xbf", 100, "???");      /* U+FFFF. */
     must_escape("\xf4\x90\x80\x80", 100, "????"); /* Beyond Unicode. */
 }
-END_TEST
 
-START_TEST(text_is_cut_between_characters)
+TEST_PLAIN(text_is_cut_between_characters)
 {
     must_escape("abc", 2, "ab");
     must_escape("a\xc3\xbc", 2, "a");
     must_escape("a\xc3\xbc", 3, "a\xc3\xbc");
 }
-END_TEST
 
-START_TEST(every_shape_is_well_formed_whatever_the_numbers)
+TEST_PLAIN(every_shape_is_well_formed_whatever_the_numbers)
 {
     static const double x[] = {0, NAN, INFINITY};
     static const double y[] = {-INFINITY, 1, 1e300};
@@ -102,7 +98,6 @@ START_TEST(every_shape_is_well_formed_whatever_the_numbers)
     ck_assert_ptr_null(strstr(text, "width=\"-"));
     free(text);
 }
-END_TEST
 
 static void fit(struct axis *axis, bool logarithmic, double low, double high, bool round)
 {
@@ -123,7 +118,7 @@ static void must_label(const struct axis *axis, const char *labels)
     ck_assert_str_eq(all, labels);
 }
 
-START_TEST(ticks_are_round_numbers)
+TEST_PLAIN(ticks_are_round_numbers)
 {
     struct axis axis;
     fit(&axis, false, 0, 48.3, false);
@@ -141,9 +136,8 @@ START_TEST(ticks_are_round_numbers)
     fit(&axis, true, 0.30, 0.34, false);
     ck_assert_uint_ge(axis.tick_count, 3);
 }
-END_TEST
 
-START_TEST(an_axis_of_nothing_or_of_one_value_has_a_range)
+TEST_PLAIN(an_axis_of_nothing_or_of_one_value_has_a_range)
 {
     static const double values[] = {0, 5, -5, 1e-300, 1e15, -1e15};
     struct axis axis;
@@ -160,9 +154,8 @@ START_TEST(an_axis_of_nothing_or_of_one_value_has_a_range)
         }
     }
 }
-END_TEST
 
-START_TEST(places_stay_within_the_frame)
+TEST_PLAIN(places_stay_within_the_frame)
 {
     struct axis axis;
     fit(&axis, false, 0, 10, false);
@@ -176,9 +169,8 @@ START_TEST(places_stay_within_the_frame)
     ck_assert_double_eq(axis_place(&axis, 0), 0);
     ck_assert_double_eq(axis_place(&axis, -3), 0);
 }
-END_TEST
 
-START_TEST(a_plot_without_data_says_so)
+TEST_PLAIN(a_plot_without_data_says_so)
 {
     static const struct plot_words words = {"t", "s", "d", "x", "y"};
     struct plot plot;
@@ -192,9 +184,8 @@ START_TEST(a_plot_without_data_says_so)
     ck_assert_ptr_nonnull(strstr(text, "no data were recorded"));
     free(text);
 }
-END_TEST
 
-START_TEST(a_legend_breaks_into_rows_that_fit)
+TEST_PLAIN(a_legend_breaks_into_rows_that_fit)
 {
     struct plot_key keys[30];
     struct svg svg;
@@ -210,23 +201,8 @@ START_TEST(a_legend_breaks_into_rows_that_fit)
         ck_assert_double_lt(strtod(at + strlen("text-anchor=\"start\" x=\""), NULL), 400);
     free(text);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, the_checker_notices_what_is_not_well_formed);
-    tcase_add_test(tcase, text_is_escaped);
-    tcase_add_test(tcase, what_is_not_utf8_becomes_question_marks);
-    tcase_add_test(tcase, text_is_cut_between_characters);
-    tcase_add_test(tcase, every_shape_is_well_formed_whatever_the_numbers);
-    tcase_add_test(tcase, ticks_are_round_numbers);
-    tcase_add_test(tcase, an_axis_of_nothing_or_of_one_value_has_a_range);
-    tcase_add_test(tcase, places_stay_within_the_frame);
-    tcase_add_test(tcase, a_plot_without_data_says_so);
-    tcase_add_test(tcase, a_legend_breaks_into_rows_that_fit);
-}
 
 int main(void)
 {
-    return suite_run("svg", add);
+    return suite_run("svg", NULL);
 }

@@ -6,7 +6,7 @@
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
-START_TEST(what_is_on_its_way_counts_until_the_last_reference_is_dropped)
+TEST_PLAIN(what_is_on_its_way_counts_until_the_last_reference_is_dropped)
 {
     struct in_flight *in_flight = in_flight_create();
     ck_assert_ptr_nonnull(in_flight);
@@ -30,9 +30,8 @@ START_TEST(what_is_on_its_way_counts_until_the_last_reference_is_dropped)
     ck_assert_ptr_null(in_flight);
     in_flight_drop(&in_flight);
 }
-END_TEST
 
-START_TEST(it_outlives_its_maker_while_something_is_on_its_way)
+TEST_PLAIN(it_outlives_its_maker_while_something_is_on_its_way)
 {
     struct in_flight *in_flight = in_flight_create();
     struct frame *late = in_flight_watch(in_flight, frame_of(3, 16));
@@ -40,7 +39,6 @@ START_TEST(it_outlives_its_maker_while_something_is_on_its_way)
     ck_assert(((float *)late->data)[15] == 3.0f);
     frame_release(late);
 }
-END_TEST
 
 static void *drop_all(void *frames)
 {
@@ -49,7 +47,7 @@ static void *drop_all(void *frames)
     return NULL;
 }
 
-START_TEST(frames_are_dropped_on_any_thread)
+TEST_PLAIN(frames_are_dropped_on_any_thread)
 {
     enum { COUNT = 1000 };
     static struct frame *frames[2][COUNT + 1];
@@ -64,16 +62,8 @@ START_TEST(frames_are_dropped_on_any_thread)
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, what_is_on_its_way_counts_until_the_last_reference_is_dropped);
-    tcase_add_test(t, it_outlives_its_maker_while_something_is_on_its_way);
-    tcase_add_test(t, frames_are_dropped_on_any_thread);
-}
 
 int main(void)
 {
-    return suite_run("in_flight", add);
+    return suite_run("in_flight", NULL);
 }

@@ -41,7 +41,7 @@ static void expect_refused(const char *address, struct places places, const char
     ck_assert_str_eq(error.text, text);
 }
 
-START_TEST(a_server_listens_on_all_that_its_name_stands_for)
+TEST_PLAIN(a_server_listens_on_all_that_its_name_stands_for)
 {
     expect("alpha:7000", places_of("10.0.0.5:7000", "[fd00::5]:7000"), true,
            "10.0.0.5:7000,[fd00::5]:7000", "");
@@ -51,27 +51,24 @@ START_TEST(a_server_listens_on_all_that_its_name_stands_for)
     expect(":7000", places_of(NULL, NULL), true, "*:7000", "");
     expect("*:0", places_of(NULL, NULL), true, "*:0", "");
 }
-END_TEST
 
-START_TEST(whose_own_name_is_loopback_listens_everywhere_if_others_may_come)
+TEST_PLAIN(whose_own_name_is_loopback_listens_everywhere_if_others_may_come)
 {
     expect("alpha:7000", places_of("127.0.1.1:7000", NULL), true, "*:7000",
            "on all addresses, since alpha is 127.0.1.1:7000 on this host, which no other");
     expect("alpha:7000", places_of("[::1]:7000", "127.0.1.1:7000"), true, "*:7000",
            "alpha is [::1]:7000, 127.0.1.1:7000 on this host");
 }
-END_TEST
 
-START_TEST(who_is_told_to_be_on_loopback_stays_there)
+TEST_PLAIN(who_is_told_to_be_on_loopback_stays_there)
 {
     expect("127.0.0.1:7000", places_of("127.0.0.1:7000", NULL), true, "127.0.0.1:7000", "");
     expect("[::1]:7000", places_of("[::1]:7000", NULL), true, "[::1]:7000", "");
     expect("localhost:7000", places_of("[::1]:7000", "127.0.0.1:7000"), true,
            "[::1]:7000,127.0.0.1:7000", "");
 }
-END_TEST
 
-START_TEST(without_keys_a_server_stays_on_loopback)
+TEST_PLAIN(without_keys_a_server_stays_on_loopback)
 {
     expect("127.0.0.1:7000", places_of("127.0.0.1:7000", NULL), false, "127.0.0.1:7000", "");
     expect("localhost:0", places_of("127.0.0.1:0", NULL), false, "127.0.0.1:0", "");
@@ -90,9 +87,8 @@ START_TEST(without_keys_a_server_stays_on_loopback)
                    "make some (syncopate keygen, --keys), or, where the network is trusted, add "
                    "--insecure");
 }
-END_TEST
 
-START_TEST(a_name_that_nobody_knows_is_named_with_the_remedy)
+TEST_PLAIN(a_name_that_nobody_knows_is_named_with_the_remedy)
 {
     struct listening listening;
     struct error error;
@@ -104,9 +100,8 @@ START_TEST(a_name_that_nobody_knows_is_named_with_the_remedy)
                      ":7000 listens on all addresses of this host");
     ck_assert_int_eq(listening_choose("alpha", &none, true, &listening, &error), STATUS_INVALID);
 }
-END_TEST
 
-START_TEST(as_many_places_as_there_may_be_fit)
+TEST_PLAIN(as_many_places_as_there_may_be_fit)
 {
     struct places places = {.status = STATUS_OK, .count = PLACES_MAX};
     struct listening listening;
@@ -118,19 +113,8 @@ START_TEST(as_many_places_as_there_may_be_fit)
     ck_assert_int_eq(listening_choose("alpha:7000", &places, false, &listening, &error),
                      STATUS_REFUSED);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_server_listens_on_all_that_its_name_stands_for);
-    tcase_add_test(tcase, whose_own_name_is_loopback_listens_everywhere_if_others_may_come);
-    tcase_add_test(tcase, who_is_told_to_be_on_loopback_stays_there);
-    tcase_add_test(tcase, without_keys_a_server_stays_on_loopback);
-    tcase_add_test(tcase, a_name_that_nobody_knows_is_named_with_the_remedy);
-    tcase_add_test(tcase, as_many_places_as_there_may_be_fit);
-}
 
 int main(void)
 {
-    return suite_run("listening", add);
+    return suite_run("listening", NULL);
 }

@@ -284,7 +284,7 @@ TEST(a_checkpointer_that_cannot_load_ends_the_job, MODE_SYNC)
 /* --- exchanges ----------------------------------------------------------------------------------
  */
 
-START_TEST(a_good_exchange_reaches_the_owner_of_its_chunk)
+TEST_PLAIN(a_good_exchange_reaches_the_owner_of_its_chunk)
 {
     for (enum mode mode = MODE_ASYNC; mode < MODE_COUNT; mode++) {
         struct fixture f;
@@ -309,7 +309,6 @@ START_TEST(a_good_exchange_reaches_the_owner_of_its_chunk)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* Refused, and nothing reaches an owner. */
 static void check_refused(struct fixture *f, struct packet packet, enum refusal reason,
@@ -410,7 +409,7 @@ TEST(every_kind_of_bad_gradient_is_refused_and_counted, MODE_SYNC)
     ck_assert_uint_eq(router_counts(f->router).received, 24);
 }
 
-START_TEST(what_is_asked_again_is_no_gradient_and_has_none)
+TEST_PLAIN(what_is_asked_again_is_no_gradient_and_has_none)
 {
     for (enum mode mode = MODE_ASYNC; mode < MODE_COUNT; mode++) {
         struct fixture place, *f = &place;
@@ -433,7 +432,6 @@ START_TEST(what_is_asked_again_is_no_gradient_and_has_none)
         close_fixture(f);
     }
 }
-END_TEST
 
 TEST(async_batches_come_whole_or_are_skipped, MODE_ASYNC)
 {
@@ -607,7 +605,7 @@ TEST(only_exchanges_are_for_a_server, MODE_SYNC)
     ck_assert_uint_eq(rejected(f), 0); /* They were no gradients. */
 }
 
-START_TEST(the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_sender_s)
+TEST_PLAIN(the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_sender_s)
 {
     for (uint32_t server = 0; server < 2; server++) {
         struct fixture f;
@@ -638,7 +636,6 @@ START_TEST(the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_se
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* --- the window ----------------------------------------------------------------------------------
  */
@@ -928,7 +925,7 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
     ck_assert_uint_eq(rejected(f), 0); /* And the cut of before is no hindrance. */
 }
 
-START_TEST(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
+TEST_PLAIN(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
 {
     const uint32_t order[] = {0, 1, UINT32_MAX, 0, 1}; /* Owners and the checkpointer, from any. */
     for (int first = 0; first < 3; first++) {
@@ -947,7 +944,6 @@ START_TEST(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(a_new_generation_keeps_what_an_async_server_has, MODE_ASYNC)
 {
@@ -1128,7 +1124,7 @@ TEST(finished_is_answered_with_bye_and_ends_it, MODE_SYNC)
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 2);
 }
 
-START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
+TEST_PLAIN(a_refusal_ends_it_with_the_code_of_its_kind)
 {
     const struct {
         enum refusal reason;
@@ -1152,10 +1148,9 @@ START_TEST(a_refusal_ends_it_with_the_code_of_its_kind)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* Nothing comes over a wire, so it need not wait to be let in once it can be. */
-START_TEST(server_0_asks_itself_at_every_tick)
+TEST_PLAIN(server_0_asks_itself_at_every_tick)
 {
     struct fixture f;
     open_server(&f, MODE_SYNC, 0);
@@ -1165,9 +1160,8 @@ START_TEST(server_0_asks_itself_at_every_tick)
     ck_assert_int_eq(router_patience_ms(f.router), 100);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(nobody_is_waited_for_beyond_the_deadlines)
+TEST_PLAIN(nobody_is_waited_for_beyond_the_deadlines)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -1209,9 +1203,8 @@ START_TEST(nobody_is_waited_for_beyond_the_deadlines)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there)
+TEST_PLAIN(a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there)
 {
     struct fixture f;
     struct message waiting = {.kind = MESSAGE_WAITING};
@@ -1229,9 +1222,8 @@ START_TEST(a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
+TEST_PLAIN(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
 {
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
@@ -1256,7 +1248,6 @@ START_TEST(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
     ck_assert_int_eq(router_exit_code(f.router), EXIT_TERMINATED);
     close_fixture(&f);
 }
-END_TEST
 
 TEST(silence_counts_only_while_it_is_watched, MODE_SYNC)
 {
@@ -1278,52 +1269,7 @@ TEST(silence_counts_only_while_it_is_watched, MODE_SYNC)
     ck_assert_ptr_null(post_log(&f->post, "nothing heard"));
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, it_joins_until_it_is_welcomed_and_says_when_it_is_ready);
-    tcase_add_test(t, a_welcome_before_the_whole_declaration_is_waited_out);
-    tcase_add_test(t, a_server_without_the_checkpoint_asks_for_its_chunks);
-    tcase_add_test(t, a_checkpointer_that_cannot_load_ends_the_job);
-    tcase_add_test(t, a_good_exchange_reaches_the_owner_of_its_chunk);
-    tcase_add_test(t, who_is_no_worker_of_the_run_is_refused_and_not_received);
-    tcase_add_test(t, every_kind_of_bad_gradient_is_refused_and_counted);
-    tcase_add_test(t, what_is_asked_again_is_no_gradient_and_has_none);
-    tcase_add_test(t, async_batches_come_whole_or_are_skipped);
-    tcase_add_test(t, the_process_with_the_greatest_ticket_is_the_worker);
-    tcase_add_test(t, who_was_never_admitted_takes_no_place);
-    tcase_add_test(t, whoever_is_heard_as_a_worker_is_said_to_be_a_member);
-    tcase_add_test(t, the_key_that_came_with_a_ticket_is_the_workers);
-    tcase_add_test(t, what_comes_before_serving_or_for_another_generation_is_left_to_be_repeated);
-    tcase_add_test(t, only_exchanges_are_for_a_server);
-    tcase_add_test(t, the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_sender_s);
-    tcase_add_test(t, a_worker_that_does_not_wait_is_held_up_and_nobody_else_is);
-    tcase_add_test(t, a_worker_that_does_not_read_is_sent_no_more);
-    tcase_add_test(t, a_repeated_cut_is_answered_with_what_was_said);
-    tcase_add_test(t, a_final_cut_that_is_not_written_is_begun_anew);
-    tcase_add_test(t, a_new_generation_loads_everything_again_in_sync);
-    tcase_add_test(t, what_one_generation_has_loaded_is_not_what_the_next_one_needs);
-    tcase_add_test(t, a_new_generation_keeps_what_an_async_server_has);
-    tcase_add_test(t, an_old_or_repeated_welcome_changes_nothing);
-    tcase_add_test(t, what_was_under_way_inside_when_the_generation_changed_is_dropped);
-    tcase_add_test(t,
-                   whoever_serves_says_ready_over_and_over_and_whoever_loads_asks_for_its_chunks);
-    tcase_add_test(t, a_server_that_server_0_does_not_know_joins_again_and_keeps_its_chunks);
-    tcase_add_test(t, another_run_is_none_of_a_server_s_that_has_one);
-    tcase_add_test(t, a_server_that_cannot_go_on_tells_server_0);
-    tcase_add_test(t,
-                   every_answer_tells_the_last_version_and_a_stop_moves_it_past_what_was_given_out);
-    tcase_add_test(t, a_stop_before_the_first_pull_of_a_resumed_run_is_not_before_its_checkpoint);
-    tcase_add_test(t, a_cut_is_taken_when_every_owner_has_taken_it);
-    tcase_add_test(t, finished_is_answered_with_bye_and_ends_it);
-    tcase_add_test(t, a_refusal_ends_it_with_the_code_of_its_kind);
-    tcase_add_test(t, server_0_asks_itself_at_every_tick);
-    tcase_add_test(t, nobody_is_waited_for_beyond_the_deadlines);
-    tcase_add_test(t, a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there);
-    tcase_add_test(t, when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for);
-    tcase_add_test(t, silence_counts_only_while_it_is_watched);
-}
-
 int main(void)
 {
-    return suite_run("router", add);
+    return suite_run("router", NULL);
 }

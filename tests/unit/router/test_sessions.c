@@ -29,7 +29,7 @@ static bool know(struct sessions *sessions, uint32_t index, uint64_t ticket, uin
     return sessions_judge(sessions, &packet) == SENDER_WORKER;
 }
 
-START_TEST(the_header_s_picture_is_what_happens)
+TEST_PLAIN(the_header_s_picture_is_what_happens)
 {
     struct sessions sessions = opened();
     ck_assert(know(&sessions, 5, 3, 'A'));
@@ -42,9 +42,8 @@ START_TEST(the_header_s_picture_is_what_happens)
     ck_assert(!know(&sessions, 5, 7, 'B'));
     sessions_free(&sessions);
 }
-END_TEST
 
-START_TEST(nobody_is_a_worker_without_a_proof)
+TEST_PLAIN(nobody_is_a_worker_without_a_proof)
 {
     struct sessions sessions = opened();
     static const uint64_t tickets[] = {0, 1, 7, 8, 1000, UINT64_MAX};
@@ -65,9 +64,8 @@ START_TEST(nobody_is_a_worker_without_a_proof)
     ck_assert(!know(&sessions, 5, 7, 'B'));
     sessions_free(&sessions);
 }
-END_TEST
 
-START_TEST(what_is_late_of_a_worker_is_told_from_what_others_say)
+TEST_PLAIN(what_is_late_of_a_worker_is_told_from_what_others_say)
 {
     struct sessions sessions = opened();
     ck_assert(know(&sessions, 5, 3, 'A') && know(&sessions, 5, 7, 'B') &&
@@ -79,9 +77,8 @@ START_TEST(what_is_late_of_a_worker_is_told_from_what_others_say)
     ck_assert_int_eq(sessions_judge(&sessions, &keyed), SENDER_REPLACED);
     sessions_free(&sessions);
 }
-END_TEST
 
-START_TEST(any_process_may_be_the_first_and_every_worker_has_its_own)
+TEST_PLAIN(any_process_may_be_the_first_and_every_worker_has_its_own)
 {
     struct sessions sessions = opened();
     for (uint32_t i = 0; i < JOB_WORKERS_MAX; i++)
@@ -93,9 +90,8 @@ START_TEST(any_process_may_be_the_first_and_every_worker_has_its_own)
         ck_assert(know(&sessions, i, 0, 999));
     sessions_free(&sessions);
 }
-END_TEST
 
-START_TEST(a_window_is_a_worker_s_and_not_a_process_s)
+TEST_PLAIN(a_window_is_a_worker_s_and_not_a_process_s)
 {
     struct sessions sessions = opened();
     know(&sessions, 0, 1, 'A');
@@ -116,9 +112,8 @@ START_TEST(a_window_is_a_worker_s_and_not_a_process_s)
     ck_assert(sessions_let_in(&sessions, 0, 100));
     sessions_free(&sessions);
 }
-END_TEST
 
-START_TEST(a_process_that_does_not_read_is_given_no_more)
+TEST_PLAIN(a_process_that_does_not_read_is_given_no_more)
 {
     struct sessions sessions = opened();
     struct frame *given[4];
@@ -137,19 +132,8 @@ START_TEST(a_process_that_does_not_read_is_given_no_more)
     sessions_free(&sessions);
     frame_release(given[0]); /* Later than all that. */
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, the_header_s_picture_is_what_happens);
-    tcase_add_test(t, nobody_is_a_worker_without_a_proof);
-    tcase_add_test(t, what_is_late_of_a_worker_is_told_from_what_others_say);
-    tcase_add_test(t, any_process_may_be_the_first_and_every_worker_has_its_own);
-    tcase_add_test(t, a_window_is_a_worker_s_and_not_a_process_s);
-    tcase_add_test(t, a_process_that_does_not_read_is_given_no_more);
-}
 
 int main(void)
 {
-    return suite_run("sessions", add);
+    return suite_run("sessions", NULL);
 }

@@ -77,7 +77,7 @@ static void permute(struct node *nodes, uint32_t count, uint32_t at, uint32_t le
     }
 }
 
-START_TEST(every_order_of_arrival_gives_the_same_bits)
+TEST_PLAIN(every_order_of_arrival_gives_the_same_bits)
 {
     for (uint32_t leaf_count = 1; leaf_count <= 7; leaf_count++) {
         struct node nodes[7];
@@ -86,9 +86,8 @@ START_TEST(every_order_of_arrival_gives_the_same_bits)
         permute(nodes, leaf_count, 0, leaf_count);
     }
 }
-END_TEST
 
-START_TEST(every_way_to_deal_leaves_gives_the_same_bits)
+TEST_PLAIN(every_way_to_deal_leaves_gives_the_same_bits)
 {
     for (uint32_t leaf_count = 1; leaf_count <= 24; leaf_count++) {
         for (uint32_t members = 1; members <= 9; members++) {
@@ -108,9 +107,8 @@ START_TEST(every_way_to_deal_leaves_gives_the_same_bits)
         }
     }
 }
-END_TEST
 
-START_TEST(the_header_s_picture_is_what_happens)
+TEST_PLAIN(the_header_s_picture_is_what_happens)
 {
     struct aggregator aggregator = {0};
     aggregator_open(&aggregator, 4);
@@ -121,9 +119,8 @@ START_TEST(the_header_s_picture_is_what_happens)
     check_root(&aggregator, 4);
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(a_node_at_or_below_one_that_is_there_is_a_duplicate)
+TEST_PLAIN(a_node_at_or_below_one_that_is_there_is_a_duplicate)
 {
     struct aggregator aggregator = {0};
     aggregator_open(&aggregator, 8);
@@ -136,9 +133,8 @@ START_TEST(a_node_at_or_below_one_that_is_there_is_a_duplicate)
     check_root(&aggregator, 8);
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(a_leaf_that_has_been_summed_already_is_a_duplicate)
+TEST_PLAIN(a_leaf_that_has_been_summed_already_is_a_duplicate)
 {
     struct aggregator aggregator = {0};
     aggregator_open(&aggregator, 8);
@@ -150,9 +146,8 @@ START_TEST(a_leaf_that_has_been_summed_already_is_a_duplicate)
     check_root(&aggregator, 8);
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(a_node_above_some_that_are_there_replaces_them)
+TEST_PLAIN(a_node_above_some_that_are_there_replaces_them)
 {
     struct aggregator aggregator = {0};
     aggregator_open(&aggregator, 8);
@@ -166,9 +161,8 @@ START_TEST(a_node_above_some_that_are_there_replaces_them)
     check_root(&aggregator, 8);
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(any_mixture_of_nodes_in_any_order_gives_the_same_bits)
+TEST_PLAIN(any_mixture_of_nodes_in_any_order_gives_the_same_bits)
 {
     struct random_sequence sequence;
     random_sequence_init(&sequence, 5, RANDOM_STREAM_PROBE, 0);
@@ -188,9 +182,8 @@ START_TEST(any_mixture_of_nodes_in_any_order_gives_the_same_bits)
         aggregator_free(&aggregator);
     }
 }
-END_TEST
 
-START_TEST(a_gradient_that_somebody_else_holds_is_not_written)
+TEST_PLAIN(a_gradient_that_somebody_else_holds_is_not_written)
 {
     struct aggregator aggregator = {0};
     struct frame *whole = frame_of(1, 2 * WIDTH);
@@ -211,9 +204,8 @@ START_TEST(a_gradient_that_somebody_else_holds_is_not_written)
     frame_release(whole);
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(what_waits_is_one_gradient_a_node_and_given_back_in_the_end)
+TEST_PLAIN(what_waits_is_one_gradient_a_node_and_given_back_in_the_end)
 {
     struct aggregator aggregator = {0};
     struct frame *kept = frame_of(1, WIDTH);
@@ -225,9 +217,8 @@ START_TEST(what_waits_is_one_gradient_a_node_and_given_back_in_the_end)
     ck_assert(frame_is_unique(kept));
     frame_release(kept);
 }
-END_TEST
 
-START_TEST(the_next_step_opens_where_the_last_one_was_taken)
+TEST_PLAIN(the_next_step_opens_where_the_last_one_was_taken)
 {
     struct aggregator aggregator = {0};
     for (uint32_t step = 0; step < 5; step++) {
@@ -240,9 +231,8 @@ START_TEST(the_next_step_opens_where_the_last_one_was_taken)
     }
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(it_knows_what_it_holds)
+TEST_PLAIN(it_knows_what_it_holds)
 {
     struct aggregator aggregator = {0};
     ck_assert(!aggregator_holds(&aggregator, (struct node){0, 1})); /* Nothing, before a step. */
@@ -257,9 +247,8 @@ START_TEST(it_knows_what_it_holds)
         ck_assert(!aggregator_holds(&aggregator, not_held[i]));
     aggregator_free(&aggregator);
 }
-END_TEST
 
-START_TEST(what_was_forgotten_is_given_back_and_not_in_the_next_sum)
+TEST_PLAIN(what_was_forgotten_is_given_back_and_not_in_the_next_sum)
 {
     struct aggregator aggregator = {0};
     struct frame *kept = frame_of(1e9f, WIDTH);
@@ -278,25 +267,8 @@ START_TEST(what_was_forgotten_is_given_back_and_not_in_the_next_sum)
     frame_release(kept);
     aggregator_free(&aggregator);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, every_order_of_arrival_gives_the_same_bits);
-    tcase_add_test(t, every_way_to_deal_leaves_gives_the_same_bits);
-    tcase_add_test(t, the_header_s_picture_is_what_happens);
-    tcase_add_test(t, a_node_at_or_below_one_that_is_there_is_a_duplicate);
-    tcase_add_test(t, a_leaf_that_has_been_summed_already_is_a_duplicate);
-    tcase_add_test(t, a_node_above_some_that_are_there_replaces_them);
-    tcase_add_test(t, any_mixture_of_nodes_in_any_order_gives_the_same_bits);
-    tcase_add_test(t, a_gradient_that_somebody_else_holds_is_not_written);
-    tcase_add_test(t, what_waits_is_one_gradient_a_node_and_given_back_in_the_end);
-    tcase_add_test(t, the_next_step_opens_where_the_last_one_was_taken);
-    tcase_add_test(t, it_knows_what_it_holds);
-    tcase_add_test(t, what_was_forgotten_is_given_back_and_not_in_the_next_sum);
-}
 
 int main(void)
 {
-    return suite_run("aggregator", add);
+    return suite_run("aggregator", NULL);
 }

@@ -3,7 +3,7 @@
 #include "common/base/random.h"
 #include "tests/lib/suite.h"
 
-START_TEST(a_new_set_has_everything_below_its_mark_and_nothing_else)
+TEST_PLAIN(a_new_set_has_everything_below_its_mark_and_nothing_else)
 {
     struct batch_set set;
     batch_set_init(&set, 1000);
@@ -14,9 +14,8 @@ START_TEST(a_new_set_has_everything_below_its_mark_and_nothing_else)
     ck_assert(!batch_set_can_add(&set, 999));
     ck_assert(batch_set_can_add(&set, 1000));
 }
-END_TEST
 
-START_TEST(the_window_ends_where_the_header_says)
+TEST_PLAIN(the_window_ends_where_the_header_says)
 {
     struct batch_set set;
     batch_set_init(&set, 7);
@@ -28,9 +27,8 @@ START_TEST(the_window_ends_where_the_header_says)
     ck_assert(!batch_set_has(&set, 7));
     ck_assert_uint_eq(set.low, 7);
 }
-END_TEST
 
-START_TEST(the_mark_moves_over_what_is_in_and_frees_its_bits)
+TEST_PLAIN(the_mark_moves_over_what_is_in_and_frees_its_bits)
 {
     struct batch_set set;
     batch_set_init(&set, 0);
@@ -42,9 +40,8 @@ START_TEST(the_mark_moves_over_what_is_in_and_frees_its_bits)
     for (unsigned i = 0; i < BATCH_SET_WINDOW / 64; i++)
         ck_assert_uint_eq(set.bits[i], 0);
 }
-END_TEST
 
-START_TEST(it_agrees_with_a_plain_array_whatever_the_order)
+TEST_PLAIN(it_agrees_with_a_plain_array_whatever_the_order)
 {
     enum { ALL = 20000 };
     struct batch_set set;
@@ -69,9 +66,8 @@ START_TEST(it_agrees_with_a_plain_array_whatever_the_order)
     }
     ck_assert_uint_gt(low, BATCH_SET_WINDOW * 3); /* It has gone round more than once. */
 }
-END_TEST
 
-START_TEST(the_largest_numbers_are_safe)
+TEST_PLAIN(the_largest_numbers_are_safe)
 {
     struct batch_set set;
     batch_set_init(&set, UINT64_MAX - 10);
@@ -80,9 +76,8 @@ START_TEST(the_largest_numbers_are_safe)
     ck_assert(batch_set_has(&set, UINT64_MAX));
     ck_assert(!batch_set_has(&set, UINT64_MAX - 1));
 }
-END_TEST
 
-START_TEST(its_end_is_behind_the_highest_batch)
+TEST_PLAIN(its_end_is_behind_the_highest_batch)
 {
     struct batch_set set;
     batch_set_init(&set, 100);
@@ -97,19 +92,8 @@ START_TEST(its_end_is_behind_the_highest_batch)
         batch_set_add(&set, batch);
     ck_assert_uint_eq(batch_set_end(&set), 70);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_new_set_has_everything_below_its_mark_and_nothing_else);
-    tcase_add_test(t, the_window_ends_where_the_header_says);
-    tcase_add_test(t, the_mark_moves_over_what_is_in_and_frees_its_bits);
-    tcase_add_test(t, it_agrees_with_a_plain_array_whatever_the_order);
-    tcase_add_test(t, the_largest_numbers_are_safe);
-    tcase_add_test(t, its_end_is_behind_the_highest_batch);
-}
 
 int main(void)
 {
-    return suite_run("batch_set", add);
+    return suite_run("batch_set", NULL);
 }

@@ -123,7 +123,7 @@ TEST(a_spare_that_is_still_being_sent_is_not_written)
     }
 }
 
-START_TEST(in_place_and_aside_give_the_same_bits)
+TEST_PLAIN(in_place_and_aside_give_the_same_bits)
 {
     struct fixture a, b;
     open_fixture(&a);
@@ -138,7 +138,6 @@ START_TEST(in_place_and_aside_give_the_same_bits)
     close_fixture(&a);
     close_fixture(&b);
 }
-END_TEST
 
 TEST(the_schedule_follows_the_chunk_s_own_version)
 {
@@ -151,7 +150,7 @@ TEST(the_schedule_follows_the_chunk_s_own_version)
     }
 }
 
-START_TEST(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
+TEST_PLAIN(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
     job.variables[0].initializer = INITIALIZER_GLOROT_UNIFORM;
@@ -179,7 +178,6 @@ START_TEST(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
     plan_destroy(&plan);
     job_free(&job);
 }
-END_TEST
 
 /* --- memory that workers on this host see ---------------------------------------------------- */
 
@@ -227,7 +225,7 @@ static bool is_private(const struct fixture *f, const struct window *window)
     return !lies_in(f, window, 0) && !lies_in(f, window, 1);
 }
 
-START_TEST(versions_take_turns_in_the_memory_that_is_lent)
+TEST_PLAIN(versions_take_turns_in_the_memory_that_is_lent)
 {
     struct fixture f;
     struct window window;
@@ -246,9 +244,8 @@ START_TEST(versions_take_turns_in_the_memory_that_is_lent)
         ck_assert(window.values[copy][15] == 0.0f && window.values[copy][32] == 0.0f);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back)
+TEST_PLAIN(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back)
 {
     struct fixture f;
     struct window window;
@@ -271,10 +268,9 @@ START_TEST(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back)
     ck_assert(first(f.chunk.values) == -9.0f);
     close_fixture(&f);
 }
-END_TEST
 
 /* A slow connection holds one version after another. */
-START_TEST(every_version_may_be_held_at_the_same_time)
+TEST_PLAIN(every_version_may_be_held_at_the_same_time)
 {
     struct fixture f;
     struct window window;
@@ -295,9 +291,8 @@ START_TEST(every_version_may_be_held_at_the_same_time)
     ck_assert(first(f.chunk.values) == -8.0f);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_previous_version_that_is_still_wanted_keeps_its_memory)
+TEST_PLAIN(a_previous_version_that_is_still_wanted_keeps_its_memory)
 {
     struct fixture f;
     struct window window;
@@ -313,11 +308,10 @@ START_TEST(a_previous_version_that_is_still_wanted_keeps_its_memory)
     ck_assert(lies_in(&f, &window, 0));
     close_fixture(&f);
 }
-END_TEST
 
 /* Values come from a checkpoint into the first copy, whatever their version; the next one must not
  * be made over them, nor over what may be read of it. */
-START_TEST(a_chunk_restored_at_an_odd_version_finds_its_turns_again)
+TEST_PLAIN(a_chunk_restored_at_an_odd_version_finds_its_turns_again)
 {
     for (uint64_t restored = 6; restored <= 7; restored++) {
         struct fixture f;
@@ -338,9 +332,8 @@ START_TEST(a_chunk_restored_at_an_odd_version_finds_its_turns_again)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(without_both_copies_there_is_none)
+TEST_PLAIN(without_both_copies_there_is_none)
 {
     for (int i = 0; i < 3; i++) {
         struct fixture f;
@@ -361,9 +354,8 @@ START_TEST(without_both_copies_there_is_none)
         close_fixture(&f);
     }
 }
-END_TEST
 
-START_TEST(lent_memory_does_not_change_the_bits)
+TEST_PLAIN(lent_memory_does_not_change_the_bits)
 {
     struct fixture a, b;
     struct window window;
@@ -384,11 +376,10 @@ START_TEST(lent_memory_does_not_change_the_bits)
     close_fixture(&a);
     close_fixture(&b);
 }
-END_TEST
 
 /* --- loading again --------------------------------------------------------------------------- */
 
-START_TEST(values_to_be_filled_anew_are_nobody_else_s)
+TEST_PLAIN(values_to_be_filled_anew_are_nobody_else_s)
 {
     struct fixture f;
     struct window window;
@@ -427,7 +418,6 @@ START_TEST(values_to_be_filled_anew_are_nobody_else_s)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(a_skipped_update_is_one_version_and_nothing_else)
 {
@@ -437,29 +427,7 @@ TEST(a_skipped_update_is_one_version_and_nothing_else)
     ck_assert(first(f->chunk.values) == -1.0f);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, an_update_that_nobody_watches_is_made_in_place);
-    tcase_add_test(t, values_that_somebody_holds_are_left_alone);
-    tcase_add_test(t, a_slice_of_the_values_keeps_them_from_being_written);
-    tcase_add_test(t, the_previous_version_is_kept_until_dropped);
-    tcase_add_test(t, sync_steps_take_turns_with_two_buffers);
-    tcase_add_test(t, a_spare_that_is_still_being_sent_is_not_written);
-    tcase_add_test(t, in_place_and_aside_give_the_same_bits);
-    tcase_add_test(t, the_schedule_follows_the_chunk_s_own_version);
-    tcase_add_test(t, a_chunk_starts_with_its_part_of_each_variable_and_zeros_between);
-    tcase_add_test(t, versions_take_turns_in_the_memory_that_is_lent);
-    tcase_add_test(t, lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back);
-    tcase_add_test(t, every_version_may_be_held_at_the_same_time);
-    tcase_add_test(t, a_previous_version_that_is_still_wanted_keeps_its_memory);
-    tcase_add_test(t, a_chunk_restored_at_an_odd_version_finds_its_turns_again);
-    tcase_add_test(t, without_both_copies_there_is_none);
-    tcase_add_test(t, lent_memory_does_not_change_the_bits);
-    tcase_add_test(t, values_to_be_filled_anew_are_nobody_else_s);
-    tcase_add_test(t, a_skipped_update_is_one_version_and_nothing_else);
-}
-
 int main(void)
 {
-    return suite_run("chunk", add);
+    return suite_run("chunk", NULL);
 }

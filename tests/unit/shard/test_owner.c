@@ -465,7 +465,7 @@ TEST(a_version_that_a_server_has_lost_makes_no_gradient_stale, MODE_ASYNC)
     ck_assert_uint_eq(result.staleness, 0);
 }
 
-START_TEST(a_batch_beyond_the_window_is_rejected_and_not_taken)
+TEST_PLAIN(a_batch_beyond_the_window_is_rejected_and_not_taken)
 {
     struct fixture f;
     float value = 0;
@@ -486,10 +486,9 @@ START_TEST(a_batch_beyond_the_window_is_rejected_and_not_taken)
     ck_assert_uint_eq(counts(&f).rejected, 2);
     close_fixture(&f);
 }
-END_TEST
 
 /* With the worker's word for it, or found out here. */
-START_TEST(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing)
+TEST_PLAIN(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing)
 {
     for (int told = 0; told < 2; told++) {
         struct fixture f;
@@ -527,7 +526,6 @@ START_TEST(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothin
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(chunks_of_one_async_pull_may_be_at_different_versions, MODE_ASYNC)
 {
@@ -565,7 +563,7 @@ static void cut(struct fixture *f, uint64_t step)
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
 }
 
-START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
+TEST_PLAIN(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
 {
     struct fixture f;
     struct job job = small_job(MODE_SYNC, 2, 1);
@@ -595,7 +593,6 @@ START_TEST(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
     }
     close_fixture(&f);
 }
-END_TEST
 
 TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
 {
@@ -607,7 +604,7 @@ TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
     ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
 }
 
-START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
+TEST_PLAIN(what_was_cut_loads_and_goes_on_with_the_same_bits)
 {
     struct fixture a, b;
     struct job job = small_job(MODE_SYNC, 2, 1);
@@ -651,9 +648,8 @@ START_TEST(what_was_cut_loads_and_goes_on_with_the_same_bits)
     close_fixture(&a);
     close_fixture(&b);
 }
-END_TEST
 
-START_TEST(chunk_states_that_do_not_fit_are_ignored)
+TEST_PLAIN(chunk_states_that_do_not_fit_are_ignored)
 {
     struct fixture f;
     open_plan(&f, small_job(MODE_SYNC, 2, 1), NULL);
@@ -682,9 +678,8 @@ START_TEST(chunk_states_that_do_not_fit_are_ignored)
     ck_assert_uint_eq(post_count_all(&f.post), 0);
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(an_owner_without_chunks_says_at_once_that_it_is_done)
+TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
 {
     struct job job = small_job(MODE_SYNC, 1, 2);
     struct plan *plan;
@@ -704,7 +699,6 @@ START_TEST(an_owner_without_chunks_says_at_once_that_it_is_done)
     plan_destroy(&plan);
     job_free(&job);
 }
-END_TEST
 
 /* --- asking again ----------------------------------------------------------------------------- */
 
@@ -894,7 +888,7 @@ static void go_back(struct fixture *f, bool restore)
     }
 }
 
-START_TEST(a_new_generation_knows_nothing_of_the_one_before)
+TEST_PLAIN(a_new_generation_knows_nothing_of_the_one_before)
 {
     for (int restore = 0; restore < 2; restore++) {
         struct fixture f;
@@ -932,7 +926,6 @@ START_TEST(a_new_generation_knows_nothing_of_the_one_before)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(going_back_changes_nothing_that_was_given_out, MODE_SYNC)
 {
@@ -1025,7 +1018,7 @@ TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint, MODE_A
 
 /* Another process was this server while this one was away: what had been finished before the
  * checkpoint will not be given to anybody again. */
-START_TEST(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
+TEST_PLAIN(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
 {
     for (uint64_t step = 1; step < 3; step++) {
         struct fixture f;
@@ -1041,7 +1034,6 @@ START_TEST(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)
 {
@@ -1079,7 +1071,7 @@ static const float *where(struct fixture *f, uint64_t version)
 
 /* Two workers, two halves of each step; worker 1 reads version t until it pushes its half of step
  * t, and before that nothing that the other one may do changes what it reads. */
-START_TEST(values_that_a_worker_reads_stay_until_it_has_pushed)
+TEST_PLAIN(values_that_a_worker_reads_stay_until_it_has_pushed)
 {
     struct fixture f;
     struct window window = {0};
@@ -1127,9 +1119,8 @@ START_TEST(values_that_a_worker_reads_stay_until_it_has_pushed)
     }
     close_fixture(&f);
 }
-END_TEST
 
-START_TEST(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared)
+TEST_PLAIN(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared)
 {
     struct fixture f;
     struct window window = {0};
@@ -1167,11 +1158,10 @@ START_TEST(a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared
     frame_release(kept);
     close_fixture(&f);
 }
-END_TEST
 
 /* A worker may still be computing from what it was given in the generation before. Nothing of what
  * it looks at is written before it has pushed in the new one. */
-START_TEST(values_of_the_generation_before_stay_until_their_readers_have_come_along)
+TEST_PLAIN(values_of_the_generation_before_stay_until_their_readers_have_come_along)
 {
     for (int restore = 0; restore < 2; restore++) {
         struct fixture f;
@@ -1202,55 +1192,8 @@ START_TEST(values_of_the_generation_before_stay_until_their_readers_have_come_al
         close_fixture(&f);
     }
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, no_update_is_made_before_the_last_leaf_and_one_when_it_is_in);
-    tcase_add_test(t, the_ragged_last_batch_is_divided_by_its_own_examples);
-    tcase_add_test(t, everyone_is_released_with_the_same_version_after_the_update);
-    tcase_add_test(t, a_stale_gradient_changes_nothing_and_is_counted);
-    tcase_add_test(t, a_leaf_counts_once_however_often_and_from_whomever_it_comes);
-    tcase_add_test(t, every_gradient_received_has_one_verdict);
-    tcase_add_test(t, a_pull_never_mixes_versions);
-    tcase_add_test(t, the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it);
-    tcase_add_test(t, values_given_out_are_not_written_again);
-    tcase_add_test(t, a_repeated_request_takes_the_place_of_the_one_that_waits);
-    tcase_add_test(t, whoever_waits_for_a_later_version_is_not_given_an_earlier_one);
-    tcase_add_test(t, a_gradient_that_is_not_finite_ends_the_job_naming_where);
-    tcase_add_test(t, an_async_gradient_is_applied_and_answered_at_once);
-    tcase_add_test(t, an_async_duplicate_changes_nothing);
-    tcase_add_test(t, staleness_is_the_updates_since_the_version_it_was_made_from);
-    tcase_add_test(t, a_version_that_a_server_has_lost_makes_no_gradient_stale);
-    tcase_add_test(t, a_batch_beyond_the_window_is_rejected_and_not_taken);
-    tcase_add_test(t, an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing);
-    tcase_add_test(t, chunks_of_one_async_pull_may_be_at_different_versions);
-    tcase_add_test(t, an_async_payload_in_flight_is_not_written);
-    tcase_add_test(t, a_cut_is_every_chunk_as_of_its_step_though_training_runs_on);
-    tcase_add_test(t, a_cut_that_training_has_passed_is_not_taken);
-    tcase_add_test(t, what_was_cut_loads_and_goes_on_with_the_same_bits);
-    tcase_add_test(t, chunk_states_that_do_not_fit_are_ignored);
-    tcase_add_test(t, an_owner_without_chunks_says_at_once_that_it_is_done);
-    tcase_add_test(t, a_retry_says_whether_the_gradient_is_held_and_is_none_itself);
-    tcase_add_test(t, an_async_retry_says_whether_the_batch_is_taken);
-    tcase_add_test(t, a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for);
-    tcase_add_test(t, a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for);
-    tcase_add_test(t, whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else);
-    tcase_add_test(t, a_worker_of_any_index_can_wait);
-    tcase_add_test(t, a_new_generation_knows_nothing_of_the_one_before);
-    tcase_add_test(t, going_back_changes_nothing_that_was_given_out);
-    tcase_add_test(t, going_back_before_all_is_loaded_starts_over);
-    tcase_add_test(t, what_is_of_another_generation_is_not_touched);
-    tcase_add_test(t, an_async_server_keeps_its_chunks_and_says_how_far_they_are);
-    tcase_add_test(t, an_async_server_that_starts_again_has_the_batches_of_its_checkpoint);
-    tcase_add_test(t, an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it);
-    tcase_add_test(t, the_verdict_that_makes_a_cut_is_counted_in_it);
-    tcase_add_test(t, values_that_a_worker_reads_stay_until_it_has_pushed);
-    tcase_add_test(t, values_of_the_generation_before_stay_until_their_readers_have_come_along);
-    tcase_add_test(t, a_cut_and_a_slow_connection_keep_their_values_though_memory_is_shared);
-}
 
 int main(void)
 {
-    return suite_run("owner", add);
+    return suite_run("owner", NULL);
 }

@@ -26,7 +26,7 @@ static uint32_t pushes_max(enum mode mode, uint32_t leaves, uint32_t last)
     return pushes;
 }
 
-START_TEST(a_worker_pushes_no_more_than_the_plan_says_whatever_the_number_of_workers)
+TEST_PLAIN(a_worker_pushes_no_more_than_the_plan_says_whatever_the_number_of_workers)
 {
     struct node nodes[TREE_COVER_MAX];
     for (uint32_t leaves = 1; leaves <= 40; leaves++) {
@@ -43,30 +43,20 @@ START_TEST(a_worker_pushes_no_more_than_the_plan_says_whatever_the_number_of_wor
     ck_assert_uint_eq(pushes_max(MODE_SYNC, 4, 0), 1); /* Three workers: [0,1) [1,2) [2,4). */
     ck_assert_uint_eq(pushes_max(MODE_SYNC, 6, 0), 2); /* Two: [0,2) [2,3) and [3,4) [4,6). */
 }
-END_TEST
 
-START_TEST(the_last_step_of_an_epoch_counts_too)
+TEST_PLAIN(the_last_step_of_an_epoch_counts_too)
 {
     ck_assert_uint_eq(pushes_max(MODE_SYNC, 8, 0), pushes_max(MODE_SYNC, 8, 4));
     ck_assert_uint_gt(pushes_max(MODE_SYNC, 16, 15), pushes_max(MODE_SYNC, 1, 0));
     ck_assert_uint_ge(pushes_max(MODE_SYNC, 16, 15), pushes_max(MODE_SYNC, 15, 0));
 }
-END_TEST
 
-START_TEST(an_async_batch_is_pushed_whole)
+TEST_PLAIN(an_async_batch_is_pushed_whole)
 {
     ck_assert_uint_eq(pushes_max(MODE_ASYNC, 16, 7), 1);
-}
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_worker_pushes_no_more_than_the_plan_says_whatever_the_number_of_workers);
-    tcase_add_test(t, the_last_step_of_an_epoch_counts_too);
-    tcase_add_test(t, an_async_batch_is_pushed_whole);
 }
 
 int main(void)
 {
-    return suite_run("plan", add);
+    return suite_run("plan", NULL);
 }

@@ -29,7 +29,7 @@ static unsigned check_fields(struct message *message, char *base, const struct m
     return fields;
 }
 
-START_TEST(messages_that_differ_in_one_field_have_different_lines)
+TEST_PLAIN(messages_that_differ_in_one_field_have_different_lines)
 {
     unsigned fields = 0;
     for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++) {
@@ -41,9 +41,8 @@ START_TEST(messages_that_differ_in_one_field_have_different_lines)
     }
     ck_assert_uint_gt(fields, 8 * (MESSAGE_KIND_COUNT - 1));
 }
-END_TEST
 
-START_TEST(messages_of_different_kinds_have_different_lines)
+TEST_PLAIN(messages_of_different_kinds_have_different_lines)
 {
     char lines[2][MESSAGE_LINE_MAX];
     for (unsigned a = 1; a < MESSAGE_KIND_COUNT; a++)
@@ -53,10 +52,9 @@ START_TEST(messages_of_different_kinds_have_different_lines)
             ck_assert_str_ne(lines[0], lines[1]);
         }
 }
-END_TEST
 
 /* There is a report, and it is all zeros; or there is none. */
-START_TEST(what_is_there_and_empty_differs_from_what_is_not_there)
+TEST_PLAIN(what_is_there_and_empty_differs_from_what_is_not_there)
 {
     char lines[2][MESSAGE_LINE_MAX];
     struct message message = {.kind = MESSAGE_EXCHANGE, .exchange.want = true};
@@ -65,11 +63,10 @@ START_TEST(what_is_there_and_empty_differs_from_what_is_not_there)
     message_line(&message, lines[1]);
     ck_assert_str_ne(lines[0], lines[1]);
 }
-END_TEST
 
 /* --- reading it ------------------------------------------------------------------------------- */
 
-START_TEST(a_line_names_what_differs_from_zero)
+TEST_PLAIN(a_line_names_what_differs_from_zero)
 {
     char line[MESSAGE_LINE_MAX];
     struct message message = {
@@ -88,18 +85,16 @@ START_TEST(a_line_names_what_differs_from_zero)
     message_line(&message, line);
     ck_assert_str_eq(line, "refused version=1 nobody/0"); /* Which is the header's on the wire. */
 }
-END_TEST
 
-START_TEST(a_text_cannot_be_taken_for_other_fields)
+TEST_PLAIN(a_text_cannot_be_taken_for_other_fields)
 {
     char lines[2][MESSAGE_LINE_MAX];
     struct message message = {.kind = MESSAGE_STOP, .stop.reason = "a\" g=1 \\"};
     message_line(&message, lines[0]);
     ck_assert_str_eq(lines[0], "stop reason=\"a\\\" g=1 \\\\\" nobody/0");
 }
-END_TEST
 
-START_TEST(a_secret_is_not_shown)
+TEST_PLAIN(a_secret_is_not_shown)
 {
     char line[MESSAGE_LINE_MAX], hex[HASH_HEX_LENGTH];
     struct message message = {.kind = MESSAGE_WELCOME};
@@ -109,10 +104,9 @@ START_TEST(a_secret_is_not_shown)
     ck_assert_ptr_nonnull(strstr(line, "secret="));
     ck_assert_ptr_null(strstr(line, hex));
 }
-END_TEST
 
 /* Texts in which every character takes two, and numbers with all their digits. */
-START_TEST(the_longest_message_fits)
+TEST_PLAIN(the_longest_message_fits)
 {
     char line[MESSAGE_LINE_MAX];
     for (unsigned kind = 1; kind < MESSAGE_KIND_COUNT; kind++) {
@@ -126,20 +120,8 @@ START_TEST(the_longest_message_fits)
         ck_assert_uint_lt(strlen(line), MESSAGE_LINE_MAX);
     }
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, messages_that_differ_in_one_field_have_different_lines);
-    tcase_add_test(t, messages_of_different_kinds_have_different_lines);
-    tcase_add_test(t, what_is_there_and_empty_differs_from_what_is_not_there);
-    tcase_add_test(t, a_line_names_what_differs_from_zero);
-    tcase_add_test(t, a_text_cannot_be_taken_for_other_fields);
-    tcase_add_test(t, a_secret_is_not_shown);
-    tcase_add_test(t, the_longest_message_fits);
-}
 
 int main(void)
 {
-    return suite_run("message_line", add);
+    return suite_run("message_line", NULL);
 }

@@ -157,7 +157,7 @@ static void kill_at(uint64_t seed, uint64_t at, unsigned outcomes[3])
     simulated_disk_free(&disk);
 }
 
-START_TEST(a_kill_undoes_what_is_not_durable)
+TEST_PLAIN(a_kill_undoes_what_is_not_durable)
 {
     unsigned outcomes[3] = {0};
     for (uint64_t seed = 0; seed < 60; seed++)
@@ -173,9 +173,8 @@ START_TEST(a_kill_undoes_what_is_not_durable)
         kill_at(seed, 200, outcomes); /* After the second. */
     ck_assert_uint_eq(outcomes[1], 10);
 }
-END_TEST
 
-START_TEST(a_crash_at_a_call_is_the_end_until_somebody_else_comes)
+TEST_PLAIN(a_crash_at_a_call_is_the_end_until_somebody_else_comes)
 {
     unsigned outcomes[3] = {0};
     for (uint64_t seed = 0; seed < 60; seed++) {
@@ -202,19 +201,8 @@ START_TEST(a_crash_at_a_call_is_the_end_until_somebody_else_comes)
     for (int i = 0; i < 3; i++)
         ck_assert_uint_ge(outcomes[i], 8);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_file_system_it_is);
-    tcase_add_test(tcase, what_is_listed_may_be_removed_meanwhile);
-    tcase_add_test(tcase, faults_come_and_go);
-    tcase_add_test(tcase, a_slow_disk_takes_one_change_after_the_other);
-    tcase_add_test(tcase, a_kill_undoes_what_is_not_durable);
-    tcase_add_test(tcase, a_crash_at_a_call_is_the_end_until_somebody_else_comes);
-}
 
 int main(void)
 {
-    return suite_run("simulated_disk", add);
+    return suite_run("simulated_disk", NULL);
 }

@@ -63,7 +63,7 @@ static bool alike(enum mode a_mode, const struct happening *a, enum mode b_mode,
         ck_assert_msg(!alike(MODE_SYNC, &usual, MODE_SYNC, &other), #field " does not count");     \
     } while (0)
 
-START_TEST(all_of_what_happens_counts)
+TEST_PLAIN(all_of_what_happens_counts)
 {
     ck_assert(alike(MODE_SYNC, &usual, MODE_SYNC, &usual));
     DIFFERS(time_us, 18);
@@ -75,9 +75,8 @@ START_TEST(all_of_what_happens_counts)
     DIFFERS(payload, "bitS");
     DIFFERS(payload, "");
 }
-END_TEST
 
-START_TEST(the_order_of_what_happens_counts)
+TEST_PLAIN(the_order_of_what_happens_counts)
 {
     struct happening other = usual;
     struct transcript transcripts[2];
@@ -91,9 +90,8 @@ START_TEST(the_order_of_what_happens_counts)
     transcript_free(&transcripts[0]);
     transcript_free(&transcripts[1]);
 }
-END_TEST
 
-START_TEST(what_becomes_of_a_process_counts)
+TEST_PLAIN(what_becomes_of_a_process_counts)
 {
     static const char *const notes[][2] = {
         {"ps/0 (0)", "starts"}, {"ps/1 (0)", "starts"}, {"ps/0 (0)", "is killed"}};
@@ -108,7 +106,6 @@ START_TEST(what_becomes_of_a_process_counts)
             ck_assert_mem_ne(digests[i], digests[j], HASH_BYTES);
     }
 }
-END_TEST
 
 static struct happening a_join(enum mode mode)
 {
@@ -138,7 +135,7 @@ static struct happening a_page(enum mode mode)
 
 /* Two declarations have two encodings; each in its own job is the same to say. In another one it is
  * something else, and so are pages that are not quite the declaration's. */
-START_TEST(the_declaration_counts_as_the_jobs_own_and_not_by_its_bytes)
+TEST_PLAIN(the_declaration_counts_as_the_jobs_own_and_not_by_its_bytes)
 {
     struct happening joins[] = {a_join(MODE_ASYNC), a_join(MODE_SYNC)};
     struct happening pages[] = {a_page(MODE_ASYNC), a_page(MODE_SYNC)};
@@ -153,17 +150,8 @@ START_TEST(the_declaration_counts_as_the_jobs_own_and_not_by_its_bytes)
     torn.message.job_page.bytes--;
     ck_assert(!alike(MODE_ASYNC, &pages[0], MODE_ASYNC, &torn));
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, all_of_what_happens_counts);
-    tcase_add_test(t, the_order_of_what_happens_counts);
-    tcase_add_test(t, what_becomes_of_a_process_counts);
-    tcase_add_test(t, the_declaration_counts_as_the_jobs_own_and_not_by_its_bytes);
-}
 
 int main(void)
 {
-    return suite_run("transcript", add);
+    return suite_run("transcript", NULL);
 }

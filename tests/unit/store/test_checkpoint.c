@@ -85,7 +85,7 @@ static enum status open_step(struct checkpoint_reader *reader, const char *out, 
     return checkpoint_open(reader, disk, path, error);
 }
 
-START_TEST(what_any_number_of_servers_wrote_reads_back)
+TEST_PLAIN(what_any_number_of_servers_wrote_reads_back)
 {
     for (uint32_t servers = 1; servers <= 8; servers++) {
         char out[DISK_PATH_MAX];
@@ -111,7 +111,6 @@ START_TEST(what_any_number_of_servers_wrote_reads_back)
         checkpoint_close(&reader); /* Closing twice is harmless. */
     }
 }
-END_TEST
 
 /* Change a file by one bit or cut it, expect a refusal that names it, and mend it. */
 static void expect_damage(const char *out, const char *name, const char *data, size_t bytes,
@@ -132,7 +131,7 @@ static void expect_damage(const char *out, const char *name, const char *data, s
 static const char *const file_names[] = {"manifest.json", "part-0-of-2.safetensors",
                                          "part-1-of-2.safetensors"};
 
-START_TEST(a_flipped_bit_anywhere_is_noticed)
+TEST_PLAIN(a_flipped_bit_anywhere_is_noticed)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     scratch_path(out, "run");
@@ -155,9 +154,8 @@ START_TEST(a_flipped_bit_anywhere_is_noticed)
     ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
     checkpoint_close(&reader);
 }
-END_TEST
 
-START_TEST(a_file_cut_off_or_grown_is_noticed)
+TEST_PLAIN(a_file_cut_off_or_grown_is_noticed)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     scratch_path(out, "run");
@@ -173,9 +171,8 @@ START_TEST(a_file_cut_off_or_grown_is_noticed)
         free(data);
     }
 }
-END_TEST
 
-START_TEST(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
+TEST_PLAIN(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_reader reader;
@@ -191,7 +188,6 @@ START_TEST(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
     ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_NOT_FOUND);
     ck_assert_int_eq(open_step(&reader, out, 6, &error), STATUS_NOT_FOUND);
 }
-END_TEST
 
 /* Write one part of these chunks with a right manifest, and open it. */
 static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t count,
@@ -215,7 +211,7 @@ static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t c
     return status;
 }
 
-START_TEST(chunks_must_cover_the_space_exactly_once)
+TEST_PLAIN(chunks_must_cover_the_space_exactly_once)
 {
     static float zeros[ELEMENTS];
 #define CHUNK(first, count)                                                                        \
@@ -251,9 +247,8 @@ START_TEST(chunks_must_cover_the_space_exactly_once)
                       status);
     }
 }
-END_TEST
 
-START_TEST(a_part_of_another_step_is_refused)
+TEST_PLAIN(a_part_of_another_step_is_refused)
 {
     static float zeros[ELEMENTS];
     static const struct checkpoint_chunk chunk = CHUNK(0, 128);
@@ -261,9 +256,8 @@ START_TEST(a_part_of_another_step_is_refused)
     ck_assert_int_eq(open_chunks(&chunk, 1, 8, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "step 8"));
 }
-END_TEST
 
-START_TEST(a_manifest_beyond_its_job_is_refused)
+TEST_PLAIN(a_manifest_beyond_its_job_is_refused)
 {
     char out[DISK_PATH_MAX];
     struct checkpoint_reader reader;
@@ -273,7 +267,6 @@ START_TEST(a_manifest_beyond_its_job_is_refused)
     ck_assert_int_eq(open_step(&reader, out, 2001, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "beyond"));
 }
-END_TEST
 
 /* A manifest around the checks of checkpoint_write_manifest. */
 static void force_manifest(const char *out, uint64_t step, struct checkpoint_part *parts,
@@ -297,7 +290,7 @@ static enum status try_manifest(const char *out, uint64_t step, struct checkpoin
     return status;
 }
 
-START_TEST(a_part_cannot_lead_out_of_its_directory)
+TEST_PLAIN(a_part_cannot_lead_out_of_its_directory)
 {
     static const char *const names[] = {
         "../step-000000000005/part-0-of-1.safetensors",
@@ -327,9 +320,8 @@ START_TEST(a_part_cannot_lead_out_of_its_directory)
         ck_assert_msg(strstr(error.text, "file") != NULL, "%s", error.text);
     }
 }
-END_TEST
 
-START_TEST(a_manifest_is_not_written_before_its_parts)
+TEST_PLAIN(a_manifest_is_not_written_before_its_parts)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part parts[2];
@@ -353,7 +345,6 @@ START_TEST(a_manifest_is_not_written_before_its_parts)
     ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 1);
     free(data);
 }
-END_TEST
 
 /* The first part of the sample's only server, in the name of a generation. */
 static void write_part_of(const char *out, uint64_t step, uint64_t generation,
@@ -369,7 +360,7 @@ static void write_part_of(const char *out, uint64_t step, uint64_t generation,
                      STATUS_OK);
 }
 
-START_TEST(a_later_generation_writes_beside_an_earlier_one)
+TEST_PLAIN(a_later_generation_writes_beside_an_earlier_one)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part old, new;
@@ -388,9 +379,8 @@ START_TEST(a_later_generation_writes_beside_an_earlier_one)
     ck_assert_str_eq(reader.manifest.parts[0].name, new.name);
     checkpoint_close(&reader);
 }
-END_TEST
 
-START_TEST(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
+TEST_PLAIN(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
 {
     static const char *const names[] = {
         "part-0-of-1.g1.safetensors", "manifest.json.tmp", "part-0-of-1.g1.safetensors.tmp",
@@ -412,9 +402,8 @@ START_TEST(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
     ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
     checkpoint_close(&reader);
 }
-END_TEST
 
-START_TEST(verifying_finds_what_opening_finds)
+TEST_PLAIN(verifying_finds_what_opening_finds)
 {
     char out[DISK_PATH_MAX], directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct manifest manifest;
@@ -441,11 +430,10 @@ START_TEST(verifying_finds_what_opening_finds)
     }
     ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
 }
-END_TEST
 
 /* --- several ------------------------------------------------------------------------------- */
 
-START_TEST(checkpoints_are_listed_from_the_newest)
+TEST_PLAIN(checkpoints_are_listed_from_the_newest)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     uint64_t steps[8];
@@ -464,7 +452,6 @@ START_TEST(checkpoints_are_listed_from_the_newest)
     ck_assert_uint_eq(steps[0], 1000);
     ck_assert_uint_eq(steps[1], 100);
 }
-END_TEST
 
 struct reports {
     int count;
@@ -501,7 +488,7 @@ static void damage(const char *out, uint64_t step, const char *name)
     scratch_write(path, "x", 1);
 }
 
-START_TEST(pruning_keeps_three)
+TEST_PLAIN(pruning_keeps_three)
 {
     char out[DISK_PATH_MAX];
     struct checkpoint_shelf shelf = {0};
@@ -514,9 +501,8 @@ START_TEST(pruning_keeps_three)
     }
     expect_steps(out, (uint64_t[]){50, 40, 30}, 3);
 }
-END_TEST
 
-START_TEST(as_many_are_kept_as_somebody_wants)
+TEST_PLAIN(as_many_are_kept_as_somebody_wants)
 {
     static const uint32_t wanted[] = {1, 2, 5, CHECKPOINTS_KEPT_MAX, CHECKPOINTS_ALL};
     static const size_t left[] = {1, 2, 5, 9, 9};
@@ -536,11 +522,10 @@ START_TEST(as_many_are_kept_as_somebody_wants)
             ck_assert_uint_eq(steps[k], 9 - k);
     }
 }
-END_TEST
 
 /* Another process has written them: a few are read each time, and none is removed before enough
  * newer ones are known to be whole. */
-START_TEST(many_that_nobody_knows_are_found_out_bit_by_bit)
+TEST_PLAIN(many_that_nobody_knows_are_found_out_bit_by_bit)
 {
     enum { KEEP = 20, WRITTEN = 30 };
     char out[DISK_PATH_MAX];
@@ -564,9 +549,8 @@ START_TEST(many_that_nobody_knows_are_found_out_bit_by_bit)
     ck_assert_uint_eq(count, KEEP);
     ck_assert_uint_eq(steps[count - 1], WRITTEN + 3 - KEEP + 1);
 }
-END_TEST
 
-START_TEST(damaged_checkpoints_do_not_count_when_pruning)
+TEST_PLAIN(damaged_checkpoints_do_not_count_when_pruning)
 {
     char out[DISK_PATH_MAX];
     struct checkpoint_shelf shelf = {0};
@@ -585,9 +569,8 @@ START_TEST(damaged_checkpoints_do_not_count_when_pruning)
     }
     expect_steps(out, (uint64_t[]){80, 70, 60, 50}, 4);
 }
-END_TEST
 
-START_TEST(what_was_just_written_is_never_pruned)
+TEST_PLAIN(what_was_just_written_is_never_pruned)
 {
     char out[DISK_PATH_MAX];
     struct checkpoint_shelf shelf = {0};
@@ -601,10 +584,9 @@ START_TEST(what_was_just_written_is_never_pruned)
     prune(out, &shelf);
     expect_steps(out, (uint64_t[]){50, 40, 30, 5}, 4);
 }
-END_TEST
 
 /* What was moved to another place and linked is read there, but never written or removed. */
-START_TEST(what_lies_behind_a_link_is_only_read)
+TEST_PLAIN(what_lies_behind_a_link_is_only_read)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX], outside[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
     struct checkpoint_reader reader;
@@ -648,9 +630,8 @@ START_TEST(what_lies_behind_a_link_is_only_read)
     scratch_path(path, "more/step-000000000009");
     ck_assert(!scratch_has(path));
 }
-END_TEST
 
-START_TEST(only_what_nobody_finishes_is_swept)
+TEST_PLAIN(only_what_nobody_finishes_is_swept)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part part;
@@ -669,7 +650,6 @@ START_TEST(only_what_nobody_finishes_is_swept)
     }
     expect_steps(out, (uint64_t[]){50, 40}, 2);
 }
-END_TEST
 
 /* Of run/, or what restore names: the step, or with UINT64_MAX the status is *status. */
 static uint64_t resumed_step(const char *restore, bool *passed_over, enum status *status)
@@ -684,7 +664,7 @@ static uint64_t resumed_step(const char *restore, bool *passed_over, enum status
     return step;
 }
 
-START_TEST(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
+TEST_PLAIN(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
 {
     char out[DISK_PATH_MAX], elsewhere[DISK_PATH_MAX], path[DISK_PATH_MAX];
     enum status status;
@@ -715,9 +695,8 @@ START_TEST(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
     ck_assert(resumed_step("/dev/null", &passed_over, &status) == UINT64_MAX);
     ck_assert_int_eq(status, STATUS_IO);
 }
-END_TEST
 
-START_TEST(the_newest_whole_checkpoint_is_opened)
+TEST_PLAIN(the_newest_whole_checkpoint_is_opened)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_reader reader;
@@ -741,11 +720,10 @@ START_TEST(the_newest_whole_checkpoint_is_opened)
     ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, NULL, NULL, &error),
                      STATUS_INVALID);
 }
-END_TEST
 
 /* --- one model in one file ----------------------------------------------------------------- */
 
-START_TEST(a_model_file_reads_back_with_zeros_in_the_gaps)
+TEST_PLAIN(a_model_file_reads_back_with_zeros_in_the_gaps)
 {
     char path[DISK_PATH_MAX], hex[65];
     float space[ARRAYS][ELEMENTS];
@@ -782,9 +760,8 @@ START_TEST(a_model_file_reads_back_with_zeros_in_the_gaps)
     model_file_close(&file);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(a_checkpoint_and_a_run_open_as_a_model)
+TEST_PLAIN(a_checkpoint_and_a_run_open_as_a_model)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct job job = sample_job();
@@ -805,7 +782,6 @@ START_TEST(a_checkpoint_and_a_run_open_as_a_model)
     }
     job_free(&job);
 }
-END_TEST
 
 /* A run in this state with checkpoints at steps 10 and 20 of which the newest is damaged, and a
  * model of zeros that was written after step 7. */
@@ -833,7 +809,7 @@ static void leave_run(const char *out, enum run_state state)
     job_free(&job);
 }
 
-START_TEST(of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model)
+TEST_PLAIN(of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model)
 {
     static const enum run_state states[] = {RUN_DONE, RUN_STOPPED, RUN_RUNNING, RUN_FAILED};
     for (size_t i = 0; i < 4; i++) {
@@ -860,9 +836,8 @@ START_TEST(of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_mod
         model_file_close(&file);
     }
 }
-END_TEST
 
-START_TEST(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
+TEST_PLAIN(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct model_file file;
@@ -882,9 +857,8 @@ START_TEST(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
     ck_assert(!file.declared); /* There is the model, at least. */
     model_file_close(&file);
 }
-END_TEST
 
-START_TEST(gaps_do_not_count_in_the_digest_of_parameters)
+TEST_PLAIN(gaps_do_not_count_in_the_digest_of_parameters)
 {
     static float space[ARRAYS][ELEMENTS];
     struct job job = sample_job();
@@ -899,9 +873,8 @@ START_TEST(gaps_do_not_count_in_the_digest_of_parameters)
     ck_assert_str_ne(before, after);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(files_that_are_no_model_are_refused)
+TEST_PLAIN(files_that_are_no_model_are_refused)
 {
     char path[DISK_PATH_MAX];
     struct model_file file;
@@ -917,39 +890,10 @@ START_TEST(files_that_are_no_model_are_refused)
     ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
     ck_assert_msg(strstr(error.text, "only F32") != NULL, "%s", error.text);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, what_any_number_of_servers_wrote_reads_back);
-    tcase_add_test(tcase, a_flipped_bit_anywhere_is_noticed);
-    tcase_add_test(tcase, a_file_cut_off_or_grown_is_noticed);
-    tcase_add_test(tcase, a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint);
-    tcase_add_test(tcase, chunks_must_cover_the_space_exactly_once);
-    tcase_add_test(tcase, a_part_of_another_step_is_refused);
-    tcase_add_test(tcase, a_manifest_beyond_its_job_is_refused);
-    tcase_add_test(tcase, a_part_cannot_lead_out_of_its_directory);
-    tcase_add_test(tcase, checkpoints_are_listed_from_the_newest);
-    tcase_add_test(tcase, a_manifest_is_not_written_before_its_parts);
-    tcase_add_test(tcase, a_later_generation_writes_beside_an_earlier_one);
-    tcase_add_test(tcase, left_overs_beside_a_manifest_go_but_not_what_is_being_written_again);
-    tcase_add_test(tcase, verifying_finds_what_opening_finds);
-    tcase_add_test(tcase, pruning_keeps_three);
-    tcase_add_test(tcase, as_many_are_kept_as_somebody_wants);
-    tcase_add_test(tcase, many_that_nobody_knows_are_found_out_bit_by_bit);
-    tcase_add_test(tcase, damaged_checkpoints_do_not_count_when_pruning);
-    tcase_add_test(tcase, what_was_just_written_is_never_pruned);
-    tcase_add_test(tcase, what_lies_behind_a_link_is_only_read);
-    tcase_add_test(tcase, only_what_nobody_finishes_is_swept);
-    tcase_add_test(tcase, a_run_that_has_begun_goes_on_from_its_own_checkpoints);
-    tcase_add_test(tcase, the_newest_whole_checkpoint_is_opened);
-    tcase_add_test(tcase, a_model_file_reads_back_with_zeros_in_the_gaps);
-    tcase_add_test(tcase, a_checkpoint_and_a_run_open_as_a_model);
-    tcase_add_test(tcase, of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_model);
-    tcase_add_test(tcase, a_run_whose_record_is_damaged_is_known_by_its_checkpoints);
-    tcase_add_test(tcase, gaps_do_not_count_in_the_digest_of_parameters);
-    tcase_add_test(tcase, files_that_are_no_model_are_refused);
 }
 
 int main(void)

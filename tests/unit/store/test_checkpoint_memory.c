@@ -115,7 +115,7 @@ static enum status open_newest(struct simulated_disk *disk, uint64_t *step)
     return status;
 }
 
-START_TEST(writing_without_memory_costs_no_checkpoint)
+TEST_PLAIN(writing_without_memory_costs_no_checkpoint)
 {
     struct job job = sample_job();
     unsigned strike_at = 0;
@@ -142,11 +142,10 @@ START_TEST(writing_without_memory_costs_no_checkpoint)
     ck_assert_uint_ge(strike_at, (OWN_ALLOCATOR ? 20 : 1));
     job_free(&job);
 }
-END_TEST
 
 /* Want of memory is no damage, but the JSON library cannot always tell it from bad syntax: then an
  * older checkpoint is taken, which is as whole. */
-START_TEST(reading_without_memory_gives_a_whole_checkpoint_or_none)
+TEST_PLAIN(reading_without_memory_gives_a_whole_checkpoint_or_none)
 {
     struct job job = sample_job();
     struct simulated_disk disk;
@@ -169,9 +168,8 @@ START_TEST(reading_without_memory_gives_a_whole_checkpoint_or_none)
     simulated_disk_free(&disk);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(a_generation_is_read_or_not)
+TEST_PLAIN(a_generation_is_read_or_not)
 {
     const struct generation generation = {.run_id = 7, .number = 3};
     struct generation found;
@@ -187,16 +185,8 @@ START_TEST(a_generation_is_read_or_not)
     }
     simulated_disk_free(&disk);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, writing_without_memory_costs_no_checkpoint);
-    tcase_add_test(tcase, reading_without_memory_gives_a_whole_checkpoint_or_none);
-    tcase_add_test(tcase, a_generation_is_read_or_not);
-}
 
 int main(void)
 {
-    return suite_run("checkpoint_memory", add);
+    return suite_run("checkpoint_memory", NULL);
 }

@@ -43,7 +43,7 @@ static void expect(const struct scene *scene, const char *text)
     free(found);
 }
 
-START_TEST(events_are_appended_line_by_line)
+TEST_PLAIN(events_are_appended_line_by_line)
 {
     struct scene s;
     scene_init(&s);
@@ -60,9 +60,8 @@ START_TEST(events_are_appended_line_by_line)
     expect(&s, SESSION SESSION);
     ck_assert(!scratch_has(s.aside));
 }
-END_TEST
 
-START_TEST(what_a_crash_left_of_a_line_is_dropped)
+TEST_PLAIN(what_a_crash_left_of_a_line_is_dropped)
 {
     static const char *const left[] = {"", "{\"time\": 3, \"eve", "x"};
     struct scene s;
@@ -83,7 +82,6 @@ START_TEST(what_a_crash_left_of_a_line_is_dropped)
     event_log_close(&s.log);
     expect(&s, "");
 }
-END_TEST
 
 /* It is kept as it was, and the new log says where it is. */
 static void expect_set_aside(struct scene *s, const char *text, size_t bytes)
@@ -102,7 +100,7 @@ static void expect_set_aside(struct scene *s, const char *text, size_t bytes)
     ck_assert_int_eq(unlink(s->aside), 0);
 }
 
-START_TEST(a_damaged_log_is_set_aside)
+TEST_PLAIN(a_damaged_log_is_set_aside)
 {
     static const char *const damaged[] = {
         "nonsense\n",
@@ -117,9 +115,8 @@ START_TEST(a_damaged_log_is_set_aside)
         expect_set_aside(&s, damaged[i], strlen(damaged[i]));
     }
 }
-END_TEST
 
-START_TEST(a_line_longer_than_any_event_is_damage)
+TEST_PLAIN(a_line_longer_than_any_event_is_damage)
 {
     enum { LONG = EVENT_LOG_LINE_MAX + 100 };
     static char text[LONG + 1];
@@ -134,10 +131,9 @@ START_TEST(a_line_longer_than_any_event_is_damage)
     scratch_write(s.path, text, LONG + 1);
     expect_set_aside(&s, text, LONG + 1);
 }
-END_TEST
 
 /* Of any size, and whatever is in it. */
-START_TEST(opening_takes_a_moment_whatever_is_there)
+TEST_PLAIN(opening_takes_a_moment_whatever_is_there)
 {
     static const off_t sizes[] = {64 << 20, (off_t)1 << 40};
     struct scene s;
@@ -155,9 +151,8 @@ START_TEST(opening_takes_a_moment_whatever_is_there)
         ck_assert_int_eq(unlink(s.aside), 0);
     }
 }
-END_TEST
 
-START_TEST(what_lies_further_back_is_not_looked_at)
+TEST_PLAIN(what_lies_further_back_is_not_looked_at)
 {
     struct scene s;
     scene_init(&s);
@@ -171,7 +166,6 @@ START_TEST(what_lies_further_back_is_not_looked_at)
     ck_assert_str_eq(s.log.remark.text, "");
     event_log_close(&s.log);
 }
-END_TEST
 
 static void put_link(const struct scene *s)
 {
@@ -196,7 +190,7 @@ static void put_folder(const struct scene *s)
     ck_assert_int_eq(mkdir(s->path, 0777), 0);
 }
 
-START_TEST(what_is_no_file_is_set_aside_and_nothing_is_written_through_a_link)
+TEST_PLAIN(what_is_no_file_is_set_aside_and_nothing_is_written_through_a_link)
 {
     static void (*const put[])(const struct scene *) = {put_link, put_dangling_link, put_pipe,
                                                         put_folder};
@@ -228,9 +222,8 @@ START_TEST(what_is_no_file_is_set_aside_and_nothing_is_written_through_a_link)
     ck_assert_str_eq(found, EVENT("start"));
     free(found);
 }
-END_TEST
 
-START_TEST(one_process_has_it)
+TEST_PLAIN(one_process_has_it)
 {
     struct scene s;
     struct event_log second;
@@ -248,10 +241,9 @@ START_TEST(one_process_has_it)
     ck_assert_int_eq(event_log_open(&second, &disk_posix, s.out, &s.error), STATUS_OK);
     event_log_close(&second);
 }
-END_TEST
 
 /* The lock is on what is at the path, not on what has been set aside. */
-START_TEST(a_damaged_log_that_is_open_cannot_be_taken_over)
+TEST_PLAIN(a_damaged_log_that_is_open_cannot_be_taken_over)
 {
     struct scene s;
     struct event_log second;
@@ -262,20 +254,10 @@ START_TEST(a_damaged_log_that_is_open_cannot_be_taken_over)
     ck_assert(!scratch_has(s.aside));
     event_log_close(&s.log);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, events_are_appended_line_by_line);
-    tcase_add_test(tcase, what_a_crash_left_of_a_line_is_dropped);
-    tcase_add_test(tcase, a_damaged_log_is_set_aside);
-    tcase_add_test(tcase, a_line_longer_than_any_event_is_damage);
-    tcase_add_test(tcase, opening_takes_a_moment_whatever_is_there);
-    tcase_add_test(tcase, what_lies_further_back_is_not_looked_at);
-    tcase_add_test(tcase, what_is_no_file_is_set_aside_and_nothing_is_written_through_a_link);
-    tcase_add_test(tcase, one_process_has_it);
-    tcase_add_test(tcase, a_damaged_log_that_is_open_cannot_be_taken_over);
 }
 
 int main(void)

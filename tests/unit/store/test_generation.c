@@ -29,7 +29,7 @@ static enum status read_line(const char *text)
     return read_text(text, strlen(text), &generation);
 }
 
-START_TEST(what_is_written_reads_back)
+TEST_PLAIN(what_is_written_reads_back)
 {
     static const struct generation samples[] = {
         {.run_id = 0x00C0FFEE00C0FFEE, .number = 3},
@@ -48,9 +48,8 @@ START_TEST(what_is_written_reads_back)
             ck_assert(generation_equal(&found, &samples[other]) == (i == other));
     }
 }
-END_TEST
 
-START_TEST(nothing_else_is_read)
+TEST_PLAIN(nothing_else_is_read)
 {
     static const char *const bad[] = {
         "",
@@ -73,9 +72,8 @@ START_TEST(nothing_else_is_read)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(read_line(bad[i]) == STATUS_INVALID, "%s", bad[i]);
 }
-END_TEST
 
-START_TEST(a_cut_off_or_torn_file_is_damaged)
+TEST_PLAIN(a_cut_off_or_torn_file_is_damaged)
 {
     static const char good[] = HEAD RUN "generation 300\nstate ended 195\n";
     char text[sizeof good + 200];
@@ -91,9 +89,8 @@ START_TEST(a_cut_off_or_torn_file_is_damaged)
     memset(text, 'x', sizeof text);
     ck_assert_int_eq(read_text(text, sizeof text, &generation), STATUS_INVALID);
 }
-END_TEST
 
-START_TEST(no_file_is_not_a_damaged_one)
+TEST_PLAIN(no_file_is_not_a_damaged_one)
 {
     char out[DISK_PATH_MAX], long_path[2 * DISK_PATH_MAX];
     struct generation generation;
@@ -106,15 +103,10 @@ START_TEST(no_file_is_not_a_damaged_one)
     ck_assert_int_eq(generation_read(&generation, disk, long_path, &error), STATUS_INVALID);
     ck_assert_int_eq(generation_write(&generation, disk, long_path, &error), STATUS_INVALID);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, what_is_written_reads_back);
-    tcase_add_test(tcase, nothing_else_is_read);
-    tcase_add_test(tcase, a_cut_off_or_torn_file_is_damaged);
-    tcase_add_test(tcase, no_file_is_not_a_damaged_one);
 }
 
 int main(void)

@@ -73,7 +73,7 @@ static enum status await(double seconds, struct error *error)
     return occupancy_await(run, seconds, note, NULL, error);
 }
 
-START_TEST(what_nobody_has_is_free_at_once)
+TEST_PLAIN(what_nobody_has_is_free_at_once)
 {
     struct error error;
     double began = clock_now_seconds();
@@ -85,9 +85,8 @@ START_TEST(what_nobody_has_is_free_at_once)
     ck_assert(clock_now_seconds() - began < 20);
     ck_assert_int_eq(occupancy_take("/nowhere/at/all", false), -1);
 }
-END_TEST
 
-START_TEST(whoever_stays_is_named_soon)
+TEST_PLAIN(whoever_stays_is_named_soon)
 {
     struct error error;
     char name[32];
@@ -100,19 +99,17 @@ START_TEST(whoever_stays_is_named_soon)
     ck_assert_str_eq(said, "");
     kill_and_wait(process);
 }
-END_TEST
 
 /* While it starts server 0, maybe again. */
-START_TEST(a_launcher_stays_though_nobody_has_the_lock)
+TEST_PLAIN(a_launcher_stays_though_nobody_has_the_lock)
 {
     struct error error;
     pid_t process = holder(OCCUPIES, 0);
     ck_assert_int_eq(await(1000, &error), STATUS_EXISTS);
     kill_and_wait(process);
 }
-END_TEST
 
-START_TEST(orphans_are_waited_for)
+TEST_PLAIN(orphans_are_waited_for)
 {
     struct error error;
     int how;
@@ -122,9 +119,8 @@ START_TEST(orphans_are_waited_for)
     ck_assert_ptr_nonnull(strstr(said, "1 min at most"));
     ck_assert_int_eq(waitpid(process, &how, WNOHANG), process);
 }
-END_TEST
 
-START_TEST(so_is_whoever_notices_late_that_it_has_to_go)
+TEST_PLAIN(so_is_whoever_notices_late_that_it_has_to_go)
 {
     struct error error;
     int how;
@@ -132,9 +128,8 @@ START_TEST(so_is_whoever_notices_late_that_it_has_to_go)
     ck_assert_int_eq(await(60, &error), STATUS_OK);
     ck_assert_int_eq(waitpid(process, &how, WNOHANG), process);
 }
-END_TEST
 
-START_TEST(whoever_does_not_leave_in_time_is_named)
+TEST_PLAIN(whoever_does_not_leave_in_time_is_named)
 {
     struct error error;
     pid_t process = holder(LOCKS, 0);
@@ -143,10 +138,9 @@ START_TEST(whoever_does_not_leave_in_time_is_named)
     ck_assert_ptr_nonnull(strstr(error.text, "try again"));
     kill_and_wait(process);
 }
-END_TEST
 
 /* It would hold the lock for ever. */
-START_TEST(whoever_is_stopped_is_not_waited_for)
+TEST_PLAIN(whoever_is_stopped_is_not_waited_for)
 {
     struct error error;
     int how;
@@ -160,9 +154,8 @@ START_TEST(whoever_is_stopped_is_not_waited_for)
         ck_assert_int_eq(status, STATUS_TIMEOUT);
     kill_and_wait(process);
 }
-END_TEST
 
-START_TEST(one_who_answers_for_a_job_is_enough)
+TEST_PLAIN(one_who_answers_for_a_job_is_enough)
 {
     pid_t process = holder(OCCUPIES, 0);
     ck_assert_int_eq(occupancy_take(run, true), -1);
@@ -174,19 +167,10 @@ START_TEST(one_who_answers_for_a_job_is_enough)
     ck_assert_int_ge(after, 0);
     close(after);
 }
-END_TEST
 
 static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, open_run, scratch_close);
-    tcase_add_test(t, what_nobody_has_is_free_at_once);
-    tcase_add_test(t, whoever_stays_is_named_soon);
-    tcase_add_test(t, a_launcher_stays_though_nobody_has_the_lock);
-    tcase_add_test(t, orphans_are_waited_for);
-    tcase_add_test(t, so_is_whoever_notices_late_that_it_has_to_go);
-    tcase_add_test(t, whoever_does_not_leave_in_time_is_named);
-    tcase_add_test(t, whoever_is_stopped_is_not_waited_for);
-    tcase_add_test(t, one_who_answers_for_a_job_is_enough);
 }
 
 int main(void)

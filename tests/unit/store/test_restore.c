@@ -38,7 +38,7 @@ static void expect(const char *out, const char *restore, const struct job *job,
     ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
 }
 
-START_TEST(a_checkpoint_and_a_run_with_one_may_be_named)
+TEST_PLAIN(a_checkpoint_and_a_run_with_one_may_be_named)
 {
     char run[DISK_PATH_MAX], checkpoint[DISK_PATH_MAX];
     struct job job = sample_job();
@@ -53,9 +53,8 @@ START_TEST(a_checkpoint_and_a_run_with_one_may_be_named)
     expect(NULL, "never", &job, STATUS_OK, "");
     job_free(&job);
 }
-END_TEST
 
-START_TEST(what_is_no_checkpoint_is_refused_unless_it_is_not_needed)
+TEST_PLAIN(what_is_no_checkpoint_is_refused_unless_it_is_not_needed)
 {
     char run[DISK_PATH_MAX], empty[DISK_PATH_MAX], none[DISK_PATH_MAX];
     struct job job = sample_job();
@@ -69,9 +68,8 @@ START_TEST(what_is_no_checkpoint_is_refused_unless_it_is_not_needed)
     expect(run, none, &job, STATUS_OK, ""); /* It goes on from its own. */
     job_free(&job);
 }
-END_TEST
 
-START_TEST(of_another_job_is_told_before_the_data_are_read)
+TEST_PLAIN(of_another_job_is_told_before_the_data_are_read)
 {
     char run[DISK_PATH_MAX];
     struct job job = sample_job();
@@ -88,9 +86,8 @@ START_TEST(of_another_job_is_told_before_the_data_are_read)
     expect(NULL, run, &job, STATUS_MISMATCH, "is at step 5, beyond the 4 steps of this job");
     job_free(&job);
 }
-END_TEST
 
-START_TEST(an_older_manifest_serves_where_the_newest_is_damaged)
+TEST_PLAIN(an_older_manifest_serves_where_the_newest_is_damaged)
 {
     char run[DISK_PATH_MAX], newest[DISK_PATH_MAX], file[DISK_PATH_MAX + 16];
     struct job job = sample_job();
@@ -104,15 +101,10 @@ START_TEST(an_older_manifest_serves_where_the_newest_is_damaged)
     expect(NULL, newest, &job, STATUS_INVALID, "manifest.json");
     job_free(&job);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, a_checkpoint_and_a_run_with_one_may_be_named);
-    tcase_add_test(tcase, what_is_no_checkpoint_is_refused_unless_it_is_not_needed);
-    tcase_add_test(tcase, of_another_job_is_told_before_the_data_are_read);
-    tcase_add_test(tcase, an_older_manifest_serves_where_the_newest_is_damaged);
 }
 
 int main(void)

@@ -14,7 +14,7 @@ static struct gate opened(bool busy, uint32_t strangers)
 }
 
 /* What all of them may have unheard is bounded, and each may always say a JOIN. */
-START_TEST(the_more_strangers_the_less_each_may_be_ahead)
+TEST_PLAIN(the_more_strangers_the_less_each_may_be_ahead)
 {
     uint64_t before = UINT64_MAX;
     for (uint32_t count = 0; count <= 2 * GATE_PLACES; count++) {
@@ -27,11 +27,10 @@ START_TEST(the_more_strangers_the_less_each_may_be_ahead)
         before = ahead;
     }
 }
-END_TEST
 
 /* They come one after another, and what one has said while there were fewer is here to stay: as
  * frames without bytes it takes 33 times as much. */
-START_TEST(what_they_say_as_they_come_takes_a_third_of_what_there_is_for_all)
+TEST_PLAIN(what_they_say_as_they_come_takes_a_third_of_what_there_is_for_all)
 {
     uint64_t said = 0;
     for (uint32_t count = 0; count < GATE_PLACES; count++) {
@@ -41,7 +40,6 @@ START_TEST(what_they_say_as_they_come_takes_a_third_of_what_there_is_for_all)
     ck_assert_uint_le(33 * said, (64 << 20) / 3);
     ck_assert_uint_ge(said, GATE_PLACES * 256);
 }
-END_TEST
 
 /* Messages heard in a second of so many strangers that say short ones without end. */
 static uint64_t heard_in_a_second(bool busy, uint32_t strangers)
@@ -57,17 +55,16 @@ static uint64_t heard_in_a_second(bool busy, uint32_t strangers)
     return heard * strangers / 10;
 }
 
-START_TEST(what_is_heard_of_all_strangers_does_not_grow_with_their_number)
+TEST_PLAIN(what_is_heard_of_all_strangers_does_not_grow_with_their_number)
 {
     for (uint32_t count = 1; count <= GATE_PLACES; count *= 2)
         ck_assert_uint_le(heard_in_a_second(true, count), 1200);
     ck_assert_uint_ge(heard_in_a_second(true, 1), 100);
     ck_assert_uint_ge(heard_in_a_second(true, GATE_PLACES), 500);
 }
-END_TEST
 
 /* As many as may be in a job: JOIN of 200 bytes every 64 ms. */
-START_TEST(while_there_is_no_job_everybody_may_ask_for_one)
+TEST_PLAIN(while_there_is_no_job_everybody_may_ask_for_one)
 {
     struct gate gate = opened(false, 1024);
     int64_t credit = gate_first(&gate);
@@ -77,10 +74,9 @@ START_TEST(while_there_is_no_job_everybody_may_ask_for_one)
         credit = gate_refill(&gate, credit, 64000);
     }
 }
-END_TEST
 
 /* STATUS and a heartbeat a second, among hundreds who pour. */
-START_TEST(whoever_looks_once_a_second_has_credit)
+TEST_PLAIN(whoever_looks_once_a_second_has_credit)
 {
     struct gate gate = opened(true, 800);
     int64_t credit = gate_first(&gate);
@@ -91,9 +87,8 @@ START_TEST(whoever_looks_once_a_second_has_credit)
             credit = gate_refill(&gate, credit, LOOK);
     }
 }
-END_TEST
 
-START_TEST(credit_is_not_saved_up)
+TEST_PLAIN(credit_is_not_saved_up)
 {
     struct gate gate = opened(true, 1);
     int64_t credit = gate_first(&gate);
@@ -101,7 +96,6 @@ START_TEST(credit_is_not_saved_up)
         credit = gate_refill(&gate, credit, SECOND);
     ck_assert_int_le(credit, 16384);
 }
-END_TEST
 
 /* Those who come in, of so many that knock between two looks. */
 static uint64_t let_in(const struct gate *gate, uint64_t knocks)
@@ -109,7 +103,7 @@ static uint64_t let_in(const struct gate *gate, uint64_t knocks)
     return knocks * gate->chance / GATE_OPEN;
 }
 
-START_TEST(many_may_come_at_once_and_then_so_many_a_second)
+TEST_PLAIN(many_may_come_at_once_and_then_so_many_a_second)
 {
     struct gate gate = opened(true, 0);
     gate_count(&gate, 1500, LOOK); /* After a restart. */
@@ -130,10 +124,9 @@ START_TEST(many_may_come_at_once_and_then_so_many_a_second)
     ck_assert_uint_eq(gate.chance, GATE_OPEN); /* As if nothing had been. */
     ck_assert_int_gt(gate.entries, 1500);
 }
-END_TEST
 
 /* Strangers come in waves, and whoever knocks between two is let in. */
-START_TEST(whoever_knocks_when_few_do_gets_in_though_too_many_have_come)
+TEST_PLAIN(whoever_knocks_when_few_do_gets_in_though_too_many_have_come)
 {
     struct gate gate = opened(true, 800);
     gate_count(&gate, 3000, LOOK);
@@ -145,21 +138,8 @@ START_TEST(whoever_knocks_when_few_do_gets_in_though_too_many_have_come)
     ck_assert_int_lt(gate.entries, 0);
     ck_assert_uint_eq(gate.chance, GATE_OPEN);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, the_more_strangers_the_less_each_may_be_ahead);
-    tcase_add_test(t, what_they_say_as_they_come_takes_a_third_of_what_there_is_for_all);
-    tcase_add_test(t, what_is_heard_of_all_strangers_does_not_grow_with_their_number);
-    tcase_add_test(t, while_there_is_no_job_everybody_may_ask_for_one);
-    tcase_add_test(t, whoever_looks_once_a_second_has_credit);
-    tcase_add_test(t, credit_is_not_saved_up);
-    tcase_add_test(t, many_may_come_at_once_and_then_so_many_a_second);
-    tcase_add_test(t, whoever_knocks_when_few_do_gets_in_though_too_many_have_come);
-}
 
 int main(void)
 {
-    return suite_run("gate", add);
+    return suite_run("gate", NULL);
 }

@@ -135,6 +135,8 @@ enum { SHAKES = 2048 + 128, STRANGER = 5120, JOIN = 200 };
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+#define TEST_TWICE(name, ...)                                                                      \
+    SUITE_TEST_TIMES(name, 2, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
 #define TEST_APART(name) SUITE_TEST(name, struct fixture, f, open_apart(f), close_fixture(f))
 
 TEST(nobody_gets_further_ahead_than_the_limit, EACH, 1 << 30)
@@ -213,7 +215,7 @@ TEST(who_is_heard_at_its_limit_is_not_ended, EACH, 1 << 30)
 }
 
 /* Those that began before this module was there; strangers may hold less, after their handshake. */
-START_TEST(who_can_have_no_limit_is_ended_when_it_holds_more_than_half_as_much_again)
+TEST_PLAIN(who_can_have_no_limit_is_ended_when_it_holds_more_than_half_as_much_again)
 {
     for (int apart = 0; apart < 2; apart++) {
         struct fixture f;
@@ -236,7 +238,6 @@ START_TEST(who_can_have_no_limit_is_ended_when_it_holds_more_than_half_as_much_a
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(short_frames_count_for_more, EACH, 1 << 30)
 {
@@ -302,7 +303,7 @@ TEST(while_all_hold_too_much_nobody_gets_more_than_a_share, 100000, 260000)
 }
 
 /* What they left behind has still to be heard. */
-TEST(nobody_is_let_in_while_much_is_left_of_those_who_have_gone, 1 << 30, 1 << 30)
+TEST_TWICE(nobody_is_let_in_while_much_is_left_of_those_who_have_gone, 1 << 30, 1 << 30)
 {
     f->inflow.gone_max = 100000;
     f->inflow.payload_max = 1 << 20;
@@ -562,7 +563,7 @@ TEST(a_connection_in_the_place_of_another_is_known_for_a_new_one, 100000, 1 << 3
     ck_assert_uint_eq(f->inflow.connections[fd].heard, 1000);
 }
 
-START_TEST(other_sockets_and_files_are_left_alone)
+TEST_PLAIN(other_sockets_and_files_are_left_alone)
 {
     struct fixture f, other;
     open_fixture(&f, 1000, 1000);
@@ -580,7 +581,6 @@ START_TEST(other_sockets_and_files_are_left_alone)
     close_fixture(&other);
     close_fixture(&f);
 }
-END_TEST
 
 TEST(who_cannot_tell_any_more_lifts_all_limits, EACH, 1 << 30)
 {
@@ -591,7 +591,7 @@ TEST(who_cannot_tell_any_more_lifts_all_limits, EACH, 1 << 30)
     ck_assert_uint_ge(push_through(f, pair, AHEAD, LONG_MS), AHEAD);
 }
 
-START_TEST(who_cannot_tell_leaves_everybody_alone)
+TEST_PLAIN(who_cannot_tell_leaves_everybody_alone)
 {
     struct fixture f;
     open_fixture(&f, 1000, 1000);
@@ -610,7 +610,6 @@ START_TEST(who_cannot_tell_leaves_everybody_alone)
     ck_assert(!is_cut(&f, 0));
     close_fixture(&f);
 }
-END_TEST
 
 /* More peers than the first table has room for, most of them gone. */
 TEST(thousands_of_peers_come_and_go, 1000, 1 << 30)
@@ -630,37 +629,7 @@ TEST(thousands_of_peers_come_and_go, 1000, 1 << 30)
     ck_assert_uint_le(f->inflow.peer_slots, 256);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, nobody_gets_further_ahead_than_the_limit);
-    tcase_add_test(t, whoever_is_held_back_still_listens_and_may_hang_up);
-    tcase_add_test(t, who_stays_at_its_limit_is_ended);
-    tcase_add_test(t, who_is_heard_at_its_limit_is_not_ended);
-    tcase_add_test(t, who_can_have_no_limit_is_ended_when_it_holds_more_than_half_as_much_again);
-    tcase_add_test(t, short_frames_count_for_more);
-    tcase_add_test(t, who_sends_on_and_completes_nothing_counts_for_more_and_more);
-    tcase_add_test(t, what_nobody_hears_is_allowed_for);
-    tcase_add_test(t, while_all_hold_too_much_nobody_gets_more_than_a_share);
-    tcase_add_loop_test(t, nobody_is_let_in_while_much_is_left_of_those_who_have_gone, 0, 2);
-    tcase_add_test(t, of_too_many_connections_those_never_heard_go_first_and_the_silent_next);
-    tcase_add_test(t, little_is_taken_of_whoever_is_not_trusted);
-    tcase_add_test(t, of_a_stranger_nobody_has_looked_at_only_short_packets_are_taken);
-    tcase_add_test(t, the_more_strangers_the_less_is_taken_of_each);
-    tcase_add_test(t, of_a_stranger_without_credit_nothing_is_taken);
-    tcase_add_test(t, a_stranger_that_completes_nothing_is_ended_soon_while_they_are_few);
-    tcase_add_test(t, whoever_is_asked_for_a_declaration_may_send_it);
-    tcase_add_test(t, whoever_does_not_take_what_it_is_told_is_told_no_more);
-    tcase_add_test(t, strangers_beyond_their_places_go_and_members_never);
-    tcase_add_test(t, when_all_places_are_taken_nobody_comes_in_until_somebody_has_looked);
-    tcase_add_test(t, when_too_many_knock_not_all_are_let_in_and_those_who_are_here_go_on);
-    tcase_add_test(t, a_connection_in_the_place_of_another_is_known_for_a_new_one);
-    tcase_add_test(t, other_sockets_and_files_are_left_alone);
-    tcase_add_test(t, who_cannot_tell_any_more_lifts_all_limits);
-    tcase_add_test(t, who_cannot_tell_leaves_everybody_alone);
-    tcase_add_test(t, thousands_of_peers_come_and_go);
-}
-
 int main(void)
 {
-    return suite_run("inflow", add);
+    return suite_run("inflow", NULL);
 }

@@ -106,7 +106,7 @@ static unsigned flood(struct endpoint *server, struct stranger *stranger)
     return count;
 }
 
-START_TEST(who_sends_without_end_is_held_back)
+TEST_PLAIN(who_sends_without_end_is_held_back)
 {
     char bound[ADDRESS_MAX];
     struct stranger greedy;
@@ -125,10 +125,9 @@ START_TEST(who_sends_without_end_is_held_back)
     stranger_close(&greedy);
     close_all(server, good);
 }
-END_TEST
 
 /* Marks of libzmq, once they are changed, may stop a connection for good. */
-START_TEST(whoever_has_said_much_is_still_heard_when_the_job_is_known)
+TEST_PLAIN(whoever_has_said_much_is_still_heard_when_the_job_is_known)
 {
     static const int said[] = {1, 7, 16, 19, 31, 33, 100, 499};
     const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 4 * MIB, .peers = 3};
@@ -145,10 +144,9 @@ START_TEST(whoever_has_said_much_is_still_heard_when_the_job_is_known)
         close_all(server, client);
     }
 }
-END_TEST
 
 /* What is still to be heard of it may be more than anybody should send from now on. */
-START_TEST(whoever_is_waiting_with_much_when_the_job_is_known_goes_on)
+TEST_PLAIN(whoever_is_waiting_with_much_when_the_job_is_known_goes_on)
 {
     enum { SAID = 9 };
     char bound[ADDRESS_MAX];
@@ -171,9 +169,8 @@ START_TEST(whoever_is_waiting_with_much_when_the_job_is_known_goes_on)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
-START_TEST(who_never_reads_is_told_only_so_much)
+TEST_PLAIN(who_never_reads_is_told_only_so_much)
 {
     char bound[ADDRESS_MAX];
     struct stranger deaf;
@@ -195,10 +192,9 @@ START_TEST(who_never_reads_is_told_only_so_much)
     ck_assert(frame_is_unique(payload)); /* Nobody keeps it for whoever has gone. */
     frame_release(payload);
 }
-END_TEST
 
 /* With room for a whole declaration. */
-START_TEST(whoever_is_slow_is_told_all_of_a_declaration)
+TEST_PLAIN(whoever_is_slow_is_told_all_of_a_declaration)
 {
     char bound[ADDRESS_MAX];
     struct stranger slow;
@@ -213,10 +209,9 @@ START_TEST(whoever_is_slow_is_told_all_of_a_declaration)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
 /* Parts without an end, which are no message yet; empty ones take the most memory. */
-START_TEST(a_message_that_never_ends_costs_its_connection)
+TEST_TIMES(a_message_that_never_ends_costs_its_connection, 2)
 {
     enum { PART = 64 << 10, EMPTY = 4096 };
     static char part[PART], empty[EMPTY];
@@ -245,10 +240,9 @@ START_TEST(a_message_that_never_ends_costs_its_connection)
     stranger_close(&stranger);
     close_all(server, good);
 }
-END_TEST
 
 /* Many times what may wait. */
-START_TEST(whoever_is_heard_may_send_as_much_as_it_likes)
+TEST_PLAIN(whoever_is_heard_may_send_as_much_as_it_likes)
 {
     char bound[ADDRESS_MAX];
     struct stranger busy;
@@ -265,7 +259,6 @@ START_TEST(whoever_is_heard_may_send_as_much_as_it_likes)
     t->close(&server, 0);
     t->destroy(&transport);
 }
-END_TEST
 
 /* Pages of this process that lie in memory. */
 static uint64_t resident_bytes(void)
@@ -279,7 +272,7 @@ static uint64_t resident_bytes(void)
 }
 
 /* libzmq allocates what is declared; it is no memory before it is written to. */
-START_TEST(a_size_that_is_only_declared_takes_no_memory)
+TEST_PLAIN(a_size_that_is_only_declared_takes_no_memory)
 {
     enum { STRANGERS = 40 };
     char bound[ADDRESS_MAX], few[1000] = {0};
@@ -301,12 +294,11 @@ START_TEST(a_size_that_is_only_declared_takes_no_memory)
         stranger_close(&strangers[i]);
     close_all(server, good);
 }
-END_TEST
 
 /* --- strangers ----------------------------------------------------------------------------- */
 
 /* Nothing that is said to it leaves this process but what its kernel takes. */
-START_TEST(a_stranger_that_never_reads_is_told_little)
+TEST_PLAIN(a_stranger_that_never_reads_is_told_little)
 {
     char bound[ADDRESS_MAX], text[400];
     struct stranger deaf;
@@ -332,9 +324,8 @@ START_TEST(a_stranger_that_never_reads_is_told_little)
     stranger_close(&deaf);
     close_all(server, good);
 }
-END_TEST
 
-START_TEST(little_is_taken_of_a_stranger_until_it_is_trusted)
+TEST_TIMES(little_is_taken_of_a_stranger_until_it_is_trusted, 2)
 {
     char bound[ADDRESS_MAX];
     struct stranger stranger;
@@ -362,10 +353,9 @@ START_TEST(little_is_taken_of_a_stranger_until_it_is_trusted)
     stranger_close(&stranger);
     close_all(server, good);
 }
-END_TEST
 
 /* Over its new connection a member is a stranger, and says who it is before it says much. */
-START_TEST(a_member_that_connects_again_is_counted)
+TEST_PLAIN(a_member_that_connects_again_is_counted)
 {
     char bound[ADDRESS_MAX], again[ADDRESS_MAX];
     struct endpoint *server = open_server(bound), *client = connect_to(bound);
@@ -384,22 +374,10 @@ START_TEST(a_member_that_connects_again_is_counted)
     ck_assert_uint_eq(t->connections(client), 2);
     close_all(server, client);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, who_sends_without_end_is_held_back);
-    tcase_add_test(tcase, whoever_has_said_much_is_still_heard_when_the_job_is_known);
-    tcase_add_test(tcase, whoever_is_waiting_with_much_when_the_job_is_known_goes_on);
-    tcase_add_test(tcase, who_never_reads_is_told_only_so_much);
-    tcase_add_test(tcase, whoever_is_slow_is_told_all_of_a_declaration);
-    tcase_add_loop_test(tcase, a_message_that_never_ends_costs_its_connection, 0, 2);
-    tcase_add_test(tcase, whoever_is_heard_may_send_as_much_as_it_likes);
-    tcase_add_test(tcase, a_size_that_is_only_declared_takes_no_memory);
-    tcase_add_test(tcase, a_stranger_that_never_reads_is_told_little);
-    tcase_add_loop_test(tcase, little_is_taken_of_a_stranger_until_it_is_trusted, 0, 2);
-    tcase_add_test(tcase, a_member_that_connects_again_is_counted);
 }
 
 int main(void)

@@ -247,7 +247,7 @@ static void read_all(struct traffic *traffic)
     }
 }
 
-START_TEST(two_threads_lose_nothing_and_the_reader_is_always_woken)
+TEST_PLAIN(two_threads_lose_nothing_and_the_reader_is_always_woken)
 {
     struct traffic traffic;
     pthread_t writer;
@@ -257,9 +257,8 @@ START_TEST(two_threads_lose_nothing_and_the_reader_is_always_woken)
     pthread_join(writer, NULL);
     traffic_free(&traffic);
 }
-END_TEST
 
-START_TEST(two_processes_lose_nothing_and_the_reader_is_always_woken)
+TEST_PLAIN(two_processes_lose_nothing_and_the_reader_is_always_woken)
 {
     struct traffic traffic;
     int status;
@@ -274,9 +273,8 @@ START_TEST(two_processes_lose_nothing_and_the_reader_is_always_woken)
     ck_assert_int_eq(status, 0);
     traffic_free(&traffic);
 }
-END_TEST
 
-START_TEST(positions_that_cannot_be_are_invalid)
+TEST_PLAIN(positions_that_cannot_be_are_invalid)
 {
     static const uint64_t tails[] = {CAPACITY + 24, CAPACITY + 17, 8, 0, UINT64_MAX, 1ull << 63};
     static const uint64_t heads[] = {4225, CAPACITY, UINT64_MAX, UINT64_MAX - CAPACITY, 1ull << 40};
@@ -302,9 +300,8 @@ START_TEST(positions_that_cannot_be_are_invalid)
         pair_free(&pair);
     }
 }
-END_TEST
 
-START_TEST(lengths_that_cannot_be_are_invalid)
+TEST_PLAIN(lengths_that_cannot_be_are_invalid)
 {
     static const uint32_t lengths[] = {
         0, 13, 4000, RING_RECORD_MAX + 1, CAPACITY, UINT32_MAX - 3, UINT32_MAX};
@@ -322,7 +319,6 @@ START_TEST(lengths_that_cannot_be_are_invalid)
         pair_free(&pair);
     }
 }
-END_TEST
 
 /* Mostly near what is true, where mistakes would be. */
 static void corrupt(struct pair *pair, struct random_sequence *random)
@@ -370,7 +366,7 @@ static void check_put(struct pair *pair, struct random_sequence *random)
     ring_wants_wake(&pair->writer);
 }
 
-START_TEST(corrupted_memory_harms_neither_side)
+TEST_PLAIN(corrupted_memory_harms_neither_side)
 {
     struct random_sequence random;
     random_sequence_init(&random, 7, RANDOM_STREAM_PROBE, 1);
@@ -390,7 +386,6 @@ START_TEST(corrupted_memory_harms_neither_side)
         pair_free(&pair);
     }
 }
-END_TEST
 
 /* Another process, so that ThreadSanitizer is not told of a race that is meant. */
 static void scribble(struct pair *pair)
@@ -425,21 +420,7 @@ TEST(memory_that_changes_while_it_is_read_harms_neither_side)
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_record_of_two_pieces_comes_out_as_one);
-    tcase_add_test(t, records_of_all_sizes_go_around_the_end_whole_and_in_order);
-    tcase_add_test(t, a_full_ring_takes_no_more_and_has_room_again_once_read);
-    tcase_add_test(t, the_writer_is_asked_once_to_wake_a_reader_that_sleeps);
-    tcase_add_test(t, two_threads_lose_nothing_and_the_reader_is_always_woken);
-    tcase_add_test(t, two_processes_lose_nothing_and_the_reader_is_always_woken);
-    tcase_add_test(t, positions_that_cannot_be_are_invalid);
-    tcase_add_test(t, lengths_that_cannot_be_are_invalid);
-    tcase_add_test(t, corrupted_memory_harms_neither_side);
-    tcase_add_test(t, memory_that_changes_while_it_is_read_harms_neither_side);
-}
-
 int main(void)
 {
-    return suite_run("ring", add);
+    return suite_run("ring", NULL);
 }

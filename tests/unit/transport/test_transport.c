@@ -172,7 +172,7 @@ static void check_pattern(const struct frame *frame, size_t bytes)
 /* --- all transports ----------------------------------------------------------------------------
  */
 
-START_TEST(a_question_is_answered_to_whoever_asked)
+TEST_TIMES(a_question_is_answered_to_whoever_asked, WAYS)
 {
     char bound[ADDRESS_MAX];
     open_transport(_i);
@@ -197,7 +197,6 @@ START_TEST(a_question_is_answered_to_whoever_asked)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* An address of this host at which nobody listens. */
 static void free_address(char address[ADDRESS_MAX])
@@ -212,7 +211,7 @@ static void free_address(char address[ADDRESS_MAX])
     snprintf(address, ADDRESS_MAX, "127.0.0.1:%u", ntohs(at.sin_port));
 }
 
-START_TEST(who_connects_before_anybody_listens_is_told_to_try_again_and_gets_through)
+TEST_TIMES(who_connects_before_anybody_listens_is_told_to_try_again_and_gets_through, WAYS)
 {
     char address[ADDRESS_MAX], bound[ADDRESS_MAX];
     struct endpoint *server;
@@ -231,9 +230,8 @@ START_TEST(who_connects_before_anybody_listens_is_told_to_try_again_and_gets_thr
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(payloads_of_every_size_arrive_as_they_were)
+TEST_TIMES(payloads_of_every_size_arrive_as_they_were, WAYS)
 {
     static const size_t sizes[] = {0,     1,     2,       3,       4,       5,          63,
                                    64,    4096,  8100,    8191,    8192,    8193,       16384,
@@ -255,9 +253,8 @@ START_TEST(payloads_of_every_size_arrive_as_they_were)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(messages_keep_their_order_and_headers_may_be_large)
+TEST_TIMES(messages_keep_their_order_and_headers_may_be_large, WAYS)
 {
     char bound[ADDRESS_MAX], header[4096];
     open_transport(_i);
@@ -279,9 +276,8 @@ START_TEST(messages_keep_their_order_and_headers_may_be_large)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(a_payload_is_given_back_when_it_has_been_sent)
+TEST_TIMES(a_payload_is_given_back_when_it_has_been_sent, WAYS)
 {
     char bound[ADDRESS_MAX];
     open_transport(_i);
@@ -299,9 +295,8 @@ START_TEST(a_payload_is_given_back_when_it_has_been_sent)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(an_address_in_use_is_an_error_that_names_it)
+TEST_TIMES(an_address_in_use_is_an_error_that_names_it, WAYS)
 {
     char bound[ADDRESS_MAX], again[ADDRESS_MAX];
     struct error error;
@@ -315,9 +310,8 @@ START_TEST(an_address_in_use_is_an_error_that_names_it)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(port_0_picks_another_one_each_time)
+TEST_TIMES(port_0_picks_another_one_each_time, WAYS)
 {
     char a[ADDRESS_MAX], b[ADDRESS_MAX];
     open_transport(_i);
@@ -329,9 +323,8 @@ START_TEST(port_0_picks_another_one_each_time)
     t->close(&other, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(a_peer_that_has_gone_is_unreachable)
+TEST_TIMES(a_peer_that_has_gone_is_unreachable, WAYS)
 {
     char bound[ADDRESS_MAX];
     open_transport(_i);
@@ -356,9 +349,8 @@ START_TEST(a_peer_that_has_gone_is_unreachable)
     ck_assert(frame_is_unique(frame));
     frame_release(frame);
 }
-END_TEST
 
-START_TEST(waiting_ends_with_its_time_a_message_or_the_bell)
+TEST_TIMES(waiting_ends_with_its_time_a_message_or_the_bell, WAYS)
 {
     char bound[ADDRESS_MAX];
     open_transport(_i);
@@ -380,9 +372,8 @@ START_TEST(waiting_ends_with_its_time_a_message_or_the_bell)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(what_nobody_received_is_given_back_at_the_end)
+TEST_TIMES(what_nobody_received_is_given_back_at_the_end, WAYS)
 {
     char bound[ADDRESS_MAX];
     struct frame *frame = pattern(50000);
@@ -396,12 +387,11 @@ START_TEST(what_nobody_received_is_given_back_at_the_end)
     ck_assert(frame_is_unique(frame));
     frame_release(frame);
 }
-END_TEST
 
 /* --- over TCP ------------------------------------------------------------------------------------
  */
 
-START_TEST(a_payload_above_the_limit_closes_its_connection_and_no_other)
+TEST_PLAIN(a_payload_above_the_limit_closes_its_connection_and_no_other)
 {
     char bound[ADDRESS_MAX];
     struct endpoint *server;
@@ -432,7 +422,6 @@ START_TEST(a_payload_above_the_limit_closes_its_connection_and_no_other)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* Open a plain TCP connection and write bytes that are no ZeroMQ. */
 static void send_garbage(const char *address, unsigned seed, size_t bytes)
@@ -456,7 +445,7 @@ static void send_garbage(const char *address, unsigned seed, size_t bytes)
     close(fd);
 }
 
-START_TEST(garbage_on_the_port_hurts_nobody)
+TEST_PLAIN(garbage_on_the_port_hurts_nobody)
 {
     char bound[ADDRESS_MAX];
     open_transport(0);
@@ -473,10 +462,9 @@ START_TEST(garbage_on_the_port_hurts_nobody)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* Messages that ZeroMQ takes and we do not. */
-START_TEST(malformed_messages_are_reported_as_such_and_dropped)
+TEST_PLAIN(malformed_messages_are_reported_as_such_and_dropped)
 {
     char bound[ADDRESS_MAX], url[ADDRESS_MAX + 16], big[5000] = {1};
     open_transport(0);
@@ -513,7 +501,6 @@ START_TEST(malformed_messages_are_reported_as_such_and_dropped)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* --- shared memory -------------------------------------------------------------------------------
  */
@@ -553,7 +540,7 @@ static void check_answered(struct endpoint *server, struct endpoint *client, con
     ck_assert_uint_eq(answer.peer, 0);
 }
 
-START_TEST(who_finds_no_room_keeps_the_way_it_came)
+TEST_TIMES(who_finds_no_room_keeps_the_way_it_came, 2)
 {
     char bound[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -578,9 +565,8 @@ START_TEST(who_finds_no_room_keeps_the_way_it_came)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many)
+TEST_TIMES(nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many, 2)
 {
     char bound[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -597,9 +583,8 @@ START_TEST(nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(a_name_that_is_taken_leaves_the_old_way)
+TEST_PLAIN(a_name_that_is_taken_leaves_the_old_way)
 {
     char bound[ADDRESS_MAX], other_bound[ADDRESS_MAX];
     struct error error;
@@ -616,9 +601,8 @@ START_TEST(a_name_that_is_taken_leaves_the_old_way)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(memory_is_lent_where_it_is_shared)
+TEST_TIMES(memory_is_lent_where_it_is_shared, 2)
 {
     char bound[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -663,9 +647,8 @@ START_TEST(memory_is_lent_where_it_is_shared)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(what_has_no_place_in_memory_goes_the_old_way)
+TEST_TIMES(what_has_no_place_in_memory_goes_the_old_way, 2)
 {
     char bound[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -698,9 +681,8 @@ START_TEST(what_has_no_place_in_memory_goes_the_old_way)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(both_ways_may_be_used_at_the_same_time)
+TEST_TIMES(both_ways_may_be_used_at_the_same_time, 2)
 {
     char bound[ADDRESS_MAX], text[8];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -740,9 +722,8 @@ START_TEST(both_ways_may_be_used_at_the_same_time)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(the_last_words_of_a_peer_arrive)
+TEST_TIMES(the_last_words_of_a_peer_arrive, 2)
 {
     char bound[ADDRESS_MAX], text[16];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -770,9 +751,8 @@ START_TEST(the_last_words_of_a_peer_arrive)
     check_pattern(kept, 64);
     frame_release(kept);
 }
-END_TEST
 
-START_TEST(the_last_words_of_a_listener_arrive_and_another_may_take_its_place)
+TEST_TIMES(the_last_words_of_a_listener_arrive_and_another_may_take_its_place, 2)
 {
     char bound[ADDRESS_MAX], again[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -814,10 +794,9 @@ START_TEST(the_last_words_of_a_listener_arrive_and_another_may_take_its_place)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* Who is never short of something to say does not keep others from being heard. */
-START_TEST(nobody_drowns_anybody_else)
+TEST_TIMES(nobody_drowns_anybody_else, 2)
 {
     char bound[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -850,9 +829,8 @@ START_TEST(nobody_drowns_anybody_else)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
-START_TEST(a_full_ring_is_tried_again_and_nothing_is_lost)
+TEST_TIMES(a_full_ring_is_tried_again_and_nothing_is_lost, 2)
 {
     char bound[ADDRESS_MAX];
     uint32_t sent = 0, seen = 0;
@@ -879,7 +857,6 @@ START_TEST(a_full_ring_is_tried_again_and_nothing_is_lost)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* --- waking up --- */
 
@@ -944,7 +921,7 @@ static void wakes_at(int line, struct endpoint *sleeper, struct errand *errand, 
     t->wait(transport, &sleeper, 1, NULL, 0, 1); /* Once more, had something else woken it. */
 }
 
-START_TEST(a_wait_ends_for_whatever_there_is_to_wait_for)
+TEST_TIMES(a_wait_ends_for_whatever_there_is_to_wait_for, 2)
 {
     char bound[ADDRESS_MAX];
     open_transport(SHM_OVER_MEMORY + _i);
@@ -991,11 +968,10 @@ START_TEST(a_wait_ends_for_whatever_there_is_to_wait_for)
     close(errand.bell);
     close_transport();
 }
-END_TEST
 
 /* --- left-overs and enemies --- */
 
-START_TEST(no_descriptor_stays_open_whoever_goes_first)
+TEST_PLAIN(no_descriptor_stays_open_whoever_goes_first)
 {
     size_t before = open_descriptors();
     for (int round = 0; round < 6; round++) {
@@ -1032,7 +1008,6 @@ START_TEST(no_descriptor_stays_open_whoever_goes_first)
         ck_assert_uint_eq(open_descriptors(), before);
     }
 }
-END_TEST
 
 /* Somebody who comes to the rendezvous and does not keep to the rules afterwards. */
 static void stranger_comes(struct endpoint *server, struct window *window, int *raw)
@@ -1063,7 +1038,7 @@ static void stranger_is_dropped(struct endpoint *server, struct window *window)
     window_close(window);
 }
 
-START_TEST(who_breaks_the_rules_is_dropped_and_nobody_else)
+TEST_TIMES(who_breaks_the_rules_is_dropped_and_nobody_else, 2)
 {
     char bound[ADDRESS_MAX], garbage[100] = "garbage";
     struct window window;
@@ -1099,11 +1074,10 @@ START_TEST(who_breaks_the_rules_is_dropped_and_nobody_else)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* Nothing that was said is lost without its hearer's knowing: it is told by its connection's end,
  * and goes on the way it came. */
-START_TEST(a_worker_that_does_not_read_loses_the_memory)
+TEST_TIMES(a_worker_that_does_not_read_loses_the_memory, 2)
 {
     char bound[ADDRESS_MAX], text[100] = "text";
     open_transport(SHM_OVER_MEMORY + _i);
@@ -1133,10 +1107,9 @@ START_TEST(a_worker_that_does_not_read_loses_the_memory)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* For a while: then the door is open again. */
-START_TEST(visitors_wait_while_there_are_no_descriptors)
+TEST_PLAIN(visitors_wait_while_there_are_no_descriptors)
 {
     char bound[ADDRESS_MAX];
     struct rlimit was, few;
@@ -1165,10 +1138,9 @@ START_TEST(visitors_wait_while_there_are_no_descriptors)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
 
 /* An impostor under the server's name. */
-START_TEST(an_offer_that_makes_no_sense_leaves_the_old_way)
+TEST_TIMES(an_offer_that_makes_no_sense_leaves_the_old_way, 2)
 {
     char bound[ADDRESS_MAX];
     struct error error;
@@ -1193,46 +1165,8 @@ START_TEST(an_offer_that_makes_no_sense_leaves_the_old_way)
     t->close(&server, 0);
     close_transport();
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_loop_test(tcase, a_question_is_answered_to_whoever_asked, 0, WAYS);
-    tcase_add_loop_test(
-        tcase, who_connects_before_anybody_listens_is_told_to_try_again_and_gets_through, 0, WAYS);
-    tcase_add_loop_test(tcase, payloads_of_every_size_arrive_as_they_were, 0, WAYS);
-    tcase_add_loop_test(tcase, messages_keep_their_order_and_headers_may_be_large, 0, WAYS);
-    tcase_add_loop_test(tcase, a_payload_is_given_back_when_it_has_been_sent, 0, WAYS);
-    tcase_add_loop_test(tcase, an_address_in_use_is_an_error_that_names_it, 0, WAYS);
-    tcase_add_loop_test(tcase, port_0_picks_another_one_each_time, 0, WAYS);
-    tcase_add_loop_test(tcase, a_peer_that_has_gone_is_unreachable, 0, WAYS);
-    tcase_add_loop_test(tcase, waiting_ends_with_its_time_a_message_or_the_bell, 0, WAYS);
-    tcase_add_loop_test(tcase, what_nobody_received_is_given_back_at_the_end, 0, WAYS);
-    tcase_add_test(tcase, a_payload_above_the_limit_closes_its_connection_and_no_other);
-    tcase_add_test(tcase, garbage_on_the_port_hurts_nobody);
-    tcase_add_test(tcase, malformed_messages_are_reported_as_such_and_dropped);
-    /* Over memory, and over ZeroMQ. */
-    tcase_add_loop_test(tcase, who_finds_no_room_keeps_the_way_it_came, 0, 2);
-    tcase_add_loop_test(tcase, nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many,
-                        0, 2);
-    tcase_add_test(tcase, a_name_that_is_taken_leaves_the_old_way);
-    tcase_add_loop_test(tcase, memory_is_lent_where_it_is_shared, 0, 2);
-    tcase_add_loop_test(tcase, what_has_no_place_in_memory_goes_the_old_way, 0, 2);
-    tcase_add_loop_test(tcase, both_ways_may_be_used_at_the_same_time, 0, 2);
-    tcase_add_loop_test(tcase, the_last_words_of_a_peer_arrive, 0, 2);
-    tcase_add_loop_test(tcase, the_last_words_of_a_listener_arrive_and_another_may_take_its_place,
-                        0, 2);
-    tcase_add_loop_test(tcase, nobody_drowns_anybody_else, 0, 2);
-    tcase_add_loop_test(tcase, a_full_ring_is_tried_again_and_nothing_is_lost, 0, 2);
-    tcase_add_loop_test(tcase, a_wait_ends_for_whatever_there_is_to_wait_for, 0, 2);
-    tcase_add_test(tcase, no_descriptor_stays_open_whoever_goes_first);
-    tcase_add_loop_test(tcase, who_breaks_the_rules_is_dropped_and_nobody_else, 0, 2);
-    tcase_add_loop_test(tcase, a_worker_that_does_not_read_loses_the_memory, 0, 2);
-    tcase_add_test(tcase, visitors_wait_while_there_are_no_descriptors);
-    tcase_add_loop_test(tcase, an_offer_that_makes_no_sense_leaves_the_old_way, 0, 2);
-}
 
 int main(void)
 {
-    return suite_run("transport", add);
+    return suite_run("transport", NULL);
 }

@@ -198,7 +198,7 @@ static void check_is_told(struct party *server, struct party *worker, const char
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-START_TEST(the_right_key_is_let_in_and_known_by_every_message)
+TEST_PLAIN(the_right_key_is_let_in_and_known_by_every_message)
 {
     struct party server, worker;
     struct received received;
@@ -229,9 +229,8 @@ START_TEST(the_right_key_is_let_in_and_known_by_every_message)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
-START_TEST(a_certificate_without_a_role_may_be_anything)
+TEST_PLAIN(a_certificate_without_a_role_may_be_anything)
 {
     struct party server, worker;
     struct received received;
@@ -245,9 +244,8 @@ START_TEST(a_certificate_without_a_role_may_be_anything)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
-START_TEST(a_server_is_known_to_the_others_by_its_own_key)
+TEST_PLAIN(a_server_is_known_to_the_others_by_its_own_key)
 {
     struct party server, other;
     struct received received;
@@ -266,9 +264,8 @@ START_TEST(a_server_is_known_to_the_others_by_its_own_key)
     stop(&other);
     stop(&server);
 }
-END_TEST
 
-START_TEST(an_unknown_key_is_refused_and_told_so)
+TEST_PLAIN(an_unknown_key_is_refused_and_told_so)
 {
     struct party server, worker;
     make_all("keys");
@@ -280,9 +277,8 @@ START_TEST(an_unknown_key_is_refused_and_told_so)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
-START_TEST(keys_can_be_added_while_a_server_runs)
+TEST_PLAIN(keys_can_be_added_while_a_server_runs)
 {
     struct party server, stranger, worker;
     struct received received;
@@ -305,10 +301,9 @@ START_TEST(keys_can_be_added_while_a_server_runs)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
 /* Such a server hangs up without a word; its greeting tells what it is. */
-START_TEST(a_server_with_another_key_is_not_talked_to)
+TEST_PLAIN(a_server_with_another_key_is_not_talked_to)
 {
     struct party server, worker;
     make_all("theirs");
@@ -320,9 +315,8 @@ START_TEST(a_server_with_another_key_is_not_talked_to)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
-START_TEST(a_worker_without_keys_is_refused_by_a_server_with_keys)
+TEST_PLAIN(a_worker_without_keys_is_refused_by_a_server_with_keys)
 {
     struct party server, worker;
     make_all("keys");
@@ -334,9 +328,8 @@ START_TEST(a_worker_without_keys_is_refused_by_a_server_with_keys)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
-START_TEST(a_worker_with_keys_does_not_talk_to_a_server_without)
+TEST_PLAIN(a_worker_with_keys_does_not_talk_to_a_server_without)
 {
     struct party server, worker;
     make_all("keys");
@@ -348,7 +341,6 @@ START_TEST(a_worker_with_keys_does_not_talk_to_a_server_without)
     stop(&worker);
     stop(&server);
 }
-END_TEST
 
 /* A plain TCP connection to the latest server. */
 static int connect_tcp(void)
@@ -384,7 +376,7 @@ static int connect_as_somebody(void)
 }
 
 /* A peer may send what properties it likes in its handshake, User-Id among them. */
-START_TEST(without_keys_nobody_is_believed_to_have_one)
+TEST_PLAIN(without_keys_nobody_is_believed_to_have_one)
 {
     struct party server;
     struct received received;
@@ -397,7 +389,6 @@ START_TEST(without_keys_nobody_is_believed_to_have_one)
     close(fd);
     stop(&server);
 }
-END_TEST
 
 /* A listening socket as the transport makes it, whose guard can be taken away. */
 struct guarded {
@@ -445,7 +436,7 @@ static bool guarded_hears(struct guarded *g, int limit_ms)
     return true;
 }
 
-START_TEST(when_nobody_is_there_to_check_keys_nobody_is_let_in)
+TEST_PLAIN(when_nobody_is_there_to_check_keys_nobody_is_let_in)
 {
     struct guarded server;
     struct party worker, late;
@@ -472,10 +463,9 @@ START_TEST(when_nobody_is_there_to_check_keys_nobody_is_let_in)
     stop(&late);
     close_guarded(&server);
 }
-END_TEST
 
 /* It takes questions, and that is all. */
-START_TEST(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so)
+TEST_PLAIN(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so)
 {
     struct guarded server;
     struct party late;
@@ -501,9 +491,8 @@ START_TEST(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_say
     zmq_close(mute);
     close_guarded(&server);
 }
-END_TEST
 
-START_TEST(refusals_are_counted_by_what_they_were_for)
+TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
 {
     struct guarded server;
     struct party worker, plain, stranger;
@@ -529,7 +518,6 @@ START_TEST(refusals_are_counted_by_what_they_were_for)
     stop(&stranger);
     close_guarded(&server);
 }
-END_TEST
 
 /* What no ZeroMQ says. */
 static void send_garbage(unsigned seed, size_t bytes)
@@ -554,7 +542,7 @@ static void send_garbage(unsigned seed, size_t bytes)
     close(fd);
 }
 
-START_TEST(garbage_is_refused_and_counted_and_hurts_nobody)
+TEST_PLAIN(garbage_is_refused_and_counted_and_hurts_nobody)
 {
     struct guarded server;
     struct party worker;
@@ -579,9 +567,8 @@ START_TEST(garbage_is_refused_and_counted_and_hurts_nobody)
     stop(&worker);
     close_guarded(&server);
 }
-END_TEST
 
-START_TEST(a_greeting_tells_what_listens)
+TEST_PLAIN(a_greeting_tells_what_listens)
 {
     struct party server;
     make_all("keys");
@@ -607,9 +594,8 @@ START_TEST(a_greeting_tells_what_listens)
     ck_assert_int_eq(greeting_ask(bound, 50), GREETING_NONE);
     close(mute);
 }
-END_TEST
 
-START_TEST(a_key_pair_must_belong_together)
+TEST_PLAIN(a_key_pair_must_belong_together)
 {
     struct party worker;
     struct transport *transport = NULL;
@@ -622,9 +608,8 @@ START_TEST(a_key_pair_must_belong_together)
     ck_assert_ptr_nonnull(strstr(error.text, "does not belong"));
     ck_assert_ptr_null(transport);
 }
-END_TEST
 
-START_TEST(a_server_does_not_start_with_a_list_that_cannot_be_read)
+TEST_PLAIN(a_server_does_not_start_with_a_list_that_cannot_be_read)
 {
     struct party server;
     struct transport *transport = NULL;
@@ -639,28 +624,10 @@ START_TEST(a_server_does_not_start_with_a_list_that_cannot_be_read)
     ck_assert_ptr_nonnull(strstr(error.text, "broken.key"));
     ck_assert_ptr_null(transport);
 }
-END_TEST
 
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, the_right_key_is_let_in_and_known_by_every_message);
-    tcase_add_test(tcase, a_certificate_without_a_role_may_be_anything);
-    tcase_add_test(tcase, a_server_is_known_to_the_others_by_its_own_key);
-    tcase_add_test(tcase, an_unknown_key_is_refused_and_told_so);
-    tcase_add_test(tcase, keys_can_be_added_while_a_server_runs);
-    tcase_add_test(tcase, a_server_with_another_key_is_not_talked_to);
-    tcase_add_test(tcase, a_worker_without_keys_is_refused_by_a_server_with_keys);
-    tcase_add_test(tcase, a_worker_with_keys_does_not_talk_to_a_server_without);
-    tcase_add_test(tcase, without_keys_nobody_is_believed_to_have_one);
-    tcase_add_test(tcase, when_nobody_is_there_to_check_keys_nobody_is_let_in);
-    tcase_add_test(tcase,
-                   a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so);
-    tcase_add_test(tcase, refusals_are_counted_by_what_they_were_for);
-    tcase_add_test(tcase, garbage_is_refused_and_counted_and_hurts_nobody);
-    tcase_add_test(tcase, a_greeting_tells_what_listens);
-    tcase_add_test(tcase, a_key_pair_must_belong_together);
-    tcase_add_test(tcase, a_server_does_not_start_with_a_list_that_cannot_be_read);
 }
 
 int main(void)

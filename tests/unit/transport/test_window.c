@@ -188,7 +188,7 @@ TEST(published_values_travel_as_references_and_others_are_copied, true)
     frame_release(lent);
 }
 
-START_TEST(a_gradient_that_has_arrived_may_be_answered_with)
+TEST_PLAIN(a_gradient_that_has_arrived_may_be_answered_with)
 {
     struct pair pair; /* It lies in memory that the other side sees, but not where answers lie. */
     pair_open(&pair, true);
@@ -201,7 +201,6 @@ START_TEST(a_gradient_that_has_arrived_may_be_answered_with)
     frame_release(back);
     pair_close(&pair);
 }
-END_TEST
 
 TEST(payloads_may_be_empty, true)
 {
@@ -317,7 +316,7 @@ TEST(a_worker_s_references_outside_its_gradients_are_refused, true)
     frame_release(receive_text(&pair->server, "good"));
 }
 
-START_TEST(a_server_s_references_outside_its_values_are_refused)
+TEST_PLAIN(a_server_s_references_outside_its_values_are_refused)
 {
     for (int publishes = 0; publishes < 2; publishes++) {
         struct pair pair;
@@ -338,7 +337,6 @@ START_TEST(a_server_s_references_outside_its_values_are_refused)
         pair_close(&pair);
     }
 }
-END_TEST
 
 TEST(records_that_are_no_messages_are_refused, false)
 {
@@ -362,7 +360,7 @@ static void poke(struct ring *ring, size_t at, uint64_t value)
     memcpy((char *)ring->shared + at, &value, sizeof value);
 }
 
-START_TEST(positions_that_cannot_be_are_refused_and_not_slept_over)
+TEST_PLAIN(positions_that_cannot_be_are_refused_and_not_slept_over)
 {
     const uint64_t tails[] = {UINT64_MAX, 1ull << 63, 1ull << 40};
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
@@ -384,7 +382,6 @@ START_TEST(positions_that_cannot_be_are_refused_and_not_slept_over)
         pair_close(&pair);
     }
 }
-END_TEST
 
 /* --- handing over -------------------------------------------------------------------------- */
 
@@ -458,7 +455,7 @@ static enum status taken(const struct handover *handover)
     return status;
 }
 
-START_TEST(an_offer_that_makes_no_sense_is_refused)
+TEST_PLAIN(an_offer_that_makes_no_sense_is_refused)
 {
     const struct {
         size_t at, bytes;
@@ -516,9 +513,8 @@ START_TEST(an_offer_that_makes_no_sense_is_refused)
     handover_free(&handover);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
-START_TEST(descriptors_that_are_not_what_they_should_be_are_refused)
+TEST_PLAIN(descriptors_that_are_not_what_they_should_be_are_refused)
 {
     struct handover handover, bad;
     handover_init(&handover);
@@ -544,9 +540,8 @@ START_TEST(descriptors_that_are_not_what_they_should_be_are_refused)
     close(bad.fds[1]);
     handover_free(&handover);
 }
-END_TEST
 
-START_TEST(who_offers_nothing_is_waited_for_or_lost)
+TEST_PLAIN(who_offers_nothing_is_waited_for_or_lost)
 {
     struct window window;
     struct error error;
@@ -559,9 +554,8 @@ START_TEST(who_offers_nothing_is_waited_for_or_lost)
     ck_assert_int_eq(window_open(&window, ends[1], &error), STATUS_LOST);
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
-START_TEST(who_has_gone_before_it_was_offered_anything_costs_nothing)
+TEST_PLAIN(who_has_gone_before_it_was_offered_anything_costs_nothing)
 {
     struct window window;
     struct error error;
@@ -574,11 +568,10 @@ START_TEST(who_has_gone_before_it_was_offered_anything_costs_nothing)
     ck_assert_ptr_nonnull(strstr(error.text, "cannot hand memory over"));
     ck_assert_uint_eq(open_descriptors(), before);
 }
-END_TEST
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-START_TEST(a_frame_outlives_the_window_it_came_through)
+TEST_PLAIN(a_frame_outlives_the_window_it_came_through)
 {
     struct pair pair;
     pair_open(&pair, true);
@@ -598,7 +591,6 @@ START_TEST(a_frame_outlives_the_window_it_came_through)
     frame_release(lent);
     pair_close(&pair); /* Closing again is no harm. */
 }
-END_TEST
 
 TEST(what_was_said_before_the_end_can_be_read_after_it, false)
 {
@@ -687,33 +679,7 @@ TEST(who_sleeps_while_its_ring_is_full_is_woken, false)
     ck_assert(rings(pair->server.mine));
 }
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, messages_without_a_payload_go_both_ways);
-    tcase_add_test(t, a_gradient_in_lent_memory_travels_as_a_reference);
-    tcase_add_test(t, a_gradient_from_elsewhere_is_copied_to_its_place);
-    tcase_add_test(t, published_values_travel_as_references_and_others_are_copied);
-    tcase_add_test(t, a_gradient_that_has_arrived_may_be_answered_with);
-    tcase_add_test(t, payloads_may_be_empty);
-    tcase_add_test(t, a_place_that_is_not_there_is_said_so_and_nothing_is_sent);
-    tcase_add_test(t, lent_memory_ends_where_the_gradients_do);
-    tcase_add_test(t, an_unaligned_part_of_lent_memory_is_copied_like_any_other);
-    tcase_add_test(t, a_worker_s_references_outside_its_gradients_are_refused);
-    tcase_add_test(t, a_server_s_references_outside_its_values_are_refused);
-    tcase_add_test(t, records_that_are_no_messages_are_refused);
-    tcase_add_test(t, positions_that_cannot_be_are_refused_and_not_slept_over);
-    tcase_add_test(t, an_offer_that_makes_no_sense_is_refused);
-    tcase_add_test(t, descriptors_that_are_not_what_they_should_be_are_refused);
-    tcase_add_test(t, who_offers_nothing_is_waited_for_or_lost);
-    tcase_add_test(t, who_has_gone_before_it_was_offered_anything_costs_nothing);
-    tcase_add_test(t, a_frame_outlives_the_window_it_came_through);
-    tcase_add_test(t, what_was_said_before_the_end_can_be_read_after_it);
-    tcase_add_test(t, a_full_ring_takes_no_more_until_it_is_read);
-    tcase_add_test(t, the_bell_rings_for_who_sleeps_and_no_one_else);
-    tcase_add_test(t, who_sleeps_while_its_ring_is_full_is_woken);
-}
-
 int main(void)
 {
-    return suite_run("window", add);
+    return suite_run("window", NULL);
 }

@@ -82,7 +82,7 @@ static float *by_leaves(uint64_t step, struct node node, struct score *score)
     return sum;
 }
 
-START_TEST(a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit)
+TEST_PLAIN(a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit)
 {
     open_all();
     for (uint64_t step = 0; step < 4; step++) {
@@ -108,9 +108,8 @@ START_TEST(a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit)
     }
     close_all();
 }
-END_TEST
 
-START_TEST(the_same_node_has_the_same_bits_whatever_was_computed_before)
+TEST_PLAIN(the_same_node_has_the_same_bits_whatever_was_computed_before)
 {
     struct score score;
     open_all();
@@ -122,9 +121,8 @@ START_TEST(the_same_node_has_the_same_bits_whatever_was_computed_before)
     free(again);
     close_all();
 }
-END_TEST
 
-START_TEST(an_epoch_s_leaves_use_every_example_once)
+TEST_PLAIN(an_epoch_s_leaves_use_every_example_once)
 {
     struct score score;
     uint64_t examples = 0;
@@ -138,9 +136,8 @@ START_TEST(an_epoch_s_leaves_use_every_example_once)
     ck_assert_uint_eq(examples, dataset.train.count);
     close_all();
 }
-END_TEST
 
-START_TEST(a_gradient_that_is_not_finite_names_its_step_and_leaf)
+TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
 {
     struct score score = {0};
     struct error error;
@@ -153,7 +150,6 @@ START_TEST(a_gradient_that_is_not_finite_names_its_step_and_leaf)
     free(sum);
     close_all();
 }
-END_TEST
 
 static bool leaf_has(uint64_t step, uint32_t leaf, uint8_t label)
 {
@@ -170,7 +166,7 @@ static bool leaf_has(uint64_t step, uint32_t leaf, uint8_t label)
 /* All losses are finite: the one hidden unit that is alive gives every class of 10 the same odds,
  * but `label` worse ones. Only for an example of that label do the products add up, on the way
  * back, to more than a float holds. */
-START_TEST(a_leaf_whose_gradient_alone_is_not_finite_is_found)
+TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
 {
     struct score score = {0};
     struct error error;
@@ -194,9 +190,8 @@ START_TEST(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     free(sum);
     close_all();
 }
-END_TEST
 
-START_TEST(shares_of_the_test_set_add_up_whatever_their_number)
+TEST_PLAIN(shares_of_the_test_set_add_up_whatever_their_number)
 {
     open_all();
     struct score whole = {0};
@@ -211,19 +206,8 @@ START_TEST(shares_of_the_test_set_add_up_whatever_their_number)
     }
     close_all();
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit);
-    tcase_add_test(t, the_same_node_has_the_same_bits_whatever_was_computed_before);
-    tcase_add_test(t, an_epoch_s_leaves_use_every_example_once);
-    tcase_add_test(t, a_gradient_that_is_not_finite_names_its_step_and_leaf);
-    tcase_add_test(t, a_leaf_whose_gradient_alone_is_not_finite_is_found);
-    tcase_add_test(t, shares_of_the_test_set_add_up_whatever_their_number);
-}
 
 int main(void)
 {
-    return suite_run("node_gradient", add);
+    return suite_run("node_gradient", NULL);
 }

@@ -84,7 +84,7 @@ static const struct message *heard(struct fixture *f, enum message_kind kind, un
     ck_abort_msg("it has not come");
 }
 
-START_TEST(it_trains_to_the_end_and_scores_every_epoch)
+TEST_PLAIN(it_trains_to_the_end_and_scores_every_epoch)
 {
     for (int mode = 0; mode < 2; mode++) {
         struct fixture f;
@@ -109,7 +109,6 @@ START_TEST(it_trains_to_the_end_and_scores_every_epoch)
         close_fixture(&f);
     }
 }
-END_TEST
 
 TEST(in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted, MODE_ASYNC, 2)
 {
@@ -156,10 +155,6 @@ TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
 static void add(TCase *t)
 {
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, it_trains_to_the_end_and_scores_every_epoch);
-    tcase_add_test(t, in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted);
-    tcase_add_test(t, in_sync_mode_it_is_the_end);
-    tcase_add_test(t, a_member_without_leaves_only_asks);
 }
 
 int main(void)

@@ -35,7 +35,7 @@ static void expect(struct options options, int code, const char *text)
     ck_assert_str_eq(seen.text, read.text);
 }
 
-START_TEST(a_look_declares_the_job_that_reading_declares)
+TEST_PLAIN(a_look_declares_the_job_that_reading_declares)
 {
     static const uint8_t none[DIGEST_BYTES];
     struct workload seen, read;
@@ -56,9 +56,8 @@ START_TEST(a_look_declares_the_job_that_reading_declares)
     workload_free(&read);
     workload_free(&seen); /* Does no harm. */
 }
-END_TEST
 
-START_TEST(without_servers_nothing_is_dealt)
+TEST_PLAIN(without_servers_nothing_is_dealt)
 {
     struct workload seen;
     struct options options = OPTIONS(WORD("--data=synthetic:200"), WORD("--ps=0"));
@@ -67,9 +66,8 @@ START_TEST(without_servers_nothing_is_dealt)
     ck_assert_uint_eq(seen.job.worker_count, 1);
     workload_free(&seen);
 }
-END_TEST
 
-START_TEST(what_is_mistyped_is_a_matter_of_usage)
+TEST_PLAIN(what_is_mistyped_is_a_matter_of_usage)
 {
     expect(OPTIONS(WORD("--data=synthetic:0")), EXIT_USAGE, "write synthetic:N");
     expect(OPTIONS(WORD("--data=nowhere")), EXIT_USAGE, "--data=nowhere: there is no data set");
@@ -83,26 +81,16 @@ START_TEST(what_is_mistyped_is_a_matter_of_usage)
                    WORD("--model=pool 14, flatten, dense 10")),
            EXIT_USAGE, "servers");
 }
-END_TEST
 
-START_TEST(data_that_cannot_be_read_are_another)
+TEST_PLAIN(data_that_cannot_be_read_are_another)
 {
     expect(OPTIONS(WORD("--data=/nowhere/data")), EXIT_CANNOT_OPEN,
            "--data: no data in /nowhere/data: No such file or directory");
     expect(OPTIONS(WORD("--data=/etc")), EXIT_CANNOT_OPEN, "train-images-idx3-ubyte.gz in /etc");
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    kernels_init();
-    tcase_add_test(tcase, a_look_declares_the_job_that_reading_declares);
-    tcase_add_test(tcase, without_servers_nothing_is_dealt);
-    tcase_add_test(tcase, what_is_mistyped_is_a_matter_of_usage);
-    tcase_add_test(tcase, data_that_cannot_be_read_are_another);
-}
 
 int main(void)
 {
-    return suite_run("workload", add);
+    kernels_init();
+    return suite_run("workload", NULL);
 }
