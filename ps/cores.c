@@ -12,12 +12,12 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
 {
     memset(cores, 0, sizeof *cores);
     struct coordinator_options coordinator = options->coordinator;
-    coordinator.incarnation = options->router.incarnation;
+    coordinator.incarnation = options->router.self.incarnation;
     cores->owner_count = options->router.owner_count;
     enum status status = router_create(&cores->router, &options->router, now_us);
     if (status == STATUS_OK)
         status = checkpointer_create(&cores->checkpointer, &options->checkpointer);
-    if (status == STATUS_OK && options->router.server == 0)
+    if (status == STATUS_OK && options->router.self.index == 0)
         status = coordinator_create(&cores->coordinator, &coordinator, now_us);
     if (status != STATUS_OK)
         cores_free(cores);
@@ -98,7 +98,7 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     if (message->kind == MESSAGE_PART_WRITTEN)
         router_note_part(cores->router, message);
     packet->peer = PEER_LOCAL;
-    envelope_seal_to_server(router_envelope(cores->router), message);
+    envelope_seal_to_server(&router_enrolment(cores->router)->envelope, message);
     if (cores->coordinator != NULL && is_from_checkpointer(message->kind)) {
         message->generation = generation; /* Our own router may have to hear of it yet. */
         coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
@@ -144,16 +144,16 @@ bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
 void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
 {
     struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
-    router_stop(cores->router, exit_code);
-    message->generation = router_generation(cores->router);
+    enrolment_stop(router_enrolment(cores->router), exit_code);
+    message->generation = router_enrolment(cores->router)->envelope.generation;
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to",
-             router_envelope(cores->router)->index);
+             router_enrolment(cores->router)->envelope.index);
 }
 
 void cores_abandon(struct cores *cores, double seconds)
 {
-    router_abandon(cores->router);
+    enrolment_abandon(router_enrolment(cores->router));
     if (cores->coordinator != NULL)
         coordinator_abandon(cores->coordinator, seconds);
 }

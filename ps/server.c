@@ -142,10 +142,10 @@ static enum status make_cores(struct server *server)
     const struct server_options *from = &server->options;
     server->incarnation = hash_random_u64();
     struct cores_options options = {
-        .router = {.server = from->index,
-                   .incarnation = server->incarnation,
+        .router = {.self.index = from->index,
+                   .self.incarnation = server->incarnation,
                    .owner_count = server->owner_threads == 0 ? 1 : server->owner_threads,
-                   .deadlines = from->deadlines},
+                   .self.deadlines = from->deadlines},
         .coordinator = {.run_id = hash_random_u64(),
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
@@ -154,10 +154,10 @@ static enum status make_cores(struct server *server)
         .checkpointer = {.server = from->index, .disk = from->disk, .keep = from->keep},
     };
     hash_random(options.coordinator.secret);
-    probe_updates(options.router.probe_digest);
-    snprintf(options.router.arithmetic, sizeof options.router.arithmetic, "%s",
+    probe_updates(options.router.self.probe_digest);
+    snprintf(options.router.self.arithmetic, sizeof options.router.self.arithmetic, "%s",
              kernels_instructions_name(kernels_instructions()));
-    gethostname(options.router.host, sizeof options.router.host - 1);
+    gethostname(options.router.self.host, sizeof options.router.self.host - 1);
     snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s",
              from->out != NULL ? from->out : "");
     snprintf(options.checkpointer.out, sizeof options.checkpointer.out, "%s",
@@ -211,7 +211,8 @@ void server_destroy(struct server **server)
     if (s == NULL)
         return;
     const struct transport_operations *transport = s->options.transport->operations;
-    bool gave_up = s->cores_made && router_exit_code(s->cores.router) == EXIT_START_TIMEOUT;
+    bool gave_up =
+        s->cores_made && router_enrolment(s->cores.router)->exit_code == EXIT_START_TIMEOUT;
     transport->close(&s->upstream, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     transport->close(&s->listening, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     if (s->occupied >= 0)
@@ -395,7 +396,7 @@ static void introduce(struct server *server)
         transport->connections != NULL ? transport->connections(server->upstream) : 0;
     if (connections == server->introduced)
         return;
-    envelope_seal_to_server(router_envelope(server->cores.router), &ping);
+    envelope_seal_to_server(&router_enrolment(server->cores.router)->envelope, &ping);
     size_t bytes = message_encode(&ping, header);
     if (transport->send(server->upstream, 0, header, bytes, NULL, 0) == STATUS_OK)
         server->introduced = connections;
@@ -479,7 +480,7 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
     /* Whoever floods us is to cost little, and to be owed little. */
     if (endpoint != server->listening || server->answered++ >= ANSWERS_A_SECOND)
         return;
-    envelope_refuse(router_envelope(server->cores.router), packet, REFUSAL_MALFORMED,
+    envelope_refuse(&router_enrolment(server->cores.router)->envelope, packet, REFUSAL_MALFORMED,
                     &server->outbox, "%.200s", fault);
 }
 
@@ -492,8 +493,8 @@ static void refuse_impostor(struct server *server, struct packet *packet,
     identity_describe(sender, may, sizeof may);
     snprintf(text, sizeof text, "this key is for %s, and speaks as %s/%u", may,
              role_name(message->role), message->index);
-    envelope_refuse(router_envelope(server->cores.router), packet, REFUSAL_KEY, &server->outbox,
-                    "%s", text);
+    envelope_refuse(&router_enrolment(server->cores.router)->envelope, packet, REFUSAL_KEY,
+                    &server->outbox, "%s", text);
     key_format(sender->key, key);
     if (refused_note(&server->impostors, sender->key, key))
         log_warning("refused an impostor key=%s: %s", key, text);
@@ -641,7 +642,7 @@ static void say_why_waiting(struct server *server)
 static void explain_end(struct server *server, int exit_code, struct error *reason)
 {
     char why[MESSAGE_TEXT_MAX];
-    const char *text = router_exit_reason(server->cores.router);
+    const char *text = router_enrolment(server->cores.router)->reason;
     if (exit_code == EXIT_START_TIMEOUT && server->unanswered) {
         explain_silence(server, why, sizeof why);
         error_set(reason, STATUS_OK, "%s: %s", text, why);
@@ -660,9 +661,9 @@ int server_run(struct server *server, struct error *reason)
         return EXIT_TRAINING_FAILED;
     }
     while (!cores_are_over(&server->cores)) {
-        server->options.transport->operations->wait(server->options.transport, endpoints,
-                                                    endpoint_count, &server->inbox.event, 1,
-                                                    router_patience_ms(server->cores.router));
+        server->options.transport->operations->wait(
+            server->options.transport, endpoints, endpoint_count, &server->inbox.event, 1,
+            enrolment_patience_ms(router_enrolment(server->cores.router)));
         for (size_t i = 0; i < endpoint_count; i++)
             receive(server, endpoints[i]);
         take_inbox(server);
@@ -676,7 +677,7 @@ int server_run(struct server *server, struct error *reason)
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);
     actor_stop(&server->checkpointer);
-    int exit_code = router_exit_code(server->cores.router);
+    int exit_code = router_enrolment(server->cores.router)->exit_code;
     explain_end(server, exit_code, reason);
     return exit_code;
 }

@@ -13,4 +13,10 @@ uint64_t clock_now_us(void);
 uint64_t clock_now_ns(void);
 double clock_now_seconds(void);
 
+/* 0 if it is still to come. */
+static inline double seconds_since(uint64_t then_us, uint64_t now_us)
+{
+    return now_us > then_us ? (double)(now_us - then_us) * 1e-6 : 0;
+}
+
 #endif

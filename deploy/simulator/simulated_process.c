@@ -31,12 +31,12 @@ static enum status make_server(struct simulator *s, struct simulated_process *p)
 {
     const struct simulator_options *from = &s->options;
     struct cores_options options = {
-        .router = {.server = p->index,
-                   .incarnation = draw_u64(s),
+        .router = {.self.index = p->index,
+                   .self.incarnation = draw_u64(s),
                    .owner_count = from->owners_a_server,
-                   .host = "simulated",
-                   .arithmetic = "simulated",
-                   .deadlines = from->deadlines},
+                   .self.host = "simulated",
+                   .self.arithmetic = "simulated",
+                   .self.deadlines = from->deadlines},
         .coordinator = {.run_id = draw_u64(s),
                         .out = SIMULATED_OUT,
                         .deadlines = from->deadlines,
@@ -256,7 +256,8 @@ static void flush_server(struct simulator *s, struct simulated_process *p)
         dispatch(s, p, &item);
     if (p->state != PROCESS_RUNNING || !cores_are_over(&p->cores))
         return;
-    simulator_over(s, p, router_exit_code(p->cores.router), router_exit_reason(p->cores.router));
+    simulator_over(s, p, router_enrolment(p->cores.router)->exit_code,
+                   router_enrolment(p->cores.router)->reason);
 }
 
 static void owner_turn(struct simulator *s, struct simulated_process *p, struct outgoing *item)
@@ -412,7 +413,7 @@ static void server_event(struct simulator *s, struct simulated_process *p, struc
         cores_stop(&p->cores, EXIT_INTERRUPTED, &p->outbox);
     } else {
         cores_tick(&p->cores, s->now_us, &p->outbox);
-        tick_later(s, p, router_patience_ms(p->cores.router));
+        tick_later(s, p, enrolment_patience_ms(router_enrolment(p->cores.router)));
     }
     flush_server(s, p);
 }
@@ -432,9 +433,9 @@ static void flush_session(struct simulator *s, struct simulated_process *p, stru
             send_wire(s, p, &item);
         }
     }
-    const struct session *session = p->worker.session;
-    if (p->state == PROCESS_RUNNING && session_is_over(session))
-        simulator_over(s, p, session_exit_code(session), session_exit_reason(session));
+    const struct enrolment *enrolment = session_enrolment(p->worker.session);
+    if (p->state == PROCESS_RUNNING && enrolment->over)
+        simulator_over(s, p, enrolment->exit_code, enrolment->reason);
 }
 
 static void flush_trainer(struct simulator *s, struct simulated_process *p, struct outbox *outbox)

@@ -23,14 +23,14 @@ enum status simulated_worker_init(struct simulated_worker *worker, uint32_t inde
     if (worker->parameters == NULL)
         return STATUS_MEMORY;
     struct session_options options = {
-        .worker = index,
-        .incarnation = incarnation,
+        .self.index = index,
+        .self.incarnation = incarnation,
         .job = work->job,
         .partition = partition,
         .parameters = worker->parameters,
-        .host = "simulated",
-        .arithmetic = "simulated",
-        .deadlines = deadlines,
+        .self.host = "simulated",
+        .self.arithmetic = "simulated",
+        .self.deadlines = deadlines,
     };
     return session_create(&worker->session, &options, now_us);
 }

@@ -12,6 +12,7 @@
 #ifndef PS_COORDINATOR_COORDINATOR_STATE_H
 #define PS_COORDINATOR_COORDINATOR_STATE_H
 
+#include "common/base/clock.h"
 #include "common/process/log_once.h"
 #include "ps/coordinator/assignment.h"
 #include "ps/coordinator/coordinator.h"
@@ -88,11 +89,6 @@ struct coordinator {
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
-
-static inline double seconds_since(uint64_t then_us, uint64_t now_us)
-{
-    return (double)(now_us - then_us) * 1e-6;
-}
 
 static inline bool is_async(const struct coordinator *c)
 {

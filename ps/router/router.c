@@ -5,7 +5,8 @@
  *                                                         '--WELCOME, greater generation---'
  *     any of them ---FINISHED, a refusal, a deadline, router_fail---> OVER
  *
- * EXCHANGE is taken while SERVING only; all that server 0 says is taken in any state but OVER. */
+ * OVER is the enrolment's (common/wire/enrolment.h). EXCHANGE is taken while SERVING only; all that
+ * server 0 says is taken in any state but OVER. */
 
 #include "ps/router/router.h"
 
@@ -14,21 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/wording.h"
 #include "common/wire/pages.h"
 #include "ps/router/sessions.h"
 
-#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
-#define JOIN_INTERVAL_US 64000u /* ... up to this. Server 0 asks itself at every tick. */
-#define PATIENCE_MS      100
-#define PING_INTERVAL_US 500000u
-#define CHUNKS_US        1000000u /* Chunks of a checkpoint that do not come are asked for again. */
-#define CUT_AGAIN_US     5000000u /* A final cut that is not written is begun anew; doubled. */
-#define COUNTS_LINE_US   10000000u /* Between lines about what was not taken. */
-#define WATCHED_US       1000000u /* Longer between two ticks: this process was stopped meanwhile. */
-#define UNHEARD_US       1000000u /* A server 0 that waits for a job answers much sooner. */
-#define REQUESTS_MIN     1024u    /* Messages that any worker may have under way. */
-#define START_GRACE      0.5      /* Seconds for server 0, whose reasons are better, to be first. */
+#define CHUNKS_US      1000000u  /* Chunks of a checkpoint that do not come are asked for again. */
+#define CUT_AGAIN_US   5000000u  /* A final cut that is not written is begun anew; doubled. */
+#define COUNTS_LINE_US 10000000u /* Between lines about what was not taken. */
+#define REQUESTS_MIN   1024u     /* Messages that any worker may have under way. */
 
 /* The latest CUT. */
 struct cut {
@@ -47,7 +40,7 @@ struct router {
     struct router_options options;
     enum router_state state;
     struct plan *plan;
-    struct envelope envelope;
+    struct enrolment enrolment;
     struct pages pages; /* The declaration, while it comes in. */
     struct sessions sessions;
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
@@ -67,15 +60,6 @@ struct router {
 
     struct router_counts counts, counts_told;
     uint64_t counts_us;
-    uint64_t waiting_us, heard_us, joined_us, pinged_us, ticked_us;
-    bool abandoned;     /* Nobody who is lost comes back. */
-    int stop_code;      /* It was asked to stop; 0: no. */
-    bool joining_again; /* Server 0 does not know us any more. */
-    bool silence_told;
-    uint64_t join_interval_us;      /* 0: JOIN has not been sent, or this is server 0. */
-    char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
-    int exit_code;
-    char exit_reason[MESSAGE_TEXT_MAX];
 };
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -88,10 +72,9 @@ enum status router_create(struct router **router, const struct router_options *o
     if (r == NULL)
         return STATUS_MEMORY;
     r->options = *options;
-    r->envelope = (struct envelope){
-        .role = ROLE_PS, .index = options->server, .incarnation = options->incarnation};
+    enrolment_init(&r->enrolment, ROLE_PS, &options->self, NULL, now_us);
     r->stop_step = UINT64_MAX;
-    r->waiting_us = r->heard_us = r->counts_us = r->ticked_us = now_us;
+    r->counts_us = now_us;
     r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
     if (r->owner_verdicts == NULL) {
         router_destroy(router);
@@ -121,12 +104,7 @@ const struct plan *router_plan(const struct router *router)
 
 enum router_state router_state(const struct router *router)
 {
-    return router->state;
-}
-
-uint64_t router_generation(const struct router *router)
-{
-    return router->envelope.generation;
+    return router->enrolment.over ? ROUTER_OVER : router->state;
 }
 
 struct router_counts router_counts(const struct router *router)
@@ -134,76 +112,32 @@ struct router_counts router_counts(const struct router *router)
     return router->counts;
 }
 
-static bool asks_to_join(const struct router *router)
-{
-    return router->state == ROUTER_JOINING ||
-           (router->joining_again && router->state != ROUTER_OVER);
-}
-
 const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us)
 {
-    *seconds = (double)(now_us - router->waiting_us) * 1e-6;
-    return asks_to_join(router) ? router->waiting : NULL;
+    const struct enrolment *enrolment = &router->enrolment;
+    *seconds = (double)(now_us - enrolment->asked_us) * 1e-6;
+    return enrolment->joining && !enrolment->over ? enrolment->waiting : NULL;
 }
 
-int router_exit_code(const struct router *router)
+struct enrolment *router_enrolment(struct router *router)
 {
-    return router->exit_code;
-}
-
-const char *router_exit_reason(const struct router *router)
-{
-    return router->exit_reason;
-}
-
-const struct envelope *router_envelope(const struct router *router)
-{
-    return &router->envelope;
-}
-
-static void finish(struct router *router, int exit_code, const char *reason)
-{
-    if (router->state == ROUTER_OVER)
-        return;
-    router->state = ROUTER_OVER;
-    router->exit_code = exit_code;
-    snprintf(router->exit_reason, sizeof router->exit_reason, "%s", reason);
-}
-
-/* Whoever carries it to the coordinator seals it, and drops it when it has become old. */
-static struct message *tell_coordinator(const struct router *router, enum message_kind kind,
-                                        struct outbox *outbox)
-{
-    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, kind);
-    packet->message.generation = router->envelope.generation;
-    return &packet->message;
+    return &router->enrolment;
 }
 
 static struct message *tell_owner(const struct router *router, uint32_t owner,
                                   enum message_kind kind, struct outbox *outbox)
 {
     struct packet *packet = outbox_add_to(outbox, TO_OWNER, owner, kind);
-    packet->message.generation = router->envelope.generation;
+    packet->message.generation = router->enrolment.envelope.generation;
     return &packet->message;
 }
 
 void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox)
 {
-    struct message *message = tell_coordinator(router, MESSAGE_STOP, outbox);
+    struct message *message = enrolment_say(&router->enrolment, MESSAGE_STOP, outbox);
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
-    finish(router, exit_code, reason);
-}
-
-void router_stop(struct router *router, int exit_code)
-{
-    router->stop_code = exit_code;
-}
-
-void router_abandon(struct router *router)
-{
-    router->abandoned = true;
-    router->options.deadlines.recovery = 0;
+    enrolment_end(&router->enrolment, exit_code, reason);
 }
 
 /* --- from workers -------------------------------------------------------------------------- */
@@ -211,7 +145,7 @@ void router_abandon(struct router *router)
 static void refuse(const struct router *router, const struct packet *packet, enum refusal reason,
                    const char *text, uint64_t *count, struct outbox *outbox)
 {
-    envelope_refuse(&router->envelope, packet, reason, outbox, "%s", text);
+    envelope_refuse(&router->enrolment.envelope, packet, reason, outbox, "%s", text);
     ++*count;
 }
 
@@ -242,13 +176,13 @@ static bool check_sender(struct router *router, const struct packet *packet, str
 {
     const struct message *message = &packet->message;
     struct router_counts *counts = &router->counts;
-    bool serving = router->state == ROUTER_SERVING;
-    if (serving && message->run_id != router->envelope.run_id)
+    bool serving = router_state(router) == ROUTER_SERVING;
+    if (serving && message->run_id != router->enrolment.envelope.run_id)
         refuse(router, packet, REFUSAL_RUN, "this server is serving another run", &counts->refused,
                outbox);
-    else if (!serving || message->generation > router->envelope.generation)
+    else if (!serving || message->generation > router->enrolment.envelope.generation)
         counts->dropped++; /* We shall be told, and it repeats. */
-    else if (message->generation < router->envelope.generation)
+    else if (message->generation < router->enrolment.envelope.generation)
         counts->fenced++;
     else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
         refuse(router, packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused,
@@ -289,7 +223,7 @@ static const char *exchange_fault(const struct router *router, const struct pack
     const struct partition *partition = &router->plan->partition;
     const struct message_exchange *exchange = &packet->message.exchange;
     if (exchange->chunk >= partition->chunk_count ||
-        partition->chunks[exchange->chunk].server != router->options.server)
+        partition->chunks[exchange->chunk].server != router->options.self.index)
         return "not a chunk of this server";
     uint64_t bytes = partition->chunks[exchange->chunk].count * sizeof(float);
     bool with_payload = exchange->gradient && !exchange->retry && !exchange->skip;
@@ -310,7 +244,7 @@ static bool counts_as_gradient(const struct message_exchange *exchange)
 static void pass_report(const struct router *router, const struct packet *packet,
                         struct outbox *outbox)
 {
-    if (!packet->message.exchange.has_report || router->options.server != 0)
+    if (!packet->message.exchange.has_report || router->options.self.index != 0)
         return;
     struct packet *out = outbox_add(outbox, TO_COORDINATOR, MESSAGE_REPORT);
     out->peer = packet->peer;
@@ -331,7 +265,8 @@ static void drop_beyond_window(struct router *router, const struct packet *packe
     router->counts.dropped++;
     if (packet->payload == NULL)
         return;
-    struct packet *answer = envelope_answer(&router->envelope, packet, MESSAGE_RECEIPT, outbox);
+    struct packet *answer =
+        envelope_answer(&router->enrolment.envelope, packet, MESSAGE_RECEIPT, outbox);
     answer->message.receipt = (struct message_receipt){
         .chunk = exchange->chunk, .step = exchange->step, .node = exchange->node, .missing = true};
 }
@@ -367,7 +302,7 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
                         struct outbox *outbox)
 {
     (void)now_us;
-    if (router->state == ROUTER_OVER)
+    if (router->enrolment.over)
         ; /* A late repetition: the sender is told that the job has finished, or knows it. */
     else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
@@ -406,7 +341,7 @@ static enum status make_plan(struct router *router, uint64_t run_id, struct erro
     enum status status = job_decode(router->pages.bytes, router->pages.total, &job, error);
     if (status != STATUS_OK)
         return status;
-    status = plan_create(&router->plan, &job, router->options.server, run_id, error);
+    status = plan_create(&router->plan, &job, router->options.self.index, run_id, error);
     job_free(&job);
     if (status != STATUS_OK)
         return status;
@@ -418,7 +353,7 @@ static enum status make_plan(struct router *router, uint64_t run_id, struct erro
         return error_set(error, STATUS_MEMORY, "no memory for the plan");
     uint32_t place = 0;
     for (uint32_t i = 0; i < partition->chunk_count; i++)
-        if (partition->chunks[i].server == router->options.server)
+        if (partition->chunks[i].server == router->options.self.index)
             router->owner_of[i] = (uint8_t)(place++ % router->options.owner_count);
     return STATUS_OK;
 }
@@ -430,7 +365,7 @@ static void log_plan(const struct router *router, struct outbox *outbox)
                "plan chunks=%u of=%u bytes=%llu of=%llu servers=%u imbalance=%.3f owners=%u "
                "mode=%s optimizer=%s",
                router->plan->chunk_count, partition->chunk_count,
-               (unsigned long long)partition_server_bytes(partition, router->options.server),
+               (unsigned long long)partition_server_bytes(partition, router->options.self.index),
                (unsigned long long)(partition->elements * sizeof(float)), partition->server_count,
                partition_imbalance(partition), router->options.owner_count,
                mode_name(router->plan->job.mode), router->plan->job.optimizer.name);
@@ -445,8 +380,8 @@ static void order_load(struct router *router, bool keep, struct outbox *outbox)
     if (!keep) /* Every worker starts from there: it is as good as given out. */
         router->released = welcome->restore ? welcome->restore_step : 0;
     struct order order = {.kind = ORDER_LOAD,
-                          .run_id = router->envelope.run_id,
-                          .generation = router->envelope.generation,
+                          .run_id = router->enrolment.envelope.run_id,
+                          .generation = router->enrolment.envelope.generation,
                           .load = {.plan = router->plan,
                                    .restore = welcome->restore && !keep,
                                    .keep = keep,
@@ -456,7 +391,7 @@ static void order_load(struct router *router, bool keep, struct outbox *outbox)
         order_add(outbox, TO_OWNER, i, &order);
     order_add(outbox, TO_CHECKPOINTER, 0, &order);
     outbox_log(outbox, "generation=%llu %s step=%llu",
-               (unsigned long long)router->envelope.generation,
+               (unsigned long long)router->enrolment.envelope.generation,
                keep ? "keeps its chunks, others are at" : "starts from",
                (unsigned long long)order.load.step);
 }
@@ -466,6 +401,7 @@ static void load(struct router *router, const struct message_welcome *welcome,
                  struct outbox *outbox)
 {
     router->state = ROUTER_LOADING;
+    router->enrolment.started = true;
     router->welcome = *welcome;
     router->loads = router->owners_loaded = router->checkpointer_loaded = 0;
     router->needs_chunks = false;
@@ -479,10 +415,10 @@ static void load(struct router *router, const struct message_welcome *welcome,
 
 static void say_ready(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    struct message_ready *ready = &tell_coordinator(router, MESSAGE_READY, outbox)->ready;
+    struct message_ready *ready = &enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready;
     ready->shared = router->shared;
     ready->reached = router->reached;
-    router->pinged_us = now_us;
+    router->enrolment.beat_us = now_us;
 }
 
 /* The first one: what the job is. */
@@ -491,7 +427,6 @@ static bool learn_job(struct router *router, const struct message *message, stru
     struct error error;
     enum status status = make_plan(router, message->run_id, &error);
     if (status == STATUS_OK) {
-        router->envelope.run_id = message->run_id;
         router->stop_step = router->plan->job.steps;
         log_plan(router, outbox);
     } else if (status != STATUS_AGAIN) { /* Else the next JOIN brings the pages again. */
@@ -504,27 +439,16 @@ static bool learn_job(struct router *router, const struct message *message, stru
 static void handle_welcome(struct router *router, const struct message *message, uint64_t now_us,
                            struct outbox *outbox)
 {
-    bool first = router->state == ROUTER_JOINING;
-    if (first && !learn_job(router, message, outbox))
+    if (router->plan == NULL && !learn_job(router, message, outbox))
         return;
-    if (message->run_id != router->envelope.run_id) {
-        finish(router, EXIT_CLUSTER_LOST, "ps/0 has begun another run");
-        return;
-    }
-    if (!first && message->generation < router->envelope.generation) {
+    enum welcome welcome = enrolment_welcome(&router->enrolment, message);
+    if (welcome == WELCOME_OTHER_RUN)
+        enrolment_end(&router->enrolment, EXIT_CLUSTER_LOST, "ps/0 has begun another run");
+    else if (welcome == WELCOME_OLD)
         router->counts.fenced++;
-        return;
-    }
-    bool again = !first && message->generation == router->envelope.generation;
-    if (!again || message->welcome.ticket > router->envelope.ticket) {
-        router->envelope.ticket = message->welcome.ticket;
-        router->envelope.proof = message->welcome.proof;
-    }
-    router->joining_again = false;
-    router->envelope.generation = message->generation;
-    if (!again)
+    else if (welcome == WELCOME_GENERATION)
         load(router, &message->welcome, outbox);
-    else if (router->state == ROUTER_SERVING)
+    else if (router_state(router) == ROUTER_SERVING)
         say_ready(router, now_us, outbox);
 }
 
@@ -540,7 +464,7 @@ static uint32_t owner_of_first(const struct router *router, uint64_t first)
 static void forward_chunk_state(struct router *router, struct packet *packet, uint64_t now_us,
                                 struct outbox *outbox)
 {
-    if (router->state != ROUTER_LOADING)
+    if (router_state(router) != ROUTER_LOADING)
         return;
     router->chunks_us = now_us;
     uint32_t owner = owner_of_first(router, packet->message.chunk_state.first);
@@ -562,11 +486,12 @@ static void begin_cut(struct router *router, uint64_t now_us, struct outbox *out
     }
 }
 
-static void say_cut_taken(const struct router *router, struct outbox *outbox)
+static void say_cut_taken(struct router *router, struct outbox *outbox)
 {
     const struct cut *cut = &router->cut;
-    tell_coordinator(router, MESSAGE_CUT_TAKEN, outbox)->cut_taken = (struct message_cut_taken){
-        .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
+    enrolment_say(&router->enrolment, MESSAGE_CUT_TAKEN, outbox)->cut_taken =
+        (struct message_cut_taken){
+            .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
 }
 
 /* Server 0 has not heard all that was said about this cut: say it again. The chunks of a final one
@@ -578,7 +503,7 @@ static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *ou
     if (cut->said)
         say_cut_taken(router, outbox);
     if (cut->part_said && (written || !cut->final))
-        tell_coordinator(router, MESSAGE_PART_WRITTEN, outbox)->part_written = cut->part;
+        enrolment_say(&router->enrolment, MESSAGE_PART_WRITTEN, outbox)->part_written = cut->part;
     if (!cut->final || !cut->said || written || now_us - cut->begun_us < cut->patience_us)
         return;
     cut->patience_us *= 2;
@@ -591,7 +516,7 @@ static void handle_cut(struct router *router, const struct message *message, uin
     struct cut *cut = &router->cut;
     uint64_t step = message->cut.step;
     bool final = message->cut.final;
-    if (router->state != ROUTER_SERVING)
+    if (router_state(router) != ROUTER_SERVING)
         return;
     if (cut->named && cut->step == step && cut->final == final) {
         repeat_cut(router, now_us, outbox);
@@ -609,8 +534,8 @@ static void handle_cut(struct router *router, const struct message *message, uin
 void router_note_part(struct router *router, const struct message *message)
 {
     const struct message_part_written *part = &message->part_written;
-    if (!router->cut.named || message->generation != router->envelope.generation ||
-        part->server != router->options.server || part->step != router->cut.step)
+    if (!router->cut.named || message->generation != router->enrolment.envelope.generation ||
+        part->server != router->options.self.index || part->step != router->cut.step)
         return;
     router->cut.part_said = true;
     router->cut.part = *part;
@@ -626,49 +551,8 @@ static void handle_stop(struct router *router, struct outbox *outbox)
         router->stop_step = router->released + 1;
     order_add(outbox, TO_COORDINATOR, 0,
               &(struct order){.kind = ORDER_STOP_AT,
-                              .generation = router->envelope.generation,
+                              .generation = router->enrolment.envelope.generation,
                               .stop_at.step = router->stop_step});
-}
-
-/* While it joins, whoever drives this server says so, now and then; later server 0 decides when. */
-static void handle_waiting(struct router *router, const struct message *message,
-                           struct outbox *outbox)
-{
-    snprintf(router->waiting, sizeof router->waiting, "%s", message->waiting.text);
-    if (!asks_to_join(router))
-        outbox_log(outbox, "ps/0 is %s", message->waiting.text);
-}
-
-/* The exit code that a refusal is worth, or -1 when it is no end. */
-static int refusal_exit(const struct router *router, enum refusal reason)
-{
-    switch (reason) {
-    case REFUSAL_REJOIN:
-        return -1;
-    case REFUSAL_RUN:
-        return EXIT_CLUSTER_LOST;
-    case REFUSAL_MEMBER: /* Two servers with one number; or our place was taken meanwhile. */
-        return router->plan != NULL ? EXIT_CLUSTER_LOST : EXIT_MISMATCH;
-    case REFUSAL_KEY:
-        return EXIT_UNAUTHENTICATED;
-    default:
-        return EXIT_MISMATCH;
-    }
-}
-
-static void handle_refused(struct router *router, const struct message *message, uint64_t now_us,
-                           struct outbox *outbox)
-{
-    int exit_code = refusal_exit(router, message->refused.reason);
-    if (exit_code >= 0) {
-        finish(router, exit_code, message->refused.text);
-    } else if (!asks_to_join(router)) {
-        outbox_log(outbox, "ps/0 does not know this server any more: joining again");
-        router->joining_again = true;
-        router->join_interval_us = 0;
-        router->waiting_us = now_us;
-        router->waiting[0] = '\0';
-    }
 }
 
 /* Whether a message that only makes sense within a generation is of this one. */
@@ -676,10 +560,10 @@ static bool is_current(struct router *router, const struct message *message)
 {
     bool bound = message->kind == MESSAGE_CHUNK_STATE || message->kind == MESSAGE_CUT ||
                  message->kind == MESSAGE_STOP;
-    if (!bound || message->generation == router->envelope.generation)
+    if (!bound || message->generation == router->enrolment.envelope.generation)
         return true;
-    router->counts.fenced += message->generation < router->envelope.generation;
-    router->counts.dropped += message->generation > router->envelope.generation;
+    router->counts.fenced += message->generation < router->enrolment.envelope.generation;
+    router->counts.dropped += message->generation > router->enrolment.envelope.generation;
     return false;
 }
 
@@ -705,14 +589,17 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
         handle_stop(router, outbox);
         break;
     case MESSAGE_REFUSED:
-        handle_refused(router, message, now_us, outbox);
+        enrolment_refused(&router->enrolment, message,
+                          enrolment_exit_code(&router->enrolment, message->refused.reason), now_us,
+                          outbox);
         break;
     case MESSAGE_FINISHED:
-        tell_coordinator(router, MESSAGE_BYE, outbox);
-        finish(router, (int)message->stop.exit_code, message->stop.reason);
+        if (enrolment_finished(&router->enrolment, message, outbox))
+            enrolment_end(&router->enrolment, (int)message->stop.exit_code, message->stop.reason);
         break;
     case MESSAGE_WAITING:
-        handle_waiting(router, message, outbox);
+        if (!router->enrolment.joining) /* Else whoever drives this server says so. */
+            outbox_log(outbox, "ps/0 is %s", message->waiting.text);
         break;
     default: /* PONG: hearing it was all. */
         break;
@@ -722,16 +609,9 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
 void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
                                struct outbox *outbox)
 {
-    if (router->silence_told)
-        outbox_log(outbox, "ps/0 is heard again");
-    router->silence_told = false;
-    router->heard_us = now_us;
-    if (router->state == ROUTER_OVER) {
-        if (packet->message.kind == MESSAGE_FINISHED) /* Our BYE may have been lost. */
-            tell_coordinator(router, MESSAGE_BYE, outbox);
-    } else if (is_current(router, &packet->message)) {
+    if (enrolment_hear(&router->enrolment, &packet->message, now_us, outbox) &&
+        is_current(router, &packet->message))
         handle_known(router, packet, now_us, outbox);
-    }
     frame_release(packet->payload);
     packet->payload = NULL;
 }
@@ -740,7 +620,7 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
 
 static void ready_when_loaded(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router->state != ROUTER_LOADING || router->checkpointer_loaded < router->loads ||
+    if (router_state(router) != ROUTER_LOADING || router->checkpointer_loaded < router->loads ||
         router->owners_loaded < router->loads * router->options.owner_count)
         return;
     router->state = ROUTER_SERVING;
@@ -751,14 +631,14 @@ static void ready_when_loaded(struct router *router, uint64_t now_us, struct out
 static void ask_for_chunks(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     router->chunks_us = now_us;
-    tell_coordinator(router, MESSAGE_READY, outbox)->ready.needs_chunks = true;
+    enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready.needs_chunks = true;
 }
 
 static void handle_loaded(struct router *router, const struct order *order, uint64_t now_us,
                           struct outbox *outbox)
 {
     const struct order_loaded *loaded = &order->loaded;
-    if (router->state != ROUTER_LOADING)
+    if (router_state(router) != ROUTER_LOADING)
         return;
     if (order->from != ORDER_FROM_CHECKPOINTER) {
         router->owners_loaded++;
@@ -820,7 +700,7 @@ static void send_answer(struct router *router, struct packet *packet, struct out
         message->result.stop_step = router->stop_step;
     }
     packet->member = true;
-    envelope_seal_to_member(&router->envelope, message);
+    envelope_seal_to_member(&router->enrolment.envelope, message);
     *outbox_add(outbox, TO_PEER, message->kind) = *packet;
     packet->payload = NULL;
 }
@@ -866,7 +746,7 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
 {
     const struct order *order = order_of(packet);
     uint64_t generation = order != NULL ? order->generation : packet->message.generation;
-    if (generation != router->envelope.generation)
+    if (generation != router->enrolment.envelope.generation)
         ; /* It has been on its way. */
     else if (order != NULL)
         obey(router, order, packet, now_us, outbox);
@@ -878,90 +758,18 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-static void join(struct router *router, uint64_t now_us, struct outbox *outbox)
-{
-    uint64_t next_us = router->join_interval_us == 0 ? JOIN_FIRST_US : 2 * router->join_interval_us;
-    if (router->options.server != 0)
-        router->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
-    router->joined_us = now_us;
-    struct message_join *message = &tell_coordinator(router, MESSAGE_JOIN, outbox)->join;
-    message->version_min = PROTOCOL_VERSION_MIN;
-    message->version_max = PROTOCOL_VERSION_MAX;
-    memcpy(message->probe_digest, router->options.probe_digest, DIGEST_BYTES);
-    snprintf(message->host, sizeof message->host, "%s", router->options.host);
-    snprintf(message->arithmetic, sizeof message->arithmetic, "%s", router->options.arithmetic);
-}
-
-int router_patience_ms(const struct router *router)
-{
-    return asks_to_join(router) && router->join_interval_us > 0
-               ? (int)(router->join_interval_us / 1000)
-               : PATIENCE_MS;
-}
-
-/* While there is no job yet. */
-static void watch_start(struct router *router, uint64_t now_us)
-{
-    char text[MESSAGE_TEXT_MAX];
-    if ((router->abandoned || router->stop_code != 0) && now_us - router->heard_us > UNHEARD_US) {
-        finish(router, router->stop_code != 0 ? router->stop_code : EXIT_TERMINATED,
-               "stopped before there was a job");
-        return;
-    }
-    if ((double)(now_us - router->waiting_us) * 1e-6 <=
-        router->options.deadlines.start + START_GRACE)
-        return;
-    snprintf(text, sizeof text, "start timed out after %s: %s",
-             wording_duration(router->options.deadlines.start).text,
-             router->waiting[0] == '\0' || now_us - router->heard_us > 2000000
-                 ? "nothing heard from ps/0"
-                 : "no worker has declared a job");
-    finish(router, EXIT_START_TIMEOUT, text);
-}
-
-/* Only silence that was watched counts: what is not heard while this process is stopped proves
- * nothing. */
-static void leave_out_unwatched(struct router *router, uint64_t now_us)
-{
-    uint64_t since_us = now_us - router->ticked_us;
-    router->ticked_us = now_us;
-    if (since_us <= WATCHED_US || router->state == ROUTER_JOINING)
-        return;
-    router->heard_us += since_us;
-    if (router->heard_us > now_us)
-        router->heard_us = now_us;
-}
-
-/* Server 0 may be started again, and then knows us. */
-static void watch_server_0(struct router *router, uint64_t now_us, struct outbox *outbox)
-{
-    char text[MESSAGE_TEXT_MAX];
-    double silent = (double)(now_us - router->heard_us) * 1e-6;
-    if (silent > router->options.deadlines.recovery && silent > router->options.deadlines.silence) {
-        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
-                 wording_duration(silent).text);
-        finish(router, EXIT_CLUSTER_LOST, text);
-    } else if (silent > router->options.deadlines.silence && !router->silence_told) {
-        router->silence_told = true;
-        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it is %s",
-                    wording_duration(silent).text,
-                    wording_duration(router->options.deadlines.recovery).text);
-    }
-}
-
 /* What says that this server is alive says how far it is. */
 static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router->state == ROUTER_LOADING && router->needs_chunks &&
+    if (router_state(router) == ROUTER_LOADING && router->needs_chunks &&
         now_us - router->chunks_us >= CHUNKS_US)
         ask_for_chunks(router, now_us, outbox);
-    if (now_us - router->pinged_us < PING_INTERVAL_US)
+    if (!enrolment_is_to_beat(&router->enrolment, now_us))
         return;
-    if (router->state == ROUTER_SERVING)
+    if (router_state(router) == ROUTER_SERVING)
         say_ready(router, now_us, outbox);
     else
-        tell_coordinator(router, MESSAGE_PING, outbox)->ping.step = router->released;
-    router->pinged_us = now_us;
+        enrolment_say(&router->enrolment, MESSAGE_PING, outbox)->ping.step = router->released;
 }
 
 static void log_counts(struct router *router, uint64_t now_us, struct outbox *outbox)
@@ -980,17 +788,11 @@ static void log_counts(struct router *router, uint64_t now_us, struct outbox *ou
 
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router->state == ROUTER_OVER)
+    if (router->enrolment.over)
         return;
-    leave_out_unwatched(router, now_us);
-    if (asks_to_join(router) && now_us - router->joined_us >= router->join_interval_us)
-        join(router, now_us, outbox);
-    if (router->state == ROUTER_JOINING) {
-        watch_start(router, now_us);
-        return;
-    }
-    if (!router->joining_again)
+    enrolment_tick(&router->enrolment, now_us, outbox);
+    if (!router->enrolment.joining)
         beat(router, now_us, outbox);
-    watch_server_0(router, now_us, outbox);
+    enrolment_watch(&router->enrolment, now_us, outbox);
     log_counts(router, now_us, outbox);
 }

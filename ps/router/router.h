@@ -35,19 +35,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/deadlines.h"
-#include "common/wire/envelope.h"
+#include "common/wire/enrolment.h"
 #include "ps/orders/orders.h"
 #include "ps/shard/plan.h"
 
 struct router_options {
-    uint32_t server; /* Task index. */
-    uint64_t incarnation;
-    uint32_t owner_count; /* 1 to 255. */
-    uint8_t probe_digest[DIGEST_BYTES];
-    char arithmetic[64], host[64];
-    /* start: until there is a job; silence of server 0 is mentioned; recovery: it is the end. */
-    struct deadlines deadlines;
+    struct enrolment_options self; /* deadlines.start: until there is a job. */
+    uint32_t owner_count;          /* 1 to 255. */
 };
 
 enum router_state {
@@ -77,8 +71,6 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
 void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,
                           struct outbox *outbox);
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox);
-/* In how many milliseconds to tick again at the latest. */
-int router_patience_ms(const struct router *router);
 
 /* The checkpointer's PART_WRITTEN for this server is passing by: it is said again if need be. */
 void router_note_part(struct router *router, const struct message *message);
@@ -86,29 +78,17 @@ void router_note_part(struct router *router, const struct message *message);
 /* This server cannot go on: the coordinator is told, and everybody ends with this exit code. */
 void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox);
 
-/* This server was asked to stop, and server 0, whose job it is, will hear of it; unless it has not
- * been heard for a moment and there is no job yet: then that is the end. */
-void router_stop(struct router *router, int exit_code);
-
-/* Whoever started this server is gone, and starts nobody again who is lost: silence of server 0 of
- * deadlines.silence is the end, or, before there is a job, of a moment. */
-void router_abandon(struct router *router);
-
 /* NULL until the declaration has come; then owners can be made. */
 const struct plan *router_plan(const struct router *router);
 enum router_state router_state(const struct router *router);
-uint64_t router_generation(const struct router *router);
 struct router_counts router_counts(const struct router *router);
 
 /* While this server waits for server 0 to take it in: what for, "" if it has not answered, and for
  * how long; NULL when it does not wait. */
 const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us);
 
-/* Valid when ROUTER_OVER. */
-int router_exit_code(const struct router *router);
-const char *router_exit_reason(const struct router *router);
-
-/* Who this server is, and of what run and generation. */
-const struct envelope *router_envelope(const struct router *router);
+/* Who this server is, of what run and generation, and when ROUTER_OVER why; and where to stop and
+ * to abandon it. */
+struct enrolment *router_enrolment(struct router *router);
 
 #endif

@@ -69,10 +69,10 @@ void fuzz_start(void)
 static void make_cores(struct server *server)
 {
     const struct cores_options options = {
-        .router = {.incarnation = 9 + server->own_life,
+        .router = {.self.incarnation = 9 + server->own_life,
                    .owner_count = 2,
-                   .host = "here",
-                   .deadlines = {.start = 20, .silence = 5, .recovery = 20}},
+                   .self.host = "here",
+                   .self.deadlines = {.start = 20, .silence = 5, .recovery = 20}},
         .coordinator =
             {.run_id = RUN + server->own_life,
              .out = "out",

@@ -72,16 +72,16 @@ static void open_worker(struct worker *worker, const struct job *job)
               "a sample can be cut");
     worker->parameters = aligned_alloc(64, worker->partition.elements * sizeof(float));
     fuzz_must(worker->parameters != NULL, "there is memory for parameters");
-    const struct session_options options = {.worker = 1,
-                                            .incarnation = 5,
+    const struct session_options options = {.self.index = 1,
+                                            .self.incarnation = 5,
                                             .job = &worker->job,
                                             .partition = &worker->partition,
                                             .parameters = worker->parameters,
-                                            .deadlines = {.start = TIMEOUT,
-                                                          .silence = 5,
-                                                          .recovery = TIMEOUT,
-                                                          .progress = TIMEOUT,
-                                                          .stop = TIMEOUT}};
+                                            .self.deadlines = {.start = TIMEOUT,
+                                                               .silence = 5,
+                                                               .recovery = TIMEOUT,
+                                                               .progress = TIMEOUT,
+                                                               .stop = TIMEOUT}};
     fuzz_must(session_create(&worker->session, &options, worker->now_us) == STATUS_OK,
               "a session can be made");
 }
@@ -421,11 +421,12 @@ static void step(struct worker *worker, struct fuzz_input *input)
 /* Nobody says anything any more. */
 static void wait_for_the_end(struct worker *worker)
 {
-    for (unsigned i = 0; i < PATIENCE_SECONDS * 2 && !session_is_over(worker->session); i++) {
+    for (unsigned i = 0; i < PATIENCE_SECONDS * 2 && !session_enrolment(worker->session)->over;
+         i++) {
         act(worker, 0);
         tick(worker, 500000);
     }
-    fuzz_must(session_is_over(worker->session), "silence is the end of it");
+    fuzz_must(session_enrolment(worker->session)->over, "silence is the end of it");
     fuzz_must(worker->finished, "and the trainer knows");
 }
 

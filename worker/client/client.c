@@ -346,7 +346,7 @@ static void pass_on_stop(struct client *client)
 {
     if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
         client->abandoned_noted = true;
-        session_abandon(client->session);
+        enrolment_abandon(session_enrolment(client->session));
     }
     int code = atomic_load(&client->stop_code);
     if (code == 0 || client->stop_sent)
@@ -390,14 +390,14 @@ static void drive(struct client *client)
 /* The job has ended, and the trainer has not come to hear it. */
 static void check_stuck(struct client *client)
 {
-    if (!session_is_over(client->session) || client->for_trainer.count == 0 ||
+    if (!session_enrolment(client->session)->over || client->for_trainer.count == 0 ||
         client->options.stuck == NULL)
         return;
     if (client->over_us == 0)
         client->over_us = clock_now_us();
     if (clock_now_us() - client->over_us > STUCK_US)
-        client->options.stuck(session_exit_code(client->session),
-                              session_exit_reason(client->session));
+        client->options.stuck(session_enrolment(client->session)->exit_code,
+                              session_enrolment(client->session)->reason);
 }
 
 /* That a server which shared its memory is gone shows only in waiting, which this thread does not:
@@ -451,17 +451,17 @@ static enum status connect_all(struct client *client, struct error *error)
 static enum status make_session(struct client *client)
 {
     struct session_options options = {
-        .worker = client->options.worker,
-        .incarnation = hash_random_u64(),
+        .self.index = client->options.worker,
+        .self.incarnation = hash_random_u64(),
         .job = client->options.job,
         .partition = &client->partition,
         .parameters = client->parameters,
-        .deadlines = client->options.deadlines,
-        .began_us = client->options.began_us,
+        .self.deadlines = client->options.deadlines,
+        .self.began_us = client->options.began_us,
     };
-    memcpy(options.probe_digest, client->options.probe_digest, DIGEST_BYTES);
-    gethostname(options.host, sizeof options.host - 1);
-    snprintf(options.arithmetic, sizeof options.arithmetic, "%s",
+    memcpy(options.self.probe_digest, client->options.probe_digest, DIGEST_BYTES);
+    gethostname(options.self.host, sizeof options.self.host - 1);
+    snprintf(options.self.arithmetic, sizeof options.self.arithmetic, "%s",
              kernels_instructions_name(kernels_instructions()));
     return session_create(&client->session, &options, clock_now_us());
 }

@@ -9,8 +9,9 @@
  *     any of them --FINISHED, a refusal, a deadline--> OVER |
  *                                                           '--START-- DONE, said when IDLE
  *
- * A newer START makes the trainer IDLE at once, or, if it is BUSY, after its last EXCHANGE.
- * WORK is given (go_on) when the trainer is IDLE, START has come and every chunk is here. */
+ * JOINING and OVER are the enrolment's; GATHERED has no START of its generation. A newer START makes
+ * the trainer IDLE at once, or, if it is BUSY, after its last EXCHANGE. WORK is given (go_on) when
+ * the trainer is IDLE, START has come and every chunk is here. */
 
 #include "worker/client/session.h"
 
@@ -19,53 +20,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/wording.h"
-#include "common/wire/envelope.h"
 #include "common/wire/pages.h"
 #include "worker/client/announcements.h"
 #include "worker/client/exchange.h"
 #include "worker/client/lease_book.h"
 
-#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
-#define JOIN_INTERVAL_US 64000u /* ... up to this. */
-#define PATIENCE_MS      100
-#define PING_INTERVAL_US 500000u
-#define GAP_US           1000000u /* Between ticks: longer, and this process was stopped. */
-#define ROUNDS_AT_ONCE   3        /* Of asking for the newest; later ones are ... */
-#define ROUND_US         20000u   /* ... so far apart. */
-#define GRACE_SECONDS    5        /* For server 0, whose reasons are better, to be first ... */
-#define START_GRACE      0.5      /* ... and at the start, which nobody is to wait for longer. */
-#define SAY_WHY_US       5000000u /* A wait of this length is worth a line. */
-#define FINISH_US        1000000u /* For what was pushed to be answered, before it leaves. */
-
-enum stage {
-    JOINING,  /* Until WELCOME, also when server 0 knows this worker no more. */
-    GATHERED, /* Until START. */
-    STARTED,
-    OVER,
-};
+#define ROUNDS_AT_ONCE 3        /* Of asking for the newest; later ones are ... */
+#define ROUND_US       20000u   /* ... so far apart. */
+#define GRACE_SECONDS  5        /* For server 0, whose reasons are better, to be first. */
+#define SAY_WHY_US     5000000u /* A wait of this length is worth a line. */
+#define FINISH_US      1000000u /* For what was pushed to be answered, before it leaves. */
 
 enum trainer { IDLE, BUSY, DONE };
 
 struct session {
     struct session_options options;
-    enum stage stage;
+    struct enrolment enrolment; /* Started with the first START. */
+    struct envelope *envelope;  /* Its. */
     enum trainer trainer;
-    struct envelope envelope;
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
-    uint8_t job_digest[DIGEST_BYTES];
     struct exchange exchange;
     struct lease_book leases; /* Async. */
     struct announcements announcements;
 
     /* What server 0 has said. */
     struct message_start start; /* Of this generation; assignment 0: none yet. */
-    bool ever_started;
-    bool rejoined;             /* Welcomed again since the last START. */
-    uint64_t welcomed_request; /* The last number used before the latest WELCOME. */
+    bool rejoined;              /* Welcomed again since the last START. */
     uint64_t stop_step;
-    char waiting[MESSAGE_TEXT_MAX]; /* What server 0 is waiting for. */
 
     /* The trainer's side. */
     bool start_told;               /* The trainer has heard of `start`. */
@@ -81,21 +65,12 @@ struct session {
     uint64_t staleness, exchange_us, wait_us; /* Of the last exchange, for the next report. */
 
     /* Since when. */
-    uint64_t started_us; /* This process. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
     uint64_t busy_us;    /* The trainer computes this one gradient or score. */
-    uint64_t heard_us;   /* Server 0. */
-    uint64_t ticked_us;
-    uint64_t joined_us, join_interval_us; /* JOIN was said; 0: it has not been. */
-    uint64_t pinged_us;
-    uint64_t leave_us; /* It was asked to leave. */
-    bool unheard_said;
+    uint64_t leave_us;   /* It was asked to leave. */
 
     int leave_code; /* With which it is to leave. */
-
-    int exit_code;
-    char reason[MESSAGE_TEXT_MAX];
-    bool finished; /* By FINISHED, so that BYE is owed. */
+    bool end_told;  /* The trainer knows that it is over. */
 };
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -103,23 +78,23 @@ struct session {
 enum status session_create(struct session **session, const struct session_options *options,
                            uint64_t now_us)
 {
+    uint8_t digest[DIGEST_BYTES] = {0};
     struct session *s = calloc(1, sizeof *s);
     *session = s;
     if (s == NULL)
         return STATUS_MEMORY;
+    s->envelope = &s->enrolment.envelope;
     s->options = *options;
-    s->envelope = (struct envelope){
-        .role = ROLE_WORKER, .index = options->worker, .incarnation = options->incarnation};
     s->stop_step = options->job->steps;
-    s->started_us = options->began_us != 0 ? options->began_us : now_us;
-    s->waiting_us = s->heard_us = s->ticked_us = now_us;
+    s->waiting_us = now_us;
     lease_book_init(&s->leases, options->job);
     enum status status =
         exchange_init(&s->exchange, options->job, options->partition, options->parameters);
     if (status == STATUS_OK)
         status = job_encode(options->job, &s->job_bytes, &s->job_size);
     if (status == STATUS_OK)
-        status = job_digest(options->job, s->job_digest);
+        status = job_digest(options->job, digest);
+    enrolment_init(&s->enrolment, ROLE_WORKER, &options->self, digest, now_us);
     if (status == STATUS_OK)
         return STATUS_OK;
     session_destroy(session);
@@ -147,52 +122,57 @@ bool session_apart(const struct session *session)
     return session->exchange.apart;
 }
 
-bool session_is_over(const struct session *session)
+struct enrolment *session_enrolment(struct session *session)
 {
-    return session->stage == OVER;
+    return &session->enrolment;
 }
 
-int session_exit_code(const struct session *session)
+static bool is_member(const struct session *s)
 {
-    return session->exit_code;
+    return !s->enrolment.over && !s->enrolment.joining;
 }
 
-const char *session_exit_reason(const struct session *session)
+static bool is_started(const struct session *s)
 {
-    return session->reason;
+    return is_member(s) && s->start.assignment != 0;
 }
 
 const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
 {
     const struct session *s = session;
-    uint64_t since_us = s->ever_started ? s->waiting_us : s->started_us;
+    const char *what = s->enrolment.waiting;
+    uint64_t since_us = s->enrolment.started ? s->waiting_us : s->enrolment.began_us;
     *seconds = (double)(now_us - since_us) * 1e-6;
-    if (s->stage == JOINING || s->stage == GATHERED)
-        return s->waiting;
-    bool waits = s->stage == STARTED && s->trainer != BUSY && now_us - since_us >= SAY_WHY_US;
-    return waits && s->waiting[0] != '\0' ? s->waiting : NULL;
+    if (!s->enrolment.over && !is_started(s))
+        return what;
+    bool waits = !s->enrolment.over && s->trainer != BUSY && now_us - since_us >= SAY_WHY_US;
+    return waits && what[0] != '\0' ? what : NULL;
 }
 
-/* Over for this worker; the trainer is told so that it lets go. */
-static void end(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
+/* Over for this worker: the trainer is told so that it lets go. */
+static void tell_end(struct session *s, struct outbox *outbox)
 {
-    if (s->stage == OVER)
+    if (!s->enrolment.over || s->end_told)
         return;
-    s->stage = OVER;
-    s->exit_code = exit_code;
-    snprintf(s->reason, sizeof s->reason, "%s", reason);
+    s->end_told = true;
     exchange_forget(&s->exchange);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
-    packet->message.stop.exit_code = (uint32_t)exit_code;
-    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    packet->message.stop.exit_code = (uint32_t)s->enrolment.exit_code;
+    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", s->enrolment.reason);
+}
+
+static void end(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
+{
+    enrolment_end(&s->enrolment, exit_code, reason);
+    tell_end(s, outbox);
 }
 
 /* This worker failed in a way that others would too: everybody should know why. */
 static void fail(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
 {
-    if (s->stage == OVER)
+    if (s->enrolment.over)
         return;
-    struct message *message = &envelope_to_server(&s->envelope, 0, MESSAGE_STOP, outbox)->message;
+    struct message *message = enrolment_say(&s->enrolment, MESSAGE_STOP, outbox);
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
     end(s, exit_code, reason, outbox);
@@ -209,7 +189,7 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->announcements.leave_held =
         s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
-    announcements_tick(&s->announcements, &s->envelope, now_us, outbox);
+    announcements_tick(&s->announcements, s->envelope, now_us, outbox);
 }
 
 /* --- giving work --------------------------------------------------------------------------- */
@@ -219,7 +199,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 {
     if (!s->start_told) {
         struct packet *start = outbox_add(outbox, TO_TRAINER, MESSAGE_START);
-        start->message.generation = s->envelope.generation;
+        start->message.generation = s->envelope->generation;
         start->message.start = s->start;
         s->start_told = true;
         s->told_assignment = s->start.assignment;
@@ -228,7 +208,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     packet->message.work.enough = enough;
     packet->message.work.batch = step;
     s->exchange.apart = step < s->apart_below;
-    s->work_generation = s->envelope.generation;
+    s->work_generation = s->envelope->generation;
     s->abandoned = false;
     s->trainer = BUSY;
     s->busy_us = now_us;
@@ -261,7 +241,7 @@ static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox
 {
     s->ask_at_us = 0;
     s->exchanged = false;
-    exchange_ask_newest(&s->exchange, &s->envelope, now_us, outbox);
+    exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
 }
 
 /* The trainer waits and holds nothing that is of use: begin from where everybody is. What others
@@ -284,7 +264,7 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     s->abandoned = false;
     s->busy_us = now_us;
     if (s->options.job->mode == MODE_ASYNC)
-        lease_book_ask(&s->leases, &s->envelope, now_us, outbox);
+        lease_book_ask(&s->leases, s->envelope, now_us, outbox);
     join_flow(s, now_us, outbox);
 }
 
@@ -302,49 +282,23 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     if (s->options.job->mode == MODE_SYNC)
         s->step = x->version;
     else if (s->leases.current != UINT64_MAX)
-        lease_book_finish(&s->leases, &s->envelope, now_us, outbox);
+        lease_book_finish(&s->leases, s->envelope, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
 /* --- joining ------------------------------------------------------------------------------- */
 
-/* Whoever joins is nobody's member: only the run counts. */
-static struct message *add_stranger(struct session *s, enum message_kind kind,
-                                    struct outbox *outbox)
-{
-    struct message *message = &envelope_to_server(&s->envelope, 0, kind, outbox)->message;
-    message->generation = message->ticket = message->proof = 0;
-    return message;
-}
-
-static void join(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    uint64_t next_us = s->join_interval_us == 0 ? JOIN_FIRST_US : 2 * s->join_interval_us;
-    s->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
-    s->joined_us = now_us;
-    struct message_join *message = &add_stranger(s, MESSAGE_JOIN, outbox)->join;
-    message->version_min = PROTOCOL_VERSION_MIN;
-    message->version_max = PROTOCOL_VERSION_MAX;
-    memcpy(message->job_digest, s->job_digest, DIGEST_BYTES);
-    memcpy(message->probe_digest, s->options.probe_digest, DIGEST_BYTES);
-    snprintf(message->host, sizeof message->host, "%s", s->options.host);
-    snprintf(message->arithmetic, sizeof message->arithmetic, "%s", s->options.arithmetic);
-}
-
 static void send_declaration(struct session *s, struct outbox *outbox)
 {
     struct message_job_page page;
     for (uint32_t i = 0; pages_cut(s->job_bytes, s->job_size, i, &page); i++)
-        add_stranger(s, MESSAGE_JOB_PAGE, outbox)->job_page = page;
+        enrolment_say(&s->enrolment, MESSAGE_JOB_PAGE, outbox)->job_page = page;
 }
 
 /* Nothing of the generation before counts any more, but what the trainer is computing: it is left
  * to finish, for nothing. */
-static void adopt_generation(struct session *s, uint64_t generation, uint64_t now_us)
+static void leave_generation(struct session *s, uint64_t now_us)
 {
-    if (generation == s->envelope.generation)
-        return;
-    s->envelope.generation = generation;
     s->start.assignment = 0;
     s->stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
     s->apart_below = 0;
@@ -361,55 +315,25 @@ static void adopt_generation(struct session *s, uint64_t generation, uint64_t no
         s->abandoned = true;
 }
 
-static bool is_later(const struct session *s, uint64_t generation, uint64_t ticket)
-{
-    return generation > s->envelope.generation ||
-           (generation == s->envelope.generation && ticket > s->envelope.ticket);
-}
-
 static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
 {
-    uint64_t ticket = message->welcome.ticket;
-    bool same = message->generation == s->envelope.generation && ticket == s->envelope.ticket;
-    if ((s->envelope.run_id != 0 && message->run_id != s->envelope.run_id) ||
-        (!is_later(s, message->generation, ticket) && !(s->stage == JOINING && same)))
-        return; /* Of an admission before. */
-    s->envelope.run_id = message->run_id;
-    s->envelope.ticket = ticket;
-    s->envelope.proof = message->welcome.proof;
-    adopt_generation(s, message->generation, now_us);
-    s->stage = s->start.assignment == 0 ? GATHERED : STARTED;
-    s->rejoined = true;
-    s->welcomed_request = s->envelope.last_request;
-    s->waiting_us = now_us;
-    s->pinged_us = 0; /* Server 0 is to see at once which START is missing. */
-    snprintf(s->waiting, sizeof s->waiting, "waiting for others to join");
-}
-
-/* Server 0 does not know this worker, or not any more. */
-static void join_again(struct session *s, const struct message *message, uint64_t now_us,
-                       struct outbox *outbox)
-{
-    if (s->stage == JOINING || (message->request != 0 && message->request <= s->welcomed_request))
-        return;                   /* Said of an admission before. */
-    if (s->announcements.leave) { /* To be let in, only to leave. */
-        envelope_to_server(&s->envelope, 0, MESSAGE_LEAVE, outbox);
-        end_left(s, "left the job", outbox);
+    enum welcome welcome = enrolment_welcome(&s->enrolment, message);
+    if (welcome != WELCOME_GENERATION && welcome != WELCOME_AGAIN)
         return;
-    }
-    outbox_log(outbox, "joining again: %s", message->refused.text);
-    s->stage = JOINING;
-    s->join_interval_us = 0;
+    if (welcome == WELCOME_GENERATION)
+        leave_generation(s, now_us);
+    s->rejoined = true;
     s->waiting_us = now_us;
-    snprintf(s->waiting, sizeof s->waiting, "joining again");
+    s->enrolment.beat_us = 0; /* Server 0 is to see at once which START is missing. */
+    enrolment_wait(&s->enrolment, "waiting for others to join");
 }
 
 /* Whether a START changes nothing for an async worker but who else is there: its batches stay its
  * own, and it goes on. */
 static bool only_members_change(const struct session *s, const struct message *message)
 {
-    return s->options.job->mode == MODE_ASYNC && s->stage == STARTED && !s->rejoined &&
-           s->trainer != DONE && message->generation == s->envelope.generation;
+    return s->options.job->mode == MODE_ASYNC && is_started(s) && !s->rejoined &&
+           s->trainer != DONE && message->generation == s->envelope->generation;
 }
 
 /* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
@@ -419,25 +343,27 @@ static void handle_start(struct session *s, const struct message *message, uint6
 {
     const struct message_start *start = &message->start;
     uint64_t pushed;
-    bool same = message->generation == s->envelope.generation;
-    if (s->stage == JOINING || message->generation < s->envelope.generation ||
+    bool same = message->generation == s->envelope->generation;
+    if (s->enrolment.joining || start->assignment == 0 ||
+        message->generation < s->envelope->generation ||
         (same && start->assignment <= s->start.assignment))
         return;
     bool light = only_members_change(s, message);
     if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
         s->apart_below = pushed + 1;
-    adopt_generation(s, message->generation, now_us);
+    if (!same)
+        leave_generation(s, now_us);
+    s->envelope->generation = message->generation;
     /* In one generation it only falls, and some server 0's RESULT may have been faster. */
-    if (!same || !s->ever_started || start->stop_step < s->stop_step)
+    if (!same || !s->enrolment.started || start->stop_step < s->stop_step)
         s->stop_step = start->stop_step;
     s->start = *start;
     s->start_told = false;
-    s->stage = STARTED;
-    s->ever_started = true;
     s->rejoined = false;
     s->waiting_us = now_us;
-    s->waiting[0] = '\0';
-    s->pinged_us = 0; /* Server 0 is to see at once that it is followed. */
+    s->enrolment.started = true;
+    s->enrolment.beat_us = 0; /* Server 0 is to see at once that it is followed. */
+    enrolment_wait(&s->enrolment, "");
     if (light)
         return;
     lease_book_forget(&s->leases);
@@ -477,106 +403,72 @@ static void follow(struct session *s, enum exchange_outcome outcome, uint64_t no
 static void handle_result(struct session *s, uint32_t server, const struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
 {
-    if (packet->message.generation != s->envelope.generation)
+    if (packet->message.generation != s->envelope->generation)
         return;
     /* What other servers say of the end is not meant for workers. */
     if (server == 0 && packet->message.result.stop_step < s->stop_step)
         s->stop_step = packet->message.result.stop_step;
-    follow(s, exchange_take_result(&s->exchange, &s->envelope, server, packet, now_us, outbox),
+    follow(s, exchange_take_result(&s->exchange, s->envelope, server, packet, now_us, outbox),
            now_us, outbox);
 }
 
 static void handle_receipt(struct session *s, uint32_t server, const struct message *message,
                            uint64_t now_us, struct outbox *outbox)
 {
-    if (message->generation == s->envelope.generation)
-        follow(s,
-               exchange_take_receipt(&s->exchange, &s->envelope, server, message, now_us, outbox),
+    if (message->generation == s->envelope->generation)
+        follow(s, exchange_take_receipt(&s->exchange, s->envelope, server, message, now_us, outbox),
                now_us, outbox);
 }
 
 static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
                             uint64_t now_us, struct outbox *outbox)
 {
-    if (message->generation == s->envelope.generation)
+    if (message->generation == s->envelope->generation)
         follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
 }
 
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
-    if (message->generation != s->envelope.generation || s->options.job->mode != MODE_ASYNC)
+    if (message->generation != s->envelope->generation || s->options.job->mode != MODE_ASYNC)
         return;
     if (message->work.enough && message->work.batch < s->stop_step)
         s->stop_step = message->work.batch;
-    lease_book_work(&s->leases, &s->envelope, message, now_us, outbox);
+    lease_book_work(&s->leases, s->envelope, message, now_us, outbox);
     go_on(s, now_us, outbox);
-}
-
-static double seconds_since(uint64_t then_us, uint64_t now_us)
-{
-    return now_us > then_us ? (double)(now_us - then_us) * 1e-6 : 0;
-}
-
-static int refusal_exit_code(const struct session *s, enum refusal reason, uint64_t now_us)
-{
-    /* Whoever was dropped while it got nowhere was dropped because of that. */
-    bool stuck =
-        s->trainer == BUSY && seconds_since(s->busy_us, now_us) > s->options.deadlines.progress / 2;
-    switch (reason) {
-    case REFUSAL_RUN:
-        return EXIT_CLUSTER_LOST;
-    case REFUSAL_MEMBER: /* Never admitted; stuck; or replaced by another process. */
-        return s->envelope.run_id == 0 ? EXIT_MISMATCH
-               : stuck                 ? EXIT_TRAINING_FAILED
-                                       : EXIT_CLUSTER_LOST;
-    case REFUSAL_MALFORMED:
-        return EXIT_TRAINING_FAILED;
-    case REFUSAL_KEY:
-        return EXIT_UNAUTHENTICATED;
-    default:
-        return EXIT_MISMATCH;
-    }
 }
 
 static void handle_refused(struct session *s, uint32_t server, const struct message *message,
                            uint64_t now_us, struct outbox *outbox)
 {
     enum refusal reason = message->refused.reason;
-    const char *text = message->refused.text;
-    int exit_code = refusal_exit_code(s, reason, now_us);
-    /* What was said by an earlier ticket may be refused by the router as another process's. */
-    bool earlier = message->request != 0 && message->request <= s->welcomed_request;
-    if (server == 0 && reason == REFUSAL_MEMBER && earlier)
-        return;
-    if (server == 0 && reason == REFUSAL_REJOIN)
-        join_again(s, message, now_us, outbox);
-    else if (server == 0) /* It knows why it refused; what another refused it cannot know. */
-        end(s, exit_code, text, outbox);
-    else if (reason != REFUSAL_RUN && reason != REFUSAL_MEMBER && reason != REFUSAL_REJOIN)
-        fail(s, exit_code, text, outbox);
+    bool unknown = enrolment_is_unknown(&s->enrolment, message);
+    int exit_code = enrolment_exit_code(&s->enrolment, reason);
+    /* Whoever was dropped while it got nowhere was dropped because of that. */
+    if (reason == REFUSAL_MEMBER && s->trainer == BUSY &&
+        seconds_since(s->busy_us, now_us) > s->enrolment.deadlines.progress / 2)
+        exit_code = EXIT_TRAINING_FAILED;
+    if (server == 0 && unknown && s->announcements.leave) { /* To be let in, only to leave. */
+        enrolment_say(&s->enrolment, MESSAGE_LEAVE, outbox);
+        end_left(s, "left the job", outbox);
+    } else if (server == 0) { /* It knows why it refused; what another refused it cannot know. */
+        s->waiting_us = unknown ? now_us : s->waiting_us;
+        enrolment_refused(&s->enrolment, message, exit_code, now_us, outbox);
+        tell_end(s, outbox);
+    } else if (reason != REFUSAL_RUN && reason != REFUSAL_MEMBER && reason != REFUSAL_REJOIN) {
+        fail(s, exit_code, message->refused.text, outbox);
+    }
     /* Else it is server 0's to say who is a member of what. */
 }
 
 static void handle_finished(struct session *s, const struct message *message, struct outbox *outbox)
 {
-    if (s->envelope.run_id != 0 && message->run_id != 0 && message->run_id != s->envelope.run_id)
+    if (!enrolment_finished(&s->enrolment, message, outbox))
         return;
-    envelope_to_server(&s->envelope, 0, MESSAGE_BYE, outbox);
-    s->finished = true;
     if (message->stop.left && s->announcements.leave)
         end_left(s, message->stop.reason, outbox);
     else
         end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
-}
-
-static void note_heard(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    if (s->unheard_said)
-        outbox_log(outbox, "ps/0 is heard again, after %s",
-                   wording_duration((double)(now_us - s->heard_us) * 1e-6).text);
-    s->unheard_said = false;
-    s->heard_us = now_us;
 }
 
 static void handle_from_0(struct session *s, const struct message *message, uint64_t now_us,
@@ -584,7 +476,7 @@ static void handle_from_0(struct session *s, const struct message *message, uint
 {
     switch (message->kind) {
     case MESSAGE_WANT_JOB:
-        if (s->stage == JOINING)
+        if (s->enrolment.joining)
             send_declaration(s, outbox);
         break;
     case MESSAGE_WELCOME:
@@ -598,11 +490,8 @@ static void handle_from_0(struct session *s, const struct message *message, uint
         break;
     case MESSAGE_PONG:
         announcements_heard(&s->announcements, message->request);
-        if (s->stage == STARTED)
-            snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
-        break;
-    case MESSAGE_WAITING:
-        snprintf(s->waiting, sizeof s->waiting, "%s", message->waiting.text);
+        if (is_started(s))
+            enrolment_wait(&s->enrolment, message->waiting.text);
         break;
     case MESSAGE_FINISHED:
         handle_finished(s, message, outbox);
@@ -617,15 +506,13 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 {
     struct session *s = session;
     const struct message *message = &packet->message;
-    if (s->stage == OVER) {
-        if (s->finished && server == 0 && message->kind == MESSAGE_FINISHED)
-            envelope_to_server(&s->envelope, 0, MESSAGE_BYE, outbox); /* The one before was lost. */
+    if (server == 0)
+        enrolment_hear(&s->enrolment, message, now_us, outbox);
+    if (s->enrolment.over) {
         frame_release(packet->payload);
         packet->payload = NULL;
         return;
     }
-    if (server == 0)
-        note_heard(s, now_us, outbox);
     switch (message->kind) {
     case MESSAGE_RESULT:
         handle_result(s, server, packet, now_us, outbox);
@@ -644,7 +531,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
             handle_from_0(s, message, now_us, outbox);
         break;
     }
-    if (s->stage != OVER && s->stage != JOINING)
+    if (is_member(s))
         announce(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
@@ -667,12 +554,12 @@ static void add_times(struct session *s, struct message_report *report)
 static void finish_abandoned(struct session *s, struct message_exchange *what,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
-    bool last = what->want, current = s->work_generation == s->envelope.generation;
+    bool last = what->want, current = s->work_generation == s->envelope->generation;
     enum status status = STATUS_OK;
     what->want = false;
     s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
     if (current && (what->gradient || what->skip))
-        status = exchange_push(&s->exchange, &s->envelope, what, gradient, now_us, outbox);
+        status = exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox);
     if (status != STATUS_OK) {
         follow(s, EXCHANGE_MEMORY, now_us, outbox);
         return;
@@ -709,12 +596,12 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     if (what.want) {
         s->trainer = IDLE;
         s->waiting_us = now_us;
-        s->waiting[0] = '\0';
+        enrolment_wait(&s->enrolment, "");
         s->exchanged = packet->payload != NULL;
         if (s->options.job->mode == MODE_SYNC)
             s->step = what.step + 1;
     }
-    if (exchange_push(&s->exchange, &s->envelope, &what, packet->payload, now_us, outbox) !=
+    if (exchange_push(&s->exchange, s->envelope, &what, packet->payload, now_us, outbox) !=
         STATUS_OK)
         follow(s, EXCHANGE_MEMORY, now_us, outbox);
 }
@@ -724,10 +611,10 @@ static void trainer_evaluation(struct session *s, const struct message *message,
 {
     struct message_evaluation evaluation = message->evaluation;
     s->busy_us = now_us;
-    if (s->work_generation != s->envelope.generation)
+    if (s->work_generation != s->envelope->generation)
         return;
     evaluation.assignment = s->told_assignment;
-    announcements_score(&s->announcements, &s->envelope, &evaluation, now_us, outbox);
+    announcements_score(&s->announcements, s->envelope, &evaluation, now_us, outbox);
 }
 
 static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -754,9 +641,9 @@ static void trainer_stop(struct session *s, const struct message *message, struc
 {
     uint32_t exit_code = message->stop.exit_code;
     bool clean = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
-    if (s->envelope.run_id == 0) {
+    if (!s->enrolment.admitted) {
         /* Server 0 may have let it in already, and then must tell the others. */
-        envelope_to_server(&s->envelope, 0, MESSAGE_STOP, outbox)->message.stop = message->stop;
+        enrolment_say(&s->enrolment, MESSAGE_STOP, outbox)->stop = message->stop;
         end(s, (int)exit_code, "stopped before training started", outbox);
     } else if (clean) {
         announcements_stop(&s->announcements, exit_code, message->stop.reason);
@@ -771,8 +658,8 @@ static void trainer_leave(struct session *s, const struct message *message, uint
     s->leave_us = now_us;
     s->leave_code = (int)message->stop.exit_code;
     outbox_log(outbox, "leaving, exit=%d; the job goes on without this worker", s->leave_code);
-    if (s->stage == JOINING) {
-        envelope_to_server(&s->envelope, 0, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
+    if (s->enrolment.joining) {
+        enrolment_say(&s->enrolment, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
         end_left(s, "left the job", outbox);
     } else {
         announcements_leave(&s->announcements);
@@ -784,7 +671,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 {
     struct session *s = session;
     const struct message *message = &packet->message;
-    if (s->stage != OVER)
+    if (!s->enrolment.over)
         switch (message->kind) {
         case MESSAGE_EXCHANGE:
             trainer_exchange(s, packet, now_us, outbox);
@@ -804,51 +691,13 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
         default:
             assert(!"a message that sessions do not take");
         }
-    if (s->stage != OVER && s->stage != JOINING)
+    if (is_member(s))
         announce(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
 }
 
-void session_abandon(struct session *session)
-{
-    session->options.deadlines.recovery = 0;
-}
-
 /* --- time ---------------------------------------------------------------------------------- */
-
-/* Server 0 gives up first, and tells why; this is for when there is no server 0. */
-static void check_start(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    char text[MESSAGE_TEXT_MAX];
-    double waited = seconds_since(s->started_us, now_us);
-    if (s->ever_started || waited <= s->options.deadlines.start + START_GRACE)
-        return;
-    snprintf(text, sizeof text, "start timed out after %s: %.300s",
-             wording_duration(s->options.deadlines.start).text,
-             s->waiting[0] != '\0' ? s->waiting : "nothing heard from ps/0");
-    end(s, EXIT_START_TIMEOUT, text, outbox);
-}
-
-static void check_server_0(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    char text[MESSAGE_TEXT_MAX];
-    double unheard = seconds_since(s->heard_us, now_us);
-    double most = s->options.deadlines.recovery > s->options.deadlines.silence
-                      ? s->options.deadlines.recovery
-                      : s->options.deadlines.silence;
-    if (s->envelope.run_id == 0) /* There is a deadline for the start. */
-        return;
-    if (unheard > most) {
-        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
-                 wording_duration(unheard).text);
-        end(s, EXIT_CLUSTER_LOST, text, outbox);
-    } else if (unheard > s->options.deadlines.silence && !s->unheard_said) {
-        s->unheard_said = true;
-        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it has been %s",
-                    wording_duration(unheard).text, wording_duration(most).text);
-    }
-}
 
 static void check_exchange(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
@@ -856,7 +705,7 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     uint32_t server = 0;
     double silence = (double)exchange_silence_us(&s->exchange, now_us, &server) * 1e-6;
     /* Server 0 first notices that the server is gone, and then waits for it. */
-    if (silence <= s->options.deadlines.silence + s->options.deadlines.recovery + GRACE_SECONDS)
+    if (silence <= s->enrolment.deadlines.silence + s->enrolment.deadlines.recovery + GRACE_SECONDS)
         return;
     snprintf(text, sizeof text, "no answer from ps/%u for %s", server,
              wording_duration(silence).text);
@@ -869,9 +718,9 @@ static void check_leaving(struct session *s, uint64_t now_us, struct outbox *out
     if (!s->announcements.leave)
         return;
     double waited = seconds_since(s->leave_us, now_us);
-    double unheard = seconds_since(s->heard_us, now_us);
-    if (waited > s->options.deadlines.stop ||
-        (waited > s->options.deadlines.silence && unheard > s->options.deadlines.silence))
+    double unheard = enrolment_silence(&s->enrolment, now_us);
+    if (waited > s->enrolment.deadlines.stop ||
+        (waited > s->enrolment.deadlines.silence && unheard > s->enrolment.deadlines.silence))
         end_left(s, "left the job, unheard by ps/0", outbox);
 }
 
@@ -880,16 +729,17 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double waited = seconds_since(s->waiting_us, now_us);
-    if (!s->ever_started || s->trainer == BUSY ||
-        waited <= s->options.deadlines.progress + s->options.deadlines.recovery)
+    if (!s->enrolment.started || s->trainer == BUSY ||
+        waited <= s->enrolment.deadlines.progress + s->enrolment.deadlines.recovery)
         return;
+    const char *what = s->enrolment.waiting;
     snprintf(text, sizeof text, "ps/0 %s, for %s%s%.300s",
-             s->stage == JOINING     ? "does not let this worker in again"
-             : s->trainer == DONE    ? "does not end the job"
-             : s->stage == GATHERED  ? "does not start the job"
-             : s->exchange.under_way ? "lets it go on though the step does not end"
-                                     : "gives no work",
-             wording_duration(waited).text, s->waiting[0] != '\0' ? ": " : "", s->waiting);
+             s->enrolment.joining       ? "does not let this worker in again"
+             : s->trainer == DONE       ? "does not end the job"
+             : s->start.assignment == 0 ? "does not start the job"
+             : s->exchange.under_way    ? "lets it go on though the step does not end"
+                                        : "gives no work",
+             wording_duration(waited).text, what[0] != '\0' ? ": " : "", what);
     end(s, EXIT_CLUSTER_LOST, text, outbox);
 }
 
@@ -898,34 +748,26 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double busy = seconds_since(s->busy_us, now_us);
-    if (s->trainer != BUSY || busy <= s->options.deadlines.progress)
+    if (s->trainer != BUSY || busy <= s->enrolment.deadlines.progress)
         return;
     snprintf(text, sizeof text, "stuck: computing one gradient for %s",
              wording_duration(busy).text);
     end(s, EXIT_TRAINING_FAILED, text, outbox);
 }
 
-/* This process was stopped, or had no processor: nobody was silent meanwhile. */
-static void resume(struct session *s, uint64_t gap_us, uint64_t now_us)
+/* This process was stopped, or had no processor: nobody was slow meanwhile. */
+static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
 {
-    s->heard_us = now_us;
     s->waiting_us += gap_us;
     s->busy_us += gap_us;
     exchange_resume(&s->exchange, gap_us, now_us);
 }
 
-static void ping(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    s->pinged_us = now_us;
-    envelope_to_server(&s->envelope, 0, MESSAGE_PING, outbox)->message.ping = (struct message_ping){
-        .step = s->step, .assignment = s->start.assignment, .computing = s->trainer == BUSY};
-}
-
 int session_patience_ms(const struct session *session)
 {
-    return session->stage == JOINING ? (int)(session->join_interval_us / 1000)
-           : session->ask_at_us != 0 ? (int)(ROUND_US / 1000)
-                                     : PATIENCE_MS;
+    return session->ask_at_us != 0 && !session->enrolment.joining
+               ? (int)(ROUND_US / 1000)
+               : enrolment_patience_ms(&session->enrolment);
 }
 
 static bool is_idle(const struct session *s)
@@ -936,32 +778,30 @@ static bool is_idle(const struct session *s)
 
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    if (now_us - s->pinged_us >= PING_INTERVAL_US)
-        ping(s, now_us, outbox);
+    if (enrolment_is_to_beat(&s->enrolment, now_us))
+        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping = (struct message_ping){
+            .step = s->step, .assignment = s->start.assignment, .computing = s->trainer == BUSY};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     s->announcements.stop_known = s->stop_step < s->options.job->steps || s->leases.enough;
     announce(s, now_us, outbox);
-    lease_book_tick(&s->leases, &s->envelope, is_idle(s), now_us, outbox);
-    exchange_tick(&s->exchange, &s->envelope, now_us, outbox);
+    lease_book_tick(&s->leases, s->envelope, is_idle(s), now_us, outbox);
+    exchange_tick(&s->exchange, s->envelope, now_us, outbox);
 }
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)
 {
     struct session *s = session;
-    uint64_t gap_us = now_us - s->ticked_us;
-    s->ticked_us = now_us;
-    if (s->stage == OVER)
+    if (s->enrolment.over)
         return;
-    if (gap_us > GAP_US)
-        resume(s, gap_us, now_us);
-    if (s->stage == JOINING && now_us - s->joined_us >= s->join_interval_us)
-        join(s, now_us, outbox);
-    if (s->stage != JOINING)
+    uint64_t gap_us = enrolment_tick(&s->enrolment, now_us, outbox);
+    if (gap_us > 0)
+        leave_out(s, gap_us, now_us);
+    if (!s->enrolment.joining)
         tick_member(s, now_us, outbox);
     check_leaving(s, now_us, outbox);
-    check_start(s, now_us, outbox);
-    check_server_0(s, now_us, outbox);
+    enrolment_watch(&s->enrolment, now_us, outbox);
+    tell_end(s, outbox);
     check_exchange(s, now_us, outbox);
     check_waiting(s, now_us, outbox);
     check_trainer(s, now_us, outbox);

@@ -47,22 +47,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/deadlines.h"
 #include "common/job/partition.h"
-#include "common/wire/outbox.h"
+#include "common/wire/enrolment.h"
 
 struct session_options {
-    uint32_t worker;
-    uint64_t incarnation;
+    /* deadlines: progress, for the trainer's arithmetic, and stop, to be let go, are kept too. */
+    struct enrolment_options self;
     const struct job *job; /* Outlives the session. */
     const struct partition *partition;
     float *parameters; /* [partition->elements] where parameters are copied to when they must. */
-    uint8_t probe_digest[DIGEST_BYTES];
-    char host[64], arithmetic[64];
-    /* silence of server 0: a line says so; recovery: that is the end; progress: for the trainer's
-     * arithmetic; stop: to be let go. */
-    struct deadlines deadlines;
-    uint64_t began_us; /* From when deadlines.start counts; 0: now. */
 };
 
 struct session;
@@ -78,10 +71,6 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 /* From the trainer. Takes over the payload. */
 void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
                             struct outbox *outbox);
-
-/* Whoever started this process is gone, and starts nobody again who is lost: silence of server 0 of
- * deadlines.silence is the end. */
-void session_abandon(struct session *session);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
 /* In how many milliseconds to tick again at the latest. */
@@ -99,9 +88,7 @@ bool session_apart(const struct session *session);
  * answers. */
 const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us);
 
-/* Everything has been said; exit code and reason are valid. */
-bool session_is_over(const struct session *session);
-int session_exit_code(const struct session *session);
-const char *session_exit_reason(const struct session *session);
+/* When it is over, everything has been said; and where to abandon it. */
+struct enrolment *session_enrolment(struct session *session);
 
 #endif

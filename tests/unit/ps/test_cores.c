@@ -23,10 +23,10 @@ struct fixture {
 static void open_fixture(struct fixture *f)
 {
     const struct cores_options options = {
-        .router = {.server = 1,
-                   .incarnation = 9,
+        .router = {.self.index = 1,
+                   .self.incarnation = 9,
                    .owner_count = 2,
-                   .deadlines = {.start = 20, .silence = 5, .recovery = 60}},
+                   .self.deadlines = {.start = 20, .silence = 5, .recovery = 60}},
         .checkpointer = {.server = 1},
     };
     memset(f, 0, sizeof *f);

@@ -24,11 +24,11 @@ struct fixture {
 static void open_server(struct fixture *f, enum mode mode, uint32_t server)
 {
     struct router_options options = {
-        .server = server,
-        .incarnation = 9,
+        .self = {.index = server,
+                 .incarnation = 9,
+                 .deadlines = {.start = 20, .silence = 5, .recovery = 60},
+                 .host = "here"},
         .owner_count = 2,
-        .deadlines = {.start = 20, .silence = 5, .recovery = 60},
-        .host = "here",
     };
     memset(f, 0, sizeof *f);
     f->job = small_job(mode, 2, 2);
@@ -191,18 +191,8 @@ static uint64_t rejected(struct fixture *f)
 
 TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
 {
-    for (int i = 0; i < 1000; i++, f->now_us += SECOND / 1000) {
-        router_tick(f->router, f->now_us, &f->post.outbox);
-        int patience = router_patience_ms(f->router);
-        ck_assert_int_eq(patience, i < 2    ? 2
-                                   : i < 6  ? 4
-                                   : i < 14 ? 8
-                                   : i < 30 ? 16
-                                   : i < 62 ? 32
-                                            : 64);
-    }
-    /* At 0, 2, 6, 14, 30, 62 and then every 64 ms. */
-    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_int_eq(enrolment_patience_ms(router_enrolment(f->router)), 2);
     ck_assert_str_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_JOIN)->message.join.host, "here");
     post_clear(&f->post);
 
@@ -221,7 +211,7 @@ TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
     loaded(f, 1);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 1);
     struct message stamped = {0};
-    envelope_seal_to_server(router_envelope(f->router), &stamped);
+    envelope_seal_to_server(&router_enrolment(f->router)->envelope, &stamped);
     ck_assert(stamped.role == ROLE_PS);
     ck_assert_uint_eq(stamped.index, 1);
     ck_assert_uint_eq(stamped.run_id, RUN);
@@ -278,7 +268,7 @@ TEST(a_checkpointer_that_cannot_load_ends_the_job, MODE_SYNC)
     struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_CANNOT_OPEN);
     ck_assert_str_eq(stop->message.stop.reason, "disk on fire");
-    ck_assert_int_eq(router_exit_code(f->router), EXIT_CANNOT_OPEN);
+    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_CANNOT_OPEN);
 }
 
 /* --- exchanges ----------------------------------------------------------------------------------
@@ -905,10 +895,10 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
         ck_assert(load.restore && !load.keep);
         ck_assert_uint_eq(load.step, 3);
         ck_assert(router_state(f->router) == ROUTER_LOADING);
-        ck_assert_uint_eq(router_generation(f->router), f->generation);
+        ck_assert_uint_eq(router_enrolment(f->router)->envelope.generation, f->generation);
         ck_assert_uint_eq(router_counts(f->router).received, 0);
         struct message stamped = {0};
-        envelope_seal_to_server(router_envelope(f->router), &stamped);
+        envelope_seal_to_server(&router_enrolment(f->router)->envelope, &stamped);
         ck_assert_uint_eq(stamped.generation, f->generation);
         ck_assert_uint_eq(stamped.ticket, 3 + f->generation);
         for (uint32_t i = 0; i < 2 && f->generation == 2; i++)
@@ -984,7 +974,7 @@ TEST(an_old_or_repeated_welcome_changes_nothing, MODE_SYNC)
     f->generation = 1;
     send_welcome(f, true);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
-    ck_assert_uint_eq(router_generation(f->router), 2);
+    ck_assert_uint_eq(router_enrolment(f->router)->envelope.generation, 2);
     ck_assert(router_state(f->router) == ROUTER_SERVING);
 }
 
@@ -1065,9 +1055,8 @@ TEST(a_server_that_server_0_does_not_know_joins_again_and_keeps_its_chunks, MODE
     for (int i = 0; i < 2; i++)
         from_coordinator(f, &refused);
     ck_assert_str_eq(router_waiting(f->router, &seconds, f->now_us), "");
-    for (int i = 0; i < 1000; i++, f->now_us += SECOND / 1000)
-        router_tick(f->router, f->now_us, &f->post.outbox);
-    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_JOIN), 6 + 14);
+    router_tick(f->router, f->now_us += SECOND, &f->post.outbox);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_JOIN), 1);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 0);
     post_clear(&f->post);
     struct message waiting = {.kind = MESSAGE_WAITING};
@@ -1092,7 +1081,7 @@ TEST(another_run_is_none_of_a_server_s_that_has_one, MODE_SYNC)
     serve(f);
     struct message welcome = {.kind = MESSAGE_WELCOME, .run_id = RUN + 1, .generation = 9};
     from_coordinator(f, &welcome);
-    ck_assert_int_eq(router_exit_code(f->router), EXIT_CLUSTER_LOST);
+    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_CLUSTER_LOST);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
@@ -1107,7 +1096,7 @@ TEST(a_server_that_cannot_go_on_tells_server_0, MODE_SYNC)
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_TRAINING_FAILED);
     ck_assert_str_eq(stop->message.stop.reason, "out of memory for the model");
     ck_assert(router_state(f->router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f->router), EXIT_TRAINING_FAILED);
+    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_TRAINING_FAILED);
 }
 
 TEST(finished_is_answered_with_bye_and_ends_it, MODE_SYNC)
@@ -1118,155 +1107,37 @@ TEST(finished_is_answered_with_bye_and_ends_it, MODE_SYNC)
     from_coordinator(f, &finished);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 1);
     ck_assert(router_state(f->router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f->router), EXIT_CLUSTER_LOST);
-    ck_assert_str_eq(router_exit_reason(f->router), "lost worker/1");
+    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_CLUSTER_LOST);
+    ck_assert_str_eq(router_enrolment(f->router)->reason, "lost worker/1");
     from_coordinator(f, &finished); /* The BYE was lost. */
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 2);
 }
 
-TEST_PLAIN(a_refusal_ends_it_with_the_code_of_its_kind)
+/* How long each is waited for, and for whom: tests/unit/wire/test_enrolment.c. */
+TEST_PLAIN(whatever_ends_a_server_s_enrolment_ends_the_server)
 {
-    const struct {
-        enum refusal reason;
-        bool serving;
-        int exit_code;
-    } cases[] = {{REFUSAL_RUN, false, EXIT_CLUSTER_LOST},
-                 {REFUSAL_PROBE, false, EXIT_MISMATCH},
-                 {REFUSAL_MEMBER, false, EXIT_MISMATCH},
-                 {REFUSAL_MEMBER, true, EXIT_CLUSTER_LOST},
-                 {REFUSAL_KEY, false, EXIT_UNAUTHENTICATED}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    enum { REFUSED, LOST, TIMED_OUT, ENDS };
+    static const int codes[ENDS] = {EXIT_MISMATCH, EXIT_CLUSTER_LOST, EXIT_START_TIMEOUT};
+    static const int seconds[ENDS] = {0, 60, 20};
+    for (int end = 0; end < ENDS; end++) {
         struct fixture f;
+        struct message refused = {.kind = MESSAGE_REFUSED, .refused.reason = REFUSAL_PROBE};
         open_fixture(&f, MODE_SYNC);
-        if (cases[i].serving)
+        if (end == LOST)
             serve(&f);
-        struct message refused = {.kind = MESSAGE_REFUSED};
-        refused.refused.reason = cases[i].reason;
-        from_coordinator(&f, &refused);
-        ck_assert(router_state(f.router) == ROUTER_OVER);
-        ck_assert_int_eq(router_exit_code(f.router), cases[i].exit_code);
-        close_fixture(&f);
-    }
-}
-
-/* Nothing comes over a wire, so it need not wait to be let in once it can be. */
-TEST_PLAIN(server_0_asks_itself_at_every_tick)
-{
-    struct fixture f;
-    open_server(&f, MODE_SYNC, 0);
-    for (int i = 0; i < 10; i++)
-        router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_JOIN), 10);
-    ck_assert_int_eq(router_patience_ms(f.router), 100);
-    close_fixture(&f);
-}
-
-TEST_PLAIN(nobody_is_waited_for_beyond_the_deadlines)
-{
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    f.now_us += 20 * SECOND + SECOND / 2; /* For server 0 to be first. */
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_JOINING);
-    f.now_us += 1;
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_START_TIMEOUT);
-    ck_assert_ptr_nonnull(strstr(router_exit_reason(f.router), "nothing heard from ps/0"));
-    close_fixture(&f);
-
-    for (int serving = 0; serving < 2; serving++) {
-        open_fixture(&f, MODE_SYNC);
-        if (serving) {
-            serve(&f);
-        } else {
-            send_pages(&f, UINT32_MAX);
-            send_welcome(&f, false);
-        }
-        struct message pong = {.kind = MESSAGE_PONG};
-        for (int second = 0; second < 7; second++, f.now_us += SECOND)
-            router_tick(f.router, f.now_us, &f.post.outbox);
-        ck_assert_ptr_nonnull(
-            post_log(&f.post, "nothing heard from ps/0 for 6 s; waiting until it is 1 min"));
-        post_clear(&f.post);
-        router_tick(f.router, f.now_us, &f.post.outbox); /* Said once. */
-        ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
-        from_coordinator(&f, &pong);
-        ck_assert_ptr_nonnull(post_log(&f.post, "ps/0 is heard again"));
-        for (int second = 0; second < 60; second++)
+        for (int second = 0; second < seconds[end]; second++)
             router_tick(f.router, f.now_us += SECOND, &f.post.outbox);
-        ck_assert(router_state(f.router) == (serving ? ROUTER_SERVING : ROUTER_LOADING));
+        ck_assert(router_state(f.router) == (end == LOST ? ROUTER_SERVING : ROUTER_JOINING));
+        if (end == REFUSED)
+            from_coordinator(&f, &refused);
         router_tick(f.router, f.now_us += SECOND, &f.post.outbox);
         ck_assert(router_state(f.router) == ROUTER_OVER);
-        ck_assert_int_eq(router_exit_code(f.router), EXIT_CLUSTER_LOST);
-        ck_assert_str_eq(router_exit_reason(f.router), "lost ps/0: nothing heard for 1 min 1 s");
+        ck_assert_int_eq(router_enrolment(f.router)->exit_code, codes[end]);
+        post_clear(&f.post);
+        router_tick(f.router, f.now_us += SECOND, &f.post.outbox);
+        ck_assert_uint_eq(post_count_all(&f.post), 0);
         close_fixture(&f);
     }
-}
-
-TEST_PLAIN(a_server_that_is_stopped_waits_for_no_server_0_that_was_never_there)
-{
-    struct fixture f;
-    struct message waiting = {.kind = MESSAGE_WAITING};
-    for (int heard = 0; heard < 2; heard++) {
-        open_fixture(&f, MODE_SYNC);
-        router_stop(f.router, EXIT_INTERRUPTED);
-        for (int tenth = 0; tenth < 15; tenth++) {
-            if (heard)
-                from_coordinator(&f, &waiting); /* It will say when. */
-            router_tick(f.router, f.now_us += SECOND / 10, &f.post.outbox);
-        }
-        ck_assert(router_state(f.router) == (heard ? ROUTER_JOINING : ROUTER_OVER));
-        if (!heard)
-            ck_assert_int_eq(router_exit_code(f.router), EXIT_INTERRUPTED);
-        close_fixture(&f);
-    }
-}
-
-TEST_PLAIN(when_its_launcher_is_gone_a_silent_server_0_is_not_waited_for)
-{
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    serve(&f);
-    router_abandon(f.router);
-    for (int second = 0; second < 6; second++, f.now_us += SECOND)
-        router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_SERVING);
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_CLUSTER_LOST);
-    close_fixture(&f);
-
-    open_fixture(&f, MODE_SYNC); /* There is no job yet. */
-    router_abandon(f.router);
-    f.now_us += SECOND / 2;
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_JOINING);
-    f.now_us += SECOND;
-    router_tick(f.router, f.now_us, &f.post.outbox);
-    ck_assert(router_state(f.router) == ROUTER_OVER);
-    ck_assert_int_eq(router_exit_code(f.router), EXIT_TERMINATED);
-    close_fixture(&f);
-}
-
-TEST(silence_counts_only_while_it_is_watched, MODE_SYNC)
-{
-    serve(f);
-    for (int stopped = 0; stopped < 2; stopped++) {
-        for (int second = 0; second < 4; second++)
-            router_tick(f->router, f->now_us += SECOND, &f->post.outbox);
-        f->now_us += 100 * SECOND; /* And nothing is in the queues when it goes on. */
-    }
-    router_tick(f->router, f->now_us, &f->post.outbox);
-    ck_assert(router_state(f->router) == ROUTER_SERVING);
-    ck_assert_ptr_nonnull(post_log(&f->post, "nothing heard from ps/0 for 6 s"));
-    struct message pong = {.kind = MESSAGE_PONG};
-    f->now_us += 100 * SECOND;
-    from_coordinator(f, &pong); /* Heard before the first look at the clock. */
-    post_clear(&f->post);
-    for (int second = 0; second < 4; second++, f->now_us += SECOND)
-        router_tick(f->router, f->now_us, &f->post.outbox);
-    ck_assert_ptr_null(post_log(&f->post, "nothing heard"));
 }
 
 int main(void)

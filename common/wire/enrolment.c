@@ -1,0 +1,257 @@
+/* enrolment.c - JOIN and its answers; the deadlines of whoever waits for server 0. */
+
+#include "common/wire/enrolment.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+
+#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
+#define JOIN_INTERVAL_US 64000u /* ... up to this. */
+#define BEAT_INTERVAL_US 500000u
+#define PATIENCE_MS      100
+#define WATCHED_US       1000000u /* Longer between two ticks: this process was stopped meanwhile. */
+#define START_GRACE      0.5      /* Seconds for server 0, whose reasons are better, to be first. */
+#define SILENT           2.0 /* A server 0 that waits answers much sooner: what it said is old. */
+#define STOPPED_SILENT   1.0 /* The same, for who was asked to stop and does not want to wait. */
+
+void enrolment_init(struct enrolment *enrolment, enum role role,
+                    const struct enrolment_options *options, const uint8_t *job_digest,
+                    uint64_t now_us)
+{
+    struct enrolment *e = enrolment;
+    *e = (struct enrolment){
+        .envelope = {.role = role, .index = options->index, .incarnation = options->incarnation},
+        .join = {.version_min = PROTOCOL_VERSION_MIN, .version_max = PROTOCOL_VERSION_MAX},
+        .deadlines = options->deadlines,
+        .at_every_tick = role == ROLE_PS && options->index == 0,
+        .joining = true,
+        .began_us = options->began_us != 0 ? options->began_us : now_us,
+    };
+    e->asked_us = e->heard_us = e->ticked_us = now_us;
+    if (job_digest != NULL)
+        memcpy(e->join.job_digest, job_digest, DIGEST_BYTES);
+    memcpy(e->join.probe_digest, options->probe_digest, DIGEST_BYTES);
+    snprintf(e->join.host, sizeof e->join.host, "%s", options->host);
+    snprintf(e->join.arithmetic, sizeof e->join.arithmetic, "%s", options->arithmetic);
+}
+
+struct message *enrolment_say(struct enrolment *enrolment, enum message_kind kind,
+                              struct outbox *outbox)
+{
+    struct envelope *envelope = &enrolment->envelope;
+    struct message *message;
+    if (envelope->role == ROLE_PS) {
+        message = &outbox_add(outbox, TO_COORDINATOR, kind)->message;
+        message->generation = envelope->generation;
+        return message;
+    }
+    message = &envelope_to_server(envelope, 0, kind, outbox)->message;
+    if (kind == MESSAGE_JOIN || kind == MESSAGE_JOB_PAGE) /* Of nobody's member: the run counts. */
+        message->generation = message->ticket = message->proof = 0;
+    return message;
+}
+
+double enrolment_silence(const struct enrolment *enrolment, uint64_t now_us)
+{
+    return seconds_since(enrolment->heard_us, now_us);
+}
+
+bool enrolment_hear(struct enrolment *enrolment, const struct message *message, uint64_t now_us,
+                    struct outbox *outbox)
+{
+    struct enrolment *e = enrolment;
+    if (e->over && message->kind == MESSAGE_FINISHED) /* Our BYE may have been lost. */
+        enrolment_finished(e, message, outbox);
+    if (e->silence_said && !e->over)
+        outbox_log(outbox, "ps/0 is heard again, after %s",
+                   wording_duration(enrolment_silence(e, now_us)).text);
+    e->silence_said = false;
+    e->heard_us = now_us;
+    if (message->kind == MESSAGE_WAITING)
+        enrolment_wait(e, message->waiting.text);
+    return !e->over;
+}
+
+enum welcome enrolment_welcome(struct enrolment *enrolment, const struct message *message)
+{
+    struct enrolment *e = enrolment;
+    struct envelope *own = &e->envelope;
+    bool first = !e->admitted, same = message->generation == own->generation;
+    uint64_t ticket = message->welcome.ticket;
+    if (!first && message->run_id != own->run_id)
+        return WELCOME_OTHER_RUN;
+    if (message->generation < own->generation || (same && ticket < own->ticket))
+        return WELCOME_OLD;
+    if (!e->joining && same && ticket == own->ticket)
+        return WELCOME_REPEATED;
+    own->run_id = message->run_id;
+    own->generation = message->generation;
+    own->ticket = ticket;
+    own->proof = message->welcome.proof;
+    e->welcomed_request = own->last_request;
+    e->joining = false;
+    e->admitted = true;
+    return first || !same ? WELCOME_GENERATION : WELCOME_AGAIN;
+}
+
+/* What was said by an earlier ticket may be refused as another process's. */
+static bool is_of_earlier(const struct enrolment *e, const struct message *message)
+{
+    return message->request != 0 && message->request <= e->welcomed_request;
+}
+
+bool enrolment_is_unknown(const struct enrolment *enrolment, const struct message *message)
+{
+    return message->refused.reason == REFUSAL_REJOIN && !enrolment->joining &&
+           !is_of_earlier(enrolment, message);
+}
+
+void enrolment_refused(struct enrolment *enrolment, const struct message *message, int exit_code,
+                       uint64_t now_us, struct outbox *outbox)
+{
+    struct enrolment *e = enrolment;
+    enum refusal reason = message->refused.reason;
+    if (enrolment_is_unknown(e, message)) {
+        outbox_log(outbox, "joining again: %s", message->refused.text);
+        e->joining = true;
+        e->join_interval_us = 0;
+        e->asked_us = now_us;
+        e->waiting[0] = '\0';
+    } else if (reason != REFUSAL_REJOIN &&
+               !(reason == REFUSAL_MEMBER && is_of_earlier(e, message))) {
+        enrolment_end(e, exit_code, message->refused.text);
+    }
+}
+
+int enrolment_exit_code(const struct enrolment *enrolment, enum refusal reason)
+{
+    switch (reason) {
+    case REFUSAL_RUN:
+        return EXIT_CLUSTER_LOST;
+    case REFUSAL_MEMBER: /* Two processes with one number; or our place was taken meanwhile. */
+        return enrolment->admitted ? EXIT_CLUSTER_LOST : EXIT_MISMATCH;
+    case REFUSAL_MALFORMED:
+        return EXIT_TRAINING_FAILED;
+    case REFUSAL_KEY:
+        return EXIT_UNAUTHENTICATED;
+    default:
+        return EXIT_MISMATCH;
+    }
+}
+
+bool enrolment_finished(struct enrolment *enrolment, const struct message *message,
+                        struct outbox *outbox)
+{
+    if (enrolment->admitted && message->run_id != 0 &&
+        message->run_id != enrolment->envelope.run_id)
+        return false;
+    enrolment_say(enrolment, MESSAGE_BYE, outbox);
+    return true;
+}
+
+void enrolment_wait(struct enrolment *enrolment, const char *text)
+{
+    snprintf(enrolment->waiting, sizeof enrolment->waiting, "%s", text);
+}
+
+void enrolment_end(struct enrolment *enrolment, int exit_code, const char *reason)
+{
+    if (enrolment->over)
+        return;
+    enrolment->over = true;
+    enrolment->exit_code = exit_code;
+    snprintf(enrolment->reason, sizeof enrolment->reason, "%s", reason);
+}
+
+void enrolment_stop(struct enrolment *enrolment, int exit_code)
+{
+    enrolment->stop_code = exit_code;
+}
+
+void enrolment_abandon(struct enrolment *enrolment)
+{
+    enrolment->deadlines.recovery = 0;
+    if (enrolment->stop_code == 0)
+        enrolment->stop_code = EXIT_TERMINATED;
+}
+
+static void join(struct enrolment *e, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t next_us = e->join_interval_us == 0 ? JOIN_FIRST_US : 2 * e->join_interval_us;
+    if (!e->at_every_tick)
+        e->join_interval_us = next_us < JOIN_INTERVAL_US ? next_us : JOIN_INTERVAL_US;
+    e->joined_us = now_us;
+    enrolment_say(e, MESSAGE_JOIN, outbox)->join = e->join;
+}
+
+uint64_t enrolment_tick(struct enrolment *enrolment, uint64_t now_us, struct outbox *outbox)
+{
+    struct enrolment *e = enrolment;
+    uint64_t gap_us = now_us - e->ticked_us;
+    e->ticked_us = now_us;
+    if (gap_us <= WATCHED_US)
+        gap_us = 0;
+    e->heard_us = e->heard_us + gap_us < now_us ? e->heard_us + gap_us : now_us;
+    if (e->joining && now_us - e->joined_us >= e->join_interval_us)
+        join(e, now_us, outbox);
+    return gap_us;
+}
+
+static void watch_start(struct enrolment *e, uint64_t now_us)
+{
+    char text[MESSAGE_TEXT_MAX];
+    double silent = enrolment_silence(e, now_us);
+    if (!e->admitted && e->stop_code != 0 && silent > STOPPED_SILENT)
+        enrolment_end(e, e->stop_code, "stopped before there was a job");
+    if (seconds_since(e->began_us, now_us) <= e->deadlines.start + START_GRACE)
+        return;
+    snprintf(text, sizeof text, "start timed out after %s: %.300s",
+             wording_duration(e->deadlines.start).text,
+             e->waiting[0] == '\0' || silent > SILENT ? "nothing heard from ps/0" : e->waiting);
+    enrolment_end(e, EXIT_START_TIMEOUT, text);
+}
+
+/* Server 0 may be started again, and then knows us. */
+static void watch_silence(struct enrolment *e, uint64_t now_us, struct outbox *outbox)
+{
+    char text[MESSAGE_TEXT_MAX];
+    const struct deadlines *deadlines = &e->deadlines;
+    double silent = enrolment_silence(e, now_us);
+    double most = fmax(deadlines->recovery, deadlines->silence);
+    if (silent > most) {
+        snprintf(text, sizeof text, "lost ps/0: nothing heard for %s",
+                 wording_duration(silent).text);
+        enrolment_end(e, EXIT_CLUSTER_LOST, text);
+    } else if (silent > deadlines->silence && !e->silence_said) {
+        e->silence_said = true;
+        outbox_warn(outbox, "nothing heard from ps/0 for %s; waiting until it has been %s",
+                    wording_duration(silent).text, wording_duration(most).text);
+    }
+}
+
+void enrolment_watch(struct enrolment *enrolment, uint64_t now_us, struct outbox *outbox)
+{
+    if (!enrolment->started)
+        watch_start(enrolment, now_us);
+    if (enrolment->admitted && !enrolment->over)
+        watch_silence(enrolment, now_us, outbox);
+}
+
+bool enrolment_is_to_beat(struct enrolment *enrolment, uint64_t now_us)
+{
+    if (now_us - enrolment->beat_us < BEAT_INTERVAL_US)
+        return false;
+    enrolment->beat_us = now_us;
+    return true;
+}
+
+int enrolment_patience_ms(const struct enrolment *enrolment)
+{
+    return enrolment->joining && !enrolment->at_every_tick
+               ? (int)(enrolment->join_interval_us / 1000)
+               : PATIENCE_MS;
+}
