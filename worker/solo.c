@@ -19,6 +19,7 @@
 #include "common/process/log.h"
 #include "common/process/log_once.h"
 #include "common/store/checkpoint.h"
+#include "common/store/event_member.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
 
@@ -175,6 +176,13 @@ static enum status update(struct state *s, struct error *error)
 
 /* --- what is said and kept ----------------------------------------------------------------- */
 
+static void tell(struct state *s, const char *name, const struct event_member *members)
+{
+    char text[EVENT_MEMBERS_MAX];
+    event_members_write(text, sizeof text, members);
+    run_directory_event(&s->directory, name, text);
+}
+
 static void progress(struct state *s)
 {
     uint64_t epoch_steps = job_steps_per_epoch(s->job);
@@ -182,28 +190,28 @@ static void progress(struct state *s)
     if (s->step % every != 0 && s->step != s->job->steps)
         return;
     double now = clock_now_seconds();
-    run_directory_event(
-        &s->directory, "progress",
-        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, "
-        "\"accuracy\": %s, \"epoch_loss\": %s, \"epoch_accuracy\": %s, "
-        "\"images_per_second\": %s, \"staleness_mean\": 0, \"staleness_max\": 0",
-        s->step, (double)s->step / (double)epoch_steps,
-        json_real_text(mean_loss(&s->window), 6).text, json_real_text(accuracy(&s->window), 6).text,
-        json_real_text(mean_loss(&s->epoch), 6).text, json_real_text(accuracy(&s->epoch), 6).text,
-        json_real_text((double)s->window.examples / (now - s->window_began), 1).text);
+    tell(s, "progress",
+         EVENT_MEMBERS(event_count("step", s->step),
+                       event_real("epoch", (double)s->step / (double)epoch_steps, 4),
+                       event_real("loss", mean_loss(&s->window), 6),
+                       event_real("accuracy", accuracy(&s->window), 6),
+                       event_real("epoch_loss", mean_loss(&s->epoch), 6),
+                       event_real("epoch_accuracy", accuracy(&s->epoch), 6),
+                       event_real("images_per_second",
+                                  (double)s->window.examples / (now - s->window_began), 1),
+                       event_count("staleness_mean", 0), event_count("staleness_max", 0)));
     s->window_began = now;
     memset(&s->window, 0, sizeof s->window);
 }
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
-    run_directory_event(
-        &s->directory, "epoch",
-        "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-        ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
-        s->epoch_number, s->step, json_real_text(mean_loss(&s->epoch), JSON_EXACT).text,
-        json_real_text(accuracy(&s->epoch), JSON_EXACT).text, (uint64_t)s->epoch.examples,
-        epoch->examples);
+    tell(s, "epoch",
+         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
+                       event_real("loss", mean_loss(&s->epoch), JSON_EXACT),
+                       event_real("accuracy", accuracy(&s->epoch), JSON_EXACT),
+                       event_count("examples", (uint64_t)s->epoch.examples),
+                       event_count("of", epoch->examples)));
 }
 
 /* At the end of an epoch. */
@@ -223,12 +231,11 @@ static void evaluate(struct state *s)
     s->summary.test_loss = mean_loss(&score);
     s->summary.test_accuracy = accuracy(&score);
     s->summary.test_step = s->step;
-    run_directory_event(&s->directory, "evaluation",
-                        "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-                        ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
-                        s->epoch_number, s->step,
-                        json_real_text(s->summary.test_loss, JSON_EXACT).text,
-                        json_real_text(s->summary.test_accuracy, JSON_EXACT).text, took);
+    tell(s, "evaluation",
+         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
+                       event_real("test_loss", s->summary.test_loss, JSON_EXACT),
+                       event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
+                       event_real("seconds", took, 6)));
 }
 
 static enum status write_checkpoint(struct state *s, struct error *error)
@@ -255,9 +262,9 @@ static enum status write_checkpoint(struct state *s, struct error *error)
     double took = clock_now_seconds() - began;
     s->stood += took;
     s->summary.checkpoint_seconds += took;
-    run_directory_event(&s->directory, "checkpoint",
-                        "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, s->step,
-                        took, part.bytes);
+    tell(s, "checkpoint",
+         EVENT_MEMBERS(event_count("step", s->step), event_real("seconds", took, 6),
+                       event_count("bytes", part.bytes)));
     return STATUS_OK;
 }
 
@@ -311,12 +318,13 @@ static void try_checkpoint(struct state *s)
 static enum status train(struct state *s, struct error *error)
 {
     s->began = s->window_began = clock_now_seconds();
-    run_directory_event(&s->directory, "start",
-                        "\"mode\": \"%s\", \"workers\": 1, \"servers\": 0, \"step\": %" PRIu64
-                        ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
-                        ", \"update_examples\": %u, \"examples\": %" PRIu64,
-                        mode_name(s->job->mode), s->step, s->job->steps,
-                        job_steps_per_epoch(s->job), s->job->batch, s->job->examples);
+    tell(s, "start",
+         EVENT_MEMBERS(event_text("mode", mode_name(s->job->mode)), event_count("workers", 1),
+                       event_count("servers", 0), event_count("step", s->step),
+                       event_count("steps", s->job->steps),
+                       event_count("steps_per_epoch", job_steps_per_epoch(s->job)),
+                       event_count("update_examples", s->job->batch),
+                       event_count("examples", s->job->examples)));
     while (s->step < s->job->steps && atomic_load(&s->solo->stop_code) == 0) {
         enum status status = update(s, error);
         if (status != STATUS_OK)

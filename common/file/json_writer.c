@@ -194,32 +194,30 @@ void json_writer_u64(struct json_writer *writer, const char *name, uint64_t valu
 }
 
 /* Digits alone would be read as an integer, which has a smaller range. */
-static struct json_real exact_text(double value)
+static void write_exact(char *text, size_t size, double value)
 {
-    struct json_real real;
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(real.text, sizeof real.text, "%.*g", digits, value);
-        if (strtod(real.text, NULL) == value)
+        snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
             break;
     }
-    if (strpbrk(real.text, ".e") == NULL)
-        strcat(real.text, ".0");
-    return real;
+    if (strpbrk(text, ".e") == NULL)
+        strcat(text, ".0");
 }
 
-struct json_real json_real_text(double value, int decimals)
+void json_writer_decimals(struct json_writer *writer, const char *name, double value, int decimals)
 {
-    struct json_real real = {"null"};
+    char text[40] = "null";
     if (isfinite(value) && decimals < 0)
-        return exact_text(value);
-    if (isfinite(value) && fabs(value) < 1e15)
-        snprintf(real.text, sizeof real.text, "%.*f", decimals, value);
-    return real;
+        write_exact(text, sizeof text, value);
+    else if (isfinite(value) && fabs(value) < 1e15)
+        snprintf(text, sizeof text, "%.*f", decimals, value);
+    put_value(writer, name, text);
 }
 
 void json_writer_real(struct json_writer *writer, const char *name, double value)
 {
-    put_value(writer, name, json_real_text(value, JSON_EXACT).text);
+    json_writer_decimals(writer, name, value, JSON_EXACT);
 }
 
 void json_writer_float(struct json_writer *writer, const char *name, float value)

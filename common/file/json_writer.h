@@ -43,6 +43,9 @@ void json_writer_null(struct json_writer *writer, const char *name);
 /* 2^63 and more are written as "0x..." (json.h reads them back). */
 void json_writer_u64(struct json_writer *writer, const char *name, uint64_t value);
 void json_writer_real(struct json_writer *writer, const char *name, double value);
+/* With so many decimals or, with JSON_EXACT, as json_writer_real does it. */
+#define JSON_EXACT (-1)
+void json_writer_decimals(struct json_writer *writer, const char *name, double value, int decimals);
 /* The shortest number that becomes this float again when it is read as a double and rounded. */
 void json_writer_float(struct json_writer *writer, const char *name, float value);
 /* Lower-case hexadecimal digits of bytes[count]. */
@@ -50,14 +53,6 @@ void json_writer_hex(struct json_writer *writer, const char *name, const uint8_t
                      size_t count);
 /* 16 hexadecimal digits. */
 void json_writer_id(struct json_writer *writer, const char *name, uint64_t id);
-
-/* A number for text that is put together in another way: so many decimals or, with JSON_EXACT, as
- * few as read back exactly; "null" when it is not finite. */
-#define JSON_EXACT (-1)
-struct json_real {
-    char text[40];
-};
-struct json_real json_real_text(double value, int decimals);
 
 /* Text as it is, between values: a closing newline, padding. */
 void json_writer_raw(struct json_writer *writer, const char *text, size_t bytes);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,8 @@
 #include <unistd.h>
 
 #include "common/file/json.h"
+#include "common/file/json_writer.h"
+#include "common/store/event_member.h"
 
 static void log_path(char path[DISK_PATH_MAX], const char *directory)
 {
@@ -145,16 +146,35 @@ static bool append(struct event_log *log, const char *line, size_t bytes)
     return false;
 }
 
+/* {"time": time, "event": "name", members} */
+static bool append_event(struct event_log *log, double time, const char *name, const char *members)
+{
+    struct json_writer line;
+    json_writer_init(&line, false);
+    json_writer_object_line(&line, NULL);
+    json_writer_decimals(&line, "time", time, 6);
+    json_writer_text(&line, "event", name);
+    if (members[0] != '\0') {
+        json_writer_raw(&line, ", ", 2);
+        json_writer_raw(&line, members, strlen(members));
+    }
+    json_writer_end(&line);
+    json_writer_raw(&line, "\n", 1);
+    if (line.failed)
+        error_set(&log->error, STATUS_MEMORY, "no memory for an event");
+    bool appended = !line.failed && append(log, line.text, line.bytes);
+    json_writer_free(&line);
+    return appended;
+}
+
 /* After lines that were lost: how many. */
 static bool append_gap(struct event_log *log, double time)
 {
-    char line[128];
+    char members[EVENT_MEMBERS_MAX];
     if (log->missing == 0)
         return true;
-    int bytes = snprintf(line, sizeof line,
-                         "{\"time\": %.6f, \"event\": \"events_lost\", \"count\": %" PRIu64 "}\n",
-                         time, log->missing);
-    if (!append(log, line, (size_t)bytes))
+    event_members_write(members, sizeof members, EVENT_MEMBERS(event_count("count", log->missing)));
+    if (!append_event(log, time, "events_lost", members))
         return false;
     log->missing = 0;
     return true;
@@ -162,31 +182,23 @@ static bool append_gap(struct event_log *log, double time)
 
 void event_log_add(struct event_log *log, double time, const char *name, const char *members)
 {
-    char *line = NULL;
     if (log->file < 0)
         return; /* A disk that keeps no lines. */
-    bool any = members != NULL && members[0] != '\0';
-    int bytes = asprintf(&line, "{\"time\": %.6f, \"event\": \"%s\"%s%s}\n", time, name,
-                         any ? ", " : "", any ? members : "");
-    if (bytes < 0) {
-        line = NULL;
-        error_set(&log->error, STATUS_MEMORY, "no memory for an event");
-    }
-    if (line == NULL || !append_gap(log, time) || !append(log, line, (size_t)bytes)) {
-        log->lost++;
-        log->missing++;
-    }
-    free(line);
+    if (append_gap(log, time) && append_event(log, time, name, members != NULL ? members : ""))
+        return;
+    log->lost++;
+    log->missing++;
 }
 
 /* --- opening ------------------------------------------------------------------------------- */
 
 static void tell_of(struct event_log *log, const char *aside)
 {
-    char member[DISK_PATH_MAX + 32];
-    snprintf(member, sizeof member, "\"" EVENT_LOG_SET_ASIDE_FILE "\": \"%s\"",
-             strrchr(aside, '/') + 1);
-    event_log_add(log, 0, EVENT_LOG_SET_ASIDE, member);
+    char members[EVENT_MEMBERS_MAX];
+    event_members_write(
+        members, sizeof members,
+        EVENT_MEMBERS(event_text(EVENT_LOG_SET_ASIDE_FILE, strrchr(aside, '/') + 1)));
+    event_log_add(log, 0, EVENT_LOG_SET_ASIDE, members);
 }
 
 /* The log, in its place or, after one that could not be one, anew; locked. */

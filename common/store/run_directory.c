@@ -5,9 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -616,18 +614,9 @@ void run_directory_close(struct run_directory *directory)
 
 /* --- while it runs ------------------------------------------------------------------------- */
 
-void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
+void run_directory_event(struct run_directory *directory, const char *name, const char *members)
 {
-    char *members = NULL;
-    if (format != NULL) {
-        va_list arguments;
-        va_start(arguments, format);
-        if (vasprintf(&members, format, arguments) < 0)
-            members = NULL;
-        va_end(arguments);
-    }
     event_log_add(&directory->events, clock_now_seconds() - directory->started, name, members);
-    free(members);
 }
 
 /* Generations count by themselves. */

@@ -157,11 +157,9 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
 bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t run_id,
                              enum run_state *state);
 
-/* Append one event: {"time": t, "event": "name", ...}. `format` gives the remaining members as JSON
- * text without newlines, NULL or "" for none, e.g. "\"step\": %llu, \"loss\": %.6f". Written line
- * by line. A line that cannot be written is lost: see struct event_log. */
-void run_directory_event(struct run_directory *directory, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Append one event: {"time": t, "event": "name", members}: see event_members_write, or NULL. A line
+ * that cannot be written is lost: see struct event_log. */
+void run_directory_event(struct run_directory *directory, const char *name, const char *members);
 
 /* While the run goes on: rewrite run.json as it was when the directory was opened, with these
  * faults besides. */

@@ -680,7 +680,7 @@ static void handle_event(struct checkpointer *checkpointer, const struct order_e
     uint64_t lost;
     if (!checkpointer->directory_open)
         return;
-    run_directory_event(directory, event->name, "%s", event->members);
+    run_directory_event(directory, event->name, event->members);
     if (directory->events.missing > 0) {
         if (log_once_add(&checkpointer->journal, directory->events.error.text))
             outbox_warn(outbox, "events are lost: %s", directory->events.error.text);

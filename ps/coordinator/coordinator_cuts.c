@@ -61,7 +61,7 @@ void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why
         c->summary.faults.checkpoints_failed++;
     else
         c->summary.faults.checkpoints_skipped++;
-    order_event(outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+    order_event(outbox, "checkpoint_failed", EVENT_MEMBERS(event_count("step", c->cut.step)));
     if (c->cut.final && c->deserted && !failed) {
         coordinator_end_deserted(c, now_us, outbox);
         return;
@@ -128,8 +128,9 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
     order_event(outbox, "checkpoint",
-                "\"step\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64, c->cut.step,
-                seconds_since(c->cut.reached_us, now_us), cut_bytes(&c->membership));
+                EVENT_MEMBERS(event_count("step", c->cut.step),
+                              event_real("seconds", seconds_since(c->cut.reached_us, now_us), 6),
+                              event_count("bytes", cut_bytes(&c->membership))));
     if (c->cut.final) {
         coordinator_close_run(c, now_us, outbox);
         return;

@@ -63,8 +63,9 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     }
     outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
                message->join.host, message->join.arithmetic);
-    order_event(outbox, "joined", "\"role\": \"%s\", \"index\": %u", role_name(message->role),
-                message->index);
+    order_event(outbox, "joined",
+                EVENT_MEMBERS(event_text("role", role_name(message->role)),
+                              event_count("index", message->index)));
     if (worker) {
         c->has_survivors = c->has_survivors || message->run_id == c->envelope.run_id;
         c->deal_due = true;
@@ -301,8 +302,9 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
                "generation %" PRIu64 ": going back to step %" PRIu64 "; %" PRIu64
                " updates will be made again",
                c->envelope.generation, c->first_step, again);
-    order_event(outbox, "generation", "\"generation\": %" PRIu64 ", \"step\": %" PRIu64,
-                c->envelope.generation, c->first_step);
+    order_event(outbox, "generation",
+                EVENT_MEMBERS(event_count("generation", c->envelope.generation),
+                              event_count("step", c->first_step)));
     c->welcomed_us = now_us;
     for (uint32_t i = 0; i < c->membership.server_count; i++)
         coordinator_welcome_again(c, &c->membership.servers[i], outbox);
@@ -390,7 +392,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     if (c->cut.under_way) {
         c->cut.under_way = false;
         c->summary.faults.checkpoints_failed++;
-        order_event(outbox, "checkpoint_failed", "\"step\": %" PRIu64, c->cut.step);
+        order_event(outbox, "checkpoint_failed", EVENT_MEMBERS(event_count("step", c->cut.step)));
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
                     c->cut.step);
     }
@@ -438,11 +440,14 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 {
     c->training_us = c->window_us = now_us;
     order_event(outbox, "start",
-                "\"mode\": \"%s\", \"workers\": %u, \"servers\": %u, \"step\": %" PRIu64
-                ", \"steps\": %" PRIu64 ", \"steps_per_epoch\": %" PRIu64
-                ", \"update_examples\": %u, \"examples\": %" PRIu64,
-                mode_name(c->job->mode), c->job->worker_count, c->job->server_count, c->first_step,
-                c->job->steps, job_steps_per_epoch(c->job), c->job->batch, c->job->examples);
+                EVENT_MEMBERS(event_text("mode", mode_name(c->job->mode)),
+                              event_count("workers", c->job->worker_count),
+                              event_count("servers", c->job->server_count),
+                              event_count("step", c->first_step),
+                              event_count("steps", c->job->steps),
+                              event_count("steps_per_epoch", job_steps_per_epoch(c->job)),
+                              event_count("update_examples", c->job->batch),
+                              event_count("examples", c->job->examples)));
     outbox_log(outbox, "training starts step=%" PRIu64 " of=%" PRIu64, c->first_step,
                c->job->steps);
 }
@@ -463,8 +468,9 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->assignment, &c->membership, now_us);
-    order_event(outbox, "assignment", "\"number\": %u, \"members\": %u", c->assignment.number,
-                c->assignment.members);
+    order_event(outbox, "assignment",
+                EVENT_MEMBERS(event_count("number", c->assignment.number),
+                              event_count("members", c->assignment.members)));
     if (c->assignment.number > 1)
         outbox_log(outbox, "assignment %u: %s", c->assignment.number,
                    wording_counted(c->assignment.members, "worker", "workers").text);

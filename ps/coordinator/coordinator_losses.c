@@ -19,8 +19,9 @@ static void say_lost(enum role role, uint32_t index, const char *why, const char
                      struct outbox *outbox)
 {
     outbox_warn(outbox, "%s", line);
-    order_event(outbox, "lost", "\"role\": \"%s\", \"index\": %u, \"why\": \"%s\"", role_name(role),
-                index, why);
+    order_event(outbox, "lost",
+                EVENT_MEMBERS(event_text("role", role_name(role)), event_count("index", index),
+                              event_text("why", why)));
 }
 
 /* Its batches and leaves are for others. */
@@ -69,8 +70,9 @@ void coordinator_hear(struct member *member, const struct packet *packet, uint64
     member->lost = false;
     outbox_log(outbox, "%s/%u is back, and nothing of it was lost", role_name(packet->message.role),
                packet->message.index);
-    order_event(outbox, "back", "\"role\": \"%s\", \"index\": %u", role_name(packet->message.role),
-                packet->message.index);
+    order_event(outbox, "back",
+                EVENT_MEMBERS(event_text("role", role_name(packet->message.role)),
+                              event_count("index", packet->message.index)));
 }
 
 /* --- leaving ------------------------------------------------------------------------------- */
@@ -105,7 +107,8 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
     if (is_held(c, worker, now_us))
         return;
     outbox_log(outbox, "worker/%u leaves", index);
-    order_event(outbox, "left", "\"role\": \"worker\", \"index\": %u", index);
+    order_event(outbox, "left",
+                EVENT_MEMBERS(event_text("role", "worker"), event_count("index", index)));
     membership_free_place(worker, DEPARTURE_LEFT);
     worker->gone_us = now_us;
     if (c->state != CLOSING)
@@ -272,5 +275,5 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
     c->waited_us = now_us;
     outbox_log(outbox, "%s", text);
     tell_members(c, text, outbox);
-    order_event(outbox, "waiting", "\"text\": \"%s\"", text);
+    order_event(outbox, "waiting", EVENT_MEMBERS(event_text("text", text)));
 }

@@ -106,14 +106,17 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     c->window_us = now_us;
     order_event(
         outbox, "progress",
-        "\"step\": %" PRIu64 ", \"epoch\": %.4f, \"loss\": %s, \"accuracy\": %s, "
-        "\"epoch_loss\": %s, \"epoch_accuracy\": %s, \"images_per_second\": %.1f, "
-        "\"staleness_mean\": %.4f, \"staleness_max\": %" PRIu64,
-        made, (double)made / (double)epoch_steps, json_real_text(tally_loss(&window), 6).text,
-        json_real_text(tally_accuracy(&window), 6).text, json_real_text(tally_loss(&epoch), 6).text,
-        json_real_text(tally_accuracy(&epoch), 6).text,
-        seconds > 0 ? (double)window.examples / seconds : 0.0,
-        all.count > 0 ? (double)all.sum / (double)all.count : 0.0, all.max);
+        EVENT_MEMBERS(event_count("step", made),
+                      event_real("epoch", (double)made / (double)epoch_steps, 4),
+                      event_real("loss", tally_loss(&window), 6),
+                      event_real("accuracy", tally_accuracy(&window), 6),
+                      event_real("epoch_loss", tally_loss(&epoch), 6),
+                      event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
+                      event_real("images_per_second",
+                                 seconds > 0 ? (double)window.examples / seconds : 0.0, 1),
+                      event_real("staleness_mean",
+                                 all.count > 0 ? (double)all.sum / (double)all.count : 0.0, 4),
+                      event_count("staleness_max", all.max)));
 }
 
 /* Of epochs that are complete. */
@@ -123,12 +126,12 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     while (statistics_take_epoch(&c->statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
-                    "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-                    ", \"loss\": %s, \"accuracy\": %s, \"examples\": %" PRIu64 ", \"of\": %" PRIu64,
-                    epoch.number + 1, range.end,
-                    json_real_text(tally_loss(&epoch.tally), JSON_EXACT).text,
-                    json_real_text(tally_accuracy(&epoch.tally), JSON_EXACT).text,
-                    epoch.tally.examples, range.examples);
+                    EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
+                                  event_count("step", range.end),
+                                  event_real("loss", tally_loss(&epoch.tally), JSON_EXACT),
+                                  event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
+                                  event_count("examples", epoch.tally.examples),
+                                  event_count("of", range.examples)));
     }
 }
 
@@ -209,11 +212,11 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     c->summary.test_accuracy = tally_accuracy(&scoring->tally);
     c->summary.test_step = job_epoch(c->job, scoring->epoch - 1).end;
     order_event(outbox, "evaluation",
-                "\"epoch\": %" PRIu64 ", \"step\": %" PRIu64
-                ", \"test_loss\": %s, \"test_accuracy\": %s, \"seconds\": %.6f",
-                scoring->epoch, c->summary.test_step,
-                json_real_text(c->summary.test_loss, JSON_EXACT).text,
-                json_real_text(c->summary.test_accuracy, JSON_EXACT).text, (double)stood * 1e-6);
+                EVENT_MEMBERS(event_count("epoch", scoring->epoch),
+                              event_count("step", c->summary.test_step),
+                              event_real("test_loss", c->summary.test_loss, JSON_EXACT),
+                              event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
+                              event_real("seconds", (double)stood * 1e-6, 6)));
 }
 
 /* --- the end of training ------------------------------------------------------------------- */
@@ -328,7 +331,7 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
         return;
     }
     outbox_log(outbox, "stopping: %s", message->stop.reason);
-    order_event(outbox, "stop", "\"exit_code\": %d", code);
+    order_event(outbox, "stop", EVENT_MEMBERS(event_count("exit_code", (uint64_t)code)));
     if (c->state == RUNNING) /* Else as soon as it does. */
         coordinator_stop_training(c, outbox);
 }

@@ -3,7 +3,6 @@
 #include "ps/orders/orders.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,15 +31,11 @@ struct packet order_packet(const struct order *order)
     return packet;
 }
 
-void order_event(struct outbox *outbox, const char *name, const char *format, ...)
+void order_event(struct outbox *outbox, const char *name, const struct event_member *members)
 {
     struct order order = {.kind = ORDER_EVENT};
     snprintf(order.event.name, sizeof order.event.name, "%s", name);
-    va_list arguments;
-    va_start(arguments, format);
-    int bytes = vsnprintf(order.event.members, sizeof order.event.members, format, arguments);
-    va_end(arguments);
-    assert(bytes >= 0 && (size_t)bytes < sizeof order.event.members); /* Half of it is no JSON. */
+    event_members_write(order.event.members, sizeof order.event.members, members);
     order_add(outbox, TO_CHECKPOINTER, 0, &order);
 }
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/store/event_member.h"
 #include "common/wire/outbox.h"
 
 enum order_kind {
@@ -84,7 +85,7 @@ struct order_written {
 
 struct order_event {
     char name[32];
-    char members[MESSAGE_TEXT_MAX]; /* JSON text, see run_directory_event. */
+    char members[EVENT_MEMBERS_MAX]; /* See event_members_write. */
 };
 
 struct order {
@@ -118,9 +119,8 @@ struct order {
 struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
                          const struct order *order);
 
-/* A line for events.jsonl, to the checkpointer: name and further members as JSON text. */
-void order_event(struct outbox *outbox, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* A line for events.jsonl, to the checkpointer: name and further members. */
+void order_event(struct outbox *outbox, const char *name, const struct event_member *members);
 
 /* The order that a packet holds, or NULL: it is a message. */
 const struct order *order_of(const struct packet *packet);

@@ -31,7 +31,7 @@ static void leave_run(const char *path, enum run_state state)
     ck_assert_msg(open_run(&directory, path, &job, &opening, &error) == STATUS_OK, "%s",
                   error.text);
     ck_assert_int_eq(opening, RUN_BEGINS);
-    run_directory_event(&directory, "start", "\"step\": %d", 0);
+    run_directory_event(&directory, "start", "\"step\": 0");
     ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
     run_directory_close(&directory);
     job_free(&job);
@@ -371,7 +371,7 @@ START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
     fclose(events);
     ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
     run_directory_event(&directory, "stop", NULL);
-    run_directory_event(&directory, "end", "%s", "");
+    run_directory_event(&directory, "end", "");
 
     size_t bytes;
     char *text = scratch_read(file, &bytes); /* Flushed already. */
