@@ -136,19 +136,10 @@ static enum status create_server(struct server **server, const struct server_opt
     return status;
 }
 
-static int serve(const struct options *options, const struct addresses *addresses,
-                 struct transport *transport, struct error *error)
+static struct server_options server_options_of(const struct options *options,
+                                               const struct addresses *addresses,
+                                               struct transport *transport, const char *out)
 {
-    struct signals signals;
-    struct server *server;
-    char out[MESSAGE_TEXT_MAX];
-    if (options->out != NULL)
-        snprintf(out, sizeof out, "%s", options->out);
-    else
-        default_out(out, sizeof out);
-    absolute(out, sizeof out);
-    if (options->task_index == 0 && check_files(out, options->restore, error) != STATUS_OK)
-        return EXIT_CANNOT_OPEN;
     struct server_options server_options = {
         .transport = transport,
         .disk = &disk_posix,
@@ -168,14 +159,15 @@ static int serve(const struct options *options, const struct addresses *addresse
         .has_parent = options->parent_stdin,
     };
     server_options.deadlines.start = fmax(options->deadlines.start - addresses->seconds, 0);
-    enum status status = create_server(&server, &server_options, error);
-    if (status != STATUS_OK)
-        return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
-    say_where(server, options, &addresses->listening);
-    if (options->insecure)
-        log_warning("--insecure: whoever reaches %s can join", server_address(server));
+    return server_options;
+}
 
-    struct signals_options requests = {
+/* Until the job has ended, or a signal or the parent's end stops it. */
+static int run_server(const struct options *options, struct server *server, const char *out,
+                      struct error *error)
+{
+    struct signals signals;
+    const struct signals_options requests = {
         .context = server,
         .stop = request_stop,
         .has_parent = options->parent_stdin,
@@ -183,7 +175,6 @@ static int serve(const struct options *options, const struct addresses *addresse
         .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->deadlines.stop),
     };
     if (signals_start(&signals, &requests) != STATUS_OK) {
-        server_destroy(&server);
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
@@ -193,6 +184,29 @@ static int serve(const struct options *options, const struct addresses *addresse
     int exit_code = server_run(server, error);
     narrator_stop(&narrator, exit_code);
     signals_stop(&signals);
+    return exit_code;
+}
+
+static int serve(const struct options *options, const struct addresses *addresses,
+                 struct transport *transport, struct error *error)
+{
+    struct server *server;
+    char out[MESSAGE_TEXT_MAX];
+    if (options->out != NULL)
+        snprintf(out, sizeof out, "%s", options->out);
+    else
+        default_out(out, sizeof out);
+    absolute(out, sizeof out);
+    if (options->task_index == 0 && check_files(out, options->restore, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
+    const struct server_options wanted = server_options_of(options, addresses, transport, out);
+    enum status status = create_server(&server, &wanted, error);
+    if (status != STATUS_OK)
+        return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
+    say_where(server, options, &addresses->listening);
+    if (options->insecure)
+        log_warning("--insecure: whoever reaches %s can join", server_address(server));
+    int exit_code = run_server(options, server, out, error);
     server_destroy(&server);
     return exit_code;
 }

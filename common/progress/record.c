@@ -17,7 +17,7 @@
 
 void record_free(struct record *record)
 {
-    free(record->worker);
+    free(record->worker_details);
     free(record->points);
     free(record->evaluations);
     memset(record, 0, sizeof(*record));
@@ -70,40 +70,30 @@ static void take_configuration(struct record *record, const struct json *root)
 
 static void take_summary(struct record *record, const struct json *root)
 {
+    struct run_summary *summary = &record->summary;
+    run_summary_read(summary, root);
     copy_text(root, "state", record->state, sizeof(record->state));
-    copy_text(root, "reason", record->reason, sizeof(record->reason));
-    copy_text(root, "parameters_sha256", record->parameters_sha256,
-              sizeof(record->parameters_sha256));
-    copy_text(root, "model_sha256", record->model_sha256, sizeof(record->model_sha256));
-    record->step = json_u64(root, "step", 0);
-    record->session_step = json_u64(root, "session_step", 0);
-    record->train_epoch = json_u64(root, "train_epoch", 0);
-    record->train_examples = json_u64(root, "train_examples", 0);
-    record->test_step = json_u64(root, "test_step", 0);
+    copy_text(root, "reason", summary->reason, sizeof(summary->reason));
+    copy_text(root, "parameters_sha256", summary->parameters_sha256,
+              sizeof(summary->parameters_sha256));
+    copy_text(root, "model_sha256", summary->model_sha256, sizeof(summary->model_sha256));
     record->examples = json_u64(root, "job.examples", 0);
-    record->train_loss = json_number(root, "train_loss");
-    record->train_accuracy = json_number(root, "train_accuracy");
-    record->test_loss = json_number(root, "test_loss");
-    record->test_accuracy = json_number(root, "test_accuracy");
-    record->seconds = json_number(root, "seconds");
-    record->evaluation_seconds = json_number(root, "evaluation_seconds");
-    record->checkpoint_seconds = json_number(root, "checkpoint_seconds");
-    record->images_per_second = json_number(root, "images_per_second");
-    record->staleness_mean = json_number(root, "staleness.mean");
-    record->staleness_max = json_number(root, "staleness.max");
-    record->applied = count_of(root, "verdicts.applied");
-    record->stale = count_of(root, "verdicts.stale");
-    record->duplicate = count_of(root, "verdicts.duplicate");
-    record->rejected = count_of(root, "verdicts.rejected");
+    summary->verdicts.applied = json_u64(root, "verdicts.applied", 0);
+    summary->verdicts.stale = json_u64(root, "verdicts.stale", 0);
+    summary->verdicts.duplicate = json_u64(root, "verdicts.duplicate", 0);
+    summary->verdicts.rejected = json_u64(root, "verdicts.rejected", 0);
 }
 
-static void take_histogram(struct record *record, const struct json *root)
+static void take_staleness(struct record *record, const struct json *root)
 {
+    struct staleness *staleness = &record->summary.staleness;
     const struct json *buckets = json_at(root, "staleness.histogram");
     size_t count = json_length(buckets, "");
+    record->staleness_mean = json_number(root, "staleness.mean");
+    staleness->max = json_u64(root, "staleness.max", 0);
     for (size_t i = 0; i < count; i++) {
-        size_t bucket = i < RECORD_BUCKETS ? i : RECORD_BUCKETS - 1;
-        record->histogram[bucket] += count_of(json_item(buckets, i), "");
+        size_t bucket = i < STALENESS_BUCKETS ? i : STALENESS_BUCKETS - 1;
+        staleness->buckets[bucket] += json_u64(json_item(buckets, i), "", 0);
     }
 }
 
@@ -112,21 +102,22 @@ static enum status take_workers(struct record *record, const struct json *root, 
     const struct json *details = json_at(root, "worker_details");
     size_t count = json_length(details, "");
     count = count < RECORD_WORKERS_MAX ? count : RECORD_WORKERS_MAX;
-    record->worker = calloc(count + 1, sizeof(*record->worker));
-    if (record->worker == NULL)
+    record->worker_details = calloc(count + 1, sizeof(*record->worker_details));
+    if (record->worker_details == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) {
         const struct json *item = json_item(details, i);
-        record->worker[i] = (struct record_worker){
-            .updates = count_of(item, "updates"),
-            .examples = count_of(item, "examples"),
+        record->worker_details[i] = (struct worker_summary){
+            .updates = json_u64(item, "updates", 0),
+            .examples = json_u64(item, "examples", 0),
             .compute_seconds = count_of(item, "compute_seconds"),
             .exchange_seconds = count_of(item, "exchange_seconds"),
             .wait_seconds = count_of(item, "wait_seconds"),
             .evaluate_seconds = count_of(item, "evaluate_seconds"),
         };
     }
-    record->worker_count = count;
+    record->summary.worker_count = (uint32_t)count;
+    record->summary.workers = record->worker_details;
     return STATUS_OK;
 }
 
@@ -141,8 +132,7 @@ static enum status read_run(struct record *record, struct error *error)
     if (json_is_a_record(root)) {
         take_configuration(record, root);
         take_summary(record, root);
-        run_faults_read(&record->faults, root);
-        take_histogram(record, root);
+        take_staleness(record, root);
         status = take_workers(record, root, error);
     } else {
         status = error_set(error, STATUS_INVALID, "%s: is not the record of a run", path);

@@ -19,7 +19,6 @@
 #include "common/file/disk.h"
 #include "common/store/run_directory.h"
 
-#define RECORD_BUCKETS     65   /* Staleness 0, 1, ..., 63, and 64 or more. */
 #define RECORD_WORKERS_MAX 1024 /* More are not looked at. */
 
 /* A progress event. */
@@ -37,32 +36,20 @@ struct record_evaluation {
     double seconds;
 };
 
-struct record_worker {
-    double updates, examples;
-    double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
-};
-
 struct record {
     char path[DISK_PATH_MAX];
     char mode[32], optimizer[32], data[256], model[1024];
-    char state[32], reason[256];
-    char parameters_sha256[65], model_sha256[65];
+    char state[32];
     char keep[16]; /* Checkpoints: "all" or a number; "" in an older one. */
     uint32_t workers, servers;
-    uint64_t seed, epochs, steps, step, global_batch, micro_batch;
-    uint64_t session_step, train_epoch, train_examples, test_step;
+    uint64_t seed, epochs, steps, global_batch, micro_batch;
     uint64_t examples; /* Of the training set; 0: not known. */
     double learning_rate;
-    double train_loss, train_accuracy, test_loss, test_accuracy;
-    double seconds, evaluation_seconds, checkpoint_seconds, images_per_second;
-    double staleness_mean, staleness_max;
-    double histogram[RECORD_BUCKETS]; /* Gradients by staleness. */
-    double applied, stale, duplicate, rejected;
-    struct run_faults faults;
+    struct run_summary summary; /* But its state. */
+    double staleness_mean;
 
-    struct record_worker *worker; /* [worker_count], owned. */
-    size_t worker_count;
-    struct record_point *points; /* [point_count], owned, by time. */
+    struct worker_summary *worker_details; /* [summary.worker_count], owned; without staleness. */
+    struct record_point *points;           /* [point_count], owned, by time. */
     size_t point_count;
     struct record_evaluation *evaluations; /* [evaluation_count], owned, by time. */
     size_t evaluation_count;

@@ -13,7 +13,6 @@
 /* More lines than this tell less than their ends do. */
 #define WORKERS_SHOWN 16
 
-/* Counts in a record are doubles, because JSON's are. */
 static uint64_t whole(double count)
 {
     return count >= 0 && count < 0x1p63 ? (uint64_t)count : 0;
@@ -21,68 +20,73 @@ static uint64_t whole(double count)
 
 static void print_work(FILE *out, const struct record *record)
 {
-    double worked = 0;
-    for (size_t i = 0; i < record->worker_count; i++)
-        worked += isnan(record->worker[i].examples) ? 0 : record->worker[i].examples;
-    fprintf(out, "  updates        %s of %s", wording_count(record->step).text,
+    const struct run_summary *summary = &record->summary;
+    uint64_t worked = 0;
+    for (uint32_t i = 0; i < summary->worker_count; i++)
+        worked += summary->workers[i].examples;
+    fprintf(out, "  updates        %s of %s", wording_count(summary->step).text,
             wording_count(record->steps).text);
     if (worked > 0)
-        fprintf(out, ", %s computed", wording_counted(whole(worked), "example", "examples").text);
+        fprintf(out, ", %s computed", wording_counted(worked, "example", "examples").text);
     fprintf(out, "\n");
-    if (!isnan(record->seconds))
-        fprintf(out, "  training       %s, %s images/s\n", wording_duration(record->seconds).text,
-                wording_count(whole(record->images_per_second)).text);
+    if (!isnan(summary->seconds))
+        fprintf(out, "  training       %s, %s images/s\n", wording_duration(summary->seconds).text,
+                wording_count(whole(summary->images_per_second)).text);
 }
 
 static void print_training_score(FILE *out, const struct record *record)
 {
-    if (isnan(record->train_loss))
+    const struct run_summary *summary = &record->summary;
+    if (isnan(summary->train_loss))
         return;
-    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", record->train_loss,
-            100 * record->train_accuracy);
-    if (record->train_examples < record->examples)
+    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", summary->train_loss,
+            100 * summary->train_accuracy);
+    if (summary->train_examples < record->examples)
         fprintf(out, " (mean over %s of epoch %" PRIu64 ")\n",
-                wording_counted(record->train_examples, "example", "examples").text,
-                record->train_epoch);
+                wording_counted(summary->train_examples, "example", "examples").text,
+                summary->train_epoch);
     else
-        fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", record->train_epoch);
+        fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", summary->train_epoch);
 }
 
 /* Of what exactly: in async mode there was no one model when the workers scored. */
 static void print_test_score(FILE *out, const struct record *record)
 {
+    const struct run_summary *summary = &record->summary;
     bool async = strcmp(record->mode, "async") == 0;
-    if (isnan(record->test_accuracy))
+    if (isnan(summary->test_accuracy))
         return;
     fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", async ? "about " : "",
-            100 * record->test_accuracy, record->test_loss);
+            100 * summary->test_accuracy, summary->test_loss);
     if (async)
-        fprintf(out, " (what workers held near step %s)\n", wording_count(record->test_step).text);
-    else if (record->test_step == record->step)
+        fprintf(out, " (what workers held near step %s)\n", wording_count(summary->test_step).text);
+    else if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");
     else
-        fprintf(out, " (of the model at step %s)\n", wording_count(record->test_step).text);
+        fprintf(out, " (of the model at step %s)\n", wording_count(summary->test_step).text);
 }
 
 /* What a resumed run did before is not in the figures that follow. */
 static void print_session(FILE *out, const struct record *record)
 {
-    if (record->session_step > 0)
+    if (record->summary.session_step > 0)
         fprintf(out, "  this session   from step %s on; figures of time and work are its own\n",
-                wording_count(record->session_step).text);
+                wording_count(record->summary.session_step).text);
 }
 
 static void print_gradients(FILE *out, const struct record *record)
 {
+    const struct run_summary *summary = &record->summary;
     if (strcmp(record->mode, "async") == 0 && !isnan(record->staleness_mean))
         fprintf(out, "  staleness      mean %.2f, max %s\n", record->staleness_mean,
-                wording_counted(whole(record->staleness_max), "update", "updates").text);
-    if (record->applied > 0)
-        fprintf(
-            out, "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
-            wording_count(whole(record->applied)).text, wording_count(whole(record->stale)).text,
-            wording_count(whole(record->duplicate)).text,
-            wording_count(whole(record->rejected)).text);
+                wording_counted(summary->staleness.max, "update", "updates").text);
+    if (summary->verdicts.applied > 0)
+        fprintf(out,
+                "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
+                wording_count(summary->verdicts.applied).text,
+                wording_count(summary->verdicts.stale).text,
+                wording_count(summary->verdicts.duplicate).text,
+                wording_count(summary->verdicts.rejected).text);
 }
 
 /* ", 3 of something" when there were any; one of them is `one`. */
@@ -113,14 +117,15 @@ static void print_faults(FILE *out, const struct run_faults *faults)
 
 static void print_workers(FILE *out, const struct record *record)
 {
-    for (size_t i = 0; i < record->worker_count; i++) {
-        const struct record_worker *worker = &record->worker[i];
+    const struct run_summary *summary = &record->summary;
+    for (uint32_t i = 0; i < summary->worker_count; i++) {
+        const struct worker_summary *worker = &summary->workers[i];
         if (i == WORKERS_SHOWN) {
-            fprintf(out, "  ...            run.json has all %zu workers\n", record->worker_count);
+            fprintf(out, "  ...            run.json has all %u workers\n", summary->worker_count);
             return;
         }
         char name[32];
-        snprintf(name, sizeof name, "worker %zu", i);
+        snprintf(name, sizeof name, "worker %u", i);
         fprintf(out, "  %-14s %s computing, %s exchanging, %s waiting\n", name,
                 wording_duration(worker->compute_seconds).text,
                 wording_duration(worker->exchange_seconds).text,
@@ -130,14 +135,16 @@ static void print_workers(FILE *out, const struct record *record)
 
 static void print_apart(FILE *out, const struct record *record)
 {
-    double evaluation = isnan(record->evaluation_seconds) ? 0 : record->evaluation_seconds;
-    double checkpoint = isnan(record->checkpoint_seconds) ? 0 : record->checkpoint_seconds;
+    const struct run_summary *summary = &record->summary;
+    double evaluation = isnan(summary->evaluation_seconds) ? 0 : summary->evaluation_seconds;
+    double checkpoint = isnan(summary->checkpoint_seconds) ? 0 : summary->checkpoint_seconds;
     fprintf(out, "  apart          %s evaluating, %s writing checkpoints\n",
             wording_duration(evaluation).text, wording_duration(checkpoint).text);
 }
 
 static void print_files(FILE *out, const struct record *record)
 {
+    const struct run_summary *summary = &record->summary;
     static const char *const names[] = {"run.json", "events.jsonl", "checkpoints",
                                         "model.safetensors", "logs"};
     char path[DISK_PATH_MAX + 32];
@@ -149,10 +156,10 @@ static void print_files(FILE *out, const struct record *record)
             fprintf(out, " %s%s", names[i], S_ISDIR(there.st_mode) ? "/" : "");
     }
     fprintf(out, "\n");
-    if (record->parameters_sha256[0] != '\0')
-        fprintf(out, "  parameters     sha256 %s\n", record->parameters_sha256);
-    if (record->model_sha256[0] != '\0')
-        fprintf(out, "  model file     sha256 %s\n", record->model_sha256);
+    if (summary->parameters_sha256[0] != '\0')
+        fprintf(out, "  parameters     sha256 %s\n", summary->parameters_sha256);
+    if (summary->model_sha256[0] != '\0')
+        fprintf(out, "  model file     sha256 %s\n", summary->model_sha256);
 }
 
 static void print_events(FILE *out, const struct record *record)
@@ -171,7 +178,7 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     fprintf(out, "%s, %s, %s: %s%s%s", record->mode,
             wording_counted(record->servers, "server", "servers").text,
             wording_counted(record->workers, "worker", "workers").text, record->state,
-            record->reason[0] != '\0' ? ", " : "", record->reason);
+            record->summary.reason[0] != '\0' ? ", " : "", record->summary.reason);
     if (restarts > 0)
         fprintf(out, ", %s", wording_counted(restarts, "restart", "restarts").text);
     fprintf(out, "\n");
@@ -180,7 +187,7 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     print_training_score(out, record);
     print_test_score(out, record);
     print_gradients(out, record);
-    print_faults(out, &record->faults);
+    print_faults(out, &record->summary.faults);
     print_workers(out, record);
     print_apart(out, record);
     print_events(out, record);

@@ -206,12 +206,6 @@ static void note_entry(void *argument, const char *name)
         finding->has_others = true;
 }
 
-static double number_or_zero(const struct json *root, const char *name)
-{
-    double value = json_number(root, name);
-    return isnan(value) ? 0 : value;
-}
-
 static void empty_summary(struct run_summary *summary)
 {
     memset(summary, 0, sizeof *summary);
@@ -226,38 +220,32 @@ static uint64_t read_fault(const struct json *root, const char *name)
     return json_u64(root, path, 0);
 }
 
-void run_faults_read(struct run_faults *faults, const struct json *root)
+void run_summary_read(struct run_summary *summary, const struct json *root)
 {
-    *faults = (struct run_faults){
-        .generation = read_fault(root, "generation"),
-        .workers_lost = read_fault(root, "workers_lost"),
-        .servers_lost = read_fault(root, "servers_lost"),
-        .recomputed = read_fault(root, "recomputed"),
-        .fenced = read_fault(root, "fenced"),
-        .bad_gradients = read_fault(root, "bad_gradients"),
-        .checkpoints_skipped = read_fault(root, "checkpoints_skipped"),
-        .checkpoints_failed = read_fault(root, "checkpoints_failed"),
-        .events_lost = read_fault(root, "events_lost"),
+    *summary = (struct run_summary){
+        .step = json_u64(root, "step", 0),
+        .session_step = json_u64(root, "session_step", 0),
+        .seconds = json_number(root, "seconds"),
+        .evaluation_seconds = json_number(root, "evaluation_seconds"),
+        .checkpoint_seconds = json_number(root, "checkpoint_seconds"),
+        .images_per_second = json_number(root, "images_per_second"),
+        .train_epoch = json_u64(root, "train_epoch", 0),
+        .train_examples = json_u64(root, "train_examples", 0),
+        .train_loss = json_number(root, "train_loss"),
+        .train_accuracy = json_number(root, "train_accuracy"),
+        .test_step = json_u64(root, "test_step", 0),
+        .test_loss = json_number(root, "test_loss"),
+        .test_accuracy = json_number(root, "test_accuracy"),
+        .faults = {.generation = read_fault(root, "generation"),
+                   .workers_lost = read_fault(root, "workers_lost"),
+                   .servers_lost = read_fault(root, "servers_lost"),
+                   .recomputed = read_fault(root, "recomputed"),
+                   .fenced = read_fault(root, "fenced"),
+                   .bad_gradients = read_fault(root, "bad_gradients"),
+                   .checkpoints_skipped = read_fault(root, "checkpoints_skipped"),
+                   .checkpoints_failed = read_fault(root, "checkpoints_failed"),
+                   .events_lost = read_fault(root, "events_lost")},
     };
-}
-
-static void read_earlier(struct run_summary *earlier, const struct json *root)
-{
-    empty_summary(earlier);
-    run_faults_read(&earlier->faults, root);
-    earlier->step = json_u64(root, "step", 0);
-    earlier->seconds = number_or_zero(root, "seconds");
-    earlier->evaluation_seconds = number_or_zero(root, "evaluation_seconds");
-    earlier->checkpoint_seconds = number_or_zero(root, "checkpoint_seconds");
-    earlier->images_per_second = number_or_zero(root, "images_per_second");
-    earlier->session_step = json_u64(root, "session_step", 0);
-    earlier->train_epoch = json_u64(root, "train_epoch", 0);
-    earlier->train_examples = json_u64(root, "train_examples", 0);
-    earlier->train_loss = json_number(root, "train_loss");
-    earlier->train_accuracy = json_number(root, "train_accuracy");
-    earlier->test_step = json_u64(root, "test_step", 0);
-    earlier->test_loss = json_number(root, "test_loss");
-    earlier->test_accuracy = json_number(root, "test_accuracy");
 }
 
 /* False when it is none of ours. */
@@ -452,7 +440,7 @@ static enum status examine_run(const struct disk *disk, const char *directory,
     if (status == STATUS_OK && job != NULL)
         status = check_declaration(root, directory, path, job, finding->state == RUN_DONE, error);
     if (status == STATUS_OK) {
-        read_earlier(&finding->earlier, root);
+        run_summary_read(&finding->earlier, root);
         finding->keep = read_keep(root);
         const char *id = json_text(root, "run_id");
         snprintf(finding->run_id, sizeof finding->run_id, "%s", id != NULL ? id : "");

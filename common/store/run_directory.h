@@ -79,9 +79,6 @@ struct run_faults {
     uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
 };
 
-/* From run.json; what is not there is 0. */
-void run_faults_read(struct run_faults *faults, const struct json *root);
-
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
 struct run_summary {
@@ -108,6 +105,10 @@ struct run_summary {
     const struct worker_summary *workers;         /* [worker_count], borrowed. */
     char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
 };
+
+/* From run.json, what a run that goes on keeps: all but its state, its reason, how gradients and
+ * workers fared, and what was written at its end. Counts that are not there are 0, numbers NaN. */
+void run_summary_read(struct run_summary *summary, const struct json *root);
 
 struct run_directory {
     const struct disk *disk; /* Borrowed. */

@@ -200,11 +200,11 @@ static void print_heading(const struct plan *plan, const struct run *run, size_t
 
 static void print_result(const struct record *record)
 {
-    printf("  done in %s", wording_duration(record->seconds).text);
-    if (isfinite(record->train_loss))
-        printf(", loss %.4f", record->train_loss);
-    if (isfinite(record->test_accuracy))
-        printf(", test accuracy %.2f %%", record->test_accuracy * 100);
+    printf("  done in %s", wording_duration(record->summary.seconds).text);
+    if (isfinite(record->summary.train_loss))
+        printf(", loss %.4f", record->summary.train_loss);
+    if (isfinite(record->summary.test_accuracy))
+        printf(", test accuracy %.2f %%", record->summary.test_accuracy * 100);
     printf("\n");
     fflush(stdout);
 }

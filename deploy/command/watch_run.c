@@ -67,8 +67,8 @@ static void print_end(const struct record *record)
     bool ended = strcmp(record->state, "running") != 0;
     summary_print(stdout, record, 0);
     if (ended)
-        printf("the run has ended: %s%s%s\n", record->state, record->reason[0] != '\0' ? ", " : "",
-               record->reason);
+        printf("the run has ended: %s%s%s\n", record->state,
+               record->summary.reason[0] != '\0' ? ", " : "", record->summary.reason);
     else
         printf("the run is not being trained: its processes have gone; the same command goes on "
                "with it\n");

@@ -144,9 +144,9 @@ struct spread group_spread(const struct group *group, record_number_fn *number)
 double record_wait_seconds(const struct record *record)
 {
     double sum = 0;
-    for (size_t i = 0; i < record->worker_count; i++)
-        sum += record->worker[i].wait_seconds;
-    return record->worker_count ? sum / (double)record->worker_count : NAN;
+    for (size_t i = 0; i < record->summary.worker_count; i++)
+        sum += record->summary.workers[i].wait_seconds;
+    return record->summary.worker_count ? sum / (double)record->summary.worker_count : NAN;
 }
 
 /* --- the same bits ------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ double record_wait_seconds(const struct record *record)
 static bool comparable(const struct record *record)
 {
     return strcmp(record->mode, "sync") == 0 && strcmp(record->state, "done") == 0 &&
-           record->parameters_sha256[0] != '\0';
+           record->summary.parameters_sha256[0] != '\0';
 }
 
 /* Adds ", N" to the list of numbers of workers, once each. */
@@ -190,13 +190,14 @@ static void compare_run(const struct comparison *comparison, size_t index,
             continue;
         partner = true;
         first &= i > index;
-        if (strcmp(a->parameters_sha256, b->parameters_sha256) != 0 && verdict->equal) {
+        if (strcmp(a->summary.parameters_sha256, b->summary.parameters_sha256) != 0 &&
+            verdict->equal) {
             verdict->equal = false;
             snprintf(verdict->text, sizeof(verdict->text),
                      "WARNING: sync with seed %llu differs between %u and %u workers: %.16s... and "
                      "%.16s...",
-                     (unsigned long long)a->seed, a->workers, b->workers, a->parameters_sha256,
-                     b->parameters_sha256);
+                     (unsigned long long)a->seed, a->workers, b->workers,
+                     a->summary.parameters_sha256, b->summary.parameters_sha256);
         }
     }
     if (partner) {
@@ -237,5 +238,5 @@ void comparison_bits(const struct comparison *comparison, struct bits_verdict *v
     if (verdict->seeds > 1)
         snprintf(seeds, sizeof(seeds), ", for each of %zu seeds", verdict->seeds);
     snprintf(verdict->text, sizeof(verdict->text), "sync: the same bits for %s workers%s: %.16s...",
-             workers, seeds, shown->parameters_sha256);
+             workers, seeds, shown->summary.parameters_sha256);
 }

@@ -229,19 +229,19 @@ static char *draw_accuracy(const struct comparison *comparison)
 
 /* --- staleness ----------------------------------------------------------------------------- */
 
-/* Percent of the group's gradients by staleness into shares[RECORD_BUCKETS]; 0 when there are none.
+/* Percent of the group's gradients by staleness into shares[STALENESS_BUCKETS]; 0 when there are none.
  */
 static int staleness_shares(const struct group *group, double *shares)
 {
     double sum = 0;
-    memset(shares, 0, RECORD_BUCKETS * sizeof(*shares));
+    memset(shares, 0, STALENESS_BUCKETS * sizeof(*shares));
     for (size_t i = 0; i < group->record_count; i++) {
-        for (size_t bucket = 0; bucket < RECORD_BUCKETS; bucket++) {
-            shares[bucket] += group->records[i]->histogram[bucket];
-            sum += group->records[i]->histogram[bucket];
+        for (size_t bucket = 0; bucket < STALENESS_BUCKETS; bucket++) {
+            shares[bucket] += group->records[i]->summary.staleness.buckets[bucket];
+            sum += group->records[i]->summary.staleness.buckets[bucket];
         }
     }
-    for (size_t bucket = 0; bucket < RECORD_BUCKETS && sum > 0; bucket++)
+    for (size_t bucket = 0; bucket < STALENESS_BUCKETS && sum > 0; bucket++)
         shares[bucket] *= 100 / sum;
     return sum > 0;
 }
@@ -249,10 +249,10 @@ static int staleness_shares(const struct group *group, double *shares)
 static size_t staleness_last(const struct comparison *comparison)
 {
     size_t last = 4; /* Fewer bars would be absurdly wide. */
-    double shares[RECORD_BUCKETS];
+    double shares[STALENESS_BUCKETS];
     for (size_t i = 0; i < comparison->group_count; i++) {
         staleness_shares(&comparison->groups[i], shares);
-        for (size_t bucket = last + 1; bucket < RECORD_BUCKETS; bucket++)
+        for (size_t bucket = last + 1; bucket < STALENESS_BUCKETS; bucket++)
             last = shares[bucket] > 0 ? bucket : last;
     }
     return last;
@@ -262,7 +262,7 @@ static size_t staleness_last(const struct comparison *comparison)
 static void staleness_bars(struct plot *plot, const struct group *group, size_t index, size_t count,
                            size_t last)
 {
-    double shares[RECORD_BUCKETS];
+    double shares[STALENESS_BUCKETS];
     char style[32];
     char note[128];
     if (!staleness_shares(group, shares))
@@ -283,7 +283,7 @@ static void staleness_bars(struct plot *plot, const struct group *group, size_t 
 
 static void staleness_fit(struct plot *plot, const struct comparison *comparison, size_t last)
 {
-    double shares[RECORD_BUCKETS];
+    double shares[STALENESS_BUCKETS];
     for (size_t i = 0; i < comparison->group_count; i++) {
         if (staleness_shares(&comparison->groups[i], shares)) {
             axis_see(&plot->x, -0.6);
@@ -304,7 +304,7 @@ static char *draw_staleness(const struct comparison *comparison)
     static const char cut[] = "share of each run's gradients; the last bar holds 64 and more";
     size_t last = staleness_last(comparison);
     struct plot_words words = {
-        "Staleness of the gradients", last == RECORD_BUCKETS - 1 ? cut : all,
+        "Staleness of the gradients", last == STALENESS_BUCKETS - 1 ? cut : all,
         "Bar chart: share of gradients by the number of updates made since their parameters were "
         "read.",
         "updates made between reading the parameters and applying the gradient", "gradients (%)"};
@@ -324,14 +324,14 @@ static char *draw_staleness(const struct comparison *comparison)
 struct times_kind {
     const char *label;
     const char *style;
-    size_t offset; /* In struct record_worker. */
+    size_t offset; /* In struct worker_summary. */
 };
 
 static const struct times_kind times_kinds[TIMES_KIND_COUNT] = {
-    {"computing gradients", "bar t0", offsetof(struct record_worker, compute_seconds)},
-    {"exchanging them for parameters", "bar t1", offsetof(struct record_worker, exchange_seconds)},
-    {"waiting for others", "bar t2", offsetof(struct record_worker, wait_seconds)},
-    {"evaluating", "bar t3", offsetof(struct record_worker, evaluate_seconds)},
+    {"computing gradients", "bar t0", offsetof(struct worker_summary, compute_seconds)},
+    {"exchanging them for parameters", "bar t1", offsetof(struct worker_summary, exchange_seconds)},
+    {"waiting for others", "bar t2", offsetof(struct worker_summary, wait_seconds)},
+    {"evaluating", "bar t3", offsetof(struct worker_summary, evaluate_seconds)},
 };
 
 /* Means over the group's runs into seconds[TIMES_KIND_COUNT]; returns their sum. */
@@ -343,10 +343,11 @@ static double worker_seconds(const struct group *group, size_t worker, double *s
         size_t count = 0;
         for (size_t i = 0; i < group->record_count; i++) {
             const struct record *record = group->records[i];
-            if (worker >= record->worker_count)
+            if (worker >= record->summary.worker_count)
                 continue;
             double value;
-            memcpy(&value, (const char *)&record->worker[worker] + times_kinds[kind].offset,
+            memcpy(&value,
+                   (const char *)&record->summary.workers[worker] + times_kinds[kind].offset,
                    sizeof(value));
             if (isfinite(value) && value > 0)
                 sum += value;
@@ -362,7 +363,7 @@ static size_t group_worker_count(const struct group *group)
 {
     size_t count = 0;
     for (size_t i = 0; i < group->record_count; i++) {
-        size_t workers = group->records[i]->worker_count;
+        size_t workers = group->records[i]->summary.worker_count;
         count = workers > count ? workers : count;
     }
     return count;

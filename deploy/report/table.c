@@ -17,7 +17,7 @@
 
 static double number_updates(const struct record *record)
 {
-    return (double)record->step;
+    return (double)record->summary.step;
 }
 
 static double number_examples(const struct record *record)
@@ -27,22 +27,22 @@ static double number_examples(const struct record *record)
 
 static double number_seconds(const struct record *record)
 {
-    return record->seconds;
+    return record->summary.seconds;
 }
 
 static double number_images(const struct record *record)
 {
-    return record->images_per_second;
+    return record->summary.images_per_second;
 }
 
 static double number_loss(const struct record *record)
 {
-    return record->train_loss;
+    return record->summary.train_loss;
 }
 
 static double number_accuracy(const struct record *record)
 {
-    return record->test_accuracy;
+    return record->summary.test_accuracy;
 }
 
 static double number_staleness_mean(const struct record *record)
@@ -52,7 +52,8 @@ static double number_staleness_mean(const struct record *record)
 
 static double number_staleness_max(const struct record *record)
 {
-    return isfinite(record->staleness_mean) ? record->staleness_max : NAN; /* Of nothing: none. */
+    return isfinite(record->staleness_mean) ? (double)record->summary.staleness.max
+                                            : NAN; /* Of nothing: none. */
 }
 
 struct column {

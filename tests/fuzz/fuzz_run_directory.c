@@ -64,6 +64,6 @@ void fuzz_one(const uint8_t *data, size_t size)
     fill(events_file, &input, SIZE_MAX);
     run_directory_check(&disk_posix, folder, &sample, NULL, &error);
     if (record_read(&record, folder, &error) == STATUS_OK)
-        fuzz_must(record.worker_count <= RECORD_WORKERS_MAX, "workers are bounded");
+        fuzz_must(record.summary.worker_count <= RECORD_WORKERS_MAX, "workers are bounded");
     record_free(&record);
 }

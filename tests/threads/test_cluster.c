@@ -509,19 +509,20 @@ static void check_verdicts(const struct cluster *cluster, const struct record *r
     uint64_t pushes = 0;
     for (uint32_t i = 0; i < cluster->job.worker_count; i++)
         pushes += cluster->workers[i].pushes;
-    ck_assert_double_eq(record->applied, (double)(pushes * cluster->partition.chunk_count));
-    ck_assert_double_eq(record->stale + record->duplicate + record->rejected, 0);
+    const struct verdict_counts *verdicts = &record->summary.verdicts;
+    ck_assert_uint_eq(verdicts->applied, pushes * cluster->partition.chunk_count);
+    ck_assert_uint_eq(verdicts->stale + verdicts->duplicate + verdicts->rejected, 0);
 }
 
 static void check_done(const struct cluster *cluster)
 {
     struct record record = read_record(cluster);
     ck_assert_str_eq(record.state, "done");
-    ck_assert_uint_eq(record.step, cluster->job.steps);
-    ck_assert_double_eq(record.test_accuracy, 1);
+    ck_assert_uint_eq(record.summary.step, cluster->job.steps);
+    ck_assert_double_eq(record.summary.test_accuracy, 1);
     check_verdicts(cluster, &record);
     if (cluster->job.mode == MODE_SYNC)
-        ck_assert_double_eq(record.staleness_max, 0);
+        ck_assert_uint_eq(record.summary.staleness.max, 0);
     record_free(&record);
     check_model(cluster);
 }
@@ -747,7 +748,7 @@ static void async_is_not_slowed_by_a_worker_that_stops_calling(enum way way)
     cluster_run(&cluster, EXIT_DONE);
     check_done(&cluster);
     struct record record = read_record(&cluster);
-    ck_assert_double_ge(record.staleness_max, (double)cluster.job.steps - 2);
+    ck_assert_uint_ge(record.summary.staleness.max, cluster.job.steps - 2);
     ck_assert_double_gt(record.staleness_mean, 0);
     record_free(&record);
     cluster_close(&cluster);
@@ -784,10 +785,10 @@ static void a_stopped_run_goes_on(enum way way, enum mode mode, int exit_code)
     cluster_run(&cluster, exit_code);
     struct record record = read_record(&cluster);
     ck_assert_str_eq(record.state, "stopped");
-    ck_assert_uint_gt(record.step, 3);
-    ck_assert_uint_lt(record.step, 200);
+    ck_assert_uint_gt(record.summary.step, 3);
+    ck_assert_uint_lt(record.summary.step, 200);
     check_verdicts(&cluster, &record);
-    uint64_t steps = record.step + 30; /* Enough to see that it goes on. */
+    uint64_t steps = record.summary.step + 30; /* Enough to see that it goes on. */
     record_free(&record);
     cluster_forget_job(&cluster);
 

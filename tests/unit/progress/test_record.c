@@ -47,18 +47,18 @@ TEST(a_finished_run_is_read_whole)
     const struct record *record = &scene->record;
     ck_assert_str_eq(record->mode, "sync");
     ck_assert_str_eq(record->model, "dense 10");
-    ck_assert_str_eq(record->parameters_sha256, "3f2a");
+    ck_assert_str_eq(record->summary.parameters_sha256, "3f2a");
     ck_assert_uint_eq(record->workers, 2);
     ck_assert_uint_eq(record->seed, 7);
-    ck_assert_uint_eq(record->step, 200);
+    ck_assert_uint_eq(record->summary.step, 200);
     ck_assert_double_eq(record->learning_rate, 0.001);
-    ck_assert_double_eq(record->test_accuracy, 0.875);
+    ck_assert_double_eq(record->summary.test_accuracy, 0.875);
     ck_assert_double_eq(record->staleness_mean, 0.5);
-    ck_assert_double_eq(record->histogram[1], 100);
-    ck_assert_double_eq(record->histogram[2], 0);
-    ck_assert_double_eq(record->applied, 200);
-    ck_assert_uint_eq(record->worker_count, 1);
-    ck_assert_double_eq(record->worker[0].wait_seconds, 2);
+    ck_assert_double_eq(record->summary.staleness.buckets[1], 100);
+    ck_assert_double_eq(record->summary.staleness.buckets[2], 0);
+    ck_assert_double_eq(record->summary.verdicts.applied, 200);
+    ck_assert_uint_eq(record->summary.worker_count, 1);
+    ck_assert_double_eq(record->summary.workers[0].wait_seconds, 2);
     ck_assert_uint_eq(record->point_count, 10);
     ck_assert_uint_eq(record->evaluation_count, 2);
     ck_assert_double_eq(record->evaluations[1].test_accuracy, 0.875);
@@ -76,12 +76,12 @@ TEST(what_is_missing_is_not_there)
 {
     runs_write(scene->run, "run.json", "{\"test_accuracy\": null, \"mode\": 3, \"workers\": -1}");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    ck_assert_double_nan(scene->record.test_accuracy);
-    ck_assert_double_nan(scene->record.seconds);
+    ck_assert_double_nan(scene->record.summary.test_accuracy);
+    ck_assert_double_nan(scene->record.summary.seconds);
     ck_assert_double_nan(scene->record.staleness_mean);
     ck_assert_str_eq(scene->record.mode, "");
     ck_assert_uint_eq(scene->record.workers, 0);
-    ck_assert_uint_eq(scene->record.worker_count, 0);
+    ck_assert_uint_eq(scene->record.summary.worker_count, 0);
     ck_assert_uint_eq(scene->record.point_count, 0);
 }
 
@@ -211,8 +211,8 @@ TEST_PLAIN(a_long_histogram_ends_in_its_last_bucket)
     scene_init(&scene);
     runs_write(scene.run, "run.json", text);
     ck_assert_int_eq(read_again(&scene), STATUS_OK);
-    ck_assert_double_eq(scene.record.histogram[RECORD_BUCKETS - 2], 1);
-    ck_assert_double_eq(scene.record.histogram[RECORD_BUCKETS - 1], 36);
+    ck_assert_double_eq(scene.record.summary.staleness.buckets[STALENESS_BUCKETS - 2], 1);
+    ck_assert_double_eq(scene.record.summary.staleness.buckets[STALENESS_BUCKETS - 1], 36);
     scene_free(&scene);
 }
 

@@ -119,7 +119,7 @@ TEST(runs_are_grouped_by_mode_and_workers)
 
 static double test_accuracy(const struct record *record)
 {
-    return record->test_accuracy;
+    return record->summary.test_accuracy;
 }
 
 static double nothing(const struct record *record)
@@ -249,7 +249,7 @@ TEST(work_that_differs_has_columns)
     take_eight(scene);
     for (size_t i = 0; i < scene->comparison.record_count; i++)
         if (scene->comparison.records[i]->seed == 2)
-            scene->comparison.records[i]->step = 100; /* Stopped early: another mean. */
+            scene->comparison.records[i]->summary.step = 100; /* Stopped early: another mean. */
     FILE *stream = open_memstream(&text, &bytes);
     table_write_text(stream, &scene->comparison);
     fclose(stream);
