@@ -196,8 +196,9 @@ static enum status check_word(const struct job_field *field, const struct job *j
                      (unsigned long long)number);
 }
 
-enum status job_field_check(const struct job_field *field, const struct job *job,
-                            struct error *error)
+/* One field of any kind but the lists: within its bounds, or a known word, or printable. */
+static enum status check_field(const struct job_field *field, const struct job *job,
+                               struct error *error)
 {
     const char *text = job_field_at(field, job);
     switch (field->kind) {
@@ -233,6 +234,6 @@ enum status job_fields_check(const struct job *job, const char *prefix, struct e
     enum status status = STATUS_OK;
     for (size_t i = 0; i < job_field_count && status == STATUS_OK; i++)
         if (strncmp(job_fields[i].member, prefix, strlen(prefix)) == 0)
-            status = job_field_check(&job_fields[i], job, error);
+            status = check_field(&job_fields[i], job, error);
     return status;
 }

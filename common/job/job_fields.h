@@ -85,10 +85,6 @@ void job_field_set_whole(const struct job_field *field, struct job *job, uint64_
 /* The number of a word; STATUS_NOT_FOUND. */
 enum status job_field_number(const struct job_field *field, const char *word, uint64_t *number);
 
-/* One field of any kind but the lists: within its bounds, or a known word, or printable. */
-enum status job_field_check(const struct job_field *field, const struct job *job,
-                            struct error *error);
-
 /* All such fields whose member begins so: "" for every one, "schedule." for the schedule's. */
 enum status job_fields_check(const struct job *job, const char *prefix, struct error *error);
 

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/file/disk.h"
 #include "common/keys/certificate.h"
 
-#define SUFFIX      ".key"
-#define ENTRIES_NEW 64
+#define SUFFIX ".key"
 
 /* A list in the making; the first thing that went wrong is kept. */
 struct loading {
     struct allow_list *list;
     const char *directory;
-    uint32_t capacity;
+    size_t capacity;
     enum status status;
     struct error *error;
 };
@@ -33,16 +33,11 @@ static void note(struct loading *loading, enum status status, const char *name, 
 static bool has_room(struct loading *loading)
 {
     struct allow_list *list = loading->list;
-    if (list->count < loading->capacity)
-        return true;
-    uint32_t capacity =
-        loading->capacity + (loading->capacity > 0 ? loading->capacity : ENTRIES_NEW);
-    struct identity *entries = realloc(list->entries, capacity * sizeof *entries);
-    if (entries == NULL)
-        return false;
-    list->entries = entries;
-    loading->capacity = capacity;
-    return true;
+    struct identity *entries =
+        array_room(list->entries, list->count, &loading->capacity, sizeof *entries);
+    if (entries != NULL)
+        list->entries = entries;
+    return entries != NULL;
 }
 
 static void add(struct loading *loading, const char *name, const struct certificate *certificate)

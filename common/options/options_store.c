@@ -116,7 +116,8 @@ static bool store(const struct option_row *row, const char *text, struct options
     return false;
 }
 
-bool option_is_real(const struct option_row *row)
+/* Whether it takes a number that need not be whole. Such a field is NaN until it is set. */
+static bool is_real(const struct option_row *row)
 {
     return row->kind == OPTION_KIND_REAL || row->kind == OPTION_KIND_FLOAT;
 }
@@ -150,7 +151,7 @@ static enum status refuse_word(const struct option_row *row, const char *text, s
  */
 static void plain_digits(const struct option_row *row, const char *text, char plain[NUMBER_MAX])
 {
-    bool real = option_is_real(row);
+    bool real = is_real(row);
     bool decimal_comma = real && strchr(text, '.') == NULL;
     size_t length = 0;
     for (; *text != '\0' && length + 1 < NUMBER_MAX; text++)
@@ -171,7 +172,7 @@ static const char *number_hint(const struct option_row *row, const char *text,
     plain_digits(row, text, plain);
     bool valid = row->kind != OPTION_KIND_BYTES && option_parse_real(plain, &number) &&
                  in_bounds(row, number);
-    if (valid && option_is_real(row))
+    if (valid && is_real(row))
         snprintf(hint, SPELLING_HINT_MAX, " (did you mean %s?)", plain);
     else if (valid && number == floor(number) && fabs(number) < 1e15)
         snprintf(hint, SPELLING_HINT_MAX, " (did you mean %.0f?)", number);
@@ -182,9 +183,9 @@ static enum status refuse_number(const struct option_row *row, const char *text,
                                  struct error *error)
 {
     char hint[SPELLING_HINT_MAX];
-    bool seconds = option_is_real(row) && strcmp(row->metavar, "S") == 0;
+    bool seconds = is_real(row) && strcmp(row->metavar, "S") == 0;
     const char *what = seconds                          ? "a number of seconds"
-                       : option_is_real(row)            ? "a number"
+                       : is_real(row)                   ? "a number"
                        : row->kind == OPTION_KIND_BYTES ? "a size such as 64KiB"
                                                         : "a whole number";
     double number;

@@ -94,9 +94,6 @@ const char *option_user_program(enum option_user user);
 /* The whole of --help for one program. */
 void options_help(FILE *out, enum option_user user, const char *program);
 
-/* Whether it takes a number that need not be whole. Such a field is NaN until it is set. */
-bool option_is_real(const struct option_row *row);
-
 /* Set the row's field from text. STATUS_INVALID: error says "SOURCE=TEXT: needs ...", what was
  * found and what may stand there. Words of a choice are stored as the table writes them. */
 enum status option_store(const struct option_row *row, const char *source, const char *text,

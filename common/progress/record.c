@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/file/json.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
@@ -152,20 +153,6 @@ struct reading {
     unsigned logs; /* Begun to be read. */
 };
 
-/* Room for one more item of item_bytes in *items; false when memory ran out. */
-static int reserve(void **items, size_t count, size_t *capacity, size_t item_bytes)
-{
-    if (count < *capacity)
-        return 1;
-    size_t wanted = *capacity ? *capacity * 2 : 64;
-    void *grown = realloc(*items, wanted * item_bytes);
-    if (grown == NULL)
-        return 0;
-    *items = grown;
-    *capacity = wanted;
-    return 1;
-}
-
 /* Training goes on after an earlier step: what was done beyond it is done again, and told again. */
 static void go_back(struct record *record, const struct json *event)
 {
@@ -186,15 +173,14 @@ static void take_start(struct reading *reading, const struct json *event)
     reading->offset = reading->last_time - count_of(event, "time");
 }
 
-static int take_progress(struct reading *reading, const struct json *event)
+static bool take_progress(struct reading *reading, const struct json *event)
 {
     struct record *record = reading->record;
-    void *points = record->points;
-    int room =
-        reserve(&points, record->point_count, &reading->point_capacity, sizeof(*record->points));
+    struct record_point *points =
+        array_room(record->points, record->point_count, &reading->point_capacity, sizeof(*points));
+    if (points == NULL)
+        return false;
     record->points = points;
-    if (!room)
-        return 0;
     record->points[record->point_count++] = (struct record_point){
         .time = json_number(event, "time") + reading->offset,
         .step = json_number(event, "step"),
@@ -205,18 +191,18 @@ static int take_progress(struct reading *reading, const struct json *event)
         .epoch_accuracy = json_number(event, "epoch_accuracy"),
         .images_per_second = json_number(event, "images_per_second"),
     };
-    return 1;
+    return true;
 }
 
-static int take_evaluation(struct reading *reading, const struct json *event)
+static bool take_evaluation(struct reading *reading, const struct json *event)
 {
     struct record *record = reading->record;
-    void *evaluations = record->evaluations;
-    int room = reserve(&evaluations, record->evaluation_count, &reading->evaluation_capacity,
-                       sizeof(*record->evaluations));
+    struct record_evaluation *evaluations =
+        array_room(record->evaluations, record->evaluation_count, &reading->evaluation_capacity,
+                   sizeof(*evaluations));
+    if (evaluations == NULL)
+        return false;
     record->evaluations = evaluations;
-    if (!room)
-        return 0;
     record->evaluations[record->evaluation_count++] = (struct record_evaluation){
         .time = json_number(event, "time") + reading->offset,
         .step = json_number(event, "step"),
@@ -225,7 +211,7 @@ static int take_evaluation(struct reading *reading, const struct json *event)
         .test_accuracy = json_number(event, "test_accuracy"),
         .seconds = json_number(event, "seconds"),
     };
-    return 1;
+    return true;
 }
 
 static enum status read_log(struct reading *reading, const char *name, struct error *error);
@@ -249,7 +235,7 @@ static enum status take_event(struct reading *reading, const struct json *event,
                               struct error *error)
 {
     const char *name = json_text(event, "event");
-    int room = 1;
+    bool room = true;
     if (name == NULL)
         return STATUS_OK; /* Somebody else's line: none of our business. */
     if (strcmp(name, EVENT_LOG_SET_ASIDE) == 0)

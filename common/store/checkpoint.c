@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/hash.h"
 #include "common/store/safetensors.h"
 
@@ -233,16 +234,13 @@ static void note_step(void *argument, const char *name)
     uint64_t step;
     if (!parse_step(name, &step) || listing->failed)
         return;
-    if (listing->count == listing->capacity) {
-        size_t capacity = 2 * listing->capacity + 16;
-        struct listing_entry *larger = realloc(listing->entries, capacity * sizeof *larger);
-        if (larger == NULL) {
-            listing->failed = true;
-            return;
-        }
-        listing->entries = larger;
-        listing->capacity = capacity;
+    struct listing_entry *entries =
+        array_room(listing->entries, listing->count, &listing->capacity, sizeof *entries);
+    if (entries == NULL) {
+        listing->failed = true;
+        return;
     }
+    listing->entries = entries;
     listing->entries[listing->count++] = (struct listing_entry){.step = step};
 }
 

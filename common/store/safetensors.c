@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie");
 
 #define METADATA "__metadata__"
@@ -306,16 +308,13 @@ bool safetensors_is_f32(const struct safetensors_tensor *tensor)
 
 static void add_piece(struct safetensors_writer *writer, const void *data, size_t bytes)
 {
-    if (writer->piece_count == writer->piece_capacity) {
-        size_t capacity = 2 * writer->piece_capacity + 16;
-        struct disk_piece *larger = realloc(writer->pieces, capacity * sizeof *larger);
-        if (larger == NULL) {
-            writer->failed = true;
-            return;
-        }
-        writer->pieces = larger;
-        writer->piece_capacity = capacity;
+    struct disk_piece *pieces =
+        array_room(writer->pieces, writer->piece_count, &writer->piece_capacity, sizeof *pieces);
+    if (pieces == NULL) {
+        writer->failed = true;
+        return;
     }
+    writer->pieces = pieces;
     writer->pieces[writer->piece_count++] = (struct disk_piece){data, bytes};
 }
 

@@ -9,26 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/options/options_table.h"
 
 /* Takes text over, NULL included. */
 static void arguments_push(struct arguments *arguments, char *text)
 {
-    if (text == NULL || arguments->failed) {
+    /* And for the NULL behind it. */
+    char **items =
+        array_room(arguments->items, arguments->count + 1, &arguments->capacity, sizeof *items);
+    if (items != NULL)
+        arguments->items = items;
+    if (text == NULL || items == NULL || arguments->failed) {
         arguments->failed = true;
         free(text);
         return;
-    }
-    if (arguments->count + 2 > arguments->capacity) {
-        size_t capacity = 2 * arguments->capacity + 64;
-        char **items = realloc(arguments->items, capacity * sizeof *items);
-        if (items == NULL) {
-            arguments->failed = true;
-            free(text);
-            return;
-        }
-        arguments->items = items;
-        arguments->capacity = capacity;
     }
     arguments->items[arguments->count++] = text;
     arguments->items[arguments->count] = NULL;

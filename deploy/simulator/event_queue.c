@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/process/log.h"
 
 static bool sooner(const struct event *a, const struct event *b)
@@ -12,22 +13,14 @@ static bool sooner(const struct event *a, const struct event *b)
     return a->time_us != b->time_us ? a->time_us < b->time_us : a->order < b->order;
 }
 
-static void grow(struct event_queue *queue)
-{
-    size_t capacity = queue->capacity == 0 ? 256 : 2 * queue->capacity;
-    struct event *events = realloc(queue->events, capacity * sizeof *events);
-    if (events == NULL) {
-        log_error("out of memory for %zu events", capacity);
-        exit(EXIT_TRAINING_FAILED);
-    }
-    queue->events = events;
-    queue->capacity = capacity;
-}
-
 void event_queue_add(struct event_queue *queue, const struct event *event)
 {
-    if (queue->count == queue->capacity)
-        grow(queue);
+    queue->events =
+        array_room(queue->events, queue->count, &queue->capacity, sizeof *queue->events);
+    if (queue->events == NULL) {
+        log_error("out of memory for another event");
+        exit(EXIT_TRAINING_FAILED);
+    }
     struct event added = *event;
     added.order = queue->added++;
     size_t at = queue->count++;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+
 /* A path held this before a change, and will if the change is undone. */
 struct simulated_change {
     uint32_t writer;
@@ -29,14 +31,11 @@ struct simulated_file *simulated_disk_find(struct simulated_disk *disk, const ch
 
 static struct simulated_file *add_file(struct simulated_disk *disk, const char *path)
 {
-    if (disk->file_count == disk->file_capacity) {
-        size_t capacity = 2 * disk->file_capacity + 16;
-        struct simulated_file *files = realloc(disk->files, capacity * sizeof *files);
-        if (files == NULL)
-            return NULL;
-        disk->files = files;
-        disk->file_capacity = capacity;
-    }
+    struct simulated_file *files =
+        array_room(disk->files, disk->file_count, &disk->file_capacity, sizeof *files);
+    if (files == NULL)
+        return NULL;
+    disk->files = files;
     struct simulated_file *file = &disk->files[disk->file_count++];
     memset(file, 0, sizeof *file);
     snprintf(file->path, sizeof file->path, "%s", path);
@@ -114,14 +113,11 @@ static bool note_change(struct simulated_disk *disk, const char *path, size_t by
     uint64_t took_us = cost_us(disk, bytes);
     if (took_us == 0 && disk->change_count == 0)
         return true; /* Durable at once. */
-    if (disk->change_count == disk->change_capacity) {
-        size_t capacity = 2 * disk->change_capacity + 16;
-        struct simulated_change *changes = realloc(disk->changes, capacity * sizeof *changes);
-        if (changes == NULL)
-            return false;
-        disk->changes = changes;
-        disk->change_capacity = capacity;
-    }
+    struct simulated_change *changes =
+        array_room(disk->changes, disk->change_count, &disk->change_capacity, sizeof *changes);
+    if (changes == NULL)
+        return false;
+    disk->changes = changes;
     const struct simulated_file *file = simulated_disk_find(disk, path);
     struct simulated_change *change = &disk->changes[disk->change_count];
     memset(change, 0, sizeof *change);

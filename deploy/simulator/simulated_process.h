@@ -48,7 +48,6 @@ struct simulated_process {
     size_t missed_count, missed_capacity;
     uint64_t payload_bytes; /* That have come, and that its cores still refer to. */
     uint64_t heard_us;      /* When a message of server 0 reached it last. */
-    uint64_t ended_us;
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };

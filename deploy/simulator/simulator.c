@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/process/log.h"
 #include "common/store/generation.h"
 
@@ -113,13 +114,10 @@ static void excuse_rivals(struct simulator *s, struct simulated_process *p)
 struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary)
 {
     struct simulator *s = simulator;
-    if (s->process_count == s->process_capacity) {
-        s->process_capacity = 2 * s->process_capacity + 16;
-        s->processes =
-            realloc(s->processes, s->process_capacity * sizeof(struct simulated_process *));
-        if (s->processes == NULL)
-            out_of_memory();
-    }
+    s->processes = array_room(s->processes, s->process_count, &s->process_capacity,
+                              sizeof(struct simulated_process *));
+    if (s->processes == NULL)
+        out_of_memory();
     struct simulated_process *p = simulated_process_start(s, host);
     if (p == NULL)
         out_of_memory();
@@ -157,7 +155,6 @@ static void leave_host(struct simulator *s, const struct simulated_process *p)
 static void end_process(struct simulator *s, struct simulated_process *p, enum process_state state)
 {
     p->state = state;
-    p->ended_us = s->now_us;
     s->running--;
     simulated_network_end(&s->network, p->number, state == PROCESS_KILLED, s->now_us,
                           100000 + random_below(&s->random, 2000000));
@@ -259,12 +256,9 @@ void simulator_stop(struct simulator *simulator, struct simulated_process *proce
 
 static void miss(struct simulated_process *p, const struct event *event)
 {
-    if (p->missed_count == p->missed_capacity) {
-        p->missed_capacity = 2 * p->missed_capacity + 16;
-        p->missed = realloc(p->missed, p->missed_capacity * sizeof *p->missed);
-        if (p->missed == NULL)
-            out_of_memory();
-    }
+    p->missed = array_room(p->missed, p->missed_count, &p->missed_capacity, sizeof *p->missed);
+    if (p->missed == NULL)
+        out_of_memory();
     p->missed[p->missed_count++] = *event;
 }
 

@@ -88,7 +88,8 @@ struct simulator {
     struct simulated_network network;
     struct random_sequence random;
     struct simulated_process **processes; /* [process_count] by number. */
-    uint32_t process_count, process_capacity;
+    uint32_t process_count;
+    size_t process_capacity;
     struct simulated_process *at[SIMULATED_HOSTS_MAX]; /* Who is at a host; NULL: nobody. */
     struct fault_injector injector;
     uint64_t now_us, events;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "deploy/simulator/simulated_network.h"
 
 void witness_fail(struct witness *witness, const char *format, ...)
@@ -114,14 +115,10 @@ static void learn_all(struct witness *w, uint64_t version, const struct model_st
 static enum status add_cut(struct witness *w, uint32_t chunk, uint64_t step,
                            const struct model_state *state)
 {
-    if (w->cut_count == w->cut_capacity) {
-        size_t capacity = 2 * w->cut_capacity + 16;
-        struct witness_cut *cuts = realloc(w->cuts, capacity * sizeof *cuts);
-        if (cuts == NULL)
-            return STATUS_MEMORY;
-        w->cuts = cuts;
-        w->cut_capacity = capacity;
-    }
+    struct witness_cut *cuts = array_room(w->cuts, w->cut_count, &w->cut_capacity, sizeof *cuts);
+    if (cuts == NULL)
+        return STATUS_MEMORY;
+    w->cuts = cuts;
     const struct chunk_range *range = &w->partition->chunks[chunk];
     struct witness_cut *cut = &w->cuts[w->cut_count];
     *cut = (struct witness_cut){.chunk = chunk, .step = step};
@@ -440,7 +437,6 @@ static void advance(struct witness *w, struct witness_server *server, uint32_t c
     uint64_t generation = server->owners[owner_of(w, chunk)].generation;
     uint64_t version = ++server->chunks[chunk].version;
     w->counts.updates++;
-    w->expected.committed = true;
     if (w->job->mode != MODE_SYNC)
         return;
     for (uint32_t i = 0; i < w->process_count; i++) {

@@ -123,7 +123,7 @@ struct witness_cut {
 /* What must come out of an owner for what went in. */
 struct witness_expected {
     struct witness_server *server;
-    bool exchange, gradient, committed, retry;
+    bool exchange, gradient, retry;
     uint32_t chunk;
     uint64_t peer, request;
     enum verdict verdict;

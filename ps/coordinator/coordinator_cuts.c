@@ -51,8 +51,9 @@ static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *out
         coordinator_top_up(c, i, 0, outbox);
 }
 
-void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
-                             struct outbox *outbox)
+/* Give up the cut under way: `failed`, or because training had passed it. */
+static void abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
+                        struct outbox *outbox)
 {
     if (log_once_add(&c->log_once, why))
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
@@ -86,7 +87,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     if (!c->cut.under_way || taken->step != c->cut.step || server->cut_taken)
         return;
     if (!taken->taken) {
-        coordinator_abandon_cut(c, false, "training had passed that step", now_us, outbox);
+        abandon_cut(c, false, "training had passed that step", now_us, outbox);
         return;
     }
     server->cut_taken = true;
@@ -103,14 +104,14 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
         written->server >= c->membership.server_count)
         return;
     if (!written->written) {
-        coordinator_abandon_cut(c, true, written->text, now_us, outbox);
+        abandon_cut(c, true, written->text, now_us, outbox);
         return;
     }
     cut_reached(&c->cut, now_us);
     c->membership.servers[written->server].part = written->part;
     c->membership.servers[written->server].part_written = true;
     if (cut_collect(&c->cut, &c->membership, &c->envelope, outbox) == STATUS_MEMORY)
-        coordinator_abandon_cut(c, true, "out of memory", now_us, outbox);
+        abandon_cut(c, true, "out of memory", now_us, outbox);
 }
 
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
@@ -119,7 +120,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     if (!c->cut.under_way || written->step != c->cut.step)
         return;
     if (written->status != STATUS_OK) {
-        coordinator_abandon_cut(c, true, written->text, now_us, outbox);
+        abandon_cut(c, true, written->text, now_us, outbox);
         return;
     }
     c->cut.under_way = false;
@@ -148,7 +149,7 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
         cut_reached(&c->cut, now_us);
     if (!c->cut.final && c->cut.reached_us != 0 &&
         seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)
-        coordinator_abandon_cut(c, true, "it took too long", now_us, outbox);
+        abandon_cut(c, true, "it took too long", now_us, outbox);
     else
         cut_repeat(&c->cut, &c->membership, &c->envelope, now_us, outbox);
 }

@@ -182,9 +182,6 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
                               struct outbox *outbox);
 void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                            struct outbox *outbox);
-/* Give up the cut under way: `failed`, or because training had passed it. */
-void coordinator_abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
-                             struct outbox *outbox);
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
                                   const struct packet *packet, uint64_t now_us,
                                   struct outbox *outbox);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+
 #define LOSS_UNIT 0x1p-24
 #define NO_STEP   UINT64_MAX
 
@@ -168,15 +170,11 @@ static void drop_below(struct open_step *open, struct node node)
 
 static bool reserve(struct open_step *open)
 {
-    if (open->node_count < open->node_capacity)
-        return true;
-    uint32_t capacity = open->node_capacity == 0 ? 16 : 2 * open->node_capacity;
-    struct statistics_node *nodes = realloc(open->nodes, capacity * sizeof *nodes);
-    if (nodes == NULL)
-        return false;
-    open->nodes = nodes;
-    open->node_capacity = capacity;
-    return true;
+    struct statistics_node *nodes =
+        array_room(open->nodes, open->node_count, &open->node_capacity, sizeof *nodes);
+    if (nodes != NULL)
+        open->nodes = nodes;
+    return nodes != NULL;
 }
 
 /* Add a node and join what can be joined; true when the root is complete. */

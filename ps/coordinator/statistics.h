@@ -37,7 +37,8 @@ struct statistics_node {
 struct open_step {
     uint64_t step;
     struct statistics_node *nodes; /* [node_count], siblings joined; owned. */
-    uint32_t node_count, node_capacity;
+    uint32_t node_count;
+    size_t node_capacity;
 };
 
 /* The two latest epochs, by epoch % 2. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/kernels/kernels.h"
 
 void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count)
@@ -57,15 +58,11 @@ static void drop_below(struct aggregator *aggregator, struct node node)
 
 static bool reserve(struct aggregator *aggregator)
 {
-    if (aggregator->part_count < aggregator->part_capacity)
-        return true;
-    uint32_t capacity = aggregator->part_capacity == 0 ? 8 : 2 * aggregator->part_capacity;
-    struct aggregator_part *parts = realloc(aggregator->parts, capacity * sizeof *parts);
-    if (parts == NULL)
-        return false;
-    aggregator->parts = parts;
-    aggregator->part_capacity = capacity;
-    return true;
+    struct aggregator_part *parts = array_room(aggregator->parts, aggregator->part_count,
+                                               &aggregator->part_capacity, sizeof *parts);
+    if (parts != NULL)
+        aggregator->parts = parts;
+    return parts != NULL;
 }
 
 /* A frame to write a sum to: the last root's, if its taker is done with it. */

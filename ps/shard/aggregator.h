@@ -43,7 +43,8 @@ struct aggregator_part {
 struct aggregator {
     uint32_t leaf_count;           /* Of the open step. */
     struct aggregator_part *parts; /* [part_count] nodes waiting for their siblings. Owned. */
-    uint32_t part_count, part_capacity;
+    uint32_t part_count;
+    size_t part_capacity;
     struct frame *spare; /* Memory for the next sum, or NULL. */
 };
 
