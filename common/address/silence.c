@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/address/address.h"
+#include "common/base/wording.h"
 
 #define NAME_BYTES (ADDRESS_MAX + PLACE_BYTES)
 
@@ -103,22 +104,22 @@ static void describe_all(const char *address, const struct route *route, char *t
     char host[ADDRESS_MAX], words[64];
     uint16_t port;
     const struct places *places = &route->places;
-    size_t used = (size_t)snprintf(text, size, "%.200s", address);
-    for (uint32_t i = 0; i < places->count && used < size / 2; i++) {
+    snprintf(text, size, "%.200s", address);
+    for (uint32_t i = 0; i < places->count && strlen(text) < size / 2; i++) {
         const struct place *place = &places->at[i];
         const char *between = i > 0 ? "," : ":";
         if (is_somebody_else(route, place->address))
-            used += (size_t)snprintf(text + used, size - used, "%s %s is %s", between,
-                                     place->address, route->who);
+            wording_append(text, size, "%s %s is %s", between, place->address, route->who);
         else
-            used += (size_t)snprintf(text + used, size - used, "%s %s %s", between,
-                                     in_words(place->reason, words, sizeof words), place->address);
+            wording_append(text, size, "%s %s %s", between,
+                           in_words(place->reason, words, sizeof words), place->address);
     }
     if (address_split(address, host, &port))
-        snprintf(text + used, size - used,
-                 "; is syncopate-ps running on %.100s, and does its log say that it listens on one "
-                 "of these?",
-                 host);
+        wording_append(
+            text, size,
+            "; is syncopate-ps running on %.100s, and does its log say that it listens on one "
+            "of these?",
+            host);
 }
 
 void silence_describe(const char *address, const struct route *route, char *text, size_t size)

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,15 @@ struct wording wording_duration(double seconds)
 struct wording wording_waited(double seconds)
 {
     return wording_duration(round(seconds));
+}
+
+void wording_append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
 }
 
 void wording_wrap(FILE *out, const char *text, int column, int indent)

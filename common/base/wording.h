@@ -36,6 +36,10 @@ struct wording wording_duration(double seconds);
 /* The same in whole seconds, for what still goes on: "0 s", "5 s". */
 struct wording wording_waited(double seconds);
 
+/* Append to text[size], which is a text; what does not fit is cut. */
+void wording_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Print a text and a newline, its lines broken between words. The first line goes on from `column`,
  * after a blank where that is beyond `indent`; later ones start at `indent`. */
 void wording_wrap(FILE *out, const char *text, int column, int indent);

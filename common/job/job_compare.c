@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/wording.h"
+
 #include "common/job/job_fields.h"
 
 #define VALUE_TEXT_MAX 192 /* One side's value in a message, so that both fit. */
@@ -90,12 +92,11 @@ static enum status compare_names(const struct sides *sides, const char *what, co
 /* "conv1/kernel [3,3,1,32]" */
 static void show_variable(char out[VALUE_TEXT_MAX], const struct variable *variable)
 {
-    size_t used = (size_t)snprintf(out, VALUE_TEXT_MAX, "%s [", variable->name);
-    for (uint32_t axis = 0; axis < variable->rank && used < VALUE_TEXT_MAX; axis++)
-        used += (size_t)snprintf(out + used, VALUE_TEXT_MAX - used, "%s%llu", axis > 0 ? "," : "",
-                                 (unsigned long long)variable->shape[axis]);
-    if (used < VALUE_TEXT_MAX)
-        snprintf(out + used, VALUE_TEXT_MAX - used, "]");
+    snprintf(out, VALUE_TEXT_MAX, "%s [", variable->name);
+    for (uint32_t axis = 0; axis < variable->rank; axis++)
+        wording_append(out, VALUE_TEXT_MAX, "%s%llu", axis > 0 ? "," : "",
+                       (unsigned long long)variable->shape[axis]);
+    wording_append(out, VALUE_TEXT_MAX, "]");
 }
 
 static enum status compare_variable(const struct sides *sides, uint32_t index,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/address/address.h"
+#include "common/base/wording.h"
 #include "common/options/options_text.h"
 #include "common/process/log.h"
 #include "common/process/output.h"
@@ -175,9 +176,8 @@ static bool other_users(const char *name, size_t length, char *text, size_t size
     for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
         if (option_find(user, name, length) == NULL)
             continue;
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-                 option_user_program((enum option_user)user));
+        wording_append(text, size, "%s%s", text[0] != '\0' ? ", " : "",
+                       option_user_program((enum option_user)user));
     }
     return text[0] != '\0';
 }
@@ -499,11 +499,11 @@ static bool is_left_to_servers(const struct parser *parser, const struct option_
 static void list_ignored(const struct parser *parser)
 {
     struct options *options = parser->options;
-    size_t used = 0, size = sizeof options->ignored;
-    for (size_t i = 0; i < option_row_count && used < size; i++)
+    options->ignored[0] = '\0';
+    for (size_t i = 0; i < option_row_count; i++)
         if (parser->ignored[i] || is_left_to_servers(parser, &option_rows[i]))
-            used += (size_t)snprintf(options->ignored + used, size - used, "%s--%s",
-                                     used > 0 ? ", " : "", option_rows[i].name);
+            wording_append(options->ignored, sizeof options->ignored, "%s--%s",
+                           options->ignored[0] != '\0' ? ", " : "", option_rows[i].name);
 }
 
 static enum status check_whole(const struct parser *parser)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/spelling.h"
+#include "common/base/wording.h"
 #include "common/options/options_table.h"
 
 #define EXPECTED_MAX 320
@@ -127,11 +128,9 @@ static bool is_real(const struct option_row *row)
 const char *option_choice_words(const struct option_choice *choice, char text[OPTION_WORDS_MAX])
 {
     const char *word;
-    size_t used = 0;
     text[0] = '\0';
-    for (unsigned i = 0; (word = choice->word(i)) != NULL && used < OPTION_WORDS_MAX; i++)
-        used +=
-            (size_t)snprintf(text + used, OPTION_WORDS_MAX - used, "%s%s", i > 0 ? ", " : "", word);
+    for (unsigned i = 0; (word = choice->word(i)) != NULL; i++)
+        wording_append(text, OPTION_WORDS_MAX, "%s%s", i > 0 ? ", " : "", word);
     return text;
 }
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,18 +29,6 @@ struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, dou
 }
 
 /* --- words ----------------------------------------------------------------------------------- */
-
-/* Appends to a line of PROGRESS_LINE_MAX bytes; what does not fit is cut. */
-static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char *text, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, PROGRESS_LINE_MAX - used, format, arguments);
-    va_end(arguments);
-}
 
 static double seconds_left(const struct progress_state *state)
 {
@@ -101,7 +88,7 @@ static void describe_training(const struct progress_state *state, size_t columns
     }
     for (size_t i = 0; i < ITEM_COUNT; i++)
         if (items[i][0] != '\0')
-            append(text, "%s%s", text[0] != '\0' ? "  " : "", items[i]);
+            wording_append(text, PROGRESS_LINE_MAX, "%s%s", text[0] != '\0' ? "  " : "", items[i]);
 }
 
 void progress_describe(const struct progress_state *state, double waited, size_t columns,
@@ -109,9 +96,9 @@ void progress_describe(const struct progress_state *state, double waited, size_t
 {
     text[0] = '\0';
     if (state->waiting[0] != '\0')
-        append(text, "%s", state->waiting);
+        wording_append(text, PROGRESS_LINE_MAX, "%s", state->waiting);
     else if (!state->started)
-        append(text, "starting, %s", wording_waited(waited).text);
+        wording_append(text, PROGRESS_LINE_MAX, "starting, %s", wording_waited(waited).text);
     else
         describe_training(state, columns, text);
 }
@@ -205,13 +192,14 @@ static void on_start(struct progress *progress, const struct json *event)
         state->steps_per_epoch > 0 ? (double)state->step / (double)state->steps_per_epoch : 0;
 
     char text[PROGRESS_LINE_MAX] = "";
-    append(text, again ? "server 0 is back: %s" : "training on %s",
-           wording_counted(state->examples, "example", "examples").text);
-    append(text, ", %s an epoch",
-           wording_counted(state->steps_per_epoch, "update", "updates").text);
-    append(text, ", %s in all", wording_count(state->steps).text);
+    wording_append(text, PROGRESS_LINE_MAX, again ? "server 0 is back: %s" : "training on %s",
+                   wording_counted(state->examples, "example", "examples").text);
+    wording_append(text, PROGRESS_LINE_MAX, ", %s an epoch",
+                   wording_counted(state->steps_per_epoch, "update", "updates").text);
+    wording_append(text, PROGRESS_LINE_MAX, ", %s in all", wording_count(state->steps).text);
     if (again || state->step > 0)
-        append(text, "; going on after update %s", wording_count(state->step).text);
+        wording_append(text, PROGRESS_LINE_MAX, "; going on after update %s",
+                       wording_count(state->step).text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }
@@ -237,18 +225,21 @@ static void describe_epoch(const struct progress *progress, const struct progres
     const struct progress_state *state = &progress->state;
     bool ended = state->steps_per_epoch == 0 || epoch->step % state->steps_per_epoch == 0;
     text[0] = '\0';
-    append(text, "epoch %.4g",
-           ended ? (double)epoch->number : (double)epoch->step / (double)state->steps_per_epoch);
+    wording_append(text, PROGRESS_LINE_MAX, "epoch %.4g",
+                   ended ? (double)epoch->number
+                         : (double)epoch->step / (double)state->steps_per_epoch);
     *emphasis = strlen(text);
-    append(text, "  step %s", wording_count(epoch->step).text);
+    wording_append(text, PROGRESS_LINE_MAX, "  step %s", wording_count(epoch->step).text);
     if (epoch->trained && !isnan(epoch->loss))
-        append(text, "  loss %.4f  accuracy %.2f %%", epoch->loss, 100 * epoch->accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "  loss %.4f  accuracy %.2f %%", epoch->loss,
+                       100 * epoch->accuracy);
     if (epoch->trained && epoch->examples < epoch->of)
-        append(text, " over %s of %s", wording_count(epoch->examples).text,
-               wording_counted(epoch->of, "example", "examples").text);
+        wording_append(text, PROGRESS_LINE_MAX, " over %s of %s",
+                       wording_count(epoch->examples).text,
+                       wording_counted(epoch->of, "example", "examples").text);
     if (epoch->scored)
-        append(text, "  test accuracy %s%.2f %%", state->async ? "about " : "",
-               100 * epoch->test_accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %s%.2f %%",
+                       state->async ? "about " : "", 100 * epoch->test_accuracy);
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
@@ -331,8 +322,8 @@ static void on_generation(struct progress *progress, const struct json *event)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
     if (!state->async) /* Async: what was counted stays so. */
         memset(progress->epochs, 0, sizeof progress->epochs);
-    append(text, "a lost server is back; going on after update %s",
-           wording_count(state->step).text);
+    wording_append(text, PROGRESS_LINE_MAX, "a lost server is back; going on after update %s",
+                   wording_count(state->step).text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "common/keys/keys.h"
 #include "common/options/options_table.h"
@@ -105,10 +106,9 @@ int command_exit_code(enum status status)
 
 char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX])
 {
-    size_t used = (size_t)snprintf(text, COMMAND_SHAPE_MAX, "[");
+    snprintf(text, COMMAND_SHAPE_MAX, "[");
     for (uint32_t i = 0; i < variable->rank && i < VARIABLE_RANK_MAX; i++)
-        used += (size_t)snprintf(text + used, COMMAND_SHAPE_MAX - used, "%s%" PRIu64,
-                                 i > 0 ? "," : "", variable->shape[i]);
-    snprintf(text + used, COMMAND_SHAPE_MAX - used, "]");
+        wording_append(text, COMMAND_SHAPE_MAX, "%s%" PRIu64, i > 0 ? "," : "", variable->shape[i]);
+    wording_append(text, COMMAND_SHAPE_MAX, "]");
     return text;
 }

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "common/base/wording.h"
@@ -85,29 +84,17 @@ void job_status_print(FILE *out, const struct message_status_answer *status)
     fprintf(out, "out: %s\n", status->out);
 }
 
-/* Appends; what does not fit is cut. */
-static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char *text, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, JOB_STATUS_LINE_MAX - used, format, arguments);
-    va_end(arguments);
-}
-
 static void describe_end(const struct message_status_answer *status, char *text)
 {
-    append(text, "the job has ended");
+    wording_append(text, JOB_STATUS_LINE_MAX, "the job has ended");
     if (status->exit_code != EXIT_DONE)
-        append(text, " with exit code %" PRIu32, status->exit_code);
+        wording_append(text, JOB_STATUS_LINE_MAX, " with exit code %" PRIu32, status->exit_code);
     if (status->text[0] != '\0')
-        append(text, ": %s", status->text);
+        wording_append(text, JOB_STATUS_LINE_MAX, ": %s", status->text);
     if (status->has_job)
-        append(text, "; %s of %s", wording_count(status->step).text,
-               wording_counted(status->steps, "update", "updates").text);
-    append(text, "; %s", status->out);
+        wording_append(text, JOB_STATUS_LINE_MAX, "; %s of %s", wording_count(status->step).text,
+                       wording_counted(status->steps, "update", "updates").text);
+    wording_append(text, JOB_STATUS_LINE_MAX, "; %s", status->out);
 }
 
 void job_status_line(const struct message_status_answer *status, char text[JOB_STATUS_LINE_MAX])
@@ -117,21 +104,21 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
         describe_end(status, text);
         return;
     }
-    append(text, "%s", job_state_name(status->state));
+    wording_append(text, JOB_STATUS_LINE_MAX, "%s", job_state_name(status->state));
     if (!status->has_job || status->state != JOB_RUNNING)
-        append(text, ", for %s", wording_waited(status->seconds).text);
+        wording_append(text, JOB_STATUS_LINE_MAX, ", for %s", wording_waited(status->seconds).text);
     if (!status->has_job)
         return;
-    append(text, "  epoch %.2f of %.4g  step %s of %s", epochs_of(status, status->step),
-           epochs_of(status, status->steps), wording_count(status->step).text,
-           wording_count(status->steps).text);
+    wording_append(text, JOB_STATUS_LINE_MAX, "  epoch %.2f of %.4g  step %s of %s",
+                   epochs_of(status, status->step), epochs_of(status, status->steps),
+                   wording_count(status->step).text, wording_count(status->steps).text);
     if (status->train_epoch > 0)
-        append(text, "  loss %.3f  accuracy %.1f %%", status->train_loss,
-               100 * status->train_accuracy);
-    append(text, "  %" PRIu32 " of %s", status->workers,
-           wording_counted(status->worker_count, "worker", "workers").text);
+        wording_append(text, JOB_STATUS_LINE_MAX, "  loss %.3f  accuracy %.1f %%",
+                       status->train_loss, 100 * status->train_accuracy);
+    wording_append(text, JOB_STATUS_LINE_MAX, "  %" PRIu32 " of %s", status->workers,
+                   wording_counted(status->worker_count, "worker", "workers").text);
     if (status->text[0] != '\0')
-        append(text, "  %s", status->text);
+        wording_append(text, JOB_STATUS_LINE_MAX, "  %s", status->text);
 }
 
 /* --- for programs ---------------------------------------------------------------------------- */

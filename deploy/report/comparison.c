@@ -169,13 +169,13 @@ static void note_workers(uint32_t *counts, size_t *count, uint32_t workers)
 
 static void list_workers(const uint32_t *counts, size_t count, char *text, size_t bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < count && used + 1 < bytes; i++) {
-        const char *before = i == 0 ? "" : i + 1 < count ? ", " : " and ";
-        int length = snprintf(text + used, bytes - used, "%s%u", before, counts[i]);
-        used += (size_t)length;
-    }
+    for (size_t i = 0; i < count; i++)
+        wording_append(text, bytes, "%s%u",
+                       i == 0          ? ""
+                       : i + 1 < count ? ", "
+                                       : " and ",
+                       counts[i]);
 }
 
 /* Looks at run number index beside the other runs of its seed. A seed counts with its first run. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/wording.h"
+
 /* How often each kind is drawn. Whether a kind fits its host is looked at when it strikes. */
 static const struct {
     const char *name;
@@ -98,7 +100,7 @@ void fault_plan_draw(struct fault_plan *plan, struct random_sequence *random, ui
     plan->calm_us = about_us + 10000000;
 }
 
-static size_t describe(const struct fault *fault, uint32_t servers, char *text, size_t size)
+static void describe(const struct fault *fault, uint32_t servers, char *text, size_t size)
 {
     bool server = fault->host < servers;
     char when[64];
@@ -107,18 +109,16 @@ static size_t describe(const struct fault *fault, uint32_t servers, char *text, 
     else
         snprintf(when, sizeof when, "%s %.3f s", fault->time == FAULT_AT ? "at" : "then after",
                  (double)fault->at_us * 1e-6);
-    return (size_t)snprintf(text, size, "%s %s/%u %s for %.3f s", fault_name(fault->kind),
-                            server ? "ps" : "worker", server ? fault->host : fault->host - servers,
-                            when, (double)fault->for_us * 1e-6);
+    wording_append(text, size, "%s %s/%u %s for %.3f s", fault_name(fault->kind),
+                   server ? "ps" : "worker", server ? fault->host : fault->host - servers, when,
+                   (double)fault->for_us * 1e-6);
 }
 
 void fault_plan_describe(const struct fault_plan *plan, uint32_t servers, char *text, size_t size)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < plan->count && used + 2 < size; i++) {
+    for (uint32_t i = 0; i < plan->count; i++) {
         if (i > 0)
-            used += (size_t)snprintf(text + used, size - used, ", ");
-        used += describe(&plan->faults[i], servers, text + used, size - used);
+            wording_append(text, size, ", ");
+        describe(&plan->faults[i], servers, text, size);
     }
 }

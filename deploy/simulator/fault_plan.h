@@ -73,7 +73,7 @@ void fault_plan_draw(struct fault_plan *plan, struct random_sequence *random, ui
 
 const char *fault_name(enum fault_kind kind);
 
-/* "crash ps/1 at 1.2 s for 0.8 s, ..." */
+/* Append "crash ps/1 at 1.2 s for 0.8 s, ..." to text[size]. */
 void fault_plan_describe(const struct fault_plan *plan, uint32_t servers, char *text, size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/wording.h"
 #include "common/store/generation.h"
 #include "common/store/run_directory.h"
 
@@ -201,20 +202,18 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
 {
     static const char *const kinds[] = {"exact", "uniform", "mixed"};
     const struct job *job = &plan->job;
-    size_t used =
-        (size_t)snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", mode_name(job->mode),
-                         job->use_locking ? "+locking" : "", job->optimizer.name, kinds[plan->kind],
-                         job->steps, job_leaves_max(job));
-    for (uint32_t i = 0; i < plan->phase_count && used < size; i++) {
+    snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", mode_name(job->mode),
+             job->use_locking ? "+locking" : "", job->optimizer.name, kinds[plan->kind], job->steps,
+             job_leaves_max(job));
+    for (uint32_t i = 0; i < plan->phase_count; i++) {
         const struct history_phase *phase = &plan->phases[i];
-        used += (size_t)snprintf(text + used, size - used, " %sps=%u workers=%u owners=%u%s",
-                                 i > 0 ? "then " : "", phase->servers, phase->workers,
-                                 phase->owners_a_server, phase->shared_disk ? "" : " own-disks");
-        if (!phase->faulty || used + 2 >= size)
+        wording_append(text, size, " %sps=%u workers=%u owners=%u%s", i > 0 ? "then " : "",
+                       phase->servers, phase->workers, phase->owners_a_server,
+                       phase->shared_disk ? "" : " own-disks");
+        if (!phase->faulty)
             continue;
-        used += (size_t)snprintf(text + used, size - used, ": ");
-        fault_plan_describe(&phase->faults, phase->servers, text + used, size - used);
-        used += strlen(text + used);
+        wording_append(text, size, ": ");
+        fault_plan_describe(&phase->faults, phase->servers, text, size);
     }
 }
 

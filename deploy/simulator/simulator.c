@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/wording.h"
 #include "common/process/log.h"
 #include "common/store/generation.h"
 
@@ -389,15 +390,13 @@ static void happen(struct simulator *s, struct event *event)
 
 static void name_running(const struct simulator *s, char *text, size_t size)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (uint32_t i = 0; i < s->process_count && used + 24 < size; i++) {
+    for (uint32_t i = 0; i < s->process_count; i++) {
         const struct simulated_process *p = s->processes[i];
         if (p->state > PROCESS_STOPPED)
             continue;
-        used +=
-            (size_t)snprintf(text + used, size - used, " %s/%u%s", p->is_server ? "ps" : "worker",
-                             p->index, p->state == PROCESS_STOPPED ? " (stopped)" : "");
+        wording_append(text, size, " %s/%u%s", p->is_server ? "ps" : "worker", p->index,
+                       p->state == PROCESS_STOPPED ? " (stopped)" : "");
     }
 }
 

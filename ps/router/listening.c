@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/address/address.h"
+#include "common/base/wording.h"
 
 static uint32_t count_loopback(const struct places *places)
 {
@@ -18,10 +19,9 @@ static uint32_t count_loopback(const struct places *places)
 
 static void list(const struct places *places, char *text, size_t size, const char *separator)
 {
-    size_t used = 0;
-    for (uint32_t i = 0; i < places->count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? separator : "",
-                                 places->at[i].address);
+    text[0] = '\0';
+    for (uint32_t i = 0; i < places->count; i++)
+        wording_append(text, size, "%s%s", i > 0 ? separator : "", places->at[i].address);
 }
 
 static enum status refuse(const char *address, const struct places *places, struct error *error)

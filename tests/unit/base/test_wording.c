@@ -107,6 +107,17 @@ TEST_PLAIN(lines_break_between_words)
     free(text);
 }
 
+TEST_PLAIN(what_is_appended_and_does_not_fit_is_cut)
+{
+    char text[8] = "ab";
+    wording_append(text, sizeof text, ", %d", 7);
+    ck_assert_str_eq(text, "ab, 7");
+    wording_append(text, sizeof text, "%s", "cdefgh");
+    ck_assert_str_eq(text, "ab, 7cd");
+    wording_append(text, sizeof text, "more");
+    ck_assert_str_eq(text, "ab, 7cd");
+}
+
 int main(void)
 {
     return suite_run("wording", NULL);
