@@ -1,3 +1,6 @@
+/* blas.c - OpenBLAS held to one thread, with a warning when it does not use what the processor has.
+ * */
+
 #include "tests/bench/blas.h"
 
 #include <stddef.h>

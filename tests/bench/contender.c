@@ -1,3 +1,6 @@
+/* contender.c - orders and answers go through pipes; what each call took lies in memory that all
+ * share. */
+
 #include "tests/bench/contender.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* flood.c - one child with a thread for each peer, and a word in shared memory that says whether to
+ * pour. */
+
 #include "tests/bench/flood.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* folder.c - made by mkdtemp, and removed from its leaves up. */
+
 #include "tests/bench/folder.h"
 
 #include <ftw.h>

@@ -1,3 +1,6 @@
+/* job_command.c - a child becomes the program; run.json says afterwards how long each part of a
+ * step took. */
+
 #include "tests/bench/job_command.h"
 
 #include <libgen.h>

@@ -1,3 +1,5 @@
+/* lone_workers.c - a child for each worker; what they took is in memory that all share. */
+
 #include "tests/bench/lone_workers.h"
 
 #include <pthread.h>

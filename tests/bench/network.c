@@ -1,3 +1,6 @@
+/* network.c - a namespace with its loopback brought up, and the algorithm by the kernel's default
+ * or by route. */
+
 #include "tests/bench/network.h"
 
 #include <net/if.h>

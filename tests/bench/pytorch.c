@@ -1,3 +1,5 @@
+/* pytorch.c - a child becomes the Python script, and answers one line with another. */
+
 #include "tests/bench/pytorch.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+/* raw_tcp.c - blocking calls one way and then the other, or poll over both ways at once. */
+
 #include "tests/bench/raw_tcp.h"
 
 #include <arpa/inet.h>

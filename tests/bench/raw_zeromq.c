@@ -1,3 +1,5 @@
+/* raw_zeromq.c - pieces go out of memory that stays, so that ZeroMQ copies nothing. */
+
 #include "tests/bench/raw_zeromq.h"
 
 #include <malloc.h>

@@ -1,3 +1,6 @@
+/* fuzz.c - counts what one input takes from the heap, and ends the process beyond the fuzzer's
+ * bound. */
+
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* input.c - a fuzzer's bytes, taken piece by piece; there are always more, which are zeros. */
+
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

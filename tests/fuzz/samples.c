@@ -1,3 +1,6 @@
+/* samples.c - a job with something in every field, and a disk in memory that takes what it is
+ * given. */
+
 #include "tests/fuzz/samples.h"
 
 #include <stdio.h>

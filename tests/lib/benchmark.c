@@ -1,3 +1,5 @@
+/* benchmark.c - figures as rows, printed as a table and kept as JSON, with targets and marks. */
+
 #include "tests/lib/benchmark.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* counting.c - gradients follow from (update, element), so the sum of all of them is known
+ * beforehand. */
+
 #include "tests/lib/counting.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* crowd.c - workers as threads of child processes, which leave what they find in memory that all
+ * share. */
+
 #include "tests/lib/crowd.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* edge.c - maps one page more than is needed, and takes that one away. */
+
 #include "tests/lib/edge.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* golden.c - reads the file into a table, compares what is given with its entries, and writes it
+ * anew when asked to. */
+
 #include "tests/lib/golden.h"
 
 #include <stdbool.h>

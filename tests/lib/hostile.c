@@ -1,3 +1,5 @@
+/* hostile.c - servers are children that run the program; honest workers are a crowd (crowd.h). */
+
 #include "tests/lib/hostile.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+/* measure.c - clocks, quartiles, and the kernel's account of who else had the processors. */
+
 #include "tests/lib/measure.h"
 
 #include <assert.h>

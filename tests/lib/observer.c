@@ -1,3 +1,5 @@
+/* observer.c - asks, waits a moment for the answer, and connects anew when none comes. */
+
 #include "tests/lib/observer.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* players.c - stamps messages as their senders would, beats for the living, and follows what all
+ * are told. */
+
 #include "tests/lib/players.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* post.c - takes all packets out of an outbox when first asked, and keeps them until cleared. */
+
 #include "tests/lib/post.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* rogue.c - a rogue is a connection and what WELCOME told it; every message starts as an honest
+ * one. */
+
 #include "tests/lib/rogue.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* runs.c - run.json and events.jsonl written by hand into folders under /tmp. */
+
 #include "tests/lib/runs.h"
 
 #include <stdio.h>

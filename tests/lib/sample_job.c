@@ -1,3 +1,5 @@
+/* sample_job.c - variables and fields with a value of their own each. */
+
 #include "tests/lib/sample_job.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* scratch.c - a folder under /tmp, removed with all that is in it. */
+
 #include "tests/lib/scratch.h"
 
 #include <ftw.h>

@@ -1,3 +1,6 @@
+/* scripted_server.c - a transport with a server inside: what is sent is answered by the script,
+ * under one lock, so that a test may look and tell at any time. */
+
 #include "tests/lib/scripted_server.h"
 
 #include <poll.h>

@@ -1,3 +1,6 @@
+/* siege.c - one child process polls all strangers' sockets, and does for each what its kind does
+ * next. */
+
 #include "tests/lib/siege.h"
 
 #include <arpa/inet.h>

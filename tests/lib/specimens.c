@@ -1,3 +1,6 @@
+/* specimens.c - walks over the rows of message_fields.h and fills each field with a value of its
+ * own, the least or the most. */
+
 #include "tests/lib/specimens.h"
 
 #include <assert.h>

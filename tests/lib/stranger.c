@@ -1,3 +1,5 @@
+/* stranger.c - ZMTP 3's greeting and frames, byte by byte over a plain socket. */
+
 #include "tests/lib/stranger.h"
 
 #include <arpa/inet.h>

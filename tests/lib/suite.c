@@ -1,3 +1,5 @@
+/* suite.c - the list of a file's tests becomes a case of check's. */
+
 #include "tests/lib/suite.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* xml.c - a walk over the text with a stack of open elements; the first fault ends it. */
+
 #include "tests/lib/xml.h"
 
 #include <ctype.h>

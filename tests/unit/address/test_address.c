@@ -1,3 +1,5 @@
+/* test_address.c - addresses and host names as text. */
+
 #include "common/address/address.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
-/* The resolver, inquiries, and connections to names (transport_zmq_dialer.h), with a name server of
- * our own: the linker puts it in the place of getaddrinfo (Makefile). Places are loopback's, which
- * has sixteen million addresses. */
+/* test_resolver.c - names and what they stand for: addresses as text, names that are looked up,
+ * places that answer or do not. */
 
 #include "common/address/resolver.h"
 

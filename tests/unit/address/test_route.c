@@ -1,3 +1,6 @@
+/* test_route.c - the way to a server with several addresses: which is tried when, in made-up
+ * time. */
+
 #include "common/address/route.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* test_elementary.c - powers, cosines and logarithms: right, and the same bits everywhere. */
+
 #include <float.h>
 #include <math.h>
 #include <string.h>

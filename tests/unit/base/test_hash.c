@@ -1,3 +1,5 @@
+/* test_hash.c - digests against published ones, in pieces and whole. */
+
 #include "common/base/hash.h"
 
 #include <string.h>

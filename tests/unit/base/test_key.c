@@ -1,3 +1,5 @@
+/* test_key.c - keys and identities as text and back, and whom a certificate lets speak. */
+
 #include "common/base/key.h"
 
 #include <string.h>

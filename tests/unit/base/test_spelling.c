@@ -1,3 +1,5 @@
+/* test_spelling.c - which known word is meant by one that is misspelt, and when none is. */
+
 #include "common/base/spelling.h"
 
 #include <stdlib.h>

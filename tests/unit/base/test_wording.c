@@ -1,3 +1,5 @@
+/* test_wording.c - counts, bytes, durations and lines, as people read them. */
+
 #include "common/base/wording.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* test_client.c - a client's threads and connections, with scripted servers at the other end
+ * (scripted_server.h). */
+
 #include "worker/client/client.h"
 
 #include <stdlib.h>

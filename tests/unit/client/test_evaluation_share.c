@@ -1,3 +1,6 @@
+/* test_evaluation_share.c - which versions are scored, and who scores which part of the test
+ * set. */
+
 #include "worker/client/evaluation_share.h"
 
 #include "tests/lib/post.h"

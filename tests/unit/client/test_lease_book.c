@@ -1,3 +1,6 @@
+/* test_lease_book.c - batches held and said to be done: taken once, and said until somebody has
+ * heard. */
+
 #include "worker/client/lease_book.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* test_session.c - a worker's session alone: what servers and the trainer say, and what it says to
+ * both, in made-up time. */
+
 #include "worker/client/session.h"
 
 #include <stdio.h>

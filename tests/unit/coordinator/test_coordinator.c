@@ -1,3 +1,6 @@
+/* test_coordinator.c - the coordinator while all goes well: it gathers, starts, deals work, cuts
+ * checkpoints and ends. Everybody else is played (players.h). */
+
 #include "ps/coordinator/coordinator.h"
 
 #include <stdio.h>

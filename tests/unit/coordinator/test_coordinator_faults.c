@@ -1,3 +1,7 @@
+/* test_coordinator_faults.c - the coordinator when members are lost, slow, stuck, restarted or
+ * leave, and when it goes back to a checkpoint. Everybody else is played (players.h), in made-up
+ * time. */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

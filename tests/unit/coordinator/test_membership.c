@@ -1,3 +1,6 @@
+/* test_membership.c - who has a place, who gets it when two claim it, and who is told apart by
+ * ticket, proof and key. */
+
 #include "ps/coordinator/membership.h"
 
 #include <stdlib.h>

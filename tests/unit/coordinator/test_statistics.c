@@ -1,3 +1,5 @@
+/* test_statistics.c - what reports add up to, in whatever order and however often they come. */
+
 #include "ps/coordinator/statistics.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* test_order.c - the order of examples in an epoch: each once, by seed and epoch, and fair. */
+
 #include "worker/data/order.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* test_file_lock.c - locks between processes, held by children that are stopped and killed. */
+
 #include "common/file/file_lock.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+/* test_folder.c - whether a folder could be made, and what is said to be in the way. Nothing is
+ * made. */
+
 #include "common/file/folder.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* test_json.c - the JSON reader: texts that break one rule each, paths into a text, and strict
+ * reading of members. */
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

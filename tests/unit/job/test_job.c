@@ -1,3 +1,5 @@
+/* test_job.c - declarations: what is refused with which words, and the way to bytes and back. */
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* test_optimizers.c - every optimizer against PyTorch's figures, its naive loop, and itself cut and
+ * placed otherwise. */
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,3 +1,6 @@
+/* test_partition.c - how variables are cut into chunks and dealt to servers, with and without
+ * locking. */
+
 #include <stdlib.h>
 #include <string.h>
 

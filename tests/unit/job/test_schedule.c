@@ -1,3 +1,5 @@
+/* test_schedule.c - learning rates step by step, and schedules that are refused. */
+
 #include <math.h>
 #include <string.h>
 

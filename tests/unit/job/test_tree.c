@@ -1,3 +1,6 @@
+/* test_tree.c - the tree that leaves are summed along: its nodes, its covers, and what is no node
+ * of it. */
+
 #include "common/base/random.h"
 #include "common/job/tree.h"
 #include "tests/lib/suite.h"

@@ -1,3 +1,5 @@
+/* test_variable.c - where variables lie in the whole, and the values that they begin with. */
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,3 +1,6 @@
+/* test_certificate.c - certificates: czmq's and ours, what breaks a rule, who may read them, and
+ * that none is overwritten. */
+
 #include "common/keys/certificate.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* test_ports.c - ports are held for servers that come and go, and nobody else is given them. */
+
 #include "deploy/launcher/ports.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,6 @@
+/* test_benchmark.c - the figures of benchmarks: spreads, ratios, targets and marks, of made-up
+ * times. */
+
 #include "tests/lib/benchmark.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* test_completion.c - words that a shell offers, for every kind of option. */
+
 #include "deploy/manual/completion.h"
 
 #include <stdlib.h>

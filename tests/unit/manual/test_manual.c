@@ -1,3 +1,6 @@
+/* test_manual.c - manual pages are made of the same table as --help, and have no more and no
+ * less. */
+
 #include "deploy/manual/manual.h"
 
 #include <stdlib.h>

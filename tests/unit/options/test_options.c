@@ -1,3 +1,6 @@
+/* test_options.c - the table of options: defaults, ways of writing them, the line for each mistake,
+ * and --help. */
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* test_orders.c - orders between cores travel as packets among messages, and neither is taken for
+ * the other. */
+
 #include "ps/orders/orders.h"
 
 #include <math.h>

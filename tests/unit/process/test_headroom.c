@@ -1,3 +1,6 @@
+/* test_headroom.c - memory and threads that a limit takes away are said to be missing; each limit
+ * is a child's. */
+
 #include "common/process/headroom.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* test_log_line.c - lines of a log, as text and as JSON, written and read back. */
+
 #include "common/process/log_line.h"
 
 #include <stdio.h>

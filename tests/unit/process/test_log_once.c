@@ -1,3 +1,5 @@
+/* test_log_once.c - the same reason is said once, and how often it came is known in the end. */
+
 #include "common/process/log_once.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* test_output.c - what cannot be printed is named: a full disk, a reader that has gone, a closed
+ * descriptor. */
+
 #include "common/process/output.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+/* test_parent.c - a parent behind standard input: its greeting, its death, and its silence. Pipes
+ * play it. */
+
 #include "common/process/parent.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+/* test_stop_request.c - which signal is a request to stop, and which is the end of patience. */
+
 #include "common/process/stop_request.h"
 
 #include <signal.h>

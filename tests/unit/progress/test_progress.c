@@ -1,3 +1,6 @@
+/* test_progress.c - what people see of a run: lines by time and by epoch, the live line, and
+ * silence. */
+
 #include "common/progress/progress.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* test_record.c - runs are read from made-up directories, whole, unfinished and damaged. */
+
 #include "common/progress/record.h"
 
 #include <stdio.h>

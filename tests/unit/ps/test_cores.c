@@ -1,3 +1,6 @@
+/* test_cores.c - the cores of a server joined: what one gives to another comes out signed, sealed
+ * and at the right door. */
+
 #include "ps/cores.h"
 
 #include <stdlib.h>

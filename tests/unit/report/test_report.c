@@ -1,3 +1,6 @@
+/* test_report.c - the report of compared runs: groups, spreads, what it states and warns of, and
+ * that it is whole. */
+
 #include "deploy/report/report.h"
 
 #include <math.h>

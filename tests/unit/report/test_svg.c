@@ -1,3 +1,6 @@
+/* test_svg.c - drawings are well-formed whatever is drawn. xml.h is the checker, and is checked
+ * first. */
+
 #include "deploy/report/svg.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* test_in_flight.c - bytes on their way are counted until the last reference is dropped, on any
+ * thread. */
+
 #include "ps/router/in_flight.h"
 
 #include <pthread.h>

@@ -1,3 +1,6 @@
+/* test_listening.c - where a server listens, by its own name, --insecure and keys, and what is
+ * refused with which remedy. */
+
 #include "ps/router/listening.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* test_proof.c - proofs of tickets: one process's, one ticket's, the same on every host. */
+
 #include "ps/router/proof.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* test_sessions.c - which process may speak for which worker, and how much of it may be under
+ * way. */
+
 #include "ps/router/sessions.h"
 
 #include "ps/router/proof.h"

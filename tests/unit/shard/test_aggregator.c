@@ -1,3 +1,6 @@
+/* test_aggregator.c - gradients joined along the tree: every order of arrival, and every way to
+ * deal leaves, has the same bits. */
+
 #include "ps/shard/aggregator.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* test_batch_set.c - the set of batches that are in, against a plain array. */
+
 #include "ps/shard/batch_set.h"
 
 #include "common/base/random.h"

@@ -1,3 +1,5 @@
+/* test_chunk.c - a chunk's values are replaced and never written while somebody reads them. */
+
 #include "ps/shard/chunk.h"
 
 #include <stdlib.h>

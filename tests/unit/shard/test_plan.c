@@ -1,3 +1,5 @@
+/* test_plan.c - the most that a worker may push is never less than it has to. */
+
 #include "ps/shard/plan.h"
 
 #include "common/job/tree.h"

@@ -1,3 +1,6 @@
+/* test_message_line.c - a message as a line: no two that differ look alike, and no secret is
+ * shown. */
+
 #include "deploy/simulator/message_line.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* test_simulated_disk.c - the disk in memory keeps its header's word: files, faults, time, and what
+ * a kill leaves. */
+
 #include "deploy/simulator/simulated_disk.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* test_transcript.c - a transcript's digest changes with everything that happens, and with nothing
+ * else. */
+
 #include "deploy/simulator/transcript.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* test_checkpoint.c - checkpoints and models: written by any number of servers, read back, damaged
+ * in every way, kept and removed. */
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

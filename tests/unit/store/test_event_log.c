@@ -1,3 +1,6 @@
+/* test_event_log.c - events: appended line by line, cut off by crashes, damaged, and written to a
+ * disk that is full. */
+
 #include "common/store/event_log.h"
 
 #include <stdio.h>

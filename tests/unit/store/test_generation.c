@@ -1,3 +1,5 @@
+/* test_generation.c - the file that says whose run it is: written, read back, cut off and torn. */
+
 #include "common/store/generation.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* test_occupancy.c - a run that somebody has is waited for, and whoever stays is named. Children
+ * have it. */
+
 #include "common/store/occupancy.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+/* test_safetensors.c - the golden file is read and written byte by byte; what breaks a rule is
+ * refused. */
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,6 @@
+/* test_gate.c - what strangers may have, and what it comes to when there are many: arithmetic, no
+ * sockets. */
+
 #include "common/transport/budget/gate.h"
 
 #include "tests/lib/suite.h"

@@ -1,3 +1,6 @@
+/* test_ring.c - the ring between two processes: in order, full, asleep, and written over by
+ * somebody hostile. */
+
 #include "common/transport/shm/ring.h"
 
 #include <pthread.h>

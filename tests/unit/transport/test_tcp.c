@@ -1,3 +1,6 @@
+/* test_tcp.c - what the kernel says of a connection, and limits that hold to the byte. Both ends
+ * are ours. */
+
 #include "common/transport/budget/tcp.h"
 
 #include <arpa/inet.h>

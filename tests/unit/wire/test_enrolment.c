@@ -1,3 +1,6 @@
+/* test_enrolment.c - how a process gets into the job and stays there: what it says to server 0, what
+ * it hears and how long it waits, in made-up time. */
+
 #include "common/wire/enrolment.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* test_envelope.c - what a sender is stamped with, and how its requests are numbered and
+ * answered. */
+
 #include "common/wire/envelope.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"

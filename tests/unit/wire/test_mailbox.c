@@ -1,3 +1,5 @@
+/* test_mailbox.c - packets between threads: in order, none lost, and the reader is always woken. */
+
 #include "common/wire/mailbox.h"
 
 #include <poll.h>

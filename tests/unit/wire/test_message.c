@@ -1,3 +1,5 @@
+/* test_message.c - every kind of message as bytes and back, and bytes that are refused. */
+
 #include "common/wire/message.h"
 
 #include <signal.h>

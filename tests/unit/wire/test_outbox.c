@@ -1,3 +1,5 @@
+/* test_outbox.c - what a core wants sent comes out in order, or is released. */
+
 #include "common/wire/outbox.h"
 
 #include <string.h>

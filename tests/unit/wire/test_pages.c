@@ -1,3 +1,5 @@
+/* test_pages.c - a declaration cut into pages comes together again, in any order. */
+
 #include "common/wire/pages.h"
 
 #include <stdlib.h>

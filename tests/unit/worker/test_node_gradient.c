@@ -1,3 +1,6 @@
+/* test_node_gradient.c - gradients of nodes are the tree's sums of leaves, bit for bit, however
+ * they are asked for. */
+
 #include "worker/node_gradient.h"
 
 #include <math.h>
