@@ -4,6 +4,7 @@
 
 #include "common/wire/message_fields.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,7 +119,7 @@ END_TEST
 
 static enum status round_trip(const struct message *message, struct message *back)
 {
-    uint8_t buffer[HEADER_BYTES_MAX];
+    uint8_t buffer[4 * HEADER_BYTES_MAX]; /* Room for a mistake: message_encode asserts the rest. */
     struct error error;
     size_t bytes = message_encode(message, buffer);
     memset(back, 0xee, sizeof *back);
@@ -147,6 +148,25 @@ START_TEST(what_is_behind_a_closed_gate_is_not_said)
     ck_assert_str_eq(back.status_answer.text, answer->text);
     ck_assert_uint_eq(back.status_answer.mode, 0);
     ck_assert_uint_eq(back.status_answer.checkpoints_failed, 0);
+}
+END_TEST
+
+/* A text without its end, a page of more bytes than there are. */
+START_TEST(what_is_larger_than_its_place_is_never_encoded)
+{
+    uint8_t buffer[2 * HEADER_BYTES_MAX];
+    struct message message = specimen(_i == 0   ? MESSAGE_WAITING
+                                      : _i == 1 ? MESSAGE_PART_WRITTEN
+                                                : MESSAGE_JOB_PAGE,
+                                      SPECIMEN_LARGEST);
+    if (_i == 0)
+        message.waiting.text[MESSAGE_TEXT_MAX - 1] = 'x';
+    else if (_i == 1)
+        message.part_written.part.name[CHECKPOINT_PART_NAME_MAX - 1] = 'x';
+    else
+        message.job_page.bytes++;
+    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* The assertion's line. */
+    message_encode(&message, buffer);
 }
 END_TEST
 
@@ -454,6 +474,8 @@ static void add(TCase *t)
     tcase_add_loop_test(t, every_row_has_a_member_of_its_own_message, MESSAGE_NONE, kinds);
     tcase_add_loop_test(t, every_kind_comes_back_as_it_went, 1, kinds);
     tcase_add_test(t, what_is_behind_a_closed_gate_is_not_said);
+    tcase_add_loop_test_raise_signal(t, what_is_larger_than_its_place_is_never_encoded, SIGABRT, 0,
+                                     3);
     tcase_add_loop_test(t, the_bounds_are_those_that_are_meant, MESSAGE_NONE, kinds);
     tcase_add_loop_test(t, what_is_beyond_the_bounds_is_refused, 1, kinds);
     tcase_add_test(t, what_is_behind_a_closed_gate_has_its_bounds);
