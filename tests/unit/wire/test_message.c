@@ -16,7 +16,7 @@
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-START_TEST(every_kind_has_a_name_of_its_own)
+TEST_PLAIN(every_kind_has_a_name_of_its_own)
 {
     for (unsigned a = 1; a < MESSAGE_KIND_COUNT; a++)
         for (unsigned b = 0; b < a; b++)
@@ -29,7 +29,7 @@ START_TEST(every_kind_has_a_name_of_its_own)
 }
 END_TEST
 
-START_TEST(three_kinds_may_have_a_payload)
+TEST_PLAIN(three_kinds_may_have_a_payload)
 {
     for (unsigned kind = 0; kind <= MESSAGE_KIND_COUNT; kind++)
         ck_assert_int_eq(message_may_have_payload(kind), kind == MESSAGE_EXCHANGE ||
@@ -79,7 +79,7 @@ static enum status decode_header(const Syncopate__Header *header, struct message
         ck_assert_int_eq(decode_header(&header, &message), STATUS_INVALID);                        \
     } while (0)
 
-START_TEST(versions_and_roles_are_checked)
+TEST_PLAIN(versions_and_roles_are_checked)
 {
     Syncopate__Ping ping;
     syncopate__ping__init(&ping);
@@ -98,7 +98,7 @@ START_TEST(versions_and_roles_are_checked)
 }
 END_TEST
 
-START_TEST(a_join_of_any_version_is_read_so_that_it_can_be_answered)
+TEST_PLAIN(a_join_of_any_version_is_read_so_that_it_can_be_answered)
 {
     Syncopate__Join join;
     syncopate__join__init(&join);
@@ -112,7 +112,7 @@ START_TEST(a_join_of_any_version_is_read_so_that_it_can_be_answered)
 END_TEST
 
 /* Whoever is refused for its version is told so in words that it can read. */
-START_TEST(a_refusal_can_be_written_and_read_in_any_version)
+TEST_PLAIN(a_refusal_can_be_written_and_read_in_any_version)
 {
     uint8_t buffer[HEADER_BYTES_MAX];
     struct message message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}, back;
@@ -131,7 +131,7 @@ START_TEST(a_refusal_can_be_written_and_read_in_any_version)
 }
 END_TEST
 
-START_TEST(a_header_has_a_size_and_fields_nobody_knows_are_skipped)
+TEST_PLAIN(a_header_has_a_size_and_fields_nobody_knows_are_skipped)
 {
     uint8_t buffer[HEADER_BYTES_MAX + 16];
     struct message message, ping = specimen(MESSAGE_PING, SPECIMEN_LARGEST);
@@ -151,7 +151,7 @@ START_TEST(a_header_has_a_size_and_fields_nobody_knows_are_skipped)
 }
 END_TEST
 
-START_TEST(a_header_made_to_use_up_memory_does_not_decode)
+TEST_PLAIN(a_header_made_to_use_up_memory_does_not_decode)
 {
     uint8_t buffer[HEADER_BYTES_MAX];
     struct message message;
@@ -181,7 +181,7 @@ static void decode_anything(const uint8_t *bytes, size_t count)
     ck_assert(memcmp(&message, &again, sizeof message) == 0);
 }
 
-START_TEST(random_bytes_never_hurt)
+TEST_PLAIN(random_bytes_never_hurt)
 {
     uint8_t bytes[300];
     struct random_sequence sequence;
@@ -195,7 +195,7 @@ START_TEST(random_bytes_never_hurt)
 }
 END_TEST
 
-START_TEST(valid_headers_with_a_few_bytes_changed_never_hurt)
+TEST_PLAIN(valid_headers_with_a_few_bytes_changed_never_hurt)
 {
     uint8_t bytes[HEADER_BYTES_MAX + 8];
     struct message message;
@@ -248,7 +248,7 @@ static void check_round_trip(const struct job *job)
     job_free(&back);
 }
 
-START_TEST(a_declaration_comes_back_field_by_field)
+TEST_PLAIN(a_declaration_comes_back_field_by_field)
 {
     struct job job = sample_job();
     check_round_trip(&job);
@@ -262,7 +262,7 @@ START_TEST(a_declaration_comes_back_field_by_field)
 }
 END_TEST
 
-START_TEST(a_declaration_of_many_variables_comes_back)
+TEST_PLAIN(a_declaration_of_many_variables_comes_back)
 {
     struct job job = small_job(MODE_SYNC, JOB_WORKERS_MAX, JOB_SERVERS_MAX);
     free(job.variables);
@@ -307,7 +307,7 @@ static Syncopate__Job *wire_job(void)
     return wire;
 }
 
-START_TEST(hostile_declarations_are_refused)
+TEST_PLAIN(hostile_declarations_are_refused)
 {
     Syncopate__Job *wire = wire_job();
     ck_assert_int_eq(decode_job(wire), STATUS_OK);
@@ -353,7 +353,7 @@ START_TEST(hostile_declarations_are_refused)
 }
 END_TEST
 
-START_TEST(too_many_of_anything_is_refused)
+TEST_PLAIN(too_many_of_anything_is_refused)
 {
     Syncopate__Job *wire = wire_job();
     Syncopate__Variable **variables = wire->variables;
@@ -383,7 +383,7 @@ START_TEST(too_many_of_anything_is_refused)
 END_TEST
 
 /* As many variables as there may be, all with the shortest or the longest of everything. */
-START_TEST(the_largest_declarations_come_back)
+TEST_TIMES(the_largest_declarations_come_back, 2)
 {
     struct job job = small_job(MODE_SYNC, JOB_WORKERS_MAX, JOB_SERVERS_MAX);
     free(job.variables);
@@ -404,7 +404,7 @@ START_TEST(the_largest_declarations_come_back)
 END_TEST
 
 /* Two bytes that make a decoder take dozens: so many of them that memory is refused, not taken. */
-START_TEST(declarations_made_to_use_up_memory_do_not_decode)
+TEST_TIMES(declarations_made_to_use_up_memory_do_not_decode, 3)
 {
     static const uint8_t pairs[][2] = {
         {5 << 3 | 2, 0},     /* A variable without anything. */
@@ -423,7 +423,7 @@ START_TEST(declarations_made_to_use_up_memory_do_not_decode)
 }
 END_TEST
 
-START_TEST(a_declaration_too_large_for_its_limit_is_refused_unread)
+TEST_PLAIN(a_declaration_too_large_for_its_limit_is_refused_unread)
 {
     struct job job;
     struct error error;
@@ -433,7 +433,7 @@ START_TEST(a_declaration_too_large_for_its_limit_is_refused_unread)
 }
 END_TEST
 
-START_TEST(declarations_with_bytes_changed_never_hurt)
+TEST_PLAIN(declarations_with_bytes_changed_never_hurt)
 {
     uint8_t *bytes, *changed;
     uint32_t count;
@@ -462,24 +462,7 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, every_kind_has_a_name_of_its_own);
-    tcase_add_test(t, three_kinds_may_have_a_payload);
     tcase_add_loop_test_raise_signal(t, what_is_no_message_is_never_encoded, SIGABRT, 0, 2);
-    tcase_add_test(t, versions_and_roles_are_checked);
-    tcase_add_test(t, a_join_of_any_version_is_read_so_that_it_can_be_answered);
-    tcase_add_test(t, a_refusal_can_be_written_and_read_in_any_version);
-    tcase_add_test(t, a_header_has_a_size_and_fields_nobody_knows_are_skipped);
-    tcase_add_test(t, a_header_made_to_use_up_memory_does_not_decode);
-    tcase_add_test(t, random_bytes_never_hurt);
-    tcase_add_test(t, valid_headers_with_a_few_bytes_changed_never_hurt);
-    tcase_add_test(t, a_declaration_comes_back_field_by_field);
-    tcase_add_test(t, a_declaration_of_many_variables_comes_back);
-    tcase_add_test(t, hostile_declarations_are_refused);
-    tcase_add_test(t, too_many_of_anything_is_refused);
-    tcase_add_loop_test(t, the_largest_declarations_come_back, 0, 2);
-    tcase_add_loop_test(t, declarations_made_to_use_up_memory_do_not_decode, 0, 3);
-    tcase_add_test(t, a_declaration_too_large_for_its_limit_is_refused_unread);
-    tcase_add_test(t, declarations_with_bytes_changed_never_hurt);
 }
 
 int main(void)

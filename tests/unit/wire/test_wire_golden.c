@@ -120,7 +120,7 @@ static void give_job(struct golden *golden, enum mode mode)
     job_free(&job);
 }
 
-START_TEST(every_message_has_the_bytes_that_it_always_had)
+TEST_PLAIN(every_message_has_the_bytes_that_it_always_had)
 {
     struct golden *golden = golden_open(GOLDEN);
     give_messages(golden, golden, give_bytes);
@@ -131,7 +131,7 @@ START_TEST(every_message_has_the_bytes_that_it_always_had)
 }
 END_TEST
 
-START_TEST(the_bytes_are_read_as_what_they_always_were)
+TEST_PLAIN(the_bytes_are_read_as_what_they_always_were)
 {
     struct golden *golden = golden_open(GOLDEN), *lines = golden_open(LINES);
     give_messages(golden, lines, give_line);
@@ -141,7 +141,7 @@ START_TEST(the_bytes_are_read_as_what_they_always_were)
 }
 END_TEST
 
-START_TEST(declarations_are_read_as_what_they_were_made_of)
+TEST_PLAIN(declarations_are_read_as_what_they_were_made_of)
 {
     struct golden *golden = golden_open(GOLDEN);
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
@@ -189,7 +189,7 @@ static bool is_filled(const ProtobufCMessage *message, const ProtobufCFieldDescr
 }
 
 /* One declaration cannot be of both modes. */
-START_TEST(declarations_have_all_their_fields_between_them)
+TEST_PLAIN(declarations_have_all_their_fields_between_them)
 {
     Syncopate__Job *wire[MODE_COUNT];
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
@@ -217,15 +217,7 @@ START_TEST(declarations_have_all_their_fields_between_them)
 }
 END_TEST
 
-static void add(TCase *t)
-{
-    tcase_add_test(t, every_message_has_the_bytes_that_it_always_had);
-    tcase_add_test(t, the_bytes_are_read_as_what_they_always_were);
-    tcase_add_test(t, declarations_are_read_as_what_they_were_made_of);
-    tcase_add_test(t, declarations_have_all_their_fields_between_them);
-}
-
 int main(void)
 {
-    return suite_run("wire_golden", add);
+    return suite_run("wire_golden", NULL);
 }
