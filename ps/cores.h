@@ -14,8 +14,8 @@
 #include "common/wire/outbox.h"
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/coordinator/coordinator.h"
+#include "ps/owner/owner.h"
 #include "ps/router/router.h"
-#include "ps/shard/owner.h"
 
 struct cores {
     struct router *router;

@@ -317,8 +317,8 @@ static bool share_memory(struct server *server)
         .name = rendezvous_name(server->incarnation),
         .shard_bytes = partition_server_bytes(&plan->partition, server->options.index),
         .slots = plan->pushes_max,
-        /* In sync mode the values of two versions, see chunk.h. */
-        .published = plan->job.mode == MODE_SYNC ? 2 : 0,
+        /* Where they are lent, the values of two versions, see chunk.h. */
+        .published = job_mode(&plan->job)->lends ? 2 : 0,
         /* Workers may be added while the job runs, and a restarted one comes beside its past. */
         .peers_max = 2 * JOB_WORKERS_MAX,
     };

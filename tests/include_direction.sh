@@ -19,7 +19,8 @@ common  transport/zmq transport/shm
 common  progress
 ps      orders
 ps      shard
-ps      router
+ps      mode
+ps      owner router
 ps      coordinator checkpointer
 ps      .
 worker  model data

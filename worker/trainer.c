@@ -53,7 +53,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
                               gradient->data, &push.score, &error);
     slow_down(t->slow, clock_now_us() - began_us);
     push.compute_us = clock_now_us() - began_us;
-    if (status == STATUS_DIVERGED && t->job->mode == MODE_ASYNC) {
+    if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
         /* One bad batch is no end: the job counts them. */
         log_warning("skipped: %s", error.text);
         push.bad = true;

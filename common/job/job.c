@@ -13,30 +13,9 @@
 
 #define ELEMENTS_MAX (UINT64_C(1) << 40) /* Of one variable, and of all together. */
 
-static const char *const mode_names[MODE_COUNT] = {
-    [MODE_ASYNC] = "async",
-    [MODE_SYNC] = "sync",
-};
-
-const char *mode_name(enum mode mode)
+const struct mode_facts *job_mode(const struct job *job)
 {
-    return (unsigned)mode < MODE_COUNT ? mode_names[mode] : "unknown";
-}
-
-const char *mode_numbered(unsigned number)
-{
-    return number < MODE_COUNT ? mode_names[number] : NULL;
-}
-
-enum status mode_parse(const char *name, enum mode *mode)
-{
-    for (unsigned i = 0; name != NULL && i < MODE_COUNT; i++) {
-        if (strcmp(name, mode_names[i]) == 0) {
-            *mode = (enum mode)i;
-            return STATUS_OK;
-        }
-    }
-    return STATUS_NOT_FOUND;
+    return mode_facts(job->mode);
 }
 
 /* --- life cycle ---------------------------------------------------------------------------- */
@@ -186,9 +165,9 @@ static enum status check_variables(const struct job *job, struct error *error)
 /* What one field cannot say alone. */
 static enum status check_work(const struct job *job, struct error *error)
 {
-    if (job->use_locking && job->mode != MODE_ASYNC)
+    if (job->use_locking && !job_mode(job)->locks)
         return error_set(error, STATUS_INVALID, "locking is for async mode; %s mode needs none",
-                         mode_name(job->mode));
+                         job_mode(job)->name);
     if (job_leaves_max(job) > TREE_LEAVES_MAX)
         return error_set(error, STATUS_INVALID,
                          "a batch of %u in micro-batches of %u has %u leaves, the most is %d: use "

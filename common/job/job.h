@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/job/mode.h"
 #include "common/job/optimizer.h"
 #include "common/job/schedule.h"
 #include "common/job/variable.h"
@@ -23,8 +24,6 @@
 #define JOB_WORKERS_MAX 1024
 #define DIGEST_BYTES    32
 #define BATCH_MAX       65536 /* Examples in an update. */
-
-enum mode { MODE_ASYNC, MODE_SYNC, MODE_COUNT };
 
 struct job {
     enum mode mode;
@@ -81,9 +80,8 @@ enum status job_check(const struct job *job, struct error *error);
 enum status job_compare(const struct job *a, const char *ours, const struct job *b,
                         const char *theirs, enum job_scope scope, struct error *error);
 
-const char *mode_name(enum mode mode);
-const char *mode_numbered(unsigned number); /* NULL from the first that is not there. */
-enum status mode_parse(const char *name, enum mode *mode);
+/* What the mode of the job means: the only door to it. */
+const struct mode_facts *job_mode(const struct job *job);
 
 /* --- derived ------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/base/wording.h"
+#include "common/job/mode.h"
 
 /* More lines than this tell less than their ends do. */
 #define WORKERS_SHOWN 16
@@ -53,12 +54,12 @@ static void print_training_score(FILE *out, const struct record *record)
 static void print_test_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    bool async = strcmp(record->mode, "async") == 0;
+    bool about = !mode_facts_named(record->mode)->aligns;
     if (isnan(summary->test_accuracy))
         return;
-    fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", async ? "about " : "",
+    fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", about ? "about " : "",
             100 * summary->test_accuracy, summary->test_loss);
-    if (async)
+    if (about)
         fprintf(out, " (what workers held near step %s)\n", wording_count(summary->test_step).text);
     else if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");
@@ -77,7 +78,7 @@ static void print_session(FILE *out, const struct record *record)
 static void print_gradients(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    if (strcmp(record->mode, "async") == 0 && !isnan(record->staleness_mean))
+    if (!mode_facts_named(record->mode)->steps && !isnan(record->staleness_mean))
         fprintf(out, "  staleness      mean %.2f, max %s\n", record->staleness_mean,
                 wording_counted(summary->staleness.max, "update", "updates").text);
     if (summary->verdicts.applied > 0)

@@ -64,10 +64,10 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     options->job.seed += index / round;
     options->job.mode = plan->modes[index % round / plan->workers_count];
     options->workers = plan->workers[index % plan->workers_count];
-    if (options->job.mode != MODE_ASYNC)
+    if (!job_mode(&options->job)->locks)
         options->job.use_locking = false; /* A variant of async; sync has nothing to lock. */
     snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
-             mode_name(options->job.mode), options->workers, options->job.seed);
+             job_mode(&options->job)->name, options->workers, options->job.seed);
     snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
              plan->out, run->name);
     options->out = run->out;
@@ -191,7 +191,7 @@ static void print_heading(const struct plan *plan, const struct run *run, size_t
 {
     char text[256];
     snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
-             plan->run_count, mode_name(run->options.job.mode),
+             plan->run_count, job_mode(&run->options.job)->name,
              wording_counted(run->options.workers, "worker", "workers").text,
              wording_counted(run->options.ps, "server", "servers").text, run->options.job.seed);
     print_strong(plan, text);

@@ -66,7 +66,7 @@ static enum status make_out(struct plan *plan, struct error *error)
                          strerror(errno));
     for (unsigned n = 1; n < 1000; n++) {
         int used = snprintf(plan->out, sizeof plan->out, "runs/%s-%s",
-                            mode_name(plan->options.job.mode), date);
+                            job_mode(&plan->options.job)->name, date);
         if (n > 1)
             snprintf(plan->out + used, sizeof plan->out - (size_t)used, "-%u", n);
         plan->out_made = mkdir(plan->out, 0777) == 0;
@@ -153,7 +153,7 @@ static void print_work(const struct plan *plan)
     const struct options *options = &plan->options;
     const struct job *job = &plan->workload.job;
     uint32_t leaves = job_leaves_max(job);
-    if (options->job.mode == MODE_SYNC)
+    if (job_mode(&options->job)->steps)
         fprintf(plan->voice, "  update     %s in %s of %u, added up over all workers\n",
                 wording_counted(job->batch, "example", "examples").text,
                 wording_counted(leaves, "leaf", "leaves").text, job->micro_batch);
@@ -170,7 +170,7 @@ static void print_work(const struct plan *plan)
     fprintf(plan->voice, ", seed %" PRIu64 "\n", options->job.seed);
 }
 
-static void print_sync_remarks(const struct plan *plan)
+static void print_step_remarks(const struct plan *plan)
 {
     uint32_t leaves = job_leaves_max(&plan->workload.job);
     uint32_t workers = plan->options.workers;
@@ -183,7 +183,7 @@ static void print_sync_remarks(const struct plan *plan)
                 leaves, workers);
 }
 
-static void print_async_remarks(const struct plan *plan)
+static void print_lease_remarks(const struct plan *plan)
 {
     const struct options *options = &plan->options;
     if (options->workers > 1)
@@ -213,10 +213,10 @@ static void print_remarks(const struct plan *plan)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (plan->options.remarks[0] != '\0')
         fprintf(plan->voice, "  note       %s\n", plan->options.remarks);
-    if (plan->options.job.mode == MODE_SYNC)
-        print_sync_remarks(plan);
+    if (job_mode(&plan->options.job)->steps)
+        print_step_remarks(plan);
     else
-        print_async_remarks(plan);
+        print_lease_remarks(plan);
     print_rate_remark(plan);
     if (plan->options.slow != NULL)
         fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
@@ -253,7 +253,7 @@ static void print_dealt(const struct plan *plan)
 static void print_plan(const struct plan *plan)
 {
     const struct options *options = &plan->options;
-    fprintf(plan->voice, "%s training on %s, ", mode_name(options->job.mode), options->data);
+    fprintf(plan->voice, "%s training on %s, ", job_mode(&options->job)->name, options->data);
     if (options->ps == 0)
         fprintf(plan->voice, "one process without servers\n");
     else

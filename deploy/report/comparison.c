@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/job/mode.h"
 
 void comparison_init(struct comparison *comparison)
 {
@@ -153,7 +154,7 @@ double record_wait_seconds(const struct record *record)
 
 static bool comparable(const struct record *record)
 {
-    return strcmp(record->mode, "sync") == 0 && strcmp(record->state, "done") == 0 &&
+    return mode_facts_named(record->mode)->exact && strcmp(record->state, "done") == 0 &&
            record->summary.parameters_sha256[0] != '\0';
 }
 

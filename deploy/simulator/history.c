@@ -93,7 +93,7 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
 {
     struct job *job = &plan->job;
     job->mode = one_in(random, 2) ? MODE_SYNC : MODE_ASYNC;
-    job->use_locking = job->mode == MODE_ASYNC && one_in(random, 3);
+    job->use_locking = job_mode(job)->locks && one_in(random, 3);
     plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
     job->seed = plan->seed;
     snprintf(job->model, sizeof job->model, "simulated");
@@ -202,7 +202,7 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
 {
     static const char *const kinds[] = {"exact", "uniform", "mixed"};
     const struct job *job = &plan->job;
-    snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", mode_name(job->mode),
+    snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", job_mode(job)->name,
              job->use_locking ? "+locking" : "", job->optimizer.name, kinds[plan->kind], job->steps,
              job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {

@@ -96,7 +96,7 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     enum refusal refusal;
     bool replaces = false;
     /* Sync promises equal bits; async does not. */
-    bool exact = c->job->mode == MODE_SYNC && !c->options.allow_mixed;
+    bool exact = job_mode(c->job)->exact && !c->options.allow_mixed;
     switch (membership_judge(&c->membership, packet, exact, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
         coordinator_hear(membership_place(&c->membership, &packet->message), packet, now_us,
@@ -215,7 +215,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
                                .open_run.known_run_id = c->declaration.known_run_id};
     order_add(outbox, TO_CHECKPOINTER, 0, &open)->payload = copy;
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
-               mode_name(job->mode), job->worker_count, job->server_count, job->steps,
+               job_mode(job)->name, job->worker_count, job->server_count, job->steps,
                c->options.out);
     coordinator_enter(c, OPENING, now_us);
 }
@@ -440,7 +440,7 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 {
     c->training_us = c->window_us = now_us;
     order_event(outbox, "start",
-                EVENT_MEMBERS(event_text("mode", mode_name(c->job->mode)),
+                EVENT_MEMBERS(event_text("mode", job_mode(c->job)->name),
                               event_count("workers", c->job->worker_count),
                               event_count("servers", c->job->server_count),
                               event_count("step", c->first_step),

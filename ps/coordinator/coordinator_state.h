@@ -92,7 +92,7 @@ struct coordinator {
 
 static inline bool is_async(const struct coordinator *c)
 {
-    return c->job->mode == MODE_ASYNC;
+    return !job_mode(c->job)->steps;
 }
 
 /* A stop found no worker, and chunks that are not all at one version. */

@@ -226,8 +226,8 @@ bool statistics_report(struct statistics *statistics, const struct message_repor
     struct batch_range batch = job_batch(statistics->job, report->step);
     if (report->examples > batch.examples)
         return false;
-    return statistics->job->mode == MODE_SYNC ? report_sync(statistics, report, batch.leaves)
-                                              : report_async(statistics, report);
+    return job_mode(statistics->job)->steps ? report_sync(statistics, report, batch.leaves)
+                                            : report_async(statistics, report);
 }
 
 bool statistics_lacks(const struct statistics *statistics, struct node leaves)

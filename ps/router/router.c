@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/wire/pages.h"
+#include "ps/mode/shard_mode.h"
 #include "ps/router/sessions.h"
 
 #define CHUNKS_US      1000000u  /* Chunks of a checkpoint that do not come are asked for again. */
@@ -198,23 +199,7 @@ static const char *node_fault(const struct router *router, const struct message_
     const struct job *job = &router->plan->job;
     if (exchange->step >= job->steps)
         return "a gradient for a step after the last";
-    struct batch_range batch = job_batch(job, exchange->step);
-    if (job->mode == MODE_SYNC && exchange->skip)
-        return "a step to be skipped, where every leaf counts";
-    if (job->mode == MODE_ASYNC && exchange->skip)
-        return NULL;
-    if (!tree_has(batch.leaves, exchange->node))
-        return "not a node of the step's tree";
-    if (job->mode == MODE_ASYNC && exchange->node.leaf_count != batch.leaves)
-        return "a part of a batch, where batches come whole";
-    if (exchange->retry)
-        return NULL;
-    if (exchange->examples !=
-        job_node_examples(job, batch, exchange->node.first_leaf, exchange->node.leaf_count))
-        return "a wrong number of examples";
-    if (job->mode == MODE_SYNC && exchange->base_version != exchange->step)
-        return "a gradient of one step made from another version";
-    return NULL;
+    return shard_mode_of(job)->fault(job, exchange);
 }
 
 /* NULL when the exchange fits the plan, else what is wrong with it. */
@@ -368,7 +353,7 @@ static void log_plan(const struct router *router, struct outbox *outbox)
                (unsigned long long)partition_server_bytes(partition, router->options.self.index),
                (unsigned long long)(partition->elements * sizeof(float)), partition->server_count,
                partition_imbalance(partition), router->options.owner_count,
-               mode_name(router->plan->job.mode), router->plan->job.optimizer.name);
+               job_mode(&router->plan->job)->name, router->plan->job.optimizer.name);
 }
 
 /* Async: keep the chunks that are here. */
@@ -410,7 +395,8 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
     sessions_forget(&router->sessions, welcome->secret);
-    order_load(router, router->whole && router->plan->job.mode == MODE_ASYNC, outbox);
+    order_load(router, router->whole && shard_mode_of(&router->plan->job)->is_behind != NULL,
+               outbox);
 }
 
 static void say_ready(struct router *router, uint64_t now_us, struct outbox *outbox)

@@ -25,7 +25,7 @@ static uint32_t pushes_of(uint32_t leaves)
 /* And in any step. The last one of an epoch has fewer leaves, but may cut them less well. */
 static uint32_t pushes_max(const struct job *job)
 {
-    if (job->mode != MODE_SYNC)
+    if (!job_mode(job)->steps)
         return 1;
     uint32_t in_last = pushes_of(job_batch(job, job_steps_per_epoch(job) - 1).leaves);
     uint32_t in_others = pushes_of(job_leaves_max(job));

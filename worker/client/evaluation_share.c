@@ -38,7 +38,7 @@ uint64_t evaluation_share_due(struct evaluation_share *duty, uint64_t step, bool
         exact = true;
     }
     *after = duty->scored;
-    if (duty->job->mode == MODE_SYNC && ended > 0)
+    if (job_mode(duty->job)->aligns && ended > 0)
         *after = larger(*after, exact ? ended - 1 : ended);
     duty->scored = larger(duty->scored, ended);
     return larger(*after, ended);
@@ -50,7 +50,7 @@ bool evaluation_share_share(const struct job *job, uint32_t members, uint32_t po
     uint32_t leaves = job_leaves_max(job);
     *shares = members;
     *share = position;
-    if (job->mode != MODE_SYNC || members <= leaves)
+    if (!job_mode(job)->steps || members <= leaves)
         return true;
     struct node run = tree_run(leaves, members, position);
     *shares = leaves; /* More workers than leaves: a run is one leaf or none. */

@@ -1,7 +1,8 @@
-/* owner.c - one handler for each item that an owner takes. exchange_sync and exchange_async are the
- * two modes; what they share is how values are attached, requests parked and verdicts counted. */
+/* owner.c - one handler for each item that an owner takes. What becomes of a gradient and when it
+ * is answered the job's mode says (shard_mode.h); how values are attached, requests parked, updates
+ * made and verdicts counted is the same in all. */
 
-#include "ps/shard/owner.h"
+#include "ps/owner/owner.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -9,22 +10,24 @@
 #include <string.h>
 
 #include "common/kernels/kernels.h"
-#include "ps/shard/aggregator.h"
-#include "ps/shard/batch_set.h"
-#include "ps/shard/chunk.h"
+#include "ps/mode/shard_mode.h"
+
+/* What has become of a gradient. */
+struct outcome {
+    enum verdict verdict;
+    uint64_t staleness; /* Of one that was applied. */
+};
 
 /* A worker's request that waits for a version. */
 struct parked {
     bool waiting;
     uint64_t peer, request, want_version, since_us;
-    enum verdict verdict;
+    struct outcome outcome;
 };
 
 struct owned {
-    struct chunk chunk;
-    struct aggregator aggregator; /* Sync. */
-    struct batch_set batches;     /* Async. */
-    struct parked *parked;        /* [parked_count] by worker index; grows with the highest seen. */
+    struct shard shard;
+    struct parked *parked; /* [parked_count] by worker index; grows with the highest seen. */
     uint32_t parked_count;
     uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
     uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
@@ -32,6 +35,7 @@ struct owned {
 
 struct owner {
     const struct plan *plan;
+    const struct shard_mode *mode;
     uint32_t index;
     uint64_t generation;
     bool filled;         /* The chunks have had values: they may be with others. */
@@ -49,7 +53,7 @@ static enum status owned_init(struct owned *owned, const struct plan *plan, uint
                               const struct chunk_memory *memory)
 {
     owned->cut_step = UINT64_MAX;
-    return chunk_init(&owned->chunk, plan, chunk, memory);
+    return shard_init(&owned->shard, plan, chunk, memory);
 }
 
 enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
@@ -60,6 +64,7 @@ enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t
     if (o == NULL)
         return STATUS_MEMORY;
     o->plan = plan;
+    o->mode = shard_mode_of(&plan->job);
     o->index = index;
     o->owned = calloc(plan->chunk_count / count + 1, sizeof *o->owned);
     if (o->owned == NULL)
@@ -83,8 +88,7 @@ void owner_destroy(struct owner **owner)
     if (o == NULL)
         return;
     for (uint32_t i = 0; i < o->owned_count; i++) {
-        chunk_free(&o->owned[i].chunk);
-        aggregator_free(&o->owned[i].aggregator);
+        shard_free(&o->owned[i].shard);
         free(o->owned[i].parked);
     }
     free(o->owned);
@@ -97,19 +101,19 @@ static struct owned *find_chunk(struct owner *owner, uint32_t index)
     uint32_t low = 0, high = owner->owned_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (owner->owned[middle].chunk.index < index)
+        if (owner->owned[middle].shard.chunk.index < index)
             low = middle + 1;
         else
             high = middle;
     }
-    bool found = low < owner->owned_count && owner->owned[low].chunk.index == index;
+    bool found = low < owner->owned_count && owner->owned[low].shard.chunk.index == index;
     return found ? &owner->owned[low] : NULL;
 }
 
 static struct owned *find_first(struct owner *owner, uint64_t first)
 {
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->owned[i].chunk.first == first)
+        if (owner->owned[i].shard.chunk.first == first)
             return &owner->owned[i];
     return NULL;
 }
@@ -164,36 +168,29 @@ static void say_loaded(const struct owner *owner, enum status status, struct out
                           .from = owner->index,
                           .generation = owner->generation,
                           .loaded.status = status};
-    for (uint32_t i = 0; owner->plan->job.mode == MODE_ASYNC && i < owner->owned_count; i++) {
-        uint64_t end = batch_set_end(&owner->owned[i].batches);
+    for (uint32_t i = 0; owner->mode->reached != NULL && i < owner->owned_count; i++) {
+        uint64_t end = owner->mode->reached(&owner->owned[i].shard);
         if (end > order.loaded.reached)
             order.loaded.reached = end;
     }
     order_add(outbox, TO_ROUTER, 0, &order);
 }
 
-/* Async: some chunk lacks a batch that the checkpoint has, and that nobody will be given again:
- * this process has been away while another one was this server. */
+/* Some chunk lacks a batch that the checkpoint has, and that nobody will be given again: this
+ * process has been away while another one was this server. */
 static bool is_behind(const struct owner *owner, uint64_t step)
 {
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->owned[i].batches.low < step)
+        if (owner->mode->is_behind(&owner->owned[i].shard, step))
             return true;
     return false;
-}
-
-static void open_chunk(struct owner *owner, struct owned *owned)
-{
-    const struct job *job = &owner->plan->job;
-    batch_set_init(&owned->batches, owned->chunk.version);
-    if (job->mode == MODE_SYNC && owned->chunk.version < job->steps)
-        aggregator_open(&owned->aggregator, job_batch(job, owned->chunk.version).leaves);
 }
 
 /* What a generation leaves behind beside its values. */
 static void forget(struct owned *owned)
 {
-    aggregator_reset(&owned->aggregator);
+    if (owned->shard.mode->forget != NULL)
+        owned->shard.mode->forget(&owned->shard);
     if (owned->parked_count > 0)
         memset(owned->parked, 0, owned->parked_count * sizeof *owned->parked);
     owned->cut_step = UINT64_MAX;
@@ -207,12 +204,12 @@ static bool reload(struct owner *owner, const struct order_load *load)
     owner->load_step = load->step;
     for (uint32_t i = 0; i < owner->owned_count; i++) {
         struct owned *owned = &owner->owned[i];
-        if (owner->filled && chunk_renew(&owned->chunk) != STATUS_OK)
+        if (owner->filled && chunk_renew(&owned->shard.chunk) != STATUS_OK)
             return false;
         if (load->restore)
             continue;
-        chunk_initialize(&owned->chunk);
-        open_chunk(owner, owned);
+        chunk_initialize(&owned->shard.chunk);
+        owner->mode->open(&owned->shard);
     }
     owner->filled = true;
     return true;
@@ -226,7 +223,7 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->to_cut = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
-    assert(!load->keep || (owner->plan->job.mode == MODE_ASYNC && owner->to_load == 0));
+    assert(!load->keep || (owner->mode->is_behind != NULL && owner->to_load == 0));
     if (load->keep && is_behind(owner, load->step))
         say_loaded(owner, STATUS_AGAIN, outbox);
     else if (!load->keep && !reload(owner, load))
@@ -242,16 +239,17 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     struct owned *owned = find_first(owner, state->first);
     uint32_t arrays = 1 + owner->plan->optimizer->slot_count;
     if (owned == NULL || owner->to_load == 0 || state->step != owner->load_step ||
-        state->count != owned->chunk.count || state->array >= arrays || packet->payload == NULL ||
-        packet->payload->bytes != state->count * sizeof(float) ||
+        state->count != owned->shard.chunk.count || state->array >= arrays ||
+        packet->payload == NULL || packet->payload->bytes != state->count * sizeof(float) ||
         owned->arrays_loaded >> state->array & 1)
         return; /* Repeated, or not ours: nothing to change. */
-    memcpy(chunk_array(&owned->chunk, state->array), packet->payload->data, packet->payload->bytes);
+    memcpy(chunk_array(&owned->shard.chunk, state->array), packet->payload->data,
+           packet->payload->bytes);
     owned->arrays_loaded |= 1u << state->array;
     if (owned->arrays_loaded != (1u << arrays) - 1)
         return;
-    owned->chunk.version = state->step;
-    open_chunk(owner, owned);
+    owned->shard.chunk.version = state->step;
+    owner->mode->open(&owned->shard);
     if (--owner->to_load == 0)
         say_loaded(owner, STATUS_OK, outbox);
 }
@@ -274,10 +272,10 @@ static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
 static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 {
     if (array == 0)
-        return frame_retain(owned->chunk.values);
-    struct frame *copy = frame_create(owned->chunk.count * sizeof(float));
+        return frame_retain(owned->shard.chunk.values);
+    struct frame *copy = frame_create(owned->shard.chunk.count * sizeof(float));
     if (copy != NULL)
-        memcpy(copy->data, chunk_array(&owned->chunk, array), copy->bytes);
+        memcpy(copy->data, chunk_array(&owned->shard.chunk, array), copy->bytes);
     return copy;
 }
 
@@ -304,8 +302,8 @@ static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *o
         packet->payload = frame;
         packet->message.chunk_state = (struct message_chunk_state){
             .step = step,
-            .first = owned->chunk.first,
-            .count = owned->chunk.count,
+            .first = owned->shard.chunk.first,
+            .count = owned->shard.chunk.count,
             .array = array,
             .server = owner->plan->server,
         };
@@ -321,7 +319,7 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
     uint64_t step = packet->message.cut.step;
     bool possible = true;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        possible = possible && owner->owned[i].chunk.version <= step;
+        possible = possible && owner->owned[i].shard.chunk.version <= step;
     if (!possible || owner->owned_count == 0) {
         owner_cut_done(owner, step, possible, outbox);
         return;
@@ -330,27 +328,28 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
     for (uint32_t i = 0; i < owner->owned_count; i++)
         owner->owned[i].cut_step = step;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->owned[i].chunk.version == step && owner->owned[i].cut_step == step)
+        if (owner->owned[i].shard.chunk.version == step && owner->owned[i].cut_step == step)
             cut_chunk(owner, &owner->owned[i], outbox);
 }
 
 /* --- exchanging ---------------------------------------------------------------------------- */
 
-static void set_result(struct packet *packet, const struct owned *owned, enum verdict verdict)
+static void set_result(struct packet *packet, const struct owned *owned, struct outcome outcome)
 {
     packet->message.result = (struct message_result){
-        .chunk = owned->chunk.index,
-        .verdict = verdict,
-        .version = owned->chunk.version,
+        .chunk = owned->shard.chunk.index,
+        .verdict = outcome.verdict,
+        .version = owned->shard.chunk.version,
+        .staleness = outcome.staleness,
     };
 }
 
 static struct packet *add_result(const struct owner *owner, const struct owned *owned,
-                                 const struct packet *to, enum verdict verdict,
+                                 const struct packet *to, struct outcome outcome,
                                  struct outbox *outbox)
 {
     struct packet *packet = answer(owner, to, MESSAGE_RESULT, outbox);
-    set_result(packet, owned, verdict);
+    set_result(packet, owned, outcome);
     return packet;
 }
 
@@ -366,12 +365,12 @@ static void add_receipt(const struct owner *owner, const struct packet *to, bool
     };
 }
 
-static void attach_values(struct packet *packet, const struct chunk *chunk, struct frame *values,
-                          uint64_t version)
+static void attach_values(struct packet *packet, const struct chunk *chunk,
+                          const struct reply *reply)
 {
-    packet->message.result.version = version;
+    packet->message.result.version = reply->version;
     packet->message.result.parameters = true;
-    packet->payload = frame_retain(values);
+    packet->payload = frame_retain(reply->values);
     packet->place = chunk->plan->partition.chunks[chunk->index].place * sizeof(float);
 }
 
@@ -402,13 +401,13 @@ static void name_infinite(const struct owner *owner, const struct owned *owned,
     const struct message_exchange *exchange = &packet->message.exchange;
     const float *gradient = packet->payload->data;
     uint64_t i = 0;
-    while (i < owned->chunk.count && kernels_all_finite(gradient + i, 1))
+    while (i < owned->shard.chunk.count && kernels_all_finite(gradient + i, 1))
         i++;
     snprintf(text, MESSAGE_TEXT_MAX,
              "gradient is not finite: step %llu, leaves %u to %u, variable %s, from worker/%u",
              (unsigned long long)exchange->step, exchange->node.first_leaf,
              exchange->node.first_leaf + exchange->node.leaf_count - 1,
-             plan_variable_at(owner->plan, owned->chunk.first + i), packet->message.index);
+             plan_variable_at(owner->plan, owned->shard.chunk.first + i), packet->message.index);
 }
 
 /* One place a worker: a later request takes the place of the one before. NULL without memory. */
@@ -430,7 +429,7 @@ static struct parked *parked_place(struct owned *owned, uint32_t worker)
 
 /* The answer waits for its version; without memory for that the worker asks again. */
 static void park(struct owner *owner, struct owned *owned, const struct packet *packet,
-                 enum verdict verdict, uint64_t now_us, struct outbox *outbox)
+                 struct outcome outcome, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
     struct parked *parked = parked_place(owned, packet->message.index);
@@ -441,7 +440,7 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
             .request = packet->message.request,
             .want_version = exchange->want_version,
             .since_us = now_us,
-            .verdict = verdict,
+            .outcome = outcome,
         };
     if (exchange->receipt || exchange->retry)
         add_receipt(owner, packet, false, outbox);
@@ -449,24 +448,29 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
         say_taken(owner, packet, outbox);
 }
 
-/* Answer a request for exactly one version (sync), or the newest: now, later, or never again. */
-static void answer_version(struct owner *owner, struct owned *owned, const struct packet *packet,
-                           enum verdict verdict, uint64_t now_us, struct outbox *outbox)
+/* Answer a request for values: now, later, or never again. */
+static void answer_wish(struct owner *owner, struct owned *owned, const struct packet *packet,
+                        struct outcome outcome, uint64_t now_us, struct outbox *outbox)
 {
-    const struct chunk *chunk = &owned->chunk;
+    const struct chunk *chunk = &owned->shard.chunk;
     const struct message_exchange *exchange = &packet->message.exchange;
-    uint64_t want = exchange->newest ? chunk->version : exchange->want_version;
+    const struct wish wish = {exchange->newest, exchange->want_version};
+    struct reply reply;
     if (packet->message.index < owned->parked_count)
         owned->parked[packet->message.index].waiting = false;
-    if (want > chunk->version) {
-        park(owner, owned, packet, verdict, now_us, outbox);
-    } else if (want == chunk->version || (want + 1 == chunk->version && chunk->previous != NULL)) {
-        struct frame *values = want == chunk->version ? chunk->values : chunk->previous;
-        attach_values(add_result(owner, owned, packet, verdict, outbox), chunk, values, want);
-    } else {
+    switch (owner->mode->answer(&owned->shard, &wish, &reply)) {
+    case WHEN_NOW:
+        attach_values(add_result(owner, owned, packet, outcome, outbox), chunk, &reply);
+        break;
+    case WHEN_LATER:
+        park(owner, owned, packet, outcome, now_us, outbox);
+        break;
+    case WHEN_NEVER: {
         struct packet *moved_on = answer(owner, packet, MESSAGE_MOVED_ON, outbox);
         moved_on->message.moved_on.chunk = chunk->index;
         moved_on->message.moved_on.version = chunk->version;
+        break;
+    }
     }
 }
 
@@ -475,173 +479,127 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint6
 {
     for (uint32_t i = 0; i < owned->parked_count; i++) {
         struct parked *parked = &owned->parked[i];
-        if (!parked->waiting || parked->want_version != owned->chunk.version)
+        const struct wish wish = {.version = parked->want_version};
+        struct reply reply;
+        if (!parked->waiting || owner->mode->answer(&owned->shard, &wish, &reply) != WHEN_NOW)
             continue;
         struct packet *result = tell(owner, TO_ROUTER, MESSAGE_RESULT, outbox);
         result->peer = parked->peer;
         result->message.index = i;
         result->message.request = parked->request;
-        set_result(result, owned, parked->verdict);
-        attach_values(result, &owned->chunk, owned->chunk.values, owned->chunk.version);
+        set_result(result, owned, parked->outcome);
+        attach_values(result, &owned->shard.chunk, &reply);
         uint64_t held = now_us - parked->since_us;
         result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
         parked->waiting = false;
     }
 }
 
-/* The step's root is complete: apply, version + 1, and only then release. */
-static bool commit(struct owner *owner, struct owned *owned, struct outbox *outbox)
+/* Make the updates that can be made, each of them before any answer. Whether there was one. */
+static bool make_updates(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
-    const struct job *job = &owner->plan->job;
-    struct frame *root = aggregator_take_root(&owned->aggregator);
-    uint32_t examples = job_batch(job, owned->chunk.version).examples;
-    enum status status = chunk_apply(&owned->chunk, root->data, examples, true);
-    aggregator_recycle(&owned->aggregator, root);
-    if (status != STATUS_OK) {
-        give_up(owner, outbox, "out of memory for an update");
-        return false;
+    struct chunk *chunk = &owned->shard.chunk;
+    struct update update;
+    bool any = false;
+    for (; owner->mode->next_update(&owned->shard, &update); any = true) {
+        if (update.gradient == NULL) {
+            chunk_skip(chunk);
+        } else if (chunk_apply(chunk, update.gradient->data, update.examples,
+                               update.keep_previous) != STATUS_OK) {
+            frame_release(update.gradient);
+            give_up(owner, outbox, "out of memory for an update");
+            return false;
+        }
+        owner->mode->applied(&owned->shard, &update);
+        if (owned->cut_step == chunk->version)
+            cut_chunk(owner, owned, outbox);
     }
-    if (owned->chunk.version < job->steps)
-        aggregator_open(&owned->aggregator, job_batch(job, owned->chunk.version).leaves);
-    if (owned->cut_step == owned->chunk.version)
-        cut_chunk(owner, owned, outbox);
-    return true;
+    return any;
 }
 
 /* The gradient was sent before, and is not with this: say what has become of it. Not a gradient,
  * and so not counted. */
-static void retry_sync(struct owner *owner, struct owned *owned, const struct packet *packet,
-                       uint64_t now_us, struct outbox *outbox)
+static void answer_retry(struct owner *owner, struct owned *owned, const struct packet *packet,
+                         uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    uint64_t version = owned->chunk.version;
-    if (exchange->step > version) /* Made from a version that does not exist: there was none. */
+    enum fate fate = owner->mode->sent_before(&owned->shard, exchange);
+    const struct outcome outcome = {.verdict =
+                                        fate == FATE_STALE ? VERDICT_STALE : VERDICT_DUPLICATE};
+    if (fate == FATE_UNKNOWN)
         say_taken(owner, packet, outbox);
-    else if (exchange->step == version && !aggregator_holds(&owned->aggregator, exchange->node))
+    else if (fate == FATE_MISSING)
         add_receipt(owner, packet, true, outbox);
     else if (exchange->want)
-        answer_version(owner, owned, packet,
-                       exchange->step < version ? VERDICT_STALE : VERDICT_DUPLICATE, now_us,
-                       outbox);
-    else if (exchange->step == version)
+        answer_wish(owner, owned, packet, outcome, now_us, outbox);
+    else if (fate == FATE_HELD)
         add_receipt(owner, packet, false, outbox);
     else
-        add_result(owner, owned, packet, VERDICT_STALE, outbox);
+        add_result(owner, owned, packet, outcome, outbox);
 }
 
-/* What becomes of a gradient; whether it was the last of its step. */
-static enum verdict take_node(struct owner *owner, struct owned *owned, struct packet *packet,
-                              bool *complete, struct outbox *outbox)
+/* Whether the gradient may be taken. One that is not finite is left out, or is the end. */
+static bool check_finite(const struct owner *owner, const struct owned *owned,
+                         struct packet *packet, struct outbox *outbox)
 {
-    struct chunk *chunk = &owned->chunk;
-    const struct message_exchange *exchange = &packet->message.exchange;
-    if (exchange->step < chunk->version)
-        return VERDICT_STALE;
-    if (exchange->step > chunk->version)
-        return VERDICT_REJECTED; /* Made from a version that does not exist yet. */
-    if (!kernels_all_finite(packet->payload->data, chunk->count)) {
-        char text[MESSAGE_TEXT_MAX];
-        name_infinite(owner, owned, packet, text);
+    char text[MESSAGE_TEXT_MAX];
+    if (packet->payload == NULL ||
+        kernels_all_finite(packet->payload->data, owned->shard.chunk.count))
+        return true;
+    name_infinite(owner, owned, packet, text);
+    if (!job_mode(&owner->plan->job)->may_skip) {
         give_up(owner, outbox, text);
-        return VERDICT_REJECTED;
+        return false;
     }
-    /* Whoever computed from this version has seen every chunk reach it. */
-    chunk_drop_previous(chunk);
-    enum aggregator_result result =
-        aggregator_offer(&owned->aggregator, exchange->node, packet->payload);
+    outbox_warn(outbox, "%s: left out", text);
+    frame_release(packet->payload);
     packet->payload = NULL;
-    if (result == AGGREGATOR_MEMORY)
+    return true;
+}
+
+/* What becomes of a gradient, or of a batch to be left out. */
+static enum verdict take_gradient(struct owner *owner, struct owned *owned, struct packet *packet,
+                                  struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    enum verdict verdict = owner->mode->judge(&owned->shard, exchange);
+    if (verdict != VERDICT_NONE)
+        return verdict;
+    if (!check_finite(owner, owned, packet, outbox))
+        return VERDICT_REJECTED;
+    struct frame *gradient = packet->payload;
+    packet->payload = NULL;
+    if (owner->mode->take(&owned->shard, exchange, gradient, &verdict) != STATUS_OK)
         give_up(owner, outbox, "out of memory for a gradient");
-    *complete = result == AGGREGATOR_COMPLETE;
-    return result == AGGREGATOR_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_APPLIED;
-}
-
-static void exchange_sync(struct owner *owner, struct owned *owned, struct packet *packet,
-                          uint64_t now_us, struct outbox *outbox)
-{
-    const struct message_exchange *exchange = &packet->message.exchange;
-    enum verdict verdict = VERDICT_NONE;
-    bool complete = false;
-    if (exchange->gradient && exchange->retry) {
-        retry_sync(owner, owned, packet, now_us, outbox);
-        return;
-    }
-    if (exchange->gradient)
-        verdict = take_node(owner, owned, packet, &complete, outbox);
-    count_verdict(owner, verdict); /* Before a commit, which may report the counts with a cut. */
-    bool committed = complete && commit(owner, owned, outbox);
-    if (!exchange->want)
-        add_result(owner, owned, packet, verdict, outbox);
-    else
-        answer_version(owner, owned, packet, verdict, now_us, outbox);
-    if (committed)
-        release_parked(owner, owned, now_us, outbox);
-}
-
-/* Async: the batch is counted, with nothing to apply. */
-static enum verdict skip_batch(struct owned *owned, uint64_t batch)
-{
-    chunk_skip(&owned->chunk);
-    batch_set_add(&owned->batches, batch);
-    return VERDICT_REJECTED;
-}
-
-static enum verdict apply_async(struct owner *owner, struct owned *owned,
-                                const struct packet *packet, struct outbox *outbox)
-{
-    const struct message_exchange *exchange = &packet->message.exchange;
-    if (batch_set_has(&owned->batches, exchange->step))
-        return VERDICT_DUPLICATE;
-    if (!batch_set_can_add(&owned->batches, exchange->step))
-        return VERDICT_REJECTED;
-    if (exchange->skip)
-        return skip_batch(owned, exchange->step);
-    if (!kernels_all_finite(packet->payload->data, owned->chunk.count)) {
-        char text[MESSAGE_TEXT_MAX];
-        name_infinite(owner, owned, packet, text);
-        outbox_warn(outbox, "%s: left out", text);
-        return skip_batch(owned, exchange->step);
-    }
-    if (chunk_apply(&owned->chunk, packet->payload->data, exchange->examples, false) != STATUS_OK) {
-        give_up(owner, outbox, "out of memory for an update");
-        return VERDICT_REJECTED;
-    }
-    batch_set_add(&owned->batches, exchange->step);
-    return VERDICT_APPLIED;
-}
-
-static void exchange_async(struct owner *owner, struct owned *owned, const struct packet *packet,
-                           struct outbox *outbox)
-{
-    const struct message_exchange *exchange = &packet->message.exchange;
-    enum verdict verdict = VERDICT_NONE;
-    uint64_t before = owned->chunk.version;
-    bool update = exchange->gradient || exchange->skip;
-    if (update && exchange->retry && !batch_set_has(&owned->batches, exchange->step)) {
-        add_receipt(owner, packet, true, outbox);
-        return;
-    }
-    if (update && exchange->retry) /* Not a gradient, and so not counted. */
-        verdict = VERDICT_DUPLICATE;
-    else if (update)
-        count_verdict(owner, verdict = apply_async(owner, owned, packet, outbox));
-    struct packet *result = add_result(owner, owned, packet, verdict, outbox);
-    /* The version it was made from may have been lost with a server. */
-    if (verdict == VERDICT_APPLIED && before > exchange->base_version)
-        result->message.result.staleness = before - exchange->base_version;
-    if (exchange->want)
-        attach_values(result, &owned->chunk, owned->chunk.values, owned->chunk.version);
+    return verdict;
 }
 
 static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,
                             struct outbox *outbox)
 {
-    struct owned *owned = find_chunk(owner, packet->message.exchange.chunk);
+    const struct message_exchange *exchange = &packet->message.exchange;
+    struct owned *owned = find_chunk(owner, exchange->chunk);
     assert(owned != NULL); /* The router has looked it up. */
-    if (owner->plan->job.mode == MODE_SYNC)
-        exchange_sync(owner, owned, packet, now_us, outbox);
+    uint64_t version = owned->shard.chunk.version;
+    bool sent = exchange->gradient || exchange->skip;
+    struct outcome outcome = {.verdict = VERDICT_NONE};
+    if (sent && exchange->retry) {
+        answer_retry(owner, owned, packet, now_us, outbox);
+        return;
+    }
+    if (sent)
+        outcome.verdict = take_gradient(owner, owned, packet, outbox);
+    /* The version it was made from may have been lost with a server. */
+    if (outcome.verdict == VERDICT_APPLIED && version > exchange->base_version)
+        outcome.staleness = version - exchange->base_version;
+    count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
+    bool updated = make_updates(owner, owned, outbox);
+    if (exchange->want)
+        answer_wish(owner, owned, packet, outcome, now_us, outbox);
     else
-        exchange_async(owner, owned, packet, outbox);
+        add_result(owner, owned, packet, outcome, outbox);
+    if (updated)
+        release_parked(owner, owned, now_us, outbox);
 }
 
 static void handle_current(struct owner *owner, struct packet *packet, uint64_t now_us,

@@ -1,10 +1,9 @@
 /* owner.h - the core that owns some of a server's chunks: takes gradients, applies, answers.
  *
- *   sync    EXCHANGE(step t, node) -> aggregator -> root complete -> one update -> RESULT to all
- *   async   EXCHANGE(batch b)      -> had it? duplicate : one update   -> RESULT to the sender
+ *   EXCHANGE(gradient) -> the mode takes it -> updates that can be made -> RESULT, RECEIPT, MOVED_ON
  *
- * A mode decides two things only: when a gradient is applied and when the answer is released. In
- * sync mode every chunk commits on its own; the order within it is apply, version + 1, release.
+ * The job's mode decides when a gradient is applied and when an answer is released, see
+ * ps/mode/shard_mode.h. The order within a chunk is apply, version + 1, release.
  *
  * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
  * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the checkpointer;
@@ -22,8 +21,8 @@
  *
  * Threads: one owner thread, or the router's. Time arrives as an argument. */
 
-#ifndef PS_SHARD_OWNER_H
-#define PS_SHARD_OWNER_H
+#ifndef PS_OWNER_OWNER_H
+#define PS_OWNER_OWNER_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* test_owner.c - a shard's owner: exchanges in, results and cuts out, sync and async, with what is
  * late, double or wrong. */
 
-#include "ps/shard/owner.h"
+#include "ps/owner/owner.h"
 
 #include <math.h>
 #include <stdlib.h>

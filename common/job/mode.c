@@ -1,0 +1,50 @@
+/* mode.c - the table of modes: a row each. */
+
+#include "common/job/mode.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct mode_facts modes[MODE_COUNT] = {
+    [MODE_ASYNC] = {.name = "async", .unit = "update", .may_skip = true, .locks = true},
+    [MODE_SYNC] = {.name = "sync",
+                   .unit = "step",
+                   .steps = true,
+                   .exact = true,
+                   .aligns = true,
+                   .lends = true},
+};
+
+const struct mode_facts *mode_facts(enum mode mode)
+{
+    static const struct mode_facts unknown = {.name = "unknown", .unit = "update"};
+    return (unsigned)mode < MODE_COUNT ? &modes[mode] : &unknown;
+}
+
+const char *mode_name(enum mode mode)
+{
+    return mode_facts(mode)->name;
+}
+
+const char *mode_numbered(unsigned number)
+{
+    return number < MODE_COUNT ? modes[number].name : NULL;
+}
+
+enum status mode_parse(const char *name, enum mode *mode)
+{
+    for (unsigned i = 0; name != NULL && i < MODE_COUNT; i++) {
+        if (strcmp(name, modes[i].name) == 0) {
+            *mode = (enum mode)i;
+            return STATUS_OK;
+        }
+    }
+    return STATUS_NOT_FOUND;
+}
+
+const struct mode_facts *mode_facts_named(const char *name)
+{
+    enum mode mode = MODE_COUNT;
+    mode_parse(name, &mode);
+    return mode_facts(mode);
+}

@@ -1,0 +1,42 @@
+/* mode.h - what everybody may know of a mode: its facts.
+ *
+ * A mode decides when a gradient is applied, when an answer is released and when work is given. That
+ * is done in the rooms of the modes, ps/mode and worker/mode. Everybody else asks for a fact, and
+ * nobody compares a mode with a name: so one mode more is a row of mode.c and its own files.
+ *
+ * Threads: constants. */
+
+#ifndef COMMON_JOB_MODE_H
+#define COMMON_JOB_MODE_H
+
+#include <stdbool.h>
+
+#include "common/base/status.h"
+
+/* As on the wire. */
+enum mode { MODE_ASYNC, MODE_SYNC, MODE_COUNT };
+
+struct mode_facts {
+    const char *name; /* In options, files and lines. */
+    const char *unit; /* What it makes: "step" of all workers, "update" by one. */
+    bool steps;       /* The leaves of a step are dealt over the workers; else each is leased whole
+                       * batches, and gradients grow stale. */
+    bool exact;       /* The same bits whoever computes: processes must agree about arithmetic, and
+                       * runs can be compared by their parameters. */
+    bool aligns;      /* All that a worker computes from is of one version. */
+    bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
+    bool lends;       /* Workers of the host read values where servers write them. */
+    bool locks;       /* --use-locking has something to lock. */
+};
+
+/* An unknown number has the name "unknown" and no other fact. */
+const struct mode_facts *mode_facts(enum mode mode);
+
+const char *mode_name(enum mode mode);
+const char *mode_numbered(unsigned number); /* NULL from the first that is not there. */
+enum status mode_parse(const char *name, enum mode *mode);
+
+/* The facts of the mode that a run.json names; of none, if it names none of ours. */
+const struct mode_facts *mode_facts_named(const char *name);
+
+#endif

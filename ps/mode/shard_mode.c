@@ -1,0 +1,47 @@
+/* shard_mode.c - which table a job's mode has on the servers. */
+
+#include "ps/mode/shard_mode.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct shard_mode *const tables[MODE_COUNT] = {
+    [MODE_ASYNC] = &shard_async,
+    [MODE_SYNC] = &shard_sync,
+};
+
+static bool is_whole(const struct shard_mode *mode)
+{
+    return mode->open != NULL && mode->fault != NULL && mode->judge != NULL && mode->take != NULL &&
+           mode->sent_before != NULL && mode->next_update != NULL && mode->applied != NULL &&
+           mode->answer != NULL && (mode->is_behind == NULL) == (mode->reached == NULL);
+}
+
+const struct shard_mode *shard_mode_of(const struct job *job)
+{
+    assert((unsigned)job->mode < MODE_COUNT);
+    const struct shard_mode *mode = tables[job->mode];
+    assert(mode != NULL && is_whole(mode));
+    return mode;
+}
+
+enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,
+                       const struct chunk_memory *memory)
+{
+    memset(shard, 0, sizeof *shard);
+    shard->mode = shard_mode_of(&plan->job);
+    if (shard->mode->state_bytes > 0 &&
+        (shard->state = calloc(1, shard->mode->state_bytes)) == NULL)
+        return STATUS_MEMORY;
+    return chunk_init(&shard->chunk, plan, index, memory);
+}
+
+void shard_free(struct shard *shard)
+{
+    if (shard->state != NULL && shard->mode->close != NULL)
+        shard->mode->close(shard);
+    free(shard->state);
+    shard->state = NULL;
+    chunk_free(&shard->chunk);
+}

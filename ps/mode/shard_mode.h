@@ -1,0 +1,111 @@
+/* shard_mode.h - what a mode decides about one chunk: when a gradient is applied, and when an answer
+ * is released. The owner of the chunk does the rest, the same in every mode:
+ *
+ *     EXCHANGE -> judge -> finite? -> take -> [ next_update -> chunk_apply -> applied ]...
+ *                                                      -> answer: now, later, never
+ *              '-> a retry, without its gradient: sent_before
+ *
+ * A mode's own state lies in a block of state_bytes that the owner makes, zeroed, and frees; a mode
+ * that has none leaves it 0.
+ *
+ * Every member is required unless it says optional; modes_check asserts it at start.
+ *
+ * Threads: the owner's; `fault` is pure, and called by the router. */
+
+#ifndef PS_MODE_SHARD_MODE_H
+#define PS_MODE_SHARD_MODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/wire/message.h"
+#include "ps/shard/chunk.h"
+
+struct shard_mode;
+
+struct shard {
+    struct chunk chunk;
+    const struct shard_mode *mode;
+    void *state; /* [mode->state_bytes] the mode's. Owned. */
+};
+
+/* What has become of a gradient that a worker has sent before, and does not send again. */
+enum fate {
+    FATE_UNKNOWN, /* There can have been none: nothing is said. */
+    FATE_MISSING, /* It has not come: send it. */
+    FATE_HELD,    /* It is here, and waits for others. */
+    FATE_HAD,     /* It is in the values. */
+    FATE_STALE,   /* Too late; what it was for has been made. */
+};
+
+/* One update to be made now. */
+struct update {
+    struct frame *gradient; /* The sum over `examples` examples; NULL: the batch is left out. */
+    uint32_t examples;
+    bool keep_previous; /* The values of before stay readable. */
+};
+
+/* Values that a worker asks for. */
+struct wish {
+    bool newest;
+    uint64_t version; /* Exactly this one, if not the newest. */
+};
+
+enum when {
+    WHEN_NOW,   /* `reply` has them. */
+    WHEN_LATER, /* Asked again after each update. */
+    WHEN_NEVER, /* They are gone; the worker is told which version there is. */
+};
+
+struct reply {
+    struct frame *values; /* The chunk's; no reference is given. */
+    uint64_t version;
+};
+
+struct shard_mode {
+    size_t state_bytes;
+
+    /* The chunk has its first values, of chunk.version. */
+    void (*open)(struct shard *shard);
+    /* Optional. A generation is over: gradients that wait are let go. */
+    void (*forget)(struct shard *shard);
+    /* Optional. Frees what the block refers to. */
+    void (*close)(struct shard *shard);
+
+    /* What is wrong with a gradient, here or said to have been sent, beside its size and its step
+     * being one of the job; NULL when it fits. Pure. */
+    const char *(*fault)(const struct job *job, const struct message_exchange *exchange);
+    /* VERDICT_NONE: it is to be taken. Else why not. */
+    enum verdict (*judge)(const struct shard *shard, const struct message_exchange *exchange);
+    /* One that was judged so: a reference to the gradient, or NULL for a batch that is left out.
+     * STATUS_MEMORY: it is lost, and training cannot go on. */
+    enum status (*take)(struct shard *shard, const struct message_exchange *exchange,
+                        struct frame *gradient, enum verdict *verdict);
+    enum fate (*sent_before)(const struct shard *shard, const struct message_exchange *exchange);
+
+    /* The next update to be made, if one can be; asked again until there is none. */
+    bool (*next_update)(struct shard *shard, struct update *update);
+    /* It was made: chunk.version counts it. Takes the update's reference back. */
+    void (*applied)(struct shard *shard, const struct update *update);
+
+    enum when (*answer)(const struct shard *shard, const struct wish *wish, struct reply *reply);
+
+    /* Optional, both or none: chunks can be kept when another server has gone back. Whether this
+     * one lacks a batch before `step`, which nobody will be given again; and one more than the
+     * highest that it has. */
+    bool (*is_behind)(const struct shard *shard, uint64_t step);
+    uint64_t (*reached)(const struct shard *shard);
+};
+
+/* Makes the block and the chunk; see chunk_init. */
+enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,
+                       const struct chunk_memory *memory);
+void shard_free(struct shard *shard);
+
+/* The table of the job's mode. */
+const struct shard_mode *shard_mode_of(const struct job *job);
+
+extern const struct shard_mode shard_sync, shard_async;
+
+#endif

@@ -1,0 +1,133 @@
+/* sync.c - synchronous training, one update a step:
+ *
+ *     node of step t -> aggregator -> root complete -> one update by the sum, divided once
+ *
+ * Values are asked for by version and released to all when they are made; those of the version
+ * before stay until a gradient of the newest proves that every chunk has it. A chunk commits on its
+ * own; the order within it is apply, version + 1, release. Mind the sum's bits: they depend on the
+ * tree alone, see proto/CONTRACT.md. */
+
+#include "ps/mode/shard_mode.h"
+#include "ps/shard/aggregator.h"
+
+struct sync_shard {
+    struct aggregator aggregator; /* Of step chunk.version. */
+    bool complete;                /* Its root is there. */
+};
+
+static struct sync_shard *state_of(const struct shard *shard)
+{
+    return shard->state;
+}
+
+static void sync_open(struct shard *shard)
+{
+    const struct job *job = &shard->chunk.plan->job;
+    if (shard->chunk.version < job->steps)
+        aggregator_open(&state_of(shard)->aggregator, job_batch(job, shard->chunk.version).leaves);
+}
+
+static void sync_forget(struct shard *shard)
+{
+    aggregator_reset(&state_of(shard)->aggregator);
+}
+
+static void sync_close(struct shard *shard)
+{
+    aggregator_free(&state_of(shard)->aggregator);
+}
+
+static const char *sync_fault(const struct job *job, const struct message_exchange *exchange)
+{
+    struct batch_range batch = job_batch(job, exchange->step);
+    if (exchange->skip)
+        return "a step to be skipped, where every leaf counts";
+    if (!tree_has(batch.leaves, exchange->node))
+        return "not a node of the step's tree";
+    if (exchange->retry)
+        return NULL;
+    if (exchange->examples !=
+        job_node_examples(job, batch, exchange->node.first_leaf, exchange->node.leaf_count))
+        return "a wrong number of examples";
+    if (exchange->base_version != exchange->step)
+        return "a gradient of one step made from another version";
+    return NULL;
+}
+
+static enum verdict sync_judge(const struct shard *shard, const struct message_exchange *exchange)
+{
+    if (exchange->step < shard->chunk.version)
+        return VERDICT_STALE;
+    /* Made from a version that does not exist yet. */
+    return exchange->step > shard->chunk.version ? VERDICT_REJECTED : VERDICT_NONE;
+}
+
+static enum status sync_take(struct shard *shard, const struct message_exchange *exchange,
+                             struct frame *gradient, enum verdict *verdict)
+{
+    struct sync_shard *state = state_of(shard);
+    /* Whoever computed from this version has seen every chunk reach it. */
+    chunk_drop_previous(&shard->chunk);
+    enum aggregator_result result = aggregator_offer(&state->aggregator, exchange->node, gradient);
+    state->complete = result == AGGREGATOR_COMPLETE;
+    *verdict = result == AGGREGATOR_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_APPLIED;
+    return result == AGGREGATOR_MEMORY ? STATUS_MEMORY : STATUS_OK;
+}
+
+static enum fate sync_sent_before(const struct shard *shard,
+                                  const struct message_exchange *exchange)
+{
+    if (exchange->step > shard->chunk.version)
+        return FATE_UNKNOWN;
+    if (exchange->step < shard->chunk.version)
+        return FATE_STALE;
+    return aggregator_holds(&state_of(shard)->aggregator, exchange->node) ? FATE_HELD
+                                                                          : FATE_MISSING;
+}
+
+static bool sync_next_update(struct shard *shard, struct update *update)
+{
+    struct sync_shard *state = state_of(shard);
+    if (!state->complete)
+        return false;
+    state->complete = false;
+    *update = (struct update){
+        .gradient = aggregator_take_root(&state->aggregator),
+        .examples = job_batch(&shard->chunk.plan->job, shard->chunk.version).examples,
+        .keep_previous = true,
+    };
+    return true;
+}
+
+static void sync_applied(struct shard *shard, const struct update *update)
+{
+    aggregator_recycle(&state_of(shard)->aggregator, update->gradient);
+    sync_open(shard);
+}
+
+static enum when sync_answer(const struct shard *shard, const struct wish *wish,
+                             struct reply *reply)
+{
+    const struct chunk *chunk = &shard->chunk;
+    uint64_t want = wish->newest ? chunk->version : wish->version;
+    if (want > chunk->version)
+        return WHEN_LATER;
+    if (want < chunk->version && (want + 1 < chunk->version || chunk->previous == NULL))
+        return WHEN_NEVER;
+    *reply = (struct reply){want == chunk->version ? chunk->values : chunk->previous, want};
+    return WHEN_NOW;
+}
+
+const struct shard_mode shard_sync = {
+    .state_bytes = sizeof(struct sync_shard),
+    .open = sync_open,
+    .forget = sync_forget,
+    .close = sync_close,
+    .fault = sync_fault,
+    .judge = sync_judge,
+    .take = sync_take,
+    .sent_before = sync_sent_before,
+    .next_update = sync_next_update,
+    .applied = sync_applied,
+    .answer = sync_answer,
+};
