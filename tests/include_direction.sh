@@ -19,6 +19,7 @@ common  transport/zmq transport/shm
 common  progress
 ps      orders
 ps      shard
+ps      work
 ps      mode
 ps      owner router
 ps      coordinator checkpointer

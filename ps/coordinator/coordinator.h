@@ -32,7 +32,7 @@
 
 #include "common/base/deadlines.h"
 #include "common/wire/outbox.h"
-#include "ps/coordinator/membership.h"
+#include "ps/work/membership.h"
 
 /* What becomes of a job that has lost a worker. */
 enum worker_loss {

@@ -14,14 +14,14 @@
 
 #include "common/base/clock.h"
 #include "common/process/log_once.h"
-#include "ps/coordinator/assignment.h"
+#include "ps/work/assignment.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/cut.h"
 #include "ps/coordinator/declaration.h"
-#include "ps/coordinator/evaluation.h"
-#include "ps/coordinator/leases.h"
-#include "ps/coordinator/membership.h"
-#include "ps/coordinator/statistics.h"
+#include "ps/work/evaluation.h"
+#include "ps/work/leases.h"
+#include "ps/work/membership.h"
+#include "ps/work/statistics.h"
 #include "ps/orders/orders.h"
 
 #define NO_STEP UINT64_MAX

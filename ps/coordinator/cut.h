@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/wire/envelope.h"
-#include "ps/coordinator/membership.h"
+#include "ps/work/membership.h"
 #include "ps/orders/orders.h"
 
 struct cut {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/wire/outbox.h"
-#include "ps/coordinator/membership.h"
+#include "ps/work/membership.h"
 
 /* The worker has made progress. */
 void stragglers_moved(struct member *worker, uint64_t now_us);

@@ -8,14 +8,14 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_COORDINATOR_EVALUATION_H
-#define PS_COORDINATOR_EVALUATION_H
+#ifndef PS_WORK_EVALUATION_H
+#define PS_WORK_EVALUATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/wire/message.h"
-#include "ps/coordinator/statistics.h"
+#include "ps/work/statistics.h"
 
 struct scoring {
     uint64_t epoch; /* From 1; 0 for none. */

@@ -1,7 +1,7 @@
 /* test_membership.c - who has a place, who gets it when two claim it, and who is told apart by
  * ticket, proof and key. */
 
-#include "ps/coordinator/membership.h"
+#include "ps/work/membership.h"
 
 #include <stdlib.h>
 #include <string.h>

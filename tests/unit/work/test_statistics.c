@@ -1,6 +1,6 @@
 /* test_statistics.c - what reports add up to, in whatever order and however often they come. */
 
-#include "ps/coordinator/statistics.h"
+#include "ps/work/statistics.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* evaluation.c - sums of the last two epochs; shares of a newer assignment begin an epoch's sum
  * anew, and a worker counts once. */
 
-#include "ps/coordinator/evaluation.h"
+#include "ps/work/evaluation.h"
 
 #include <string.h>
 

@@ -16,8 +16,8 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_COORDINATOR_MEMBERSHIP_H
-#define PS_COORDINATOR_MEMBERSHIP_H
+#ifndef PS_WORK_MEMBERSHIP_H
+#define PS_WORK_MEMBERSHIP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* statistics.c - sums of the open steps, joined along the tree as gradients are, which go into
  * their epoch when they are complete. */
 
-#include "ps/coordinator/statistics.h"
+#include "ps/work/statistics.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* test_evaluation.c - shares of an epoch's score add up once each, whatever comes late, twice or of
  * an older assignment. */
 
-#include "ps/coordinator/evaluation.h"
+#include "ps/work/evaluation.h"
 
 #include "tests/lib/suite.h"
 

@@ -1,7 +1,7 @@
 /* leases.c - arrays of batches a worker holds and of those given back, and a batch_set of what is
  * done. */
 
-#include "ps/coordinator/leases.h"
+#include "ps/work/leases.h"
 
 #include <assert.h>
 #include <stdlib.h>

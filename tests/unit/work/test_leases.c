@@ -1,7 +1,7 @@
 /* test_leases.c - batches on lease: each to one worker, in order, up to the gate, and again when
  * its worker is gone. */
 
-#include "ps/coordinator/leases.h"
+#include "ps/work/leases.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* membership.c - one array of places a role; JOIN is judged by what is known of the place, and
  * taking it draws ticket and proof. */
 
-#include "ps/coordinator/membership.h"
+#include "ps/work/membership.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,15 +7,15 @@
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
-#ifndef PS_COORDINATOR_ASSIGNMENT_H
-#define PS_COORDINATOR_ASSIGNMENT_H
+#ifndef PS_WORK_ASSIGNMENT_H
+#define PS_WORK_ASSIGNMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/job/tree.h"
 #include "common/wire/envelope.h"
-#include "ps/coordinator/membership.h"
+#include "ps/work/membership.h"
 
 struct assignment {
     uint32_t number; /* 0 before the first. */

@@ -10,8 +10,8 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_COORDINATOR_STATISTICS_H
-#define PS_COORDINATOR_STATISTICS_H
+#ifndef PS_WORK_STATISTICS_H
+#define PS_WORK_STATISTICS_H
 
 #include <stdbool.h>
 #include <stdint.h>

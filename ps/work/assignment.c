@@ -1,6 +1,6 @@
 /* assignment.c - numbers the row of workers anew, and sends each its place in it. */
 
-#include "ps/coordinator/assignment.h"
+#include "ps/work/assignment.h"
 
 void assignment_deal(struct assignment *assignment, struct membership *membership, uint64_t now_us)
 {

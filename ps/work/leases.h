@@ -13,8 +13,8 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_COORDINATOR_LEASES_H
-#define PS_COORDINATOR_LEASES_H
+#ifndef PS_WORK_LEASES_H
+#define PS_WORK_LEASES_H
 
 #include <stdbool.h>
 #include <stdint.h>
