@@ -102,7 +102,7 @@ struct message_welcome {
     uint64_t restore_step;
     char out[MESSAGE_TEXT_MAX];
     uint64_t ticket, proof;
-    uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/router/proof.h. */
+    uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/work/proof.h. */
 };
 
 struct message_ready {
@@ -249,7 +249,7 @@ struct message {
     uint32_t index;
     uint64_t incarnation, run_id, generation, request;
     uint64_t ticket; /* Which admission of the sender this is from ... */
-    uint64_t proof;  /* ... and that it is the sender's, see ps/router/proof.h. */
+    uint64_t proof;  /* ... and that it is the sender's, see ps/work/proof.h. */
     union {
         struct message_join join;
         struct message_job_page job_page;

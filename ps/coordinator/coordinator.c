@@ -58,9 +58,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     struct coordinator *c = *coordinator;
     if (c == NULL)
         return;
-    statistics_free(&c->statistics);
-    leases_free(&c->leases);
-    membership_free(&c->membership);
+    work_free(&c->work);
     declaration_free(&c->declaration);
     free(c);
     *coordinator = NULL;
@@ -109,8 +107,8 @@ static uint64_t own_time(struct coordinator *c, uint64_t now_us)
 static bool is_asked_for(const struct coordinator *c)
 {
     bool seen_before = coordinator_goes_on(c);
-    for (uint32_t i = 0; i < c->membership.declared_count; i++) {
-        const struct member *worker = &c->membership.workers[i];
+    for (uint32_t i = 0; i < c->work.membership.declared_count; i++) {
+        const struct member *worker = &c->work.membership.workers[i];
         bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
         if (!worker->present && !worker->bye && !left && (worker->ever || seen_before))
             return true;
@@ -132,8 +130,8 @@ static bool is_looked_for(const struct coordinator *c)
 {
     return c->stopping && c->training_us == 0 && c->envelope.run_id != 0 &&
            coordinator_goes_on(c) &&
-           (has_strangers(c->membership.servers + 1, c->membership.server_count - 1) ||
-            has_strangers(c->membership.workers, c->membership.declared_count));
+           (has_strangers(c->work.membership.servers + 1, c->work.membership.server_count - 1) ||
+            has_strangers(c->work.membership.workers, c->work.membership.declared_count));
 }
 
 /* How long whoever asks late is to hear how it ended, and not that nobody is here. */
@@ -152,8 +150,8 @@ static double linger_seconds(const struct coordinator *c)
  * before, and will ask again and hear why. */
 static bool nobody_came(const struct coordinator *c)
 {
-    return c->own_router_left && c->membership.servers == NULL && c->declaration.uploader == 0 &&
-           !c->known;
+    return c->own_router_left && c->work.membership.servers == NULL &&
+           c->declaration.uploader == 0 && !c->known;
 }
 
 /* Some are to hear of the end, and have not said that they did. libzmq drops what has come when the
@@ -170,7 +168,7 @@ static bool is_watched(const struct coordinator *c, uint64_t now_us)
 
 static void end_when_left(struct coordinator *c, uint64_t now_us)
 {
-    bool left = membership_has_left(&c->membership) &&
+    bool left = membership_has_left(&c->work.membership) &&
                 seconds_since(c->entered_us, now_us) >= linger_seconds(c);
     if (c->state == FINISHING && (left || nobody_came(c)) && !is_watched(c, now_us))
         coordinator_enter(c, OVER, now_us);
@@ -187,7 +185,7 @@ static bool is_behind(const struct coordinator *c, const struct message *message
 {
     return (c->state == RUNNING || (c->state == CLOSING && !c->closed)) && !c->deal_due &&
            (message->generation < c->envelope.generation ||
-            message->ping.assignment < c->assignment.number);
+            message->ping.assignment < c->work.assignment.number);
 }
 
 /* A sign of life, from a member of this generation or an older one; and a chance to bring it up. */
@@ -336,7 +334,7 @@ void coordinator_answer_other_run(const struct coordinator *c, const struct pack
 void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox)
 {
-    if (membership_departure(&c->membership, &packet->message) == DEPARTURE_LEFT)
+    if (membership_departure(&c->work.membership, &packet->message) == DEPARTURE_LEFT)
         coordinator_tell_left(c, packet, outbox);
     else
         envelope_refuse(&c->envelope, packet, REFUSAL_MEMBER, outbox, "dropped as stuck");
@@ -347,7 +345,7 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
                             struct outbox *outbox)
 {
     const struct message *message = &packet->message;
-    const struct member *place = membership_place(&c->membership, message);
+    const struct member *place = membership_place(&c->work.membership, message);
     bool same_process = place != NULL && place->incarnation == message->incarnation;
     if (message->kind == MESSAGE_BYE || packet->peer == PEER_LOCAL) {
         return;
@@ -355,7 +353,7 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
         coordinator_answer_other_run(c, packet, outbox);
     } else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER) {
         coordinator_tell_left(c, packet, outbox);
-    } else if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
+    } else if (membership_departure(&c->work.membership, message) != DEPARTURE_NONE) {
         coordinator_answer_departed(c, packet, outbox);
     } else if (same_process && place->present && message->kind != MESSAGE_PING &&
                message->kind != MESSAGE_READY) {
@@ -386,7 +384,7 @@ static void own_router_left(struct coordinator *c, uint64_t now_us)
 
 static void describe_scores(const struct coordinator *c, struct message_status_answer *answer)
 {
-    struct statistics_epoch epoch = statistics_epoch_now(&c->statistics);
+    struct statistics_epoch epoch = statistics_epoch_now(&c->work.statistics);
     answer->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     answer->train_examples = epoch.tally.examples;
     answer->train_loss = tally_loss(&epoch.tally);
@@ -401,9 +399,9 @@ static void describe_work(const struct coordinator *c, struct message_status_ans
 {
     struct staleness all = {0};
     uint64_t examples = 0;
-    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
-        staleness_merge(&all, &c->membership.workers[i].summary.staleness);
-        examples += c->membership.workers[i].summary.examples;
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
+        staleness_merge(&all, &c->work.membership.workers[i].summary.staleness);
+        examples += c->work.membership.workers[i].summary.examples;
     }
     double seconds =
         c->summary.seconds > 0 ? c->summary.seconds : coordinator_training_seconds(c, now_us);
@@ -418,12 +416,12 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
     const struct run_faults *faults = &c->summary.faults;
     answer->has_job = true;
     answer->mode = c->job->mode;
-    answer->step = statistics_made(&c->statistics);
+    answer->step = statistics_made(&c->work.statistics);
     answer->steps = c->job->steps;
     answer->steps_per_epoch = job_steps_per_epoch(c->job);
-    answer->workers = membership_workers(&c->membership);
+    answer->workers = membership_workers(&c->work.membership);
     answer->worker_count = c->job->worker_count;
-    answer->servers = membership_servers(&c->membership);
+    answer->servers = membership_servers(&c->work.membership);
     answer->server_count = c->job->server_count;
     answer->has_checkpoint = c->last_cut != NO_STEP;
     answer->checkpoint_step = answer->has_checkpoint ? c->last_cut : 0;
@@ -447,7 +445,8 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
     } else {
         coordinator_describe_waiting(c, answer->text, now_us);
     }
-    if (c->membership.servers == NULL) /* Nobody has declared a job: there are no facts about it. */
+    if (c->work.membership.servers ==
+        NULL) /* Nobody has declared a job: there are no facts about it. */
         return;
     describe_job(c, answer);
     describe_scores(c, answer);
@@ -471,7 +470,7 @@ static void handle_status(struct coordinator *c, const struct packet *packet, ui
                           struct outbox *outbox)
 {
     note_watcher(c, packet->peer, packet->message.status.watch);
-    if (!packet->message.status.watch && (c->membership.tickets > 0 || nobody_came(c)))
+    if (!packet->message.status.watch && (c->work.membership.tickets > 0 || nobody_came(c)))
         end_when_left(c, now_us);
     struct packet *answer = envelope_answer(&c->envelope, packet, MESSAGE_STATUS_ANSWER, outbox);
     coordinator_describe(c, &answer->message.status_answer, now_us);
@@ -483,7 +482,7 @@ static void handle_status(struct coordinator *c, const struct packet *packet, ui
 static void handle_last_word(struct coordinator *c, const struct packet *packet,
                              struct member *member, uint64_t now_us)
 {
-    struct member *place = membership_place(&c->membership, &packet->message);
+    struct member *place = membership_place(&c->work.membership, &packet->message);
     if (member != NULL && membership_has_key(member, packet))
         handle_bye(c, member, now_us);
     else if (packet->peer == PEER_LOCAL && c->state == FINISHING)
@@ -518,13 +517,13 @@ static struct member *find_sender(const struct coordinator *c, const struct pack
     const struct message *message = &packet->message;
     bool alone = message->kind == MESSAGE_STOP || message->kind == MESSAGE_LEAVE ||
                  message->kind == MESSAGE_BYE;
-    struct member *place = membership_place(&c->membership, message);
+    struct member *place = membership_place(&c->work.membership, message);
     if (c->envelope.run_id == 0 || coordinator_is_of_another_run(c, message) ||
         (place != NULL && place->peer == PEER_LOCAL && packet->peer != PEER_LOCAL))
         return NULL;
     if (alone && place != NULL && place->present && place->incarnation == message->incarnation)
         return place;
-    return message->run_id == 0 ? NULL : membership_find(&c->membership, message);
+    return message->run_id == 0 ? NULL : membership_find(&c->work.membership, message);
 }
 
 /* It may repeat itself as often as it likes, but not in our log. */
@@ -592,9 +591,9 @@ static void handle_summary_written(struct coordinator *c, const struct order_wri
 static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct outbox *outbox)
 {
     uint32_t server = packet->message.chunk_state.server;
-    if (server >= c->membership.server_count || !c->membership.servers[server].present)
+    if (server >= c->work.membership.server_count || !c->work.membership.servers[server].present)
         return;
-    struct packet *out = envelope_to_peer(&c->envelope, c->membership.servers[server].peer,
+    struct packet *out = envelope_to_peer(&c->envelope, c->work.membership.servers[server].peer,
                                           MESSAGE_CHUNK_STATE, outbox);
     out->message.chunk_state = packet->message.chunk_state;
     out->payload = packet->payload;
@@ -607,8 +606,8 @@ static void handle_stop_at(struct coordinator *c, uint64_t step)
     if (c->state >= FINISHING)
         return;
     c->stop_named = true;
-    if (step < c->stop_step)
-        c->stop_step = step;
+    if (step < c->work.stop_step)
+        c->work.stop_step = step;
 }
 
 static void obey(struct coordinator *c, const struct order *order, uint64_t now_us,
@@ -676,7 +675,7 @@ static void tick_gathering(struct coordinator *c, uint64_t now_us, struct outbox
 {
     char missing[MESSAGE_TEXT_MAX / 2];
     if (start_timed_out(c, now_us)) {
-        membership_list_missing(&c->membership, true, missing, sizeof missing);
+        membership_list_missing(&c->work.membership, true, missing, sizeof missing);
         coordinator_fail(c, EXIT_START_TIMEOUT, now_us, outbox,
                          "start timed out after %s waiting for %s",
                          wording_duration(c->options.deadlines.start).text, missing);
@@ -692,7 +691,7 @@ static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbo
     char missing[MESSAGE_TEXT_MAX / 2];
     double waited = seconds_since(c->entered_us, now_us);
     if (waited > c->options.deadlines.recovery && waited > c->options.deadlines.start) {
-        membership_list_missing(&c->membership, false, missing, sizeof missing);
+        membership_list_missing(&c->work.membership, false, missing, sizeof missing);
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
                          "going back to the last checkpoint took longer than %s: %s",
                          wording_duration(waited).text,
@@ -734,10 +733,11 @@ void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct out
 /* While a server is away its own deadline counts. */
 static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    if (!c->closed && !membership_is_served(&c->membership))
+    if (!c->closed && !membership_is_served(&c->work.membership))
         c->entered_us = now_us;
     double waited = seconds_since(c->entered_us, now_us);
-    if (c->deserted && waited > DESERTED_SECONDS && !c->closed && !cut_is_taken(&c->membership))
+    if (c->deserted && waited > DESERTED_SECONDS && !c->closed &&
+        !cut_is_taken(&c->work.membership))
         coordinator_end_deserted(c, now_us, outbox);
     else if (waited > c->options.deadlines.stop)
         coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
@@ -754,7 +754,7 @@ static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox
         coordinator_enter(c, OVER, now_us);
     else if (now_us - c->told_us >= FINISHED_REPEAT_US)
         coordinator_tell_everybody(c, now_us, outbox);
-    if (c->membership.tickets > 0 || nobody_came(c))
+    if (c->work.membership.tickets > 0 || nobody_came(c))
         end_when_left(c, now_us);
 }
 

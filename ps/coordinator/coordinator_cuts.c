@@ -5,22 +5,19 @@
 
 #include "ps/coordinator/coordinator_state.h"
 
-#define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
-
 void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                            struct outbox *outbox)
 {
-    cut_begin(&c->cut, &c->membership, &c->envelope, step, final, now_us, outbox);
-    if (is_async(c))
+    cut_begin(&c->cut, &c->work.membership, &c->envelope, step, final, now_us, outbox);
+    c->work.mode->cutting(&c->work, step, c->last_cut);
+    if (c->work.mode->set_gate != NULL)
         cut_reached(&c->cut, now_us); /* Every batch before it is done. */
-    else
-        statistics_mark(&c->statistics, step, c->last_cut);
 }
 
-/* The first step from which on the next cut may be named now. */
-static uint64_t first_free_step(const struct coordinator *c)
+/* Whether training waits at the gate for this cut. */
+static bool is_gated(const struct coordinator *c)
 {
-    return is_async(c) ? leases_reached(&c->leases) : c->statistics.step + CUT_MARGIN;
+    return c->work.mode->set_gate != NULL && c->work.mode->gate(&c->work) == c->cut.step;
 }
 
 void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
@@ -36,19 +33,18 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
     }
     if (due >= c->job->steps)
         return; /* The last one is cut when training has ended. */
-    if (is_async(c))
-        c->leases.gate = due;
+    if (c->work.mode->set_gate != NULL)
+        c->work.mode->set_gate(&c->work, due);
     else
         coordinator_begin_cut(c, due, false, now_us, outbox);
 }
 
-/* Async: training goes on. */
+/* Training goes on. */
 static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->drain_us += now_us - c->cut.named_us;
-    c->leases.gate = c->job->steps;
-    for (uint32_t i = 0; i < c->membership.worker_count; i++)
-        coordinator_top_up(c, i, 0, outbox);
+    c->work.mode->set_gate(&c->work, c->job->steps);
+    coordinator_top_up_all(c, outbox);
 }
 
 /* Give up the cut under way: `failed`, or because training had passed it. */
@@ -73,9 +69,9 @@ static void abandon_cut(struct coordinator *c, bool failed, const char *why, uin
         return;
     }
     c->last_due = c->cut.step;
-    if (is_async(c) && c->leases.gate == c->cut.step)
+    if (is_gated(c))
         open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
-    coordinator_schedule_cut(c, first_free_step(c), now_us, outbox);
+    coordinator_schedule_cut(c, c->work.mode->next_cut(&c->work, true), now_us, outbox);
 }
 
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
@@ -92,7 +88,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     }
     server->cut_taken = true;
     cut_reached(&c->cut, now_us);
-    if (cut_is_taken(&c->membership) && is_async(c) && !c->cut.final)
+    if (cut_is_taken(&c->work.membership) && c->work.mode->set_gate != NULL && !c->cut.final)
         open_gate(c, now_us, outbox);
 }
 
@@ -101,16 +97,16 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
 {
     const struct message_part_written *written = &packet->message.part_written;
     if (!c->cut.under_way || c->cut.collected || written->step != c->cut.step ||
-        written->server >= c->membership.server_count)
+        written->server >= c->work.membership.server_count)
         return;
     if (!written->written) {
         abandon_cut(c, true, written->text, now_us, outbox);
         return;
     }
     cut_reached(&c->cut, now_us);
-    c->membership.servers[written->server].part = written->part;
-    c->membership.servers[written->server].part_written = true;
-    if (cut_collect(&c->cut, &c->membership, &c->envelope, outbox) == STATUS_MEMORY)
+    c->work.membership.servers[written->server].part = written->part;
+    c->work.membership.servers[written->server].part_written = true;
+    if (cut_collect(&c->cut, &c->work.membership, &c->envelope, outbox) == STATUS_MEMORY)
         abandon_cut(c, true, "out of memory", now_us, outbox);
 }
 
@@ -131,25 +127,25 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     order_event(outbox, "checkpoint",
                 EVENT_MEMBERS(event_count("step", c->cut.step),
                               event_real("seconds", seconds_since(c->cut.reached_us, now_us), 6),
-                              event_count("bytes", cut_bytes(&c->membership))));
+                              event_count("bytes", cut_bytes(&c->work.membership))));
     if (c->cut.final) {
         coordinator_close_run(c, now_us, outbox);
         return;
     }
-    if (is_async(c) && c->leases.gate == c->cut.step)
+    if (is_gated(c))
         open_gate(c, now_us, outbox); /* What was written was taken, though we were not told yet. */
-    coordinator_schedule_cut(c, first_free_step(c), now_us, outbox);
+    coordinator_schedule_cut(c, c->work.mode->next_cut(&c->work, true), now_us, outbox);
 }
 
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     if (!c->cut.under_way || (c->state != RUNNING && c->state != CLOSING))
         return;
-    if (!is_async(c) && c->statistics.step >= c->cut.step)
+    if (c->work.mode->has_reached(&c->work, c->cut.step))
         cut_reached(&c->cut, now_us);
     if (!c->cut.final && c->cut.reached_us != 0 &&
         seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)
         abandon_cut(c, true, "it took too long", now_us, outbox);
     else
-        cut_repeat(&c->cut, &c->membership, &c->envelope, now_us, outbox);
+        cut_repeat(&c->cut, &c->work.membership, &c->envelope, now_us, outbox);
 }

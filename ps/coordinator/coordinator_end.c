@@ -25,16 +25,16 @@ static void sum_up_members(struct coordinator *c)
     struct run_summary *summary = &c->summary;
     uint64_t examples = 0;
     summary->verdicts = (struct verdict_counts){0};
-    for (uint32_t i = 0; i < c->membership.server_count; i++) {
-        verdict_counts_add(&summary->verdicts, &c->membership.servers[i].earlier);
-        verdict_counts_add(&summary->verdicts, &c->membership.servers[i].verdicts);
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
+        verdict_counts_add(&summary->verdicts, &c->work.membership.servers[i].earlier);
+        verdict_counts_add(&summary->verdicts, &c->work.membership.servers[i].verdicts);
     }
     memset(&summary->staleness, 0, sizeof summary->staleness);
-    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
-        staleness_merge(&summary->staleness, &c->membership.workers[i].summary.staleness);
-        examples += c->membership.workers[i].summary.examples;
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
+        staleness_merge(&summary->staleness, &c->work.membership.workers[i].summary.staleness);
+        examples += c->work.membership.workers[i].summary.examples;
     }
-    summary->worker_count = c->membership.worker_count;
+    summary->worker_count = c->work.membership.worker_count;
     summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
 }
 
@@ -42,15 +42,15 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
                           uint64_t now_us, struct outbox *outbox)
 {
     struct run_summary *summary = &c->summary;
-    struct statistics_epoch epoch = statistics_epoch_now(&c->statistics);
+    struct statistics_epoch epoch = statistics_epoch_now(&c->work.statistics);
     summary->state = state;
     summary->exit_code = (uint32_t)exit_code;
     snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
     summary->evaluation_seconds = (double)c->evaluation_us * 1e-6;
     summary->checkpoint_seconds = (double)c->drain_us * 1e-6;
     if (state == RUN_FAILED)
-        summary->step = statistics_made(&c->statistics);
-    summary->session_step = c->statistics.first;
+        summary->step = statistics_made(&c->work.statistics);
+    summary->session_step = c->work.statistics.first;
     summary->train_loss = tally_loss(&epoch.tally);
     summary->train_accuracy = tally_accuracy(&epoch.tally);
     summary->train_examples = epoch.tally.examples;
@@ -68,7 +68,7 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
     struct worker_summary *workers =
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
-        workers[i] = c->membership.workers[i].summary;
+        workers[i] = c->work.membership.workers[i].summary;
     order_add(outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 
@@ -123,13 +123,13 @@ static void tell_finished(const struct coordinator *c, uint64_t peer, struct out
 void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->told_us = now_us;
-    for (uint32_t i = 0; i < c->membership.worker_count; i++)
-        if (c->membership.workers[i].present && !c->membership.workers[i].bye)
-            tell_finished(c, c->membership.workers[i].peer, outbox);
-    for (uint32_t i = 0; i < c->membership.server_count; i++)
-        if (c->membership.servers[i].present && !c->membership.servers[i].bye)
-            tell_finished(c, c->membership.servers[i].peer, outbox);
-    if (c->membership.servers == NULL) /* No job yet: only our own router. */
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        if (c->work.membership.workers[i].present && !c->work.membership.workers[i].bye)
+            tell_finished(c, c->work.membership.workers[i].peer, outbox);
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
+        if (c->work.membership.servers[i].present && !c->work.membership.servers[i].bye)
+            tell_finished(c, c->work.membership.servers[i].peer, outbox);
+    if (c->work.membership.servers == NULL) /* No job yet: only our own router. */
         tell_finished(c, PEER_LOCAL, outbox);
 }
 

@@ -35,7 +35,7 @@ static bool replace_holder(struct coordinator *c, const struct packet *packet, u
 {
     char line[MESSAGE_TEXT_MAX];
     const struct message *message = &packet->message;
-    const struct member *holder = membership_place(&c->membership, message);
+    const struct member *holder = membership_place(&c->work.membership, message);
     snprintf(line, sizeof line,
              "lost %s/%u (on %s): nothing heard for %s, and another process is there (on %s)",
              role_name(message->role), message->index, holder->host,
@@ -55,8 +55,9 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
 {
     const struct message *message = &packet->message;
     bool worker = message->role == ROLE_WORKER;
-    if (membership_take(&c->membership, packet, now_us) == NULL ||
-        leases_grow(&c->leases, c->membership.worker_count) != STATUS_OK) {
+    if (membership_take(&c->work.membership, packet, now_us) == NULL ||
+        (c->work.mode->grow != NULL &&
+         c->work.mode->grow(&c->work, c->work.membership.worker_count) != STATUS_OK)) {
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for another worker");
         return;
@@ -97,9 +98,9 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     bool replaces = false;
     /* Sync promises equal bits; async does not. */
     bool exact = job_mode(c->job)->exact && !c->options.allow_mixed;
-    switch (membership_judge(&c->membership, packet, exact, now_us, &refusal, text)) {
+    switch (membership_judge(&c->work.membership, packet, exact, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
-        coordinator_hear(membership_place(&c->membership, &packet->message), packet, now_us,
+        coordinator_hear(membership_place(&c->work.membership, &packet->message), packet, now_us,
                          outbox);
         return true;
     case ADMISSION_WAIT:
@@ -128,9 +129,9 @@ static bool join_job(struct coordinator *c, const struct packet *packet, uint64_
                      struct outbox *outbox)
 {
     const struct message *message = &packet->message;
-    const struct member *place = membership_place(&c->membership, message);
+    const struct member *place = membership_place(&c->work.membership, message);
     bool is_member = place != NULL && place->present && place->incarnation == message->incarnation;
-    if (membership_departure(&c->membership, message) != DEPARTURE_NONE) {
+    if (membership_departure(&c->work.membership, message) != DEPARTURE_NONE) {
         coordinator_answer_departed(c, packet, outbox);
         return false;
     }
@@ -149,7 +150,7 @@ static bool join_job(struct coordinator *c, const struct packet *packet, uint64_
     }
     if (message->role == ROLE_PS)
         declaration_send(&c->declaration, &c->envelope, packet->peer, outbox);
-    welcome(c, membership_place(&c->membership, message), message->role, outbox);
+    welcome(c, membership_place(&c->work.membership, message), message->role, outbox);
     coordinator_start_when_gathered(c, now_us, outbox);
     return true;
 }
@@ -201,7 +202,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
 {
     enum status status = declaration_accept(&c->declaration, job);
     if (status == STATUS_OK)
-        status = membership_init(&c->membership, job->server_count, job->worker_count,
+        status = membership_init(&c->work.membership, job->server_count, job->worker_count,
                                  c->options.secret);
     struct frame *copy = frame_create(c->declaration.size);
     if (copy == NULL || status != STATUS_OK) {
@@ -278,10 +279,8 @@ static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *ou
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
-    c->stop_step = c->job->steps;
-    statistics_init(&c->statistics, c->job, c->first_step);
     evaluation_init(&c->evaluation, c->job->test_examples, scored_before(c));
-    if (leases_init(&c->leases, c->job->worker_count, c->first_step, c->job->steps) != STATUS_OK)
+    if (work_begin(&c->work, c->job, c->first_step) != STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
         coordinator_enter(c, GATHERING, now_us);
@@ -289,14 +288,9 @@ static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *ou
 
 static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    uint64_t again = c->statistics.step > c->first_step ? c->statistics.step - c->first_step : 0;
-    if (is_async(c)) {
-        again = leases_go_back(&c->leases, c->first_step);
-        c->leases.gate = c->job->steps;
-    } else {
-        statistics_go_back(&c->statistics, c->first_step);
+    uint64_t again = c->work.mode->go_back(&c->work, c->first_step);
+    if (job_mode(c->job)->aligns) /* Else what was scored is of no step. */
         evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
-    }
     c->summary.faults.recomputed += again;
     outbox_log(outbox,
                "generation %" PRIu64 ": going back to step %" PRIu64 "; %" PRIu64
@@ -306,8 +300,8 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
                 EVENT_MEMBERS(event_count("generation", c->envelope.generation),
                               event_count("step", c->first_step)));
     c->welcomed_us = now_us;
-    for (uint32_t i = 0; i < c->membership.server_count; i++)
-        coordinator_welcome_again(c, &c->membership.servers[i], outbox);
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
+        coordinator_welcome_again(c, &c->work.membership.servers[i], outbox);
 }
 
 void coordinator_handle_run_opened(struct coordinator *c, const struct order_run_opened *opened,
@@ -360,9 +354,9 @@ void coordinator_repeat_welcomes(struct coordinator *c, uint64_t now_us, struct 
     if (now_us - c->welcomed_us < WELCOME_REPEAT_US)
         return;
     c->welcomed_us = now_us;
-    for (uint32_t i = 0; i < c->membership.server_count; i++)
-        if (!c->membership.servers[i].ready)
-            coordinator_welcome_again(c, &c->membership.servers[i], outbox);
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
+        if (!c->work.membership.servers[i].ready)
+            coordinator_welcome_again(c, &c->work.membership.servers[i], outbox);
 }
 
 static void send_chunks(uint32_t server, struct outbox *outbox)
@@ -396,10 +390,10 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
                     c->cut.step);
     }
-    for (uint32_t i = 0; i < c->membership.server_count; i++)
-        c->membership.servers[i].ready = false;
-    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
-        struct member *worker = &c->membership.workers[i];
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
+        c->work.membership.servers[i].ready = false;
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
+        struct member *worker = &c->work.membership.workers[i];
         worker->done = worker->owes = worker->asks = false;
         worker->first_assignment = worker->assignment = 0;
     }
@@ -417,23 +411,23 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
  * killed does not wait for those who have been lost with it. */
 static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 {
-    if (c->raising != 0 || !membership_is_served(&c->membership))
+    if (c->raising != 0 || !membership_is_served(&c->work.membership))
         return false;
-    if (c->state == RECOVERING || membership_is_complete(&c->membership))
+    if (c->state == RECOVERING || membership_is_complete(&c->work.membership))
         return true;
     return coordinator_goes_on(c) && c->has_survivors &&
            c->options.on_worker_loss == LOSS_CONTINUE &&
            seconds_since(c->entered_us, now_us) > c->options.deadlines.silence &&
-           membership_workers(&c->membership) > 0;
+           membership_workers(&c->work.membership) > 0;
 }
 
 /* Batches that servers had before server 0 was killed: it knows no better how many they were. */
-static void raise_floor(struct coordinator *c, bool first)
+static void note_reached(struct coordinator *c, bool first)
 {
-    for (uint32_t i = 0; i < c->membership.server_count; i++)
-        leases_raise_floor(&c->leases, c->membership.servers[i].reached);
-    if (first && c->leases.floor > c->first_step)
-        c->summary.faults.recomputed += c->leases.floor - c->first_step;
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
+        c->work.mode->note_reached(&c->work, c->work.membership.servers[i].reached);
+    if (first)
+        c->summary.faults.recomputed += c->work.mode->next_cut(&c->work, false) - c->first_step;
 }
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -455,11 +449,11 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox)
 {
     struct message_start from = {
-        .step = is_async(c) ? c->leases.done.low : c->statistics.step,
-        .stop_step = c->stop_step,
+        .step = c->work.mode->step(&c->work),
+        .stop_step = c->work.stop_step,
         .scored = c->evaluation.scored,
     };
-    assignment_send(&c->assignment, worker, &c->envelope, &from, outbox);
+    assignment_send(&c->work.assignment, worker, &c->envelope, &from, outbox);
 }
 
 void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -467,17 +461,19 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
     if (!c->deal_due || c->state != RUNNING)
         return;
     c->deal_due = false;
-    assignment_deal(&c->assignment, &c->membership, now_us);
+    assignment_deal(&c->work.assignment, &c->work.membership, now_us);
     order_event(outbox, "assignment",
-                EVENT_MEMBERS(event_count("number", c->assignment.number),
-                              event_count("members", c->assignment.members)));
-    if (c->assignment.number > 1)
-        outbox_log(outbox, "assignment %u: %s", c->assignment.number,
-                   wording_counted(c->assignment.members, "worker", "workers").text);
-    for (uint32_t i = 0; i < c->membership.worker_count; i++)
-        if (c->membership.workers[i].present)
-            coordinator_send_start(c, &c->membership.workers[i], outbox);
-    for (uint32_t i = 0; c->leases.returned_count > 0 && i < c->membership.worker_count; i++)
+                EVENT_MEMBERS(event_count("number", c->work.assignment.number),
+                              event_count("members", c->work.assignment.members)));
+    if (c->work.assignment.number > 1)
+        outbox_log(outbox, "assignment %u: %s", c->work.assignment.number,
+                   wording_counted(c->work.assignment.members, "worker", "workers").text);
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        if (c->work.membership.workers[i].present)
+            coordinator_send_start(c, &c->work.membership.workers[i], outbox);
+    for (uint32_t i = 0; c->work.mode->ask != NULL && i < c->work.membership.worker_count &&
+                         c->work.mode->has_spare(&c->work);
+         i++)
         coordinator_top_up(c, i, 0, outbox);
 }
 
@@ -490,11 +486,9 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
     send_chunks(ORDER_EVERYBODY, outbox);
     if (first)
         say_started(c, now_us, outbox);
-    if (is_async(c))
-        raise_floor(c, first);
-    /* Nobody has begun yet. */
-    coordinator_schedule_cut(c, is_async(c) ? leases_reached(&c->leases) : c->first_step + 1,
-                             now_us, outbox);
+    if (c->work.mode->note_reached != NULL)
+        note_reached(c, first);
+    coordinator_schedule_cut(c, c->work.mode->next_cut(&c->work, false), now_us, outbox);
     c->deal_due = true;
     coordinator_stop_training(c, outbox);
     coordinator_deal_when_due(c, now_us, outbox);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "common/job/tree.h"
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/coordinator/stragglers.h"
 
@@ -27,7 +26,8 @@ static void say_lost(enum role role, uint32_t index, const char *why, const char
 /* Its batches and leaves are for others. */
 static void deal_without(struct coordinator *c, uint32_t index)
 {
-    leases_return(&c->leases, index);
+    if (c->work.mode->lost != NULL)
+        c->work.mode->lost(&c->work, index);
     c->deal_due = true;
 }
 
@@ -35,7 +35,7 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
                              const char *why, const char *line, uint64_t now_us,
                              struct outbox *outbox)
 {
-    struct member *worker = &c->membership.workers[index];
+    struct member *worker = &c->work.membership.workers[index];
     say_lost(ROLE_WORKER, index, why, line, outbox);
     c->summary.faults.workers_lost++;
     membership_free_place(worker, departure);
@@ -53,7 +53,7 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
 void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *why,
                              const char *line, uint64_t now_us, struct outbox *outbox)
 {
-    struct member *server = &c->membership.servers[index];
+    struct member *server = &c->work.membership.servers[index];
     say_lost(ROLE_PS, index, why, line, outbox);
     c->summary.faults.servers_lost++;
     server->lost = true;
@@ -94,7 +94,7 @@ static bool is_held(const struct coordinator *c, struct member *worker, uint64_t
         return c->state == RECOVERING || c->state == RUNNING;
     if (worker->leaving_us == 0)
         worker->leaving_us = now_us;
-    return c->state == RUNNING && !c->abandoned && membership_workers(&c->membership) == 1 &&
+    return c->state == RUNNING && !c->abandoned && membership_workers(&c->work.membership) == 1 &&
            now_us - worker->leaving_us < HELD_US;
 }
 
@@ -103,7 +103,7 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
                               struct outbox *outbox)
 {
     uint32_t index = packet->message.index;
-    struct member *worker = &c->membership.workers[index];
+    struct member *worker = &c->work.membership.workers[index];
     if (is_held(c, worker, now_us))
         return;
     outbox_log(outbox, "worker/%u leaves", index);
@@ -125,8 +125,8 @@ static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox 
     uint32_t index;
     const struct member *silent;
     while (c->state < FINISHING &&
-           (silent = membership_silent(&c->membership, c->options.deadlines.silence, now_us, &role,
-                                       &index)) != NULL) {
+           (silent = membership_silent(&c->work.membership, c->options.deadlines.silence, now_us,
+                                       &role, &index)) != NULL) {
         snprintf(line, sizeof line, "lost %s/%u (on %s): nothing heard for %s", role_name(role),
                  index, silent->host,
                  wording_duration(seconds_since(silent->heard_us, now_us)).text);
@@ -139,19 +139,10 @@ static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox 
 
 /* --- the slow and the stuck ---------------------------------------------------------------- */
 
-/* Whether it has something to do, and nobody else is in its way. At the end all owe a DONE. */
 static bool owes(const struct coordinator *c, uint32_t index)
 {
-    const struct member *worker = &c->membership.workers[index];
-    if (!worker->present || worker->first_assignment == 0)
-        return false;
-    if (is_async(c))
-        return !leases_idle(&c->leases, index) || (leases_exhausted(&c->leases) && !worker->done);
-    if (c->statistics.step >= c->stop_step)
-        return !worker->done;
-    struct node run = tree_run(job_batch(c->job, c->statistics.step).leaves, c->assignment.members,
-                               worker->position);
-    return statistics_lacks(&c->statistics, run);
+    const struct member *worker = &c->work.membership.workers[index];
+    return worker->present && worker->first_assignment != 0 && c->work.mode->owes(&c->work, index);
 }
 
 static void watch_stragglers(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -161,16 +152,17 @@ static void watch_stragglers(struct coordinator *c, uint64_t now_us, struct outb
     uint32_t away;
     if (c->state != RUNNING || c->deal_due)
         return;
-    bool hindered = membership_awaited(&c->membership, &role, &away) != NULL && role == ROLE_PS;
-    for (uint32_t i = 0; i < c->membership.worker_count && c->state == RUNNING; i++) {
-        struct member *worker = &c->membership.workers[i];
-        if (!stragglers_is_stuck(worker, i, !hindered && owes(c, i),
-                                 is_async(c) ? "update" : "step", c->statistics.step,
-                                 c->options.deadlines.progress, now_us, outbox))
+    bool hindered =
+        membership_awaited(&c->work.membership, &role, &away) != NULL && role == ROLE_PS;
+    for (uint32_t i = 0; i < c->work.membership.worker_count && c->state == RUNNING; i++) {
+        struct member *worker = &c->work.membership.workers[i];
+        if (!stragglers_is_stuck(worker, i, !hindered && owes(c, i), job_mode(c->job)->unit,
+                                 c->work.statistics.step, c->options.deadlines.progress, now_us,
+                                 outbox))
             continue;
         snprintf(line, sizeof line,
                  "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64 " for %s", i,
-                 worker->host, c->statistics.step,
+                 worker->host, c->work.statistics.step,
                  wording_duration(seconds_since(worker->moved_us, now_us)).text);
         coordinator_lose_worker(c, i, DEPARTURE_STUCK, "stuck", line, now_us, outbox);
     }
@@ -188,13 +180,13 @@ void coordinator_watch_members(struct coordinator *c, uint64_t now_us, struct ou
 
 static void watch_loneliness(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    if (c->state != RUNNING || membership_workers(&c->membership) > 0) {
+    if (c->state != RUNNING || membership_workers(&c->work.membership) > 0) {
         c->lonely_us = 0;
         return;
     }
     if (c->lonely_us == 0) {
         c->lonely_us = now_us;
-        if (membership_is_deserted(&c->membership) && !c->stopping)
+        if (membership_is_deserted(&c->work.membership) && !c->stopping)
             outbox_warn(outbox, "no worker is left; waiting %s for one to join",
                         wording_duration(c->options.deadlines.recovery).text);
     } else if (seconds_since(c->lonely_us, now_us) > c->options.deadlines.recovery)
@@ -210,7 +202,7 @@ void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct ou
     if (c->state < RECOVERING || c->state > CLOSING || c->closed)
         return;
     watch_loneliness(c, now_us, outbox);
-    const struct member *awaited = membership_awaited(&c->membership, &role, &index);
+    const struct member *awaited = membership_awaited(&c->work.membership, &role, &index);
     if (awaited == NULL || seconds_since(awaited->gone_us, now_us) <= c->options.deadlines.recovery)
         return;
     char away[48] = "nobody starts it again";
@@ -233,14 +225,14 @@ void coordinator_describe_waiting(const struct coordinator *c, char *text, uint6
     }
     if (c->state < GATHERING || c->state > CLOSING)
         return;
-    membership_list_missing(&c->membership, c->state == GATHERING, missing, sizeof missing);
+    membership_list_missing(&c->work.membership, c->state == GATHERING, missing, sizeof missing);
     if (missing[0] == '\0' && c->lonely_us != 0)
         snprintf(missing, sizeof missing, "any worker");
     if (missing[0] == '\0')
         return;
     enum role role;
     uint32_t index;
-    const struct member *awaited = membership_awaited(&c->membership, &role, &index);
+    const struct member *awaited = membership_awaited(&c->work.membership, &role, &index);
     if (c->state == RUNNING || c->state == CLOSING)
         waited = seconds_since(awaited != NULL ? awaited->gone_us : c->lonely_us, now_us);
     snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for %s", wording_waited(waited).text, missing);
@@ -249,7 +241,7 @@ void coordinator_describe_waiting(const struct coordinator *c, char *text, uint6
 /* Those who are here wait too, and say so. */
 static void tell_members(const struct coordinator *c, const char *text, struct outbox *outbox)
 {
-    const struct membership *all = &c->membership;
+    const struct membership *all = &c->work.membership;
     for (uint32_t i = 0; i < all->server_count + all->worker_count; i++) {
         const struct member *member =
             i < all->server_count ? &all->servers[i] : &all->workers[i - all->server_count];

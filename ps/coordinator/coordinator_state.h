@@ -14,15 +14,12 @@
 
 #include "common/base/clock.h"
 #include "common/process/log_once.h"
-#include "ps/work/assignment.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/cut.h"
 #include "ps/coordinator/declaration.h"
-#include "ps/work/evaluation.h"
-#include "ps/work/leases.h"
-#include "ps/work/membership.h"
-#include "ps/work/statistics.h"
+#include "ps/mode/work_mode.h"
 #include "ps/orders/orders.h"
+#include "ps/work/evaluation.h"
 
 #define NO_STEP UINT64_MAX
 
@@ -41,8 +38,7 @@ struct coordinator {
     struct declaration declaration;
     const struct job *job; /* The declaration's; zeros before there is one. */
 
-    struct membership membership;
-    struct assignment assignment;
+    struct work work;   /* Who is here, and what they have to do. */
     bool deal_due;      /* Somebody came or went: at the next tick the work is dealt anew. */
     bool has_survivors; /* A worker has come that was in this run before. */
     uint64_t lonely_us; /* Since when no worker is here; 0: there is one. */
@@ -53,15 +49,12 @@ struct coordinator {
     uint64_t raising;     /* The generation that the checkpointer is to record; 0: none. */
     uint64_t welcomed_us; /* When servers were last told of it. */
 
-    uint64_t stop_step;
     bool abandoned;  /* Nobody who is lost comes back. */
     bool stopping;   /* A clean stop was asked for ... */
-    bool stop_named; /* ... and sync: the last version is known. */
+    bool stop_named; /* ... and our router has said which version is the last. */
     uint64_t stop_us;
     bool deserted; /* It stops after all workers have left. */
 
-    struct statistics statistics;
-    struct leases leases; /* Async. */
     struct evaluation evaluation;
 
     struct cut cut;
@@ -89,11 +82,6 @@ struct coordinator {
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
-
-static inline bool is_async(const struct coordinator *c)
-{
-    return !job_mode(c->job)->steps;
-}
 
 /* A stop found no worker, and chunks that are not all at one version. */
 void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
@@ -162,6 +150,8 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
  * Whether anything was sent. */
 bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
                         struct outbox *outbox);
+/* The same for every worker that has asked. */
+void coordinator_top_up_all(struct coordinator *c, struct outbox *outbox);
 void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                                struct outbox *outbox);
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,

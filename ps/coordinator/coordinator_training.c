@@ -11,13 +11,13 @@
 
 #define WINDOWS_AN_EPOCH 40 /* Progress events. */
 
-/* --- async: leases ------------------------------------------------------------------------- */
+/* --- leases -------------------------------------------------------------------------------- */
 
 static void send_work(const struct coordinator *c, uint32_t index, uint64_t request, uint64_t batch,
                       struct outbox *outbox)
 {
-    struct packet *packet =
-        envelope_to_peer(&c->envelope, c->membership.workers[index].peer, MESSAGE_WORK, outbox);
+    struct packet *packet = envelope_to_peer(&c->envelope, c->work.membership.workers[index].peer,
+                                             MESSAGE_WORK, outbox);
     packet->message.request = request;
     packet->message.work.batch = batch;
 }
@@ -27,21 +27,27 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
 {
     uint64_t batch;
     bool sent = false;
-    struct member *worker = &c->membership.workers[index];
+    struct member *worker = &c->work.membership.workers[index];
     if (!worker->present || worker->first_assignment == 0)
         return false;
     /* Nobody is given work that has not asked for some: it might never do it, and hold up all. */
-    for (; worker->asks && leases_take(&c->leases, index, &batch); sent = true)
+    for (; worker->asks && c->work.mode->ask(&c->work, index, &batch); sent = true)
         send_work(c, index, request, batch, outbox);
     worker->done = worker->done && !sent;
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
-    if (!leases_exhausted(&c->leases) || !leases_idle(&c->leases, index))
+    if (!c->work.mode->is_enough(&c->work, index))
         return sent;
     struct packet *packet = envelope_to_peer(&c->envelope, worker->peer, MESSAGE_WORK, outbox);
     packet->message.request = request;
     packet->message.work.enough = true;
-    packet->message.work.batch = c->leases.limit;
+    packet->message.work.batch = c->work.stop_step;
     return true;
+}
+
+void coordinator_top_up_all(struct coordinator *c, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        coordinator_top_up(c, i, 0, outbox);
 }
 
 /* What it holds already, once more: it may never have come. */
@@ -49,8 +55,8 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
                         struct outbox *outbox)
 {
     bool sent = false;
-    uint64_t batches[LEASES_A_WORKER];
-    unsigned count = leases_held(&c->leases, index, batches);
+    uint64_t batches[WORK_HELD_MAX];
+    unsigned count = c->work.mode->held(&c->work, index, batches);
     for (unsigned i = 0; i < count; i++, sent = true)
         send_work(c, index, request, batches[i], outbox);
     return sent;
@@ -58,10 +64,9 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
 
 static void cut_at_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    const struct leases *leases = &c->leases;
-    bool at_gate = leases->next == leases->gate && leases->gate < c->job->steps;
-    if (at_gate && leases_drained(leases) && !c->cut.under_way && !c->stopping)
-        coordinator_begin_cut(c, leases->gate, false, now_us, outbox);
+    const struct work_mode *mode = c->work.mode;
+    if (mode->set_gate != NULL && mode->is_at_gate(&c->work) && !c->cut.under_way && !c->stopping)
+        coordinator_begin_cut(c, mode->gate(&c->work), false, now_us, outbox);
 }
 
 /* Always answered, so that a worker whose question or answer was lost asks again. */
@@ -69,17 +74,19 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
                               struct outbox *outbox)
 {
     const struct message *message = &packet->message;
-    bool sent = false;
-    if (c->state == RUNNING && is_async(c)) {
-        c->membership.workers[message->index].asks = true;
+    bool sent = false, frees = false;
+    if (c->state == RUNNING && c->work.mode->ask != NULL) {
+        c->work.membership.workers[message->index].asks = true;
         if (message->lease.finished) {
-            leases_finish(&c->leases, message->index, message->lease.batch);
-            stragglers_moved(&c->membership.workers[message->index], now_us);
+            frees = c->work.mode->finished(&c->work, message->index, message->lease.batch);
+            stragglers_moved(&c->work.membership.workers[message->index], now_us);
             cut_at_gate(c, now_us, outbox);
         } else {
             sent = repeat_work(c, message->index, message->request, outbox);
         }
         sent = coordinator_top_up(c, message->index, message->request, outbox) || sent;
+        if (frees)
+            coordinator_top_up_all(c, outbox);
     }
     if (!sent)
         envelope_answer(&c->envelope, packet, MESSAGE_WORK, outbox)->message.work.none = true;
@@ -92,16 +99,16 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     uint64_t epoch_steps = job_steps_per_epoch(c->job);
     uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
     /* What is left at the end counts when it is enough to mean something. */
-    if (c->statistics.first + c->statistics.updates == c->stop_step)
+    if (c->work.statistics.first + c->work.statistics.updates == c->work.stop_step)
         wanted /= 2;
-    if (c->statistics.window.updates == 0 || c->statistics.window.updates < wanted)
+    if (c->work.statistics.window.updates == 0 || c->work.statistics.window.updates < wanted)
         return;
-    struct tally window = statistics_take_window(&c->statistics);
-    struct tally epoch = statistics_epoch_now(&c->statistics).tally;
-    uint64_t made = statistics_made(&c->statistics);
+    struct tally window = statistics_take_window(&c->work.statistics);
+    struct tally epoch = statistics_epoch_now(&c->work.statistics).tally;
+    uint64_t made = statistics_made(&c->work.statistics);
     struct staleness all = {0};
-    for (uint32_t i = 0; i < c->membership.worker_count; i++)
-        staleness_merge(&all, &c->membership.workers[i].summary.staleness);
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        staleness_merge(&all, &c->work.membership.workers[i].summary.staleness);
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
     order_event(
@@ -123,7 +130,7 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
 static void tell_epochs(struct coordinator *c, struct outbox *outbox)
 {
     struct statistics_epoch epoch;
-    while (statistics_take_epoch(&c->statistics, &epoch)) {
+    while (statistics_take_epoch(&c->work.statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
                     EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
@@ -167,7 +174,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
                                struct outbox *outbox)
 {
     const struct message_report *report = &packet->message.report;
-    struct member *worker = membership_place(&c->membership, &packet->message);
+    struct member *worker = membership_place(&c->work.membership, &packet->message);
     if ((c->state != RUNNING && c->state != CLOSING) || packet->message.role != ROLE_WORKER ||
         worker == NULL || packet->message.run_id != c->envelope.run_id)
         return;
@@ -175,14 +182,14 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
         c->summary.faults.fenced++;
         return;
     }
-    if (membership_find(&c->membership, &packet->message) != NULL) {
+    if (membership_find(&c->work.membership, &packet->message) != NULL) {
         membership_hear(worker, now_us);
         stragglers_moved(worker, now_us);
     }
-    if (!statistics_report(&c->statistics, report))
+    if (!statistics_report(&c->work.statistics, report))
         return;
     add_report(&worker->summary, report);
-    if (report->bad && is_async(c))
+    if (report->bad && job_mode(c->job)->may_skip)
         count_bad(c, packet, now_us, outbox);
     progress(c, now_us, outbox);
     tell_epochs(c, outbox);
@@ -198,15 +205,15 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     const struct scoring *scoring = evaluation_add(&c->evaluation, packet->message.index, share);
     if (scoring == NULL)
         return;
-    struct member *worker = &c->membership.workers[packet->message.index];
+    struct member *worker = &c->work.membership.workers[packet->message.index];
     worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
     stragglers_moved(worker, now_us);
     if (!scoring->complete)
         return;
 
-    /* Sync: all stood still until the slowest was through. Async: each only for its own share. */
-    uint64_t stood =
-        is_async(c) ? scoring->took_sum_us / scoring->share_count : scoring->took_max_us;
+    /* Of a step all stood still until the slowest was through; else each only for its own share. */
+    uint64_t stood = job_mode(c->job)->steps ? scoring->took_max_us
+                                             : scoring->took_sum_us / scoring->share_count;
     c->evaluation_us += stood;
     c->summary.test_loss = tally_loss(&scoring->tally);
     c->summary.test_accuracy = tally_accuracy(&scoring->tally);
@@ -222,26 +229,25 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
 /* --- the end of training ------------------------------------------------------------------- */
 
 /* Whether every worker has said so, by the assignment that is in force, and nobody is waited for
- * who has work. Async: and no batch is left, wherever it was. */
+ * who has work; and no batch is left, wherever it was. */
 static bool is_done(const struct coordinator *c)
 {
     bool any = false;
     if (c->deal_due)
         return false;
-    for (uint32_t i = 0; i < c->membership.worker_count; i++) {
-        const struct member *worker = &c->membership.workers[i];
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
+        const struct member *worker = &c->work.membership.workers[i];
         if (worker->missed || (worker->present && !worker->done))
             return false;
         any = any || worker->present;
     }
-    return any && (!is_async(c) || (leases_exhausted(&c->leases) && leases_drained(&c->leases)));
+    return any && c->work.mode->is_drained(&c->work);
 }
 
-/* All workers have left, and nobody is to make another step: what has been made is kept. A server
- * that is past it, because of one who left in the middle, will say so. */
+/* All workers have left, and nobody is to make another step: what has been made is kept. */
 static bool is_deserted(const struct coordinator *c)
 {
-    return c->stopping && membership_is_deserted(&c->membership);
+    return c->stopping && membership_is_deserted(&c->work.membership);
 }
 
 void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -251,9 +257,7 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
     c->deserted = is_deserted(c);
     if (!c->deserted && !is_done(c))
         return;
-    uint64_t step = is_async(c)   ? c->leases.done.low
-                    : c->deserted ? c->statistics.step
-                                  : c->stop_step;
+    uint64_t step = c->work.mode->end(&c->work, c->deserted);
     c->summary.seconds = coordinator_training_seconds(c, now_us);
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_cut && !c->cut.under_way)
@@ -268,14 +272,13 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
 {
     const struct message_done *done = &packet->message.done;
     if (c->state != RUNNING || worker->done || c->deal_due ||
-        !assignment_is_followed(&c->assignment, worker))
+        !assignment_is_followed(&c->work.assignment, worker))
         return;
-    if (!is_async(c) && done->step < c->stop_step)
-        return; /* Of before it was told that there is more to do. */
-    if (is_async(c) && repeat_work(c, packet->message.index, 0, outbox))
-        return; /* The same: it was given somebody else's batches since, and one was lost. */
-    if (is_async(c) && !leases_idle(&c->leases, packet->message.index))
-        return; /* The same. */
+    if (!c->work.mode->may_be_done(&c->work, packet->message.index, done)) {
+        if (c->work.mode->held != NULL) /* What it was given since may have been lost. */
+            repeat_work(c, packet->message.index, 0, outbox);
+        return;
+    }
     worker->done = true;
     stragglers_moved(worker, now_us);
     worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
@@ -289,11 +292,9 @@ void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
 {
     if (!c->stopping)
         return;
-    if (is_async(c)) {
-        leases_stop(&c->leases);
-        c->stop_step = c->leases.limit;
-        for (uint32_t i = 0; i < c->membership.worker_count; i++)
-            coordinator_top_up(c, i, 0, outbox);
+    if (c->work.mode->stop(&c->work)) {
+        if (c->work.mode->ask != NULL)
+            coordinator_top_up_all(c, outbox);
     } else if (!c->stop_named) {
         envelope_to_peer(&c->envelope, PEER_LOCAL, MESSAGE_STOP, outbox);
     }

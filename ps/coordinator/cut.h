@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "common/wire/envelope.h"
-#include "ps/work/membership.h"
 #include "ps/orders/orders.h"
+#include "ps/work/membership.h"
 
 struct cut {
     bool under_way, final;

@@ -8,7 +8,12 @@
  * tree alone, see proto/CONTRACT.md. */
 
 #include "ps/mode/shard_mode.h"
+#include "ps/mode/work_mode.h"
 #include "ps/shard/aggregator.h"
+
+#define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
+
+/* --- one chunk ----------------------------------------------------------------------------- */
 
 struct sync_shard {
     struct aggregator aggregator; /* Of step chunk.version. */
@@ -130,4 +135,91 @@ const struct shard_mode shard_sync = {
     .next_update = sync_next_update,
     .applied = sync_applied,
     .answer = sync_answer,
+};
+
+/* --- the work ------------------------------------------------------------------------------ */
+
+static enum status sync_init(struct work *work, uint64_t first)
+{
+    (void)work;
+    (void)first;
+    return STATUS_OK;
+}
+
+static uint64_t sync_step(const struct work *work)
+{
+    return work->statistics.step;
+}
+
+/* A server that is past it, because of a worker that left in the middle, will say so. */
+static uint64_t sync_end(const struct work *work, bool deserted)
+{
+    return deserted ? work->statistics.step : work->stop_step;
+}
+
+static uint64_t sync_go_back(struct work *work, uint64_t step)
+{
+    uint64_t made = work->statistics.step;
+    statistics_go_back(&work->statistics, step);
+    return made > step ? made - step : 0;
+}
+
+/* Steps follow each other faster than server 0 hears of them: its router knows which it has let
+ * out. */
+static bool sync_stop(struct work *work)
+{
+    (void)work;
+    return false;
+}
+
+static bool sync_owes(const struct work *work, uint32_t worker)
+{
+    const struct member *member = &work->membership.workers[worker];
+    if (work->statistics.step >= work->stop_step)
+        return !member->done;
+    struct node run = tree_run(job_batch(work->job, work->statistics.step).leaves,
+                               work->assignment.members, member->position);
+    return statistics_lacks(&work->statistics, run);
+}
+
+static bool sync_may_be_done(const struct work *work, uint32_t worker,
+                             const struct message_done *done)
+{
+    (void)worker;
+    return done->step >= work->stop_step; /* Else of before it was told that there is more. */
+}
+
+static bool sync_is_drained(const struct work *work)
+{
+    (void)work;
+    return true;
+}
+
+static uint64_t sync_next_cut(const struct work *work, bool started)
+{
+    return work->statistics.step + (started ? CUT_MARGIN : 1);
+}
+
+static void sync_cutting(struct work *work, uint64_t step, uint64_t whole)
+{
+    statistics_mark(&work->statistics, step, whole);
+}
+
+static bool sync_has_reached(const struct work *work, uint64_t step)
+{
+    return work->statistics.step >= step;
+}
+
+const struct work_mode work_sync = {
+    .init = sync_init,
+    .step = sync_step,
+    .end = sync_end,
+    .go_back = sync_go_back,
+    .stop = sync_stop,
+    .owes = sync_owes,
+    .may_be_done = sync_may_be_done,
+    .is_drained = sync_is_drained,
+    .next_cut = sync_next_cut,
+    .cutting = sync_cutting,
+    .has_reached = sync_has_reached,
 };

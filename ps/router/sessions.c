@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ps/router/proof.h"
+#include "ps/work/proof.h"
 
 enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t answers_max)
 {

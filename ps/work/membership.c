@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ps/router/proof.h"
+#include "ps/work/proof.h"
 
 #define MISSING_ROOM     48       /* More than one entry of the list takes. */
 #define CLAIMANT_GONE_US 1000000u /* A claimant asks much more often. */

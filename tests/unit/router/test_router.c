@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/wire/pages.h"
-#include "ps/router/proof.h"
+#include "ps/work/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 

@@ -3,7 +3,7 @@
 
 #include "ps/router/sessions.h"
 
-#include "ps/router/proof.h"
+#include "ps/work/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 

@@ -1,6 +1,6 @@
 /* test_proof.c - proofs of tickets: one process's, one ticket's, the same on every host. */
 
-#include "ps/router/proof.h"
+#include "ps/work/proof.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  *
  * Threads: plain values. */
 
-#ifndef PS_ROUTER_PROOF_H
-#define PS_ROUTER_PROOF_H
+#ifndef PS_WORK_PROOF_H
+#define PS_WORK_PROOF_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* proof.c - the first bytes of a keyed BLAKE2b, compared as one number. */
 
-#include "ps/router/proof.h"
+#include "ps/work/proof.h"
 
 #include <string.h>
 

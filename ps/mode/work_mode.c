@@ -1,0 +1,47 @@
+/* work_mode.c - which table a job's mode has on server 0, and the block it keeps its state in. */
+
+#include "ps/mode/work_mode.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const struct work_mode *const tables[MODE_COUNT] = {
+    [MODE_ASYNC] = &work_async,
+    [MODE_SYNC] = &work_sync,
+};
+
+static bool is_whole(const struct work_mode *mode)
+{
+    bool leases = mode->ask != NULL, gates = mode->set_gate != NULL;
+    return mode->init != NULL && mode->step != NULL && mode->end != NULL && mode->go_back != NULL &&
+           mode->stop != NULL && mode->owes != NULL && mode->may_be_done != NULL &&
+           mode->is_drained != NULL && mode->next_cut != NULL && mode->cutting != NULL &&
+           mode->has_reached != NULL && (mode->gate != NULL) == gates &&
+           (mode->is_at_gate != NULL) == gates && (mode->held != NULL) == leases &&
+           (mode->finished != NULL) == leases && (mode->is_enough != NULL) == leases &&
+           (mode->lost != NULL) == leases && (mode->has_spare != NULL) == leases &&
+           (mode->note_reached != NULL) == leases;
+}
+
+enum status work_begin(struct work *work, const struct job *job, uint64_t first)
+{
+    assert(work->mode == NULL && (unsigned)job->mode < MODE_COUNT);
+    work->job = job;
+    work->mode = tables[job->mode];
+    assert(work->mode != NULL && is_whole(work->mode));
+    work->stop_step = job->steps;
+    statistics_init(&work->statistics, job, first);
+    if (work->mode->state_bytes > 0 && (work->state = calloc(1, work->mode->state_bytes)) == NULL)
+        return STATUS_MEMORY;
+    return work->mode->init(work, first);
+}
+
+void work_free(struct work *work)
+{
+    if (work->state != NULL && work->mode->close != NULL)
+        work->mode->close(work);
+    free(work->state);
+    work->state = NULL;
+    statistics_free(&work->statistics);
+    membership_free(&work->membership);
+}

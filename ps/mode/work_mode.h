@@ -1,0 +1,115 @@
+/* work_mode.h - what a mode decides about the work, on server 0: who is given what, where training
+ * stands, where a checkpoint can be cut and when the job is done. The coordinator does the rest, the
+ * same in every mode: it knows who is here, speaks, and keeps time.
+ *
+ *     deals   (sync)   START says which leaves of every step are a worker's
+ *     leases  (async)  LEASE asks, WORK gives a batch; `ask`, `held` and `finished` are there
+ *
+ * Checkpoints: a mode whose chunks all pass through the same versions names a step ahead; one whose
+ * chunks do not has a gate: from there on no work is given until all before it is done.
+ *
+ * A mode's own state lies in a block of state_bytes that the core makes, zeroed, and frees.
+ *
+ * Every member is required unless it says optional; those of leases are there together, as those of
+ * gates are; asserted at start.
+ *
+ * Threads: the coordinator's. */
+
+#ifndef PS_MODE_WORK_MODE_H
+#define PS_MODE_WORK_MODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/job/job.h"
+#include "ps/work/assignment.h"
+#include "ps/work/membership.h"
+#include "ps/work/statistics.h"
+
+/* Batches that a worker holds at most, in any mode. */
+#define WORK_HELD_MAX 2
+
+struct work_mode;
+
+struct work {
+    const struct job *job;
+    const struct work_mode *mode; /* NULL before there is a job. */
+    void *state;                  /* [mode->state_bytes] the mode's. Owned. */
+    struct membership membership;
+    struct assignment assignment;
+    struct statistics statistics;
+    uint64_t stop_step; /* The last version that there will be. */
+};
+
+struct work_mode {
+    size_t state_bytes;
+
+    /* The job begins at `first`: room for the declared workers. STATUS_MEMORY. */
+    enum status (*init)(struct work *work, uint64_t first);
+    /* Optional. Frees what the block refers to. */
+    void (*close)(struct work *work);
+    /* Optional. Room for so many workers. STATUS_MEMORY. */
+    enum status (*grow)(struct work *work, uint32_t worker_count);
+
+    /* --- where training stands */
+
+    /* The first update that is not known to be made: where whoever starts begins. */
+    uint64_t (*step)(const struct work *work);
+    /* Where it ends. `deserted`: all workers have left it, after a stop. */
+    uint64_t (*end)(const struct work *work, bool deserted);
+    /* All is back at `step`; how many updates will be made again. */
+    uint64_t (*go_back)(struct work *work, uint64_t step);
+    /* Nobody is to make more than there is. False: server 0's own router has to say which version
+     * will be the last; else stop_step does. */
+    bool (*stop)(struct work *work);
+    /* Whether the worker has something to do, and nobody is in its way. At the end all owe a DONE. */
+    bool (*owes)(const struct work *work, uint32_t worker);
+    /* Whether its DONE can be meant, and is not of before it was given more. */
+    bool (*may_be_done)(const struct work *work, uint32_t worker, const struct message_done *done);
+    /* Whether no work is left anywhere, when all workers are done. */
+    bool (*is_drained)(const struct work *work);
+
+    /* --- checkpoints */
+
+    /* The first step at which the next one can be cut. `started`: workers have begun. */
+    uint64_t (*next_cut)(const struct work *work, bool started);
+    /* One will be cut at `step`; the newest whole one is at `whole`. */
+    void (*cutting)(struct work *work, uint64_t step, uint64_t whole);
+    /* Whether training has come to the step of a cut. */
+    bool (*has_reached)(const struct work *work, uint64_t step);
+
+    /* --- optional: gates */
+
+    void (*set_gate)(struct work *work, uint64_t step);
+    uint64_t (*gate)(const struct work *work);
+    /* All before the gate is done, and nothing behind it was given. */
+    bool (*is_at_gate)(const struct work *work);
+
+    /* --- optional: leases */
+
+    /* One more batch for the worker; false when there is none for it now. */
+    bool (*ask)(struct work *work, uint32_t worker, uint64_t *batch);
+    /* What it holds, earliest first; how many. */
+    unsigned (*held)(const struct work *work, uint32_t worker, uint64_t batches[WORK_HELD_MAX]);
+    /* Every chunk has answered for this batch of its. Whether others can now be given what they
+     * could not before. */
+    bool (*finished)(struct work *work, uint32_t worker, uint64_t batch);
+    /* There will be no more for it, unless somebody is lost. */
+    bool (*is_enough)(const struct work *work, uint32_t worker);
+    /* It is gone: what it held is for others. */
+    void (*lost)(struct work *work, uint32_t worker);
+    /* Whether work of those who are gone waits for others. */
+    bool (*has_spare)(const struct work *work);
+    /* Some chunk has had batches below `reached` that this server 0 does not know of. */
+    void (*note_reached)(struct work *work, uint64_t reached);
+};
+
+/* The work of a job that begins at `first`; membership and assignment stay as they are.
+ * STATUS_MEMORY. */
+enum status work_begin(struct work *work, const struct job *job, uint64_t first);
+void work_free(struct work *work);
+
+extern const struct work_mode work_sync, work_async;
+
+#endif
