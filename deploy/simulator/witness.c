@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "deploy/simulator/promises.h"
 #include "deploy/simulator/simulated_network.h"
 
 void witness_fail(struct witness *witness, const char *format, ...)
@@ -79,7 +80,7 @@ static void grow_known(struct witness *w)
     free(old);
 }
 
-static void learn(struct witness *w, uint32_t chunk, uint64_t version, uint64_t check)
+void witness_learn(struct witness *w, uint32_t chunk, uint64_t version, uint64_t check)
 {
     if (2 * w->known_count >= w->known_capacity)
         grow_known(w);
@@ -99,7 +100,7 @@ static uint64_t check_values(const struct witness *w, uint32_t chunk, const floa
     return simulated_checksum(values, w->partition->chunks[chunk].count * sizeof(float));
 }
 
-static uint64_t check_space(const struct witness *w, uint32_t chunk, const float *space)
+uint64_t witness_check_space(const struct witness *w, uint32_t chunk, const float *space)
 {
     return check_values(w, chunk, space + w->partition->chunks[chunk].first);
 }
@@ -107,7 +108,7 @@ static uint64_t check_space(const struct witness *w, uint32_t chunk, const float
 static void learn_all(struct witness *w, uint64_t version, const struct model_state *state)
 {
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        learn(w, i, version, check_space(w, i, state->arrays[0]));
+        witness_learn(w, i, version, witness_check_space(w, i, state->arrays[0]));
 }
 
 /* --- cuts ------------------------------------------------------------------------------------ */
@@ -148,6 +149,13 @@ static bool was_cut(const struct witness *w, uint32_t chunk, uint64_t step,
             return true;
     }
     return false;
+}
+
+void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step,
+                      const struct model_state *state)
+{
+    if (!was_cut(witness, chunk, step, state) && add_cut(witness, chunk, step, state) != STATUS_OK)
+        witness_fail(witness, "out of memory for a witness");
 }
 
 enum status witness_know(struct witness *witness, uint64_t step, const struct model_state *model)
@@ -202,7 +210,8 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
     if (w->leases == NULL || w->known == NULL || model_state_init(&w->initial, w->job) != STATUS_OK)
         return STATUS_MEMORY;
     learn_all(w, 0, &w->initial);
-    return w->job->mode == MODE_SYNC ? train_serially(w) : STATUS_OK;
+    w->promises = promises_of(w->job);
+    return w->promises->serial ? train_serially(w) : STATUS_OK;
 }
 
 static void free_server(struct witness *w, struct witness_server *server)
@@ -283,7 +292,7 @@ enum status witness_add_server(struct witness *witness, uint32_t index)
         if (w->partition->chunks[i].server == index &&
             init_chunk(w, &server->chunks[i]) != STATUS_OK)
             return STATUS_MEMORY;
-    return w->job->mode == MODE_ASYNC ? model_state_copy(&server->state, &w->initial) : STATUS_OK;
+    return w->promises->serial ? STATUS_OK : model_state_copy(&server->state, &w->initial);
 }
 
 enum status witness_add_worker(struct witness *witness, uint32_t index)
@@ -323,7 +332,7 @@ static void note_reached(struct witness *w, struct witness_server *server, uint6
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-static uint32_t owner_of(const struct witness *w, uint32_t chunk)
+uint32_t witness_owner_of(const struct witness *w, uint32_t chunk)
 {
     uint32_t before = 0;
     for (uint32_t i = 0; i < chunk; i++)
@@ -342,8 +351,8 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
     memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, version);
     memset(chunk->parked, 0, WITNESS_WORKERS_MAX * sizeof *chunk->parked);
-    if (w->job->mode == MODE_ASYNC)
-        chunk->check = check_space(w, index, server->state.arrays[0]);
+    if (!w->promises->serial)
+        chunk->check = witness_check_space(w, index, server->state.arrays[0]);
 }
 
 static void forget_chunk(struct witness *w, struct witness_server *server, uint32_t index,
@@ -355,7 +364,7 @@ static void forget_chunk(struct witness *w, struct witness_server *server, uint3
     chunk->arrays = 0;
     if (restore)
         return;
-    for (uint32_t i = 0; w->job->mode == MODE_ASYNC && i < w->initial.array_count; i++)
+    for (uint32_t i = 0; !w->promises->serial && i < w->initial.array_count; i++)
         memcpy(server->state.arrays[i] + range->first, w->initial.arrays[i] + range->first,
                range->count * sizeof(float));
     open_chunk(w, server, index, 0);
@@ -366,7 +375,7 @@ static bool is_behind(const struct witness *w, const struct witness_server *serv
                       uint64_t step)
 {
     for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
-        if (w->partition->chunks[i].server != server->index || owner_of(w, i) != owner)
+        if (w->partition->chunks[i].server != server->index || witness_owner_of(w, i) != owner)
             continue;
         for (uint64_t batch = 0; batch < step; batch++)
             if (!server->chunks[i].batches[batch])
@@ -390,7 +399,7 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
         return; /* Else it will be told to load after all. */
     it->load_step = order->load.step;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (w->partition->chunks[i].server == server->index && owner_of(w, i) == owner)
+        if (w->partition->chunks[i].server == server->index && witness_owner_of(w, i) == owner)
             forget_chunk(w, server, i, order->load.restore);
 }
 
@@ -414,7 +423,7 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
         chunk->arrays >> state->array & 1)
         return;
     chunk->arrays |= 1u << state->array;
-    if (w->job->mode == MODE_ASYNC)
+    if (!w->promises->serial)
         memcpy(server->state.arrays[state->array] + state->first, packet->payload->data,
                packet->payload->bytes);
     if (state->array == 0 &&
@@ -423,7 +432,7 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
                      index, state->step);
     if (chunk->arrays + 1 != 1u << w->initial.array_count)
         return;
-    if (w->job->mode == MODE_ASYNC && !was_cut(w, index, state->step, &server->state))
+    if (!w->promises->serial && !was_cut(w, index, state->step, &server->state))
         witness_fail(w, "chunk %u is loaded as it never was cut at %" PRIu64, index, state->step);
     w->counts.loads++;
     open_chunk(w, server, index, state->step);
@@ -431,91 +440,12 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
 
 /* --- exchanges into an owner ----------------------------------------------------------------- */
 
-/* A chunk has got a version more than it had. Only chunks of its generation can be compared. */
-static void advance(struct witness *w, struct witness_server *server, uint32_t chunk)
+void witness_advance(struct witness *w, struct witness_server *server, uint32_t chunk)
 {
-    uint64_t generation = server->owners[owner_of(w, chunk)].generation;
-    uint64_t version = ++server->chunks[chunk].version;
+    server->chunks[chunk].version++;
     w->counts.updates++;
-    if (w->job->mode != MODE_SYNC)
-        return;
-    for (uint32_t i = 0; i < w->process_count; i++) {
-        const struct witness_server *other = w->processes[i].server;
-        if (other == NULL || !other->alive || !other->current)
-            continue;
-        for (uint32_t j = 0; j < w->partition->chunk_count; j++) {
-            if (w->partition->chunks[j].server != other->index || !other->chunks[j].loaded ||
-                other->owners[owner_of(w, j)].generation != generation)
-                continue;
-            if (other->chunks[j].version + 1 < version)
-                witness_fail(w,
-                             "chunk %u is at version %" PRIu64 " and chunk %u at %" PRIu64
-                             " in one generation",
-                             chunk, version, j, other->chunks[j].version);
-        }
-    }
-}
-
-static uint32_t fresh_leaves(const struct witness_chunk *chunk, struct node node)
-{
-    uint32_t fresh = 0;
-    for (uint32_t i = 0; i < node.leaf_count; i++)
-        fresh += chunk->leaves[node.first_leaf + i] == 0;
-    return fresh;
-}
-
-/* What becomes of a node in sync mode: counted leaf by leaf, which is enough, because nodes of one
- * tree either hold one another or have no leaf in common. */
-static enum verdict take_node(struct witness *w, struct witness_server *server, uint32_t index,
-                              const struct message_exchange *exchange)
-{
-    struct witness_chunk *chunk = &server->chunks[index];
-    struct node node = exchange->node;
-    if (exchange->step != chunk->version)
-        return exchange->step < chunk->version ? VERDICT_STALE : VERDICT_REJECTED;
-    uint32_t fresh = fresh_leaves(chunk, node);
-    if (fresh == 0)
-        return VERDICT_DUPLICATE;
-    memset(chunk->leaves + node.first_leaf, 1, node.leaf_count);
-    chunk->leaves_in += fresh;
-    if (chunk->leaves_in == job_batch(w->job, chunk->version).leaves) {
-        chunk->leaves_in = 0;
-        memset(chunk->leaves, 0, job_leaves_max(w->job));
-        advance(w, server, index);
-    }
-    return VERDICT_APPLIED;
-}
-
-static enum verdict take_batch(struct witness *w, struct witness_server *server, uint32_t index,
-                               const struct packet *packet, uint32_t sender)
-{
-    struct witness_chunk *chunk = &server->chunks[index];
-    const struct message_exchange *exchange = &packet->message.exchange;
-    const struct chunk_range *range = &w->partition->chunks[index];
-    if (chunk->batches[exchange->step])
-        return VERDICT_DUPLICATE;
-    chunk->batches[exchange->step] = 1;
-    if (!exchange->skip) {
-        /* What was lost with a server is forgotten with its generation. */
-        if (exchange->base_version > chunk->version)
-            witness_fail(w,
-                         "a gradient of worker/%u was made from version %" PRIu64
-                         " of chunk %u, which has %" PRIu64,
-                         packet->message.index, exchange->base_version, index, chunk->version);
-        w->expected.staleness = chunk->version - exchange->base_version;
-        model_state_apply(&server->state, w->job, chunk->version, exchange->examples, range->first,
-                          range->count, packet->payload->data);
-    }
-    advance(w, server, index);
-    chunk->check = check_space(w, index, server->state.arrays[0]);
-    learn(w, index, chunk->version, chunk->check);
-    if (sender < w->process_count && w->processes[sender].worker != NULL) {
-        struct witness_held *held = &w->processes[sender].worker->held[index];
-        held->own = chunk->version;
-        held->own_batch = exchange->step;
-        held->own_generation = packet->message.generation;
-    }
-    return exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED;
+    if (w->promises->advanced != NULL)
+        w->promises->advanced(w, server, chunk);
 }
 
 static void count_gradient(struct witness *w, struct witness_server *server, uint32_t owner,
@@ -556,28 +486,6 @@ static void check_sender(struct witness *w, struct witness_owner *owner,
         witness_fail(w, "process %u is heard as worker/%u, whose place was taken", sender, index);
     owner->known[index].ticket = message->ticket;
     owner->known[index].process = sender;
-}
-
-/* A request that brings no gradient to count: what the owner knows of one sent before. */
-static void expect_retry(struct witness *w, const struct witness_chunk *chunk,
-                         const struct message_exchange *exchange)
-{
-    struct witness_expected *expected = &w->expected;
-    w->counts.retries++;
-    bool held = w->job->mode == MODE_ASYNC ? chunk->batches[exchange->step] != 0
-                                           : fresh_leaves(chunk, exchange->node) == 0;
-    if (w->job->mode == MODE_ASYNC) {
-        expected->missing = expected->receipt = !held;
-        expected->verdict = VERDICT_DUPLICATE;
-    } else if (exchange->step == chunk->version) {
-        expected->missing = !held;
-        expected->receipt = !held || !exchange->want || exchange->want_version > chunk->version;
-        expected->verdict = VERDICT_DUPLICATE;
-    } else if (exchange->step > chunk->version) {
-        expected->may_be_silent = true;
-    } else {
-        expected->verdict = VERDICT_STALE;
-    }
 }
 
 /* Whether it will wait, in the place of what waited before. */
@@ -624,15 +532,14 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         return;
     }
     if (exchange->retry && (exchange->gradient || exchange->skip)) {
-        expect_retry(w, chunk, exchange);
+        w->counts.retries++;
+        w->promises->retry(w, chunk, exchange);
     } else if (exchange->gradient || exchange->skip) {
         expected->gradient = true;
-        expected->verdict = w->job->mode == MODE_SYNC
-                                ? take_node(w, server, exchange->chunk, exchange)
-                                : take_batch(w, server, exchange->chunk, packet, sender);
+        expected->verdict = w->promises->take(w, server, exchange->chunk, packet, sender);
         count_gradient(w, server, owner, expected, exchange->skip);
     }
-    if (w->job->mode == MODE_SYNC && park(chunk, packet, expected) &&
+    if (w->promises->releases && park(chunk, packet, expected) &&
         (exchange->receipt || exchange->retry))
         expected->receipt = true;
 }
@@ -664,11 +571,10 @@ static void check_answer(struct witness *w, const struct message_result *result)
     if (result->verdict != expected->verdict)
         witness_fail(w, "a gradient for chunk %u has the verdict %s and not %s", result->chunk,
                      verdict_name(result->verdict), verdict_name(expected->verdict));
-    if (w->job->mode == MODE_ASYNC && expected->gradient &&
-        result->staleness != expected->staleness)
+    if (expected->gradient && result->staleness != expected->staleness)
         witness_fail(w, "chunk %u reports staleness %" PRIu64 " where it is %" PRIu64,
                      result->chunk, result->staleness, expected->staleness);
-    if (expected->want && !expected->newest && w->job->mode == MODE_SYNC &&
+    if (expected->want && !expected->newest && w->promises->releases &&
         result->version != expected->want_version)
         witness_fail(w, "chunk %u is given as version %" PRIu64 " where %" PRIu64 " was wanted",
                      result->chunk, result->version, expected->want_version);
@@ -706,9 +612,9 @@ static void check_result(struct witness *w, const struct packet *packet)
         check_answer(w, result);
     else
         check_release(w, chunk, packet);
-    /* In sync mode the version before stays readable for a while. */
+    /* Where versions are waited for, the one before stays readable for a while. */
     bool current = result->version == chunk->version ||
-                   (w->job->mode == MODE_SYNC && own && result->version + 1 == chunk->version);
+                   (w->promises->releases && own && result->version + 1 == chunk->version);
     if (!current)
         witness_fail(
             w, "chunk %u says it is at version %" PRIu64 ", but it has had %" PRIu64 " updates",
@@ -717,7 +623,7 @@ static void check_result(struct witness *w, const struct packet *packet)
         return;
     uint64_t check = check_values(w, result->chunk, packet->payload->data);
     if (!ever_was(w, result->chunk, result->version, check) ||
-        (w->job->mode == MODE_ASYNC && check != chunk->check))
+        (!w->promises->serial && check != chunk->check))
         witness_fail(w, "chunk %u gives out values that are not its version %" PRIu64,
                      result->chunk, result->version);
 }
@@ -759,19 +665,8 @@ static void check_state(struct witness *w, struct witness_server *server,
          !ever_was(w, index, state->step, check_values(w, index, packet->payload->data))))
         witness_fail(w, "chunk %u is cut with values that are not its version %" PRIu64, index,
                      state->step);
-    if (w->job->mode != MODE_ASYNC)
-        return;
-    if (memcmp(packet->payload->data, server->state.arrays[state->array] + state->first,
-               packet->payload->bytes) != 0)
-        witness_fail(w, "array %u of chunk %u is cut with other bits than it has", state->array,
-                     index);
-    for (uint64_t batch = 0; batch < state->step; batch++)
-        if (!chunk->batches[batch])
-            witness_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
-                         state->step, batch);
-    if (state->array == 0 && !was_cut(w, index, state->step, &server->state) &&
-        add_cut(w, index, state->step, &server->state) != STATUS_OK)
-        witness_fail(w, "out of memory for a witness");
+    if (w->promises->cut != NULL)
+        w->promises->cut(w, server, index, packet);
 }
 
 static void check_moved_on(struct witness *w, const struct packet *packet)
@@ -779,7 +674,8 @@ static void check_moved_on(struct witness *w, const struct packet *packet)
     const struct message *message = &packet->message;
     struct witness_expected *expected = &w->expected;
     const struct witness_chunk *chunk = &expected->server->chunks[message->moved_on.chunk];
-    uint64_t loaded = expected->server->owners[owner_of(w, message->moved_on.chunk)].load_step;
+    uint64_t loaded =
+        expected->server->owners[witness_owner_of(w, message->moved_on.chunk)].load_step;
     w->counts.moved_on++;
     expected->answered = true;
     /* The version before stays until a gradient made from this one proves that all chunks have it.
@@ -847,7 +743,7 @@ void witness_owner_done(struct witness *witness)
     if (!expected->exchange || witness->failed)
         return;
     const struct witness_chunk *chunk = &expected->server->chunks[expected->chunk];
-    for (uint32_t i = 0; witness->job->mode == MODE_SYNC && i < WITNESS_WORKERS_MAX; i++)
+    for (uint32_t i = 0; witness->promises->releases && i < WITNESS_WORKERS_MAX; i++)
         if (chunk->parked[i].waiting && chunk->parked[i].want_version <= chunk->version)
             witness_fail(witness,
                          "worker/%u waits for version %" PRIu64
@@ -857,7 +753,7 @@ void witness_owner_done(struct witness *witness)
         witness_fail(witness, "a gradient for chunk %u is not confirmed", expected->chunk);
     if (expected->answered || expected->may_be_silent)
         return;
-    bool may_wait = witness->job->mode == MODE_SYNC && !expected->newest && expected->want &&
+    bool may_wait = witness->promises->releases && !expected->newest && expected->want &&
                     expected->want_version > chunk->version;
     if (!may_wait)
         witness_fail(witness, "a request for chunk %u is not answered", expected->chunk);
@@ -894,11 +790,8 @@ static void check_given(struct witness *w, struct witness_worker *worker, uint64
 {
     if (step + 1 > w->most_started)
         w->most_started = step + 1;
-    if (w->job->mode == MODE_SYNC)
-        return;
-    if (worker->given[step] == worker->leases && worker->leases > 0)
-        witness_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
-    worker->given[step] = worker->leases;
+    if (w->promises->given != NULL)
+        w->promises->given(w, worker, step);
 }
 
 void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool enough,
@@ -911,11 +804,11 @@ void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool
         check_given(w, worker, step);
     for (uint32_t i = 0; i < w->partition->chunk_count && !w->failed; i++) {
         const struct chunk_range *range = &w->partition->chunks[i];
-        uint64_t check = check_space(w, i, parameters);
+        uint64_t check = witness_check_space(w, i, parameters);
         worker->held[i].check = check;
         if (w->work->kind == WORK_UNIFORM && !is_uniform(w, range, parameters))
             witness_fail(w, "worker/%u is given a torn chunk %u", worker->index, i);
-        if (w->job->mode == MODE_SYNC && !ever_was(w, i, step, check))
+        if (w->promises->serial && !ever_was(w, i, step, check))
             witness_fail(
                 w, "worker/%u is given a chunk %u for step %" PRIu64 " that is not of that version",
                 worker->index, i, step);
@@ -926,7 +819,7 @@ void witness_computed(struct witness *witness, uint32_t process, const float *pa
 {
     const struct witness_worker *worker = witness->processes[process].worker;
     for (uint32_t i = 0; i < witness->partition->chunk_count; i++)
-        if (worker->held[i].check != check_space(witness, i, parameters))
+        if (worker->held[i].check != witness_check_space(witness, i, parameters))
             witness_fail(witness, "the parameters of worker/%u changed while it computed",
                          worker->index);
 }
@@ -936,8 +829,6 @@ void witness_leases(struct witness *witness, uint32_t process, uint32_t assignme
 {
     struct witness *w = witness;
     const struct witness_worker *worker = w->processes[process].worker;
-    if (w->job->mode != MODE_SYNC)
-        return;
     for (uint32_t i = 0; i < node.leaf_count; i++) {
         struct witness_lease *lease =
             &w->leases[(step & 1) * job_leaves_max(w->job) + node.first_leaf + i];
@@ -969,10 +860,8 @@ static void check_base(struct witness *w, struct witness_worker *worker,
         witness_fail(w, "worker/%u went back from version %" PRIu64 " of chunk %u to %" PRIu64,
                      worker->index, held->version, chunk, base);
     held->version = base;
-    if (w->in_order && w->job->mode == MODE_ASYNC && held->own_generation == message->generation &&
-        message->exchange.step != held->own_batch && base < held->own)
-        witness_fail(w, "worker/%u does not see its own gradient in chunk %u", worker->index,
-                     chunk);
+    if (w->promises->sent != NULL)
+        w->promises->sent(w, worker, message);
 }
 
 void witness_session_asks(struct witness *witness, uint32_t process, const struct packet *packet)
@@ -985,7 +874,7 @@ void witness_session_asks(struct witness *witness, uint32_t process, const struc
         exchange->chunk >= w->partition->chunk_count)
         return;
     check_base(w, worker, message);
-    if (w->job->mode != MODE_ASYNC || exchange->chunk + 1 < w->partition->chunk_count)
+    if (exchange->chunk + 1 < w->partition->chunk_count)
         return;
     bool skewed = false;
     for (uint32_t i = 1; i < w->partition->chunk_count; i++)
@@ -1003,9 +892,8 @@ static void finish_chunk(struct witness *w, const struct witness_chunk *chunk, u
                      chunk->version, step);
     if (chunk->leaves_in > 0)
         witness_fail(w, "chunk %u ends within a step", index);
-    for (uint64_t batch = 0; w->job->mode == MODE_ASYNC && batch < step; batch++)
-        if (!chunk->batches[batch])
-            witness_fail(w, "batch %" PRIu64 " is not in chunk %u", batch, index);
+    if (w->promises->finish != NULL)
+        w->promises->finish(w, chunk, index, step);
 }
 
 void witness_finish(struct witness *witness, uint64_t step)

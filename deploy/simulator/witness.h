@@ -139,8 +139,11 @@ struct witness_lease {
     uint32_t assignment, worker;
 };
 
+struct promises;
+
 struct witness {
     const struct job *job;
+    const struct promises *promises; /* Of its mode. */
     const struct partition *partition;
     const struct simulated_work *work;
     uint32_t owners_a_server;

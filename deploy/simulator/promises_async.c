@@ -1,0 +1,100 @@
+/* promises_async.c - every (chunk, batch) counts once, applied to the values as they are then; a
+ * worker sees its own gradients; a batch is given once. */
+
+#include "deploy/simulator/promises.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static enum verdict async_take(struct witness *w, struct witness_server *server, uint32_t index,
+                               const struct packet *packet, uint32_t sender)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const struct chunk_range *range = &w->partition->chunks[index];
+    if (chunk->batches[exchange->step])
+        return VERDICT_DUPLICATE;
+    chunk->batches[exchange->step] = 1;
+    if (!exchange->skip) {
+        /* What was lost with a server is forgotten with its generation. */
+        if (exchange->base_version > chunk->version)
+            witness_fail(w,
+                         "a gradient of worker/%u was made from version %" PRIu64
+                         " of chunk %u, which has %" PRIu64,
+                         packet->message.index, exchange->base_version, index, chunk->version);
+        w->expected.staleness = chunk->version - exchange->base_version;
+        model_state_apply(&server->state, w->job, chunk->version, exchange->examples, range->first,
+                          range->count, packet->payload->data);
+    }
+    witness_advance(w, server, index);
+    chunk->check = witness_check_space(w, index, server->state.arrays[0]);
+    witness_learn(w, index, chunk->version, chunk->check);
+    if (sender < w->process_count && w->processes[sender].worker != NULL) {
+        struct witness_held *held = &w->processes[sender].worker->held[index];
+        held->own = chunk->version;
+        held->own_batch = exchange->step;
+        held->own_generation = packet->message.generation;
+    }
+    return exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED;
+}
+
+static void async_retry(struct witness *w, const struct witness_chunk *chunk,
+                        const struct message_exchange *exchange)
+{
+    struct witness_expected *expected = &w->expected;
+    expected->missing = expected->receipt = !chunk->batches[exchange->step];
+    expected->verdict = VERDICT_DUPLICATE;
+}
+
+static void async_cut(struct witness *w, const struct witness_server *server, uint32_t index,
+                      const struct packet *packet)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    const struct witness_chunk *chunk = &server->chunks[index];
+    if (memcmp(packet->payload->data, server->state.arrays[state->array] + state->first,
+               packet->payload->bytes) != 0)
+        witness_fail(w, "array %u of chunk %u is cut with other bits than it has", state->array,
+                     index);
+    for (uint64_t batch = 0; batch < state->step; batch++)
+        if (!chunk->batches[batch])
+            witness_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
+                         state->step, batch);
+    if (state->array == 0)
+        witness_note_cut(w, index, state->step, &server->state);
+}
+
+static void async_given(struct witness *w, struct witness_worker *worker, uint64_t step)
+{
+    if (worker->given[step] == worker->leases && worker->leases > 0)
+        witness_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
+    worker->given[step] = worker->leases;
+}
+
+/* Where wires keep messages in order. */
+static void async_sent(struct witness *w, const struct witness_worker *worker,
+                       const struct message *message)
+{
+    uint32_t chunk = message->exchange.chunk;
+    const struct witness_held *held = &worker->held[chunk];
+    if (w->in_order && held->own_generation == message->generation &&
+        message->exchange.step != held->own_batch && message->exchange.base_version < held->own)
+        witness_fail(w, "worker/%u does not see its own gradient in chunk %u", worker->index,
+                     chunk);
+}
+
+static void async_finish(struct witness *w, const struct witness_chunk *chunk, uint32_t index,
+                         uint64_t step)
+{
+    for (uint64_t batch = 0; batch < step; batch++)
+        if (!chunk->batches[batch])
+            witness_fail(w, "batch %" PRIu64 " is not in chunk %u", batch, index);
+}
+
+const struct promises promises_async = {
+    .take = async_take,
+    .retry = async_retry,
+    .cut = async_cut,
+    .given = async_given,
+    .sent = async_sent,
+    .finish = async_finish,
+};
