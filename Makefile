@@ -316,7 +316,8 @@ FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
 FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulator/simulated_disk.o) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(patsubst %,$(BUILD)/worker/client/%.o,announcements exchange lease_book evaluation_share session) \
+    $(patsubst %,$(BUILD)/worker/client/%.o,announcements exchange evaluation_share session) \
+    $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(filter-out $(BUILD)/ps/server.o,$(PS)) \
     $(filter-out $(BUILD)/common/transport/%,$(COMMON)) \
     $(patsubst %,$(BUILD)/common/transport/%.o,shm/rendezvous shm/ring shm/shared_memory shm/window)

@@ -25,6 +25,7 @@ ps      owner router
 ps      coordinator checkpointer
 ps      .
 worker  model data
+worker  mode
 worker  client
 worker  .
 deploy  launcher manual report simulator

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/process/log.h"
 #include "worker/client/evaluation_share.h"
+#include "worker/mode/follow_mode.h"
 
 /* Sleep so long that what took `took_us` takes factor times as long. */
 static void slow_down(double factor, uint64_t took_us)
@@ -70,14 +71,8 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
 static bool train_step(struct trainer *t, const struct work *work)
 {
     struct node nodes[TREE_COVER_MAX];
-    uint32_t leaves = job_batch(t->job, work->step).leaves, count;
-    if (t->job->mode == MODE_SYNC) {
-        struct node run = tree_run(leaves, work->members, work->position);
-        count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
-    } else {
-        nodes[0] = tree_root(leaves);
-        count = 1;
-    }
+    uint32_t count =
+        follow_mode_of(t->job)->nodes(t->job, work->step, work->members, work->position, nodes);
     if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
         struct push pull = {.step = work->step, .last = true};
         client_push(t->client, &pull, NULL);

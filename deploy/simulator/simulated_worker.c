@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/process/log.h"
+#include "worker/mode/follow_mode.h"
 
 enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
                                   uint64_t incarnation, const struct simulated_work *work,
@@ -82,16 +83,12 @@ static void evaluate(struct simulated_worker *w, uint64_t after, uint64_t last, 
 
 static void choose_nodes(struct simulated_worker *w)
 {
-    uint32_t leaves = job_batch(w->work->job, w->step).leaves;
+    const struct job *job = w->work->job;
     w->node_next = 0;
-    if (w->work->job->mode == MODE_SYNC) {
-        struct node run = tree_run(leaves, w->start.members, w->start.position);
-        w->node_count = tree_cover(leaves, run.first_leaf, run.leaf_count, w->nodes);
-        witness_leases(w->witness, w->process, w->start.assignment, w->step, run);
-    } else {
-        w->nodes[0] = tree_root(leaves);
-        w->node_count = 1;
-    }
+    w->node_count =
+        follow_mode_of(job)->nodes(job, w->step, w->start.members, w->start.position, w->nodes);
+    for (uint32_t i = 0; job_mode(job)->steps && i < w->node_count; i++)
+        witness_leases(w->witness, w->process, w->start.assignment, w->step, w->nodes[i]);
 }
 
 static void stand_by(struct simulated_worker *w, struct outbox *to_session)

@@ -143,7 +143,7 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
 static bool needs_receipt(const struct exchange *x, uint32_t server)
 {
     const struct link *link = &x->links[server];
-    return x->job->mode == MODE_SYNC &&
+    return job_mode(x->job)->steps &&
            x->pushed_count * link->shard_elements * sizeof(float) > link->window_bytes;
 }
 
@@ -159,7 +159,7 @@ static struct message_exchange *add_header(const struct exchange *x,
     exchange->chunk = chunk;
     if (chunk != x->report_chunk)
         exchange->has_report = false;
-    if (x->job->mode == MODE_ASYNC)
+    if (!job_mode(x->job)->aligns)
         exchange->base_version = x->chunks[chunk].version;
     if (exchange->want && x->pushed[node].gradient != NULL)
         exchange->receipt = needs_receipt(x, x->partition->chunks[chunk].server);
@@ -275,7 +275,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     envelope->last_request += partition->chunk_count;
     x->pushed_count++;
     if (what->want) {
-        bool any = x->job->mode == MODE_ASYNC || what->newest;
+        bool any = !job_mode(x->job)->aligns || what->newest;
         for (uint32_t i = 0; i < partition->chunk_count; i++)
             ask(x, i, pushed->first_request + i, any ? EXCHANGE_WHATEVER : what->want_version);
         begin_waiting(x, now_us);
@@ -346,7 +346,7 @@ static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us
 static enum exchange_outcome all_answered(struct exchange *x, struct envelope *envelope,
                                           uint64_t now_us, struct outbox *outbox)
 {
-    if (x->newest && x->job->mode == MODE_SYNC) {
+    if (x->newest && job_mode(x->job)->aligns) {
         align(x, envelope, now_us, outbox);
         if (x->under_way > 0)
             return EXCHANGE_PROGRESS;
@@ -390,7 +390,7 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *e
     for (uint32_t node = 0; node < x->pushed_count; node++) {
         if (x->pushed[node].what.want || message->request != x->pushed[node].first_request + chunk)
             continue;
-        if (x->job->mode == MODE_SYNC && message->result.verdict == VERDICT_REJECTED)
+        if (!job_mode(x->job)->may_skip && message->result.verdict == VERDICT_REJECTED)
             return EXCHANGE_REJECTED;
         x->links[server].heard_us = now_us;
         return confirm(x, envelope, node, chunk, outbox);
@@ -428,7 +428,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     uint32_t chunk = result->chunk;
     if (!is_asked(x, server, chunk, packet->message.request))
         return take_verdict(x, envelope, server, &packet->message, now_us, outbox);
-    if (x->job->mode == MODE_SYNC && result->verdict == VERDICT_REJECTED)
+    if (!job_mode(x->job)->may_skip && result->verdict == VERDICT_REJECTED)
         return EXCHANGE_REJECTED;
     struct asked *asked = &x->chunks[chunk];
     if (!result->parameters || packet->payload == NULL ||

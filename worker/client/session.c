@@ -25,7 +25,7 @@
 #include "common/wire/pages.h"
 #include "worker/client/announcements.h"
 #include "worker/client/exchange.h"
-#include "worker/client/lease_book.h"
+#include "worker/mode/follow_mode.h"
 
 #define ROUNDS_AT_ONCE 3        /* Of asking for the newest; later ones are ... */
 #define ROUND_US       20000u   /* ... so far apart. */
@@ -43,13 +43,12 @@ struct session {
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     struct exchange exchange;
-    struct lease_book leases; /* Async. */
+    struct follow follow; /* What the mode makes of it; the steps that it is at. */
     struct announcements announcements;
 
     /* What server 0 has said. */
     struct message_start start; /* Of this generation; assignment 0: none yet. */
     bool rejoined;              /* Welcomed again since the last START. */
-    uint64_t stop_step;
 
     /* The trainer's side. */
     bool start_told;               /* The trainer has heard of `start`. */
@@ -57,7 +56,6 @@ struct session {
     uint64_t work_generation;      /* In which WORK was given. */
     bool abandoned;                /* START came since: the trainer finishes for others' sake. */
     bool have_parameters;          /* Of `step`, since the latest START. */
-    uint64_t step;                 /* Sync: version held or asked for. Async: latest batch. */
     uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
     uint32_t rounds;               /* Of asking for the newest, since the last success. */
     uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
@@ -85,11 +83,10 @@ enum status session_create(struct session **session, const struct session_option
         return STATUS_MEMORY;
     s->envelope = &s->enrolment.envelope;
     s->options = *options;
-    s->stop_step = options->job->steps;
     s->waiting_us = now_us;
-    lease_book_init(&s->leases, options->job);
-    enum status status =
-        exchange_init(&s->exchange, options->job, options->partition, options->parameters);
+    enum status status = follow_init(&s->follow, options->job);
+    if (status == STATUS_OK)
+        status = exchange_init(&s->exchange, options->job, options->partition, options->parameters);
     if (status == STATUS_OK)
         status = job_encode(options->job, &s->job_bytes, &s->job_size);
     if (status == STATUS_OK)
@@ -107,6 +104,7 @@ void session_destroy(struct session **session)
         return;
     if ((*session)->exchange.chunks != NULL)
         exchange_free(&(*session)->exchange);
+    follow_free(&(*session)->follow);
     free((*session)->job_bytes);
     free(*session);
     *session = NULL;
@@ -213,28 +211,26 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     s->trainer = BUSY;
     s->busy_us = now_us;
     if (!enough)
-        s->step = step;
+        s->follow.step = step;
 }
 
 static bool trainer_waits(const struct session *s)
 {
-    return s->trainer == IDLE || (s->trainer == DONE && s->leases.held_count > 0);
+    const struct follow_mode *mode = s->follow.mode;
+    return s->trainer == IDLE ||
+           (s->trainer == DONE && mode->has_more != NULL && mode->has_more(&s->follow));
 }
 
 /* All parameters are here: go on with the next step or batch, if there is one. */
 static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    uint64_t batch;
+    uint64_t step;
     if (!s->have_parameters || !trainer_waits(s) || s->exchange.under_way > 0)
         return;
     announcements_forget_done(&s->announcements);
-    if (s->options.job->mode == MODE_SYNC)
-        hand_to_trainer(s, s->step, s->step >= s->stop_step, now_us, outbox);
-    else if (lease_book_next(&s->leases, &batch))
-        hand_to_trainer(s, batch, false, now_us, outbox);
-    else if (s->leases.enough)
-        hand_to_trainer(s, s->stop_step, true, now_us, outbox);
-    /* Else WORK will come. */
+    enum next next = s->follow.mode->next(&s->follow, &step);
+    if (next != NEXT_WAIT)
+        hand_to_trainer(s, step, next == NEXT_ENOUGH, now_us, outbox);
 }
 
 static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -263,8 +259,8 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     s->trainer = IDLE;
     s->abandoned = false;
     s->busy_us = now_us;
-    if (s->options.job->mode == MODE_ASYNC)
-        lease_book_ask(&s->leases, s->envelope, now_us, outbox);
+    if (s->follow.mode->begin != NULL)
+        s->follow.mode->begin(&s->follow, s->envelope, now_us, outbox);
     join_flow(s, now_us, outbox);
 }
 
@@ -274,15 +270,12 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     uint64_t took = now_us - x->began_us;
     s->wait_us = x->held_us < took ? x->held_us : took;
     s->exchange_us = took - s->wait_us;
-    s->has_staleness = s->exchanged; /* 0 in sync mode. */
+    s->has_staleness = s->exchanged;
     s->staleness = x->staleness;
     s->have_parameters = true;
     s->rounds = 0;
     s->waiting_us = now_us;
-    if (s->options.job->mode == MODE_SYNC)
-        s->step = x->version;
-    else if (s->leases.current != UINT64_MAX)
-        lease_book_finish(&s->leases, s->envelope, now_us, outbox);
+    s->follow.mode->complete(&s->follow, x->version, s->envelope, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -300,13 +293,13 @@ static void send_declaration(struct session *s, struct outbox *outbox)
 static void leave_generation(struct session *s, uint64_t now_us)
 {
     s->start.assignment = 0;
-    s->stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
+    s->follow.stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
     s->apart_below = 0;
     s->ask_at_us = 0;
     s->have_parameters = false;
     s->waiting_us = now_us;
     exchange_forget(&s->exchange);
-    lease_book_forget(&s->leases);
+    s->follow.mode->forget(&s->follow);
     announcements_forget_scores(&s->announcements);
     announcements_forget_done(&s->announcements);
     if (s->trainer == DONE)
@@ -328,12 +321,12 @@ static void handle_welcome(struct session *s, const struct message *message, uin
     enrolment_wait(&s->enrolment, "waiting for others to join");
 }
 
-/* Whether a START changes nothing for an async worker but who else is there: its batches stay its
- * own, and it goes on. */
+/* Whether a START changes nothing for the worker but who else is there: batches that are leased
+ * stay its own, and it goes on. */
 static bool only_members_change(const struct session *s, const struct message *message)
 {
-    return s->options.job->mode == MODE_ASYNC && is_started(s) && !s->rejoined &&
-           s->trainer != DONE && message->generation == s->envelope->generation;
+    return s->follow.mode->begin != NULL && is_started(s) && !s->rejoined && s->trainer != DONE &&
+           message->generation == s->envelope->generation;
 }
 
 /* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
@@ -355,8 +348,8 @@ static void handle_start(struct session *s, const struct message *message, uint6
         leave_generation(s, now_us);
     s->envelope->generation = message->generation;
     /* In one generation it only falls, and some server 0's RESULT may have been faster. */
-    if (!same || !s->enrolment.started || start->stop_step < s->stop_step)
-        s->stop_step = start->stop_step;
+    if (!same || !s->enrolment.started || start->stop_step < s->follow.stop_step)
+        s->follow.stop_step = start->stop_step;
     s->start = *start;
     s->start_told = false;
     s->rejoined = false;
@@ -366,7 +359,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
     enrolment_wait(&s->enrolment, "");
     if (light)
         return;
-    lease_book_forget(&s->leases);
+    s->follow.mode->forget(&s->follow);
     announcements_forget_done(&s->announcements);
     exchange_forget(&s->exchange);
     s->ask_at_us = 0;
@@ -406,8 +399,8 @@ static void handle_result(struct session *s, uint32_t server, const struct packe
     if (packet->message.generation != s->envelope->generation)
         return;
     /* What other servers say of the end is not meant for workers. */
-    if (server == 0 && packet->message.result.stop_step < s->stop_step)
-        s->stop_step = packet->message.result.stop_step;
+    if (server == 0 && packet->message.result.stop_step < s->follow.stop_step)
+        s->follow.stop_step = packet->message.result.stop_step;
     follow(s, exchange_take_result(&s->exchange, s->envelope, server, packet, now_us, outbox),
            now_us, outbox);
 }
@@ -430,11 +423,9 @@ static void handle_moved_on(struct session *s, uint32_t server, const struct mes
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
-    if (message->generation != s->envelope->generation || s->options.job->mode != MODE_ASYNC)
+    if (message->generation != s->envelope->generation || s->follow.mode->work == NULL)
         return;
-    if (message->work.enough && message->work.batch < s->stop_step)
-        s->stop_step = message->work.batch;
-    lease_book_work(&s->leases, s->envelope, message, now_us, outbox);
+    s->follow.mode->work(&s->follow, s->envelope, message, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -551,12 +542,11 @@ static void add_times(struct session *s, struct message_report *report)
 
 /* A START has come since WORK was given. In the same generation others may profit from what this
  * worker was asked for then; what was computed in another one nobody wants. */
-static void finish_abandoned(struct session *s, struct message_exchange *what,
+static void finish_abandoned(struct session *s, struct message_exchange *what, bool last,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
-    bool last = what->want, current = s->work_generation == s->envelope->generation;
+    bool current = s->work_generation == s->envelope->generation;
     enum status status = STATUS_OK;
-    what->want = false;
     s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
     if (current && (what->gradient || what->skip))
         status = exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox);
@@ -585,12 +575,11 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     s->busy_us = now_us;
     if (what.has_report)
         add_times(s, &what.report);
-    if (s->options.job->mode == MODE_SYNC) {
-        what.base_version = what.step;
-        what.want_version = what.step + 1;
-    }
+    bool last = what.want;
+    what.want = last && !s->abandoned;
+    s->follow.mode->push(&s->follow, &what);
     if (s->abandoned) {
-        finish_abandoned(s, &what, packet->payload, now_us, outbox);
+        finish_abandoned(s, &what, last, packet->payload, now_us, outbox);
         return;
     }
     if (what.want) {
@@ -598,8 +587,6 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         s->waiting_us = now_us;
         enrolment_wait(&s->enrolment, "");
         s->exchanged = packet->payload != NULL;
-        if (s->options.job->mode == MODE_SYNC)
-            s->step = what.step + 1;
     }
     if (exchange_push(&s->exchange, s->envelope, &what, packet->payload, now_us, outbox) !=
         STATUS_OK)
@@ -622,13 +609,13 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
     assert(s->trainer == BUSY);
     s->waiting_us = now_us;
     if (s->abandoned) {
-        struct message_exchange nothing = {.want = true};
-        finish_abandoned(s, &nothing, NULL, now_us, outbox);
+        struct message_exchange nothing = {0};
+        finish_abandoned(s, &nothing, true, NULL, now_us, outbox);
         return;
     }
     s->trainer = DONE;
     struct message_done done = {
-        .step = s->options.job->mode == MODE_SYNC ? s->step : s->stop_step,
+        .step = s->follow.mode->done_step(&s->follow),
         .exchange_us = s->exchange_us,
         .wait_us = s->wait_us,
         .has_staleness = s->has_staleness,
@@ -772,20 +759,24 @@ int session_patience_ms(const struct session *session)
 
 static bool is_idle(const struct session *s)
 {
-    return s->options.job->mode == MODE_ASYNC && s->have_parameters && s->trainer == IDLE &&
-           s->exchange.under_way == 0;
+    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0;
 }
 
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     if (enrolment_is_to_beat(&s->enrolment, now_us))
-        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping = (struct message_ping){
-            .step = s->step, .assignment = s->start.assignment, .computing = s->trainer == BUSY};
+        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping =
+            (struct message_ping){.step = s->follow.step,
+                                  .assignment = s->start.assignment,
+                                  .computing = s->trainer == BUSY};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
-    s->announcements.stop_known = s->stop_step < s->options.job->steps || s->leases.enough;
+    const struct follow_mode *mode = s->follow.mode;
+    s->announcements.stop_known = s->follow.stop_step < s->options.job->steps ||
+                                  (mode->knows_end != NULL && mode->knows_end(&s->follow));
     announce(s, now_us, outbox);
-    lease_book_tick(&s->leases, s->envelope, is_idle(s), now_us, outbox);
+    if (mode->tick != NULL)
+        mode->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, s->envelope, now_us, outbox);
 }
 

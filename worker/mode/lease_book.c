@@ -1,7 +1,7 @@
 /* lease_book.c - a short list of batches held, and the numbered LEASE that is said again until its
  * WORK comes. */
 
-#include "worker/client/lease_book.h"
+#include "worker/mode/lease_book.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *
  * Threads: the session's. Time arrives as an argument. */
 
-#ifndef WORKER_CLIENT_LEASE_BOOK_H
-#define WORKER_CLIENT_LEASE_BOOK_H
+#ifndef WORKER_MODE_LEASE_BOOK_H
+#define WORKER_MODE_LEASE_BOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* test_lease_book.c - batches held and said to be done: taken once, and said until somebody has
  * heard. */
 
-#include "worker/client/lease_book.h"
+#include "worker/mode/lease_book.h"
 
 #include <string.h>
 

@@ -1,0 +1,49 @@
+/* follow_mode.c - which table a job's mode has at the worker, and the block it keeps its state in. */
+
+#include "worker/mode/follow_mode.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct follow_mode *const tables[MODE_COUNT] = {
+    [MODE_ASYNC] = &follow_async,
+    [MODE_SYNC] = &follow_sync,
+};
+
+static bool is_whole(const struct follow_mode *mode)
+{
+    bool leases = mode->begin != NULL;
+    return mode->init != NULL && mode->forget != NULL && mode->next != NULL &&
+           mode->nodes != NULL && mode->push != NULL && mode->complete != NULL &&
+           mode->done_step != NULL && (mode->work != NULL) == leases &&
+           (mode->tick != NULL) == leases && (mode->has_more != NULL) == leases &&
+           (mode->knows_end != NULL) == leases;
+}
+
+const struct follow_mode *follow_mode_of(const struct job *job)
+{
+    assert((unsigned)job->mode < MODE_COUNT);
+    const struct follow_mode *mode = tables[job->mode];
+    assert(mode != NULL && is_whole(mode));
+    return mode;
+}
+
+enum status follow_init(struct follow *follow, const struct job *job)
+{
+    memset(follow, 0, sizeof *follow);
+    follow->job = job;
+    follow->mode = follow_mode_of(job);
+    follow->stop_step = job->steps;
+    if (follow->mode->state_bytes > 0 &&
+        (follow->state = calloc(1, follow->mode->state_bytes)) == NULL)
+        return STATUS_MEMORY;
+    follow->mode->init(follow);
+    return STATUS_OK;
+}
+
+void follow_free(struct follow *follow)
+{
+    free(follow->state);
+    follow->state = NULL;
+}
