@@ -6,8 +6,15 @@
 #include <string.h>
 
 static const struct mode_facts modes[MODE_COUNT] = {
-    [MODE_ASYNC] = {.name = "async", .unit = "update", .may_skip = true, .locks = true},
-    [MODE_SYNC] = {.name = "sync",
+    [MODE_ASYNC] = {.number = MODE_ASYNC,
+                    .name = "async",
+                    .unit = "update",
+                    .hue = 2,
+                    .may_skip = true,
+                    .locks = true},
+    [MODE_SYNC] = {.number = MODE_SYNC,
+                   .name = "sync",
+                   .hue = 1,
                    .unit = "step",
                    .steps = true,
                    .exact = true,
@@ -17,7 +24,8 @@ static const struct mode_facts modes[MODE_COUNT] = {
 
 const struct mode_facts *mode_facts(enum mode mode)
 {
-    static const struct mode_facts unknown = {.name = "unknown", .unit = "update"};
+    static const struct mode_facts unknown = {
+        .number = MODE_COUNT, .name = "unknown", .unit = "update"};
     return (unsigned)mode < MODE_COUNT ? &modes[mode] : &unknown;
 }
 

@@ -17,6 +17,7 @@
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_COUNT };
 
 struct mode_facts {
+    enum mode number; /* To index tables with, and for nothing else. */
     const char *name; /* In options, files and lines. */
     const char *unit; /* What it makes: "step" of all workers, "update" by one. */
     bool steps;       /* The leaves of a step are dealt over the workers; else each is leased whole
@@ -26,6 +27,7 @@ struct mode_facts {
     bool aligns;      /* All that a worker computes from is of one version. */
     bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
     bool lends;       /* Workers of the host read values where servers write them. */
+    unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool locks;       /* --use-locking has something to lock. */
 };
 

@@ -54,7 +54,7 @@ static void take_keep(struct record *record, const struct json *root)
 
 static void take_configuration(struct record *record, const struct json *root)
 {
-    copy_text(root, "mode", record->mode, sizeof(record->mode));
+    copy_text(root, "mode", record->mode_text, sizeof(record->mode_text));
     copy_text(root, "optimizer", record->optimizer, sizeof(record->optimizer));
     copy_text(root, "data", record->data, sizeof(record->data));
     copy_text(root, "model", record->model, sizeof(record->model));

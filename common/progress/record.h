@@ -38,7 +38,7 @@ struct record_evaluation {
 
 struct record {
     char path[DISK_PATH_MAX];
-    char mode[32], optimizer[32], data[256], model[1024];
+    char mode_text[32], optimizer[32], data[256], model[1024];
     char state[32];
     char keep[16]; /* Checkpoints: "all" or a number; "" in an older one. */
     uint32_t workers, servers;

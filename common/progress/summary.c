@@ -54,7 +54,7 @@ static void print_training_score(FILE *out, const struct record *record)
 static void print_test_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    bool about = !mode_facts_named(record->mode)->aligns;
+    bool about = !mode_facts_named(record->mode_text)->aligns;
     if (isnan(summary->test_accuracy))
         return;
     fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", about ? "about " : "",
@@ -78,7 +78,7 @@ static void print_session(FILE *out, const struct record *record)
 static void print_gradients(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    if (!mode_facts_named(record->mode)->steps && !isnan(record->staleness_mean))
+    if (!mode_facts_named(record->mode_text)->steps && !isnan(record->staleness_mean))
         fprintf(out, "  staleness      mean %.2f, max %s\n", record->staleness_mean,
                 wording_counted(summary->staleness.max, "update", "updates").text);
     if (summary->verdicts.applied > 0)
@@ -176,7 +176,7 @@ static void print_events(FILE *out, const struct record *record)
 
 void summary_print(FILE *out, const struct record *record, uint32_t restarts)
 {
-    fprintf(out, "%s, %s, %s: %s%s%s", record->mode,
+    fprintf(out, "%s, %s, %s: %s%s%s", record->mode_text,
             wording_counted(record->servers, "server", "servers").text,
             wording_counted(record->workers, "worker", "workers").text, record->state,
             record->summary.reason[0] != '\0' ? ", " : "", record->summary.reason);

@@ -25,7 +25,7 @@ static enum status simulate(uint64_t seed, const struct options *options,
     plan.verbose = options->verbose;
     history_describe(&plan, description, sizeof description);
     history_run(&plan, &result);
-    history_totals_add(&modes[plan.job.mode], &result);
+    history_totals_add(&modes[job_mode(&plan.job)->number], &result);
     if (result.failed)
         printf("seed %" PRIu64 " FAILED: %s\n    %s\n    syncopate simulate --seed %" PRIu64
                " --verbose\n",
@@ -53,6 +53,8 @@ int command_simulate(int argc, char **argv)
         }
     if (!options.quiet)
         history_totals_print(modes, clock_now_seconds() - began);
-    return modes[MODE_SYNC].failed + modes[MODE_ASYNC].failed > 0 ? EXIT_TRAINING_FAILED
-                                                                  : EXIT_DONE;
+    uint64_t failed = 0;
+    for (unsigned i = 0; i < MODE_COUNT; i++)
+        failed += modes[i].failed;
+    return failed > 0 ? EXIT_TRAINING_FAILED : EXIT_DONE;
 }

@@ -30,16 +30,16 @@ void comparison_free(struct comparison *comparison)
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* Sync is 0 and async 1 in every comparison, so that readers can get used to their hues; others
- * follow in order of appearance. */
+/* Some modes have their hue in every comparison, so that readers can get used to it; others follow
+ * in order of appearance. */
 static unsigned mode_index_of(const struct comparison *comparison, const char *mode)
 {
-    if (strcmp(mode, "sync") == 0 || strcmp(mode, "async") == 0)
-        return mode[0] == 'a';
+    if (mode_facts_named(mode)->hue > 0)
+        return mode_facts_named(mode)->hue - 1;
     unsigned next = 2;
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
-        if (strcmp(group->mode, mode) == 0)
+        if (strcmp(group->mode_text, mode) == 0)
             return group->mode_index;
         next = group->mode_index >= next ? group->mode_index + 1 : next;
     }
@@ -63,18 +63,18 @@ static struct group *group_of(struct comparison *comparison, const struct record
 {
     for (size_t i = 0; i < comparison->group_count; i++) {
         struct group *group = &comparison->groups[i];
-        if (group->workers == record->workers && strcmp(group->mode, record->mode) == 0)
+        if (group->workers == record->workers && strcmp(group->mode_text, record->mode_text) == 0)
             return group;
     }
     if (comparison->group_count == COMPARISON_GROUPS_MAX)
         return NULL;
-    unsigned mode_index = mode_index_of(comparison, record->mode);
+    unsigned mode_index = mode_index_of(comparison, record->mode_text);
     unsigned workers_index = workers_index_of(comparison, record->workers);
     struct group *group = &comparison->groups[comparison->group_count];
     memset(group, 0, sizeof(*group));
-    snprintf(group->mode, sizeof(group->mode), "%s", record->mode);
+    snprintf(group->mode_text, sizeof(group->mode_text), "%s", record->mode_text);
     group->workers = record->workers;
-    snprintf(group->label, sizeof(group->label), "%.31s, %.28s", record->mode,
+    snprintf(group->label, sizeof(group->label), "%.31s, %.28s", record->mode_text,
              wording_counted(record->workers, "worker", "workers").text);
     group->index = (unsigned)comparison->group_count;
     group->mode_index = mode_index;
@@ -154,7 +154,7 @@ double record_wait_seconds(const struct record *record)
 
 static bool comparable(const struct record *record)
 {
-    return mode_facts_named(record->mode)->exact && strcmp(record->state, "done") == 0 &&
+    return mode_facts_named(record->mode_text)->exact && strcmp(record->state, "done") == 0 &&
            record->summary.parameters_sha256[0] != '\0';
 }
 

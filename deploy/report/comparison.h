@@ -17,7 +17,7 @@
 #define COMPARISON_RUNS_MAX   1024
 
 struct group {
-    char mode[32];
+    char mode_text[32];
     uint32_t workers;
     char label[64];                     /* "sync, 2 workers" */
     unsigned index;                     /* In order of appearance. */

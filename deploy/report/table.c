@@ -122,7 +122,7 @@ static void make_cell(char *cell, const struct group *group, size_t column, cons
     if (columns[column].number != NULL) {
         number_cell(cell, group, &columns[column], plus_minus);
     } else if (column == COLUMN_MODE) {
-        snprintf(cell, CELL_BYTES, "%s", group->mode);
+        snprintf(cell, CELL_BYTES, "%s", group->mode_text);
     } else {
         snprintf(cell, CELL_BYTES, "%zu",
                  column == COLUMN_WORKERS ? (size_t)group->workers : group->record_count);
@@ -244,7 +244,7 @@ void table_write_html(FILE *stream, const struct comparison *comparison)
 static void json_group(struct json_writer *writer, const struct group *group)
 {
     json_writer_object(writer, NULL);
-    json_writer_text(writer, "mode", group->mode);
+    json_writer_text(writer, "mode", group->mode_text);
     json_writer_u64(writer, "workers", group->workers);
     json_writer_array_line(writer, "seeds");
     for (size_t i = 0; i < group->record_count; i++)

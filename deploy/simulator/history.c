@@ -92,7 +92,7 @@ static void draw_batches(struct job *job, struct random_sequence *random, enum w
 static enum status draw_job(struct history_plan *plan, struct random_sequence *random)
 {
     struct job *job = &plan->job;
-    job->mode = one_in(random, 2) ? MODE_SYNC : MODE_ASYNC;
+    job->mode = (enum mode)one_in(random, 2);
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
     plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
     job->seed = plan->seed;

@@ -9,15 +9,15 @@ void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uin
                            struct outbox *outbox)
 {
     cut_begin(&c->cut, &c->work.membership, &c->envelope, step, final, now_us, outbox);
-    c->work.mode->cutting(&c->work, step, c->last_cut);
-    if (c->work.mode->set_gate != NULL)
+    c->work.rules->cutting(&c->work, step, c->last_cut);
+    if (c->work.rules->set_gate != NULL)
         cut_reached(&c->cut, now_us); /* Every batch before it is done. */
 }
 
 /* Whether training waits at the gate for this cut. */
 static bool is_gated(const struct coordinator *c)
 {
-    return c->work.mode->set_gate != NULL && c->work.mode->gate(&c->work) == c->cut.step;
+    return c->work.rules->set_gate != NULL && c->work.rules->gate(&c->work) == c->cut.step;
 }
 
 void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
@@ -33,8 +33,8 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
     }
     if (due >= c->job->steps)
         return; /* The last one is cut when training has ended. */
-    if (c->work.mode->set_gate != NULL)
-        c->work.mode->set_gate(&c->work, due);
+    if (c->work.rules->set_gate != NULL)
+        c->work.rules->set_gate(&c->work, due);
     else
         coordinator_begin_cut(c, due, false, now_us, outbox);
 }
@@ -43,7 +43,7 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
 static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->drain_us += now_us - c->cut.named_us;
-    c->work.mode->set_gate(&c->work, c->job->steps);
+    c->work.rules->set_gate(&c->work, c->job->steps);
     coordinator_top_up_all(c, outbox);
 }
 
@@ -71,7 +71,7 @@ static void abandon_cut(struct coordinator *c, bool failed, const char *why, uin
     c->last_due = c->cut.step;
     if (is_gated(c))
         open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
-    coordinator_schedule_cut(c, c->work.mode->next_cut(&c->work, true), now_us, outbox);
+    coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, true), now_us, outbox);
 }
 
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
@@ -88,7 +88,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     }
     server->cut_taken = true;
     cut_reached(&c->cut, now_us);
-    if (cut_is_taken(&c->work.membership) && c->work.mode->set_gate != NULL && !c->cut.final)
+    if (cut_is_taken(&c->work.membership) && c->work.rules->set_gate != NULL && !c->cut.final)
         open_gate(c, now_us, outbox);
 }
 
@@ -134,14 +134,14 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     }
     if (is_gated(c))
         open_gate(c, now_us, outbox); /* What was written was taken, though we were not told yet. */
-    coordinator_schedule_cut(c, c->work.mode->next_cut(&c->work, true), now_us, outbox);
+    coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, true), now_us, outbox);
 }
 
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     if (!c->cut.under_way || (c->state != RUNNING && c->state != CLOSING))
         return;
-    if (c->work.mode->has_reached(&c->work, c->cut.step))
+    if (c->work.rules->has_reached(&c->work, c->cut.step))
         cut_reached(&c->cut, now_us);
     if (!c->cut.final && c->cut.reached_us != 0 &&
         seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)

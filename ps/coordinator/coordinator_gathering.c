@@ -56,8 +56,8 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     const struct message *message = &packet->message;
     bool worker = message->role == ROLE_WORKER;
     if (membership_take(&c->work.membership, packet, now_us) == NULL ||
-        (c->work.mode->grow != NULL &&
-         c->work.mode->grow(&c->work, c->work.membership.worker_count) != STATUS_OK)) {
+        (c->work.rules->grow != NULL &&
+         c->work.rules->grow(&c->work, c->work.membership.worker_count) != STATUS_OK)) {
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for another worker");
         return;
@@ -288,7 +288,7 @@ static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *ou
 
 static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    uint64_t again = c->work.mode->go_back(&c->work, c->first_step);
+    uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
     if (job_mode(c->job)->aligns) /* Else what was scored is of no step. */
         evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
     c->summary.faults.recomputed += again;
@@ -425,9 +425,9 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 static void note_reached(struct coordinator *c, bool first)
 {
     for (uint32_t i = 0; i < c->work.membership.server_count; i++)
-        c->work.mode->note_reached(&c->work, c->work.membership.servers[i].reached);
+        c->work.rules->note_reached(&c->work, c->work.membership.servers[i].reached);
     if (first)
-        c->summary.faults.recomputed += c->work.mode->next_cut(&c->work, false) - c->first_step;
+        c->summary.faults.recomputed += c->work.rules->next_cut(&c->work, false) - c->first_step;
 }
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -449,7 +449,7 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox)
 {
     struct message_start from = {
-        .step = c->work.mode->step(&c->work),
+        .step = c->work.rules->step(&c->work),
         .stop_step = c->work.stop_step,
         .scored = c->evaluation.scored,
     };
@@ -471,8 +471,8 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         if (c->work.membership.workers[i].present)
             coordinator_send_start(c, &c->work.membership.workers[i], outbox);
-    for (uint32_t i = 0; c->work.mode->ask != NULL && i < c->work.membership.worker_count &&
-                         c->work.mode->has_spare(&c->work);
+    for (uint32_t i = 0; c->work.rules->ask != NULL && i < c->work.membership.worker_count &&
+                         c->work.rules->has_spare(&c->work);
          i++)
         coordinator_top_up(c, i, 0, outbox);
 }
@@ -486,9 +486,9 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
     send_chunks(ORDER_EVERYBODY, outbox);
     if (first)
         say_started(c, now_us, outbox);
-    if (c->work.mode->note_reached != NULL)
+    if (c->work.rules->note_reached != NULL)
         note_reached(c, first);
-    coordinator_schedule_cut(c, c->work.mode->next_cut(&c->work, false), now_us, outbox);
+    coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, false), now_us, outbox);
     c->deal_due = true;
     coordinator_stop_training(c, outbox);
     coordinator_deal_when_due(c, now_us, outbox);

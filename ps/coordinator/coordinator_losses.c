@@ -26,8 +26,8 @@ static void say_lost(enum role role, uint32_t index, const char *why, const char
 /* Its batches and leaves are for others. */
 static void deal_without(struct coordinator *c, uint32_t index)
 {
-    if (c->work.mode->lost != NULL)
-        c->work.mode->lost(&c->work, index);
+    if (c->work.rules->lost != NULL)
+        c->work.rules->lost(&c->work, index);
     c->deal_due = true;
 }
 
@@ -142,7 +142,7 @@ static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox 
 static bool owes(const struct coordinator *c, uint32_t index)
 {
     const struct member *worker = &c->work.membership.workers[index];
-    return worker->present && worker->first_assignment != 0 && c->work.mode->owes(&c->work, index);
+    return worker->present && worker->first_assignment != 0 && c->work.rules->owes(&c->work, index);
 }
 
 static void watch_stragglers(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

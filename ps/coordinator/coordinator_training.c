@@ -31,11 +31,11 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     if (!worker->present || worker->first_assignment == 0)
         return false;
     /* Nobody is given work that has not asked for some: it might never do it, and hold up all. */
-    for (; worker->asks && c->work.mode->ask(&c->work, index, &batch); sent = true)
+    for (; worker->asks && c->work.rules->ask(&c->work, index, &batch); sent = true)
         send_work(c, index, request, batch, outbox);
     worker->done = worker->done && !sent;
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
-    if (!c->work.mode->is_enough(&c->work, index))
+    if (!c->work.rules->is_enough(&c->work, index))
         return sent;
     struct packet *packet = envelope_to_peer(&c->envelope, worker->peer, MESSAGE_WORK, outbox);
     packet->message.request = request;
@@ -56,7 +56,7 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
 {
     bool sent = false;
     uint64_t batches[WORK_HELD_MAX];
-    unsigned count = c->work.mode->held(&c->work, index, batches);
+    unsigned count = c->work.rules->held(&c->work, index, batches);
     for (unsigned i = 0; i < count; i++, sent = true)
         send_work(c, index, request, batches[i], outbox);
     return sent;
@@ -64,9 +64,9 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
 
 static void cut_at_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    const struct work_mode *mode = c->work.mode;
-    if (mode->set_gate != NULL && mode->is_at_gate(&c->work) && !c->cut.under_way && !c->stopping)
-        coordinator_begin_cut(c, mode->gate(&c->work), false, now_us, outbox);
+    const struct work_mode *rules = c->work.rules;
+    if (rules->set_gate != NULL && rules->is_at_gate(&c->work) && !c->cut.under_way && !c->stopping)
+        coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
 /* Always answered, so that a worker whose question or answer was lost asks again. */
@@ -75,10 +75,10 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 {
     const struct message *message = &packet->message;
     bool sent = false, frees = false;
-    if (c->state == RUNNING && c->work.mode->ask != NULL) {
+    if (c->state == RUNNING && c->work.rules->ask != NULL) {
         c->work.membership.workers[message->index].asks = true;
         if (message->lease.finished) {
-            frees = c->work.mode->finished(&c->work, message->index, message->lease.batch);
+            frees = c->work.rules->finished(&c->work, message->index, message->lease.batch);
             stragglers_moved(&c->work.membership.workers[message->index], now_us);
             cut_at_gate(c, now_us, outbox);
         } else {
@@ -241,7 +241,7 @@ static bool is_done(const struct coordinator *c)
             return false;
         any = any || worker->present;
     }
-    return any && c->work.mode->is_drained(&c->work);
+    return any && c->work.rules->is_drained(&c->work);
 }
 
 /* All workers have left, and nobody is to make another step: what has been made is kept. */
@@ -257,7 +257,7 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
     c->deserted = is_deserted(c);
     if (!c->deserted && !is_done(c))
         return;
-    uint64_t step = c->work.mode->end(&c->work, c->deserted);
+    uint64_t step = c->work.rules->end(&c->work, c->deserted);
     c->summary.seconds = coordinator_training_seconds(c, now_us);
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_cut && !c->cut.under_way)
@@ -274,8 +274,8 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
     if (c->state != RUNNING || worker->done || c->deal_due ||
         !assignment_is_followed(&c->work.assignment, worker))
         return;
-    if (!c->work.mode->may_be_done(&c->work, packet->message.index, done)) {
-        if (c->work.mode->held != NULL) /* What it was given since may have been lost. */
+    if (!c->work.rules->may_be_done(&c->work, packet->message.index, done)) {
+        if (c->work.rules->held != NULL) /* What it was given since may have been lost. */
             repeat_work(c, packet->message.index, 0, outbox);
         return;
     }
@@ -292,8 +292,8 @@ void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
 {
     if (!c->stopping)
         return;
-    if (c->work.mode->stop(&c->work)) {
-        if (c->work.mode->ask != NULL)
+    if (c->work.rules->stop(&c->work)) {
+        if (c->work.rules->ask != NULL)
             coordinator_top_up_all(c, outbox);
     } else if (!c->stop_named) {
         envelope_to_peer(&c->envelope, PEER_LOCAL, MESSAGE_STOP, outbox);

@@ -30,17 +30,17 @@ enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t in
                        const struct chunk_memory *memory)
 {
     memset(shard, 0, sizeof *shard);
-    shard->mode = shard_mode_of(&plan->job);
-    if (shard->mode->state_bytes > 0 &&
-        (shard->state = calloc(1, shard->mode->state_bytes)) == NULL)
+    shard->rules = shard_mode_of(&plan->job);
+    if (shard->rules->state_bytes > 0 &&
+        (shard->state = calloc(1, shard->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
     return chunk_init(&shard->chunk, plan, index, memory);
 }
 
 void shard_free(struct shard *shard)
 {
-    if (shard->state != NULL && shard->mode->close != NULL)
-        shard->mode->close(shard);
+    if (shard->state != NULL && shard->rules->close != NULL)
+        shard->rules->close(shard);
     free(shard->state);
     shard->state = NULL;
     chunk_free(&shard->chunk);

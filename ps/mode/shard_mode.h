@@ -26,8 +26,8 @@ struct shard_mode;
 
 struct shard {
     struct chunk chunk;
-    const struct shard_mode *mode;
-    void *state; /* [mode->state_bytes] the mode's. Owned. */
+    const struct shard_mode *rules; /* The mode's. */
+    void *state;                    /* [rules->state_bytes] the mode's. Owned. */
 };
 
 /* What has become of a gradient that a worker has sent before, and does not send again. */

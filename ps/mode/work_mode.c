@@ -25,21 +25,21 @@ static bool is_whole(const struct work_mode *mode)
 
 enum status work_begin(struct work *work, const struct job *job, uint64_t first)
 {
-    assert(work->mode == NULL && (unsigned)job->mode < MODE_COUNT);
+    assert(work->rules == NULL && (unsigned)job->mode < MODE_COUNT);
     work->job = job;
-    work->mode = tables[job->mode];
-    assert(work->mode != NULL && is_whole(work->mode));
+    work->rules = tables[job->mode];
+    assert(work->rules != NULL && is_whole(work->rules));
     work->stop_step = job->steps;
     statistics_init(&work->statistics, job, first);
-    if (work->mode->state_bytes > 0 && (work->state = calloc(1, work->mode->state_bytes)) == NULL)
+    if (work->rules->state_bytes > 0 && (work->state = calloc(1, work->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
-    return work->mode->init(work, first);
+    return work->rules->init(work, first);
 }
 
 void work_free(struct work *work)
 {
-    if (work->state != NULL && work->mode->close != NULL)
-        work->mode->close(work);
+    if (work->state != NULL && work->rules->close != NULL)
+        work->rules->close(work);
     free(work->state);
     work->state = NULL;
     statistics_free(&work->statistics);

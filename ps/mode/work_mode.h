@@ -34,8 +34,8 @@ struct work_mode;
 
 struct work {
     const struct job *job;
-    const struct work_mode *mode; /* NULL before there is a job. */
-    void *state;                  /* [mode->state_bytes] the mode's. Owned. */
+    const struct work_mode *rules; /* The mode's; NULL before there is a job. */
+    void *state;                   /* [rules->state_bytes] the mode's. Owned. */
     struct membership membership;
     struct assignment assignment;
     struct statistics statistics;

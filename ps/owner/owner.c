@@ -35,7 +35,7 @@ struct owned {
 
 struct owner {
     const struct plan *plan;
-    const struct shard_mode *mode;
+    const struct shard_mode *rules; /* The mode's. */
     uint32_t index;
     uint64_t generation;
     bool filled;         /* The chunks have had values: they may be with others. */
@@ -64,7 +64,7 @@ enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t
     if (o == NULL)
         return STATUS_MEMORY;
     o->plan = plan;
-    o->mode = shard_mode_of(&plan->job);
+    o->rules = shard_mode_of(&plan->job);
     o->index = index;
     o->owned = calloc(plan->chunk_count / count + 1, sizeof *o->owned);
     if (o->owned == NULL)
@@ -168,8 +168,8 @@ static void say_loaded(const struct owner *owner, enum status status, struct out
                           .from = owner->index,
                           .generation = owner->generation,
                           .loaded.status = status};
-    for (uint32_t i = 0; owner->mode->reached != NULL && i < owner->owned_count; i++) {
-        uint64_t end = owner->mode->reached(&owner->owned[i].shard);
+    for (uint32_t i = 0; owner->rules->reached != NULL && i < owner->owned_count; i++) {
+        uint64_t end = owner->rules->reached(&owner->owned[i].shard);
         if (end > order.loaded.reached)
             order.loaded.reached = end;
     }
@@ -181,7 +181,7 @@ static void say_loaded(const struct owner *owner, enum status status, struct out
 static bool is_behind(const struct owner *owner, uint64_t step)
 {
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->mode->is_behind(&owner->owned[i].shard, step))
+        if (owner->rules->is_behind(&owner->owned[i].shard, step))
             return true;
     return false;
 }
@@ -189,8 +189,8 @@ static bool is_behind(const struct owner *owner, uint64_t step)
 /* What a generation leaves behind beside its values. */
 static void forget(struct owned *owned)
 {
-    if (owned->shard.mode->forget != NULL)
-        owned->shard.mode->forget(&owned->shard);
+    if (owned->shard.rules->forget != NULL)
+        owned->shard.rules->forget(&owned->shard);
     if (owned->parked_count > 0)
         memset(owned->parked, 0, owned->parked_count * sizeof *owned->parked);
     owned->cut_step = UINT64_MAX;
@@ -209,7 +209,7 @@ static bool reload(struct owner *owner, const struct order_load *load)
         if (load->restore)
             continue;
         chunk_initialize(&owned->shard.chunk);
-        owner->mode->open(&owned->shard);
+        owner->rules->open(&owned->shard);
     }
     owner->filled = true;
     return true;
@@ -223,7 +223,7 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->to_cut = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
-    assert(!load->keep || (owner->mode->is_behind != NULL && owner->to_load == 0));
+    assert(!load->keep || (owner->rules->is_behind != NULL && owner->to_load == 0));
     if (load->keep && is_behind(owner, load->step))
         say_loaded(owner, STATUS_AGAIN, outbox);
     else if (!load->keep && !reload(owner, load))
@@ -249,7 +249,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     if (owned->arrays_loaded != (1u << arrays) - 1)
         return;
     owned->shard.chunk.version = state->step;
-    owner->mode->open(&owned->shard);
+    owner->rules->open(&owned->shard);
     if (--owner->to_load == 0)
         say_loaded(owner, STATUS_OK, outbox);
 }
@@ -458,7 +458,7 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
     struct reply reply;
     if (packet->message.index < owned->parked_count)
         owned->parked[packet->message.index].waiting = false;
-    switch (owner->mode->answer(&owned->shard, &wish, &reply)) {
+    switch (owner->rules->answer(&owned->shard, &wish, &reply)) {
     case WHEN_NOW:
         attach_values(add_result(owner, owned, packet, outcome, outbox), chunk, &reply);
         break;
@@ -481,7 +481,7 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint6
         struct parked *parked = &owned->parked[i];
         const struct wish wish = {.version = parked->want_version};
         struct reply reply;
-        if (!parked->waiting || owner->mode->answer(&owned->shard, &wish, &reply) != WHEN_NOW)
+        if (!parked->waiting || owner->rules->answer(&owned->shard, &wish, &reply) != WHEN_NOW)
             continue;
         struct packet *result = tell(owner, TO_ROUTER, MESSAGE_RESULT, outbox);
         result->peer = parked->peer;
@@ -501,7 +501,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, struct outbox
     struct chunk *chunk = &owned->shard.chunk;
     struct update update;
     bool any = false;
-    for (; owner->mode->next_update(&owned->shard, &update); any = true) {
+    for (; owner->rules->next_update(&owned->shard, &update); any = true) {
         if (update.gradient == NULL) {
             chunk_skip(chunk);
         } else if (chunk_apply(chunk, update.gradient->data, update.examples,
@@ -510,7 +510,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, struct outbox
             give_up(owner, outbox, "out of memory for an update");
             return false;
         }
-        owner->mode->applied(&owned->shard, &update);
+        owner->rules->applied(&owned->shard, &update);
         if (owned->cut_step == chunk->version)
             cut_chunk(owner, owned, outbox);
     }
@@ -523,7 +523,7 @@ static void answer_retry(struct owner *owner, struct owned *owned, const struct 
                          uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    enum fate fate = owner->mode->sent_before(&owned->shard, exchange);
+    enum fate fate = owner->rules->sent_before(&owned->shard, exchange);
     const struct outcome outcome = {.verdict =
                                         fate == FATE_STALE ? VERDICT_STALE : VERDICT_DUPLICATE};
     if (fate == FATE_UNKNOWN)
@@ -562,14 +562,14 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
                                   struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    enum verdict verdict = owner->mode->judge(&owned->shard, exchange);
+    enum verdict verdict = owner->rules->judge(&owned->shard, exchange);
     if (verdict != VERDICT_NONE)
         return verdict;
     if (!check_finite(owner, owned, packet, outbox))
         return VERDICT_REJECTED;
     struct frame *gradient = packet->payload;
     packet->payload = NULL;
-    if (owner->mode->take(&owned->shard, exchange, gradient, &verdict) != STATUS_OK)
+    if (owner->rules->take(&owned->shard, exchange, gradient, &verdict) != STATUS_OK)
         give_up(owner, outbox, "out of memory for a gradient");
     return verdict;
 }

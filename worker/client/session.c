@@ -216,9 +216,9 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 
 static bool trainer_waits(const struct session *s)
 {
-    const struct follow_mode *mode = s->follow.mode;
+    const struct follow_mode *rules = s->follow.rules;
     return s->trainer == IDLE ||
-           (s->trainer == DONE && mode->has_more != NULL && mode->has_more(&s->follow));
+           (s->trainer == DONE && rules->has_more != NULL && rules->has_more(&s->follow));
 }
 
 /* All parameters are here: go on with the next step or batch, if there is one. */
@@ -228,7 +228,7 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
     if (!s->have_parameters || !trainer_waits(s) || s->exchange.under_way > 0)
         return;
     announcements_forget_done(&s->announcements);
-    enum next next = s->follow.mode->next(&s->follow, &step);
+    enum next next = s->follow.rules->next(&s->follow, &step);
     if (next != NEXT_WAIT)
         hand_to_trainer(s, step, next == NEXT_ENOUGH, now_us, outbox);
 }
@@ -259,8 +259,8 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     s->trainer = IDLE;
     s->abandoned = false;
     s->busy_us = now_us;
-    if (s->follow.mode->begin != NULL)
-        s->follow.mode->begin(&s->follow, s->envelope, now_us, outbox);
+    if (s->follow.rules->begin != NULL)
+        s->follow.rules->begin(&s->follow, s->envelope, now_us, outbox);
     join_flow(s, now_us, outbox);
 }
 
@@ -275,7 +275,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     s->have_parameters = true;
     s->rounds = 0;
     s->waiting_us = now_us;
-    s->follow.mode->complete(&s->follow, x->version, s->envelope, now_us, outbox);
+    s->follow.rules->complete(&s->follow, x->version, s->envelope, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -299,7 +299,7 @@ static void leave_generation(struct session *s, uint64_t now_us)
     s->have_parameters = false;
     s->waiting_us = now_us;
     exchange_forget(&s->exchange);
-    s->follow.mode->forget(&s->follow);
+    s->follow.rules->forget(&s->follow);
     announcements_forget_scores(&s->announcements);
     announcements_forget_done(&s->announcements);
     if (s->trainer == DONE)
@@ -325,7 +325,7 @@ static void handle_welcome(struct session *s, const struct message *message, uin
  * stay its own, and it goes on. */
 static bool only_members_change(const struct session *s, const struct message *message)
 {
-    return s->follow.mode->begin != NULL && is_started(s) && !s->rejoined && s->trainer != DONE &&
+    return s->follow.rules->begin != NULL && is_started(s) && !s->rejoined && s->trainer != DONE &&
            message->generation == s->envelope->generation;
 }
 
@@ -359,7 +359,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
     enrolment_wait(&s->enrolment, "");
     if (light)
         return;
-    s->follow.mode->forget(&s->follow);
+    s->follow.rules->forget(&s->follow);
     announcements_forget_done(&s->announcements);
     exchange_forget(&s->exchange);
     s->ask_at_us = 0;
@@ -423,9 +423,9 @@ static void handle_moved_on(struct session *s, uint32_t server, const struct mes
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
-    if (message->generation != s->envelope->generation || s->follow.mode->work == NULL)
+    if (message->generation != s->envelope->generation || s->follow.rules->work == NULL)
         return;
-    s->follow.mode->work(&s->follow, s->envelope, message, now_us, outbox);
+    s->follow.rules->work(&s->follow, s->envelope, message, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -577,7 +577,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         add_times(s, &what.report);
     bool last = what.want;
     what.want = last && !s->abandoned;
-    s->follow.mode->push(&s->follow, &what);
+    s->follow.rules->push(&s->follow, &what);
     if (s->abandoned) {
         finish_abandoned(s, &what, last, packet->payload, now_us, outbox);
         return;
@@ -615,7 +615,7 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
     }
     s->trainer = DONE;
     struct message_done done = {
-        .step = s->follow.mode->done_step(&s->follow),
+        .step = s->follow.rules->done_step(&s->follow),
         .exchange_us = s->exchange_us,
         .wait_us = s->wait_us,
         .has_staleness = s->has_staleness,
@@ -771,12 +771,12 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
                                   .computing = s->trainer == BUSY};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
-    const struct follow_mode *mode = s->follow.mode;
+    const struct follow_mode *rules = s->follow.rules;
     s->announcements.stop_known = s->follow.stop_step < s->options.job->steps ||
-                                  (mode->knows_end != NULL && mode->knows_end(&s->follow));
+                                  (rules->knows_end != NULL && rules->knows_end(&s->follow));
     announce(s, now_us, outbox);
-    if (mode->tick != NULL)
-        mode->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
+    if (rules->tick != NULL)
+        rules->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, s->envelope, now_us, outbox);
 }
 

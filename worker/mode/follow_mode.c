@@ -33,12 +33,12 @@ enum status follow_init(struct follow *follow, const struct job *job)
 {
     memset(follow, 0, sizeof *follow);
     follow->job = job;
-    follow->mode = follow_mode_of(job);
+    follow->rules = follow_mode_of(job);
     follow->stop_step = job->steps;
-    if (follow->mode->state_bytes > 0 &&
-        (follow->state = calloc(1, follow->mode->state_bytes)) == NULL)
+    if (follow->rules->state_bytes > 0 &&
+        (follow->state = calloc(1, follow->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
-    follow->mode->init(follow);
+    follow->rules->init(follow);
     return STATUS_OK;
 }
 

@@ -27,10 +27,10 @@ struct follow_mode;
 
 struct follow {
     const struct job *job;
-    const struct follow_mode *mode;
-    void *state;        /* [mode->state_bytes] the mode's. Owned. */
-    uint64_t step;      /* Version held or asked for; or the latest batch. */
-    uint64_t stop_step; /* The last version that there will be. */
+    const struct follow_mode *rules; /* The mode's. */
+    void *state;                     /* [rules->state_bytes] the mode's. Owned. */
+    uint64_t step;                   /* Version held or asked for; or the latest batch. */
+    uint64_t stop_step;              /* The last version that there will be. */
 };
 
 enum next {

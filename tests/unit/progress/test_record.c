@@ -47,7 +47,7 @@ TEST(a_finished_run_is_read_whole)
     runs_finished(scene->folder, &plain);
     ck_assert_int_eq(read_again(scene), STATUS_OK);
     const struct record *record = &scene->record;
-    ck_assert_str_eq(record->mode, "sync");
+    ck_assert_str_eq(record->mode_text, "sync");
     ck_assert_str_eq(record->model, "dense 10");
     ck_assert_str_eq(record->summary.parameters_sha256, "3f2a");
     ck_assert_uint_eq(record->workers, 2);
@@ -81,7 +81,7 @@ TEST(what_is_missing_is_not_there)
     ck_assert_double_nan(scene->record.summary.test_accuracy);
     ck_assert_double_nan(scene->record.summary.seconds);
     ck_assert_double_nan(scene->record.staleness_mean);
-    ck_assert_str_eq(scene->record.mode, "");
+    ck_assert_str_eq(scene->record.mode_text, "");
     ck_assert_uint_eq(scene->record.workers, 0);
     ck_assert_uint_eq(scene->record.summary.worker_count, 0);
     ck_assert_uint_eq(scene->record.point_count, 0);
