@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # include_direction.sh - arrows point down: tests -> deploy -> ps, worker -> common -> proto; within
 # each of them a room includes only rooms that stand above it in the list below; every foreign library
-# has one doorway; and no room is crowded. Tests may use any door, because they play the hostile peer.
+# has one doorway; and no room is crowded. What a job's mode is nobody asks but the rooms of the modes,
+# the options and the declaration: all others ask for its facts, job_mode(job)->steps and the like.
+# Tests may use any door, because they play the hostile peer.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
@@ -58,8 +60,24 @@ wrong=$(awk '
 crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | sort | uniq -c |
     awk -v most=$most '$1 > most { print $2 " has " $1 " files of C, and " most " are many" }')
 
-if [ -n "$wrong$crowded" ]; then
-    printf 'not ok - include direction: %s\n' "$wrong$crowded"
+# A mode's number, a function or a flag that is called after a mode, a mode's name as a text, and a
+# comparison of facts->number. Assigning a mode is making a declaration, and is let through.
+moded=$(find common ps worker deploy -name '*.[ch]' ! -path 'common/job/*' ! -path 'common/options/*' \
+    ! -path '*/mode/*' ! -path 'deploy/simulator/promises*' -exec perl -0777 -ne '
+    BEGIN { $mode = "sync|async|ssp" }
+    s{/\*.*?\*/}{$& =~ tr/\n//cdr}gse;          # Comments may speak of modes.
+    my $line = 0;
+    for (split /\n/) {
+        $line++;
+        my $code = s/"(?:[^"\\]|\\.)*"/""/gr;
+        print "$ARGV:$line asks which mode it is: $_\n"
+            if $code =~ /(->|\.)mode\b(?!\s*=[^=])/ || $code =~ /\bMODE_(SYNC|ASYNC|SSP)\b/ ||
+               $code =~ /\b(mode_)?is_($mode)\b|\b($mode)\b(?!\.h)|mode\w*(\([^()]*\))?->number\s*[!=]=/ || /"($mode)(:\w*)?"/;
+    }' {} +)
+facts=$(grep -rhoE 'job_mode\(|mode_facts_named\(' common ps worker deploy --include='*.c' | wc -l)
+
+if [ -n "$wrong$crowded$moded" ]; then
+    printf 'not ok - include direction: %s\n' "$wrong$crowded$moded"
     exit 1
 fi
-echo "ok - include direction: $(wc -l <<<"$includes") includes, all pointing down"
+echo "ok - include direction: $(wc -l <<<"$includes") includes, all pointing down; a mode's facts are asked for in $facts places"

@@ -319,7 +319,7 @@ static enum status train(struct state *s, struct error *error)
 {
     s->began = s->window_began = clock_now_seconds();
     tell(s, "start",
-         EVENT_MEMBERS(event_text("mode", job_mode(s->job)->name), event_count("workers", 1),
+         EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
                        event_count("servers", 0), event_count("step", s->step),
                        event_count("steps", s->job->steps),
                        event_count("steps_per_epoch", job_steps_per_epoch(s->job)),

@@ -18,6 +18,17 @@ const struct mode_facts *job_mode(const struct job *job)
     return mode_facts(job->mode);
 }
 
+struct mode_text job_mode_text(const struct job *job)
+{
+    return mode_text((struct mode_setting){job->mode, job->staleness_bound});
+}
+
+void job_set_mode(struct job *job, struct mode_setting setting)
+{
+    job->mode = setting.mode;
+    job->staleness_bound = setting.bound;
+}
+
 /* --- life cycle ---------------------------------------------------------------------------- */
 
 void job_free(struct job *job)
@@ -167,6 +178,9 @@ static enum status check_work(const struct job *job, struct error *error)
 {
     if (job->use_locking && !job_mode(job)->locks)
         return error_set(error, STATUS_INVALID, "locking is for async mode; %s mode needs none",
+                         job_mode(job)->name);
+    if (!job_mode(job)->bounds && job->staleness_bound != 0)
+        return error_set(error, STATUS_INVALID, "a staleness bound is for ssp; %s mode has none",
                          job_mode(job)->name);
     if (job_leaves_max(job) > TREE_LEAVES_MAX)
         return error_set(error, STATUS_INVALID,

@@ -27,8 +27,9 @@
 
 struct job {
     enum mode mode;
-    bool use_locking; /* Async only. */
+    bool use_locking; /* Where the mode has something to lock. */
     uint64_t seed;
+    uint64_t staleness_bound; /* Of ssp: how many batches workers may be apart; else 0. */
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -82,6 +83,9 @@ enum status job_compare(const struct job *a, const char *ours, const struct job 
 
 /* What the mode of the job means: the only door to it. */
 const struct mode_facts *job_mode(const struct job *job);
+/* As --mode has it. */
+struct mode_text job_mode_text(const struct job *job);
+void job_set_mode(struct job *job, struct mode_setting setting);
 
 /* --- derived ------------------------------------------------------------------------------- */
 

@@ -2,8 +2,10 @@
 
 #include "common/job/mode.h"
 
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct mode_facts modes[MODE_COUNT] = {
     [MODE_ASYNC] = {.number = MODE_ASYNC,
@@ -20,6 +22,12 @@ static const struct mode_facts modes[MODE_COUNT] = {
                    .exact = true,
                    .aligns = true,
                    .lends = true},
+    [MODE_SSP] = {.number = MODE_SSP,
+                  .name = "ssp",
+                  .unit = "update",
+                  .may_skip = true,
+                  .locks = true,
+                  .bounds = true},
 };
 
 const struct mode_facts *mode_facts(enum mode mode)
@@ -50,9 +58,52 @@ enum status mode_parse(const char *name, enum mode *mode)
     return STATUS_NOT_FOUND;
 }
 
+struct mode_text mode_text(struct mode_setting setting)
+{
+    struct mode_text text;
+    const struct mode_facts *facts = mode_facts(setting.mode);
+    if (!facts->bounds)
+        snprintf(text.text, sizeof text.text, "%s", facts->name);
+    else if (setting.bound == MODE_UNBOUNDED)
+        snprintf(text.text, sizeof text.text, "%s:inf", facts->name);
+    else
+        snprintf(text.text, sizeof text.text, "%s:%" PRIu64, facts->name, setting.bound);
+    return text;
+}
+
+/* "3" or "inf". */
+static bool read_bound(const char *text, uint64_t *bound)
+{
+    *bound = MODE_UNBOUNDED;
+    if (strcasecmp(text, "inf") == 0)
+        return true;
+    *bound = 0;
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        *bound = 10 * *bound + (uint64_t)(text[i] - '0');
+        if (*bound > MODE_BOUND_MAX)
+            return false;
+    }
+    return text[0] != '\0';
+}
+
+enum status mode_read(const char *text, struct mode_setting *setting)
+{
+    for (unsigned i = 0; i < MODE_COUNT; i++) {
+        size_t length = strlen(modes[i].name);
+        if (strncasecmp(text, modes[i].name, length) != 0)
+            continue;
+        *setting = (struct mode_setting){.mode = (enum mode)i};
+        if (modes[i].bounds ? text[length] == ':' && read_bound(text + length + 1, &setting->bound)
+                            : text[length] == '\0')
+            return STATUS_OK;
+    }
+    return STATUS_NOT_FOUND;
+}
+
 const struct mode_facts *mode_facts_named(const char *name)
 {
-    enum mode mode = MODE_COUNT;
-    mode_parse(name, &mode);
-    return mode_facts(mode);
+    struct mode_setting setting;
+    return mode_facts(mode_read(name, &setting) == STATUS_OK ? setting.mode : MODE_COUNT);
 }

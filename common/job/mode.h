@@ -10,11 +10,12 @@
 #define COMMON_JOB_MODE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/base/status.h"
 
 /* As on the wire. */
-enum mode { MODE_ASYNC, MODE_SYNC, MODE_COUNT };
+enum mode { MODE_ASYNC, MODE_SYNC, MODE_SSP, MODE_COUNT };
 
 struct mode_facts {
     enum mode number; /* To index tables with, and for nothing else. */
@@ -28,6 +29,7 @@ struct mode_facts {
     bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
     bool lends;       /* Workers of the host read values where servers write them. */
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
+    bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
     bool locks;       /* --use-locking has something to lock. */
 };
 
@@ -38,7 +40,26 @@ const char *mode_name(enum mode mode);
 const char *mode_numbered(unsigned number); /* NULL from the first that is not there. */
 enum status mode_parse(const char *name, enum mode *mode);
 
-/* The facts of the mode that a run.json names; of none, if it names none of ours. */
+/* The facts of the mode that a run.json names, "ssp:3"; of none, if it names none of ours. */
 const struct mode_facts *mode_facts_named(const char *name);
+
+/* What --mode, run.json and reports say: "sync", "async", "ssp:3", "ssp:inf". */
+#define MODE_UNBOUNDED UINT64_MAX
+#define MODE_BOUND_MAX 1000000000
+
+struct mode_setting {
+    enum mode mode;
+    uint64_t bound; /* Of a mode that has one; MODE_UNBOUNDED for "inf". Else 0. */
+};
+
+#define MODE_TEXT_MAX 32
+struct mode_text {
+    char text[MODE_TEXT_MAX];
+};
+
+struct mode_text mode_text(struct mode_setting setting);
+
+/* In whatever case; STATUS_NOT_FOUND. */
+enum status mode_read(const char *text, struct mode_setting *setting);
 
 #endif

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "common/process/output.h"
 
 #define SUGGESTION_LENGTH_MAX 64
+#define MODES_TEXT_MAX        64 /* Of names only. */
 
 /* One call of options_parse. */
 struct parser {
@@ -316,21 +318,27 @@ static const char *source_of(const struct parser *parser, const char *name)
     return row != NULL ? parser->source[row - option_rows] : "";
 }
 
-/* "sync,async" of compare's list, however it was written. */
-static const char *modes_of(const char *list)
+/* "sync,async,ssp" of compare's list, however it was written. */
+static const char *modes_of(const char *list, char text[MODES_TEXT_MAX])
 {
-    enum mode modes[MODE_COUNT];
+    struct mode_setting modes[OPTIONS_MODES_MAX];
     uint32_t count = 0;
-    options_modes(list, modes, MODE_COUNT, &count, NULL);
-    return count == 1 ? mode_name(modes[0]) : "sync,async";
+    size_t used = 0;
+    options_modes(list, modes, OPTIONS_MODES_MAX, &count, NULL);
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count && used < MODES_TEXT_MAX; i++)
+        used += (size_t)snprintf(text + used, MODES_TEXT_MAX - used, "%s%s", i > 0 ? "," : "",
+                                 mode_name(modes[i].mode));
+    return text;
 }
 
-/* The value of the option that others depend on. For compare, mode is a list. */
-static const char *governing_value(const struct parser *parser, const char *name, size_t length)
+/* The value of the option that others depend on. For compare, mode is a list, written to `text`. */
+static const char *governing_value(const struct parser *parser, const char *name, size_t length,
+                                   char text[MODES_TEXT_MAX])
 {
     const struct options *options = parser->options;
     if (strncmp(name, "mode", length) == 0)
-        return parser->user == OPTION_COMPARE ? modes_of(options->modes)
+        return parser->user == OPTION_COMPARE ? modes_of(options->modes, text)
                                               : mode_name(options->job.mode);
     if (strncmp(name, "optimizer", length) == 0)
         return options->job.optimizer.name;
@@ -363,7 +371,8 @@ static enum status check_used(const struct parser *parser)
             continue;
         size_t length = strcspn(row->only_with, "=");
         const char *wanted = row->only_with + length + 1;
-        const char *actual = governing_value(parser, row->only_with, length);
+        char text[MODES_TEXT_MAX];
+        const char *actual = governing_value(parser, row->only_with, length, text);
         if (!lists_meet(wanted, actual))
             return refuse(parser, "%s: only used with --%.*s=%s, but the %.*s is %s",
                           parser->source[i], (int)length, row->only_with, wanted, (int)length,

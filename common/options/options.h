@@ -152,10 +152,11 @@ enum status options_hosts_apart(char (*items)[ADDRESS_MAX], uint32_t count, stru
 /* STATUS_INVALID when two are the same; with port 0 they are not. */
 enum status options_hosts_differ(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
 
-/* compare's lists: "sync,async" into different modes, "1,2,4" into different numbers of workers. A
+/* compare's lists: "sync,async,ssp:2" into different modes, "1,2,4" into different numbers of workers. A
  * semicolon or a blank is as good as a comma. STATUS_INVALID: the item that is wrong is named. */
-enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
-                          struct error *error);
+#define OPTIONS_MODES_MAX 8
+enum status options_modes(const char *list, struct mode_setting *modes, uint32_t max,
+                          uint32_t *count, struct error *error);
 enum status options_counts(const char *list, uint32_t *counts, uint32_t max, uint32_t *count,
                            struct error *error);
 

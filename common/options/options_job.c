@@ -56,10 +56,10 @@ static enum status job_work(const struct options *options, uint64_t examples, st
 {
     if (examples == 0)
         return error_set(error, STATUS_INVALID, "the training set is empty");
-    bool async = job->mode == MODE_ASYNC;
-    job->use_locking = async && job->use_locking;
+    bool alone = !job_mode(job)->steps; /* An update is of one worker. */
+    job->use_locking = job_mode(job)->locks && job->use_locking;
     job->examples = examples;
-    bool own = async && options->worker_batch;
+    bool own = alone && options->worker_batch;
     job->batch = own ? options->worker_batch : options->global_batch;
     if (job->batch > examples)
         return error_set(error, STATUS_INVALID,

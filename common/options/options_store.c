@@ -96,6 +96,8 @@ static bool store_name(const struct option_row *row, const char *text, char *fie
 static bool store(const struct option_row *row, const char *text, struct options *options)
 {
     void *field = (char *)options + row->offset;
+    if (row->choice != NULL && row->choice->read != NULL)
+        return row->choice->read(text, options);
     switch (row->kind) {
     case OPTION_KIND_FLAG:
         return option_parse_flag(text, field);

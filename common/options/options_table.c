@@ -2,6 +2,7 @@
 
 #include "common/options/options_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/job/job_fields.h"
@@ -12,7 +13,22 @@
 static const char *mode_word(unsigned index)
 {
     /* sync first, as everywhere that people read. */
-    return index < MODE_COUNT ? mode_name((enum mode)(MODE_COUNT - 1 - index)) : NULL;
+    static const char *const words[] = {"sync", "async", "ssp:S", NULL};
+    return words[index];
+}
+
+static bool read_mode(const char *text, struct options *options)
+{
+    struct mode_setting setting;
+    if (mode_read(text, &setting) != STATUS_OK)
+        return false;
+    job_set_mode(&options->job, setting);
+    return true;
+}
+
+static void write_mode(const struct options *options, char *text, size_t size)
+{
+    snprintf(text, size, "%s", job_mode_text(&options->job).text);
 }
 
 static const char *optimizer_word(unsigned index)
@@ -77,9 +93,9 @@ static const char *restore_word(unsigned index)
 
 static enum status check_modes(const char *list, struct error *error)
 {
-    enum mode modes[MODE_COUNT];
+    struct mode_setting modes[OPTIONS_MODES_MAX];
     uint32_t count;
-    return options_modes(list, modes, MODE_COUNT, &count, error);
+    return options_modes(list, modes, OPTIONS_MODES_MAX, &count, error);
 }
 
 static enum status check_counts(const char *list, struct error *error)
@@ -101,7 +117,8 @@ static const char *instructions_word(unsigned index)
                : NULL;
 }
 
-static const struct option_choice choice_mode = {.word = mode_word, .numbered = mode_numbered};
+static const struct option_choice choice_mode = {
+    .word = mode_word, .numbered = mode_numbered, .read = read_mode, .write = write_mode};
 static const struct option_choice choice_optimizer = {.word = optimizer_word};
 static const struct option_choice choice_schedule = {.word = schedule_numbered,
                                                      .numbered = schedule_numbered};
@@ -163,7 +180,7 @@ const struct option_row option_rows[] = {
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
-     BATCH_MAX, NULL, "mode=async",
+     BATCH_MAX, NULL, "mode=async|ssp",
      "Examples in one async update. Default: as --global-batch, so that both modes make as many "
      "updates."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
@@ -292,7 +309,7 @@ const struct option_row option_rows[] = {
      "Async: gradients that are not finite and are left out; one more ends the job (exit code "
      "1)."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
-     LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async",
+     LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async|ssp",
      "Gradients that are not finite and are left out; one more ends the job (exit code 1)."},
     {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), RUNS, "S", "30",
      0.001, 1e9, NULL, NULL,

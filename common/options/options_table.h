@@ -48,6 +48,9 @@ struct option_choice {
     const char *(*numbered)(unsigned number);
     /* A list; STATUS_INVALID says which item of it is wrong. */
     enum status (*check)(const char *list, struct error *error);
+    /* A word with more behind it, "ssp:3": read into the options, and written as it is read. */
+    bool (*read)(const char *text, struct options *options);
+    void (*write)(const struct options *options, char *text, size_t size);
     /* A number: what it needs to be, "0, to train alone". */
     const char *expected;
     /* Words that a list or any other text may begin with, for those who complete it. */

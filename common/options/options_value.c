@@ -160,37 +160,35 @@ static enum status refuse_empty(uint32_t number, struct error *error)
     return error_set(error, STATUS_INVALID, "item %" PRIu32 " of the list is empty", number + 1);
 }
 
-static enum status read_mode(const char *item, enum mode *mode, struct error *error)
+static enum status read_mode(const char *item, struct mode_setting *setting, struct error *error)
 {
     char hint[SPELLING_HINT_MAX];
     struct spelling spelling;
+    if (mode_read(item, setting) == STATUS_OK)
+        return STATUS_OK;
     spelling_begin(&spelling, item);
-    for (unsigned i = 0; i < MODE_COUNT; i++) {
-        *mode = (enum mode)i;
-        if (spelling_same(item, mode_name(*mode)))
-            return STATUS_OK;
-        spelling_try(&spelling, mode_name(*mode));
-    }
-    return error_set(error, STATUS_INVALID, "'%s' is no mode; there are sync and async%s", item,
-                     spelling_hint(&spelling, "", hint));
+    for (unsigned i = 0; i < MODE_COUNT; i++)
+        spelling_try(&spelling, mode_facts((enum mode)i)->bounds ? "ssp:S" : mode_numbered(i));
+    return error_set(error, STATUS_INVALID, "'%s' is no mode; there are sync, async and ssp:S%s",
+                     item, spelling_hint(&spelling, "", hint));
 }
 
-enum status options_modes(const char *list, enum mode *modes, uint32_t max, uint32_t *count,
-                          struct error *error)
+enum status options_modes(const char *list, struct mode_setting *modes, uint32_t max,
+                          uint32_t *count, struct error *error)
 {
     *count = 0;
     while (list != NULL) {
         char item[32];
         bool fits;
-        enum mode mode;
+        struct mode_setting mode;
         list = next_item(list, item, sizeof item, &fits);
         if (item[0] == '\0')
             return refuse_empty(*count, error);
         if (read_mode(item, &mode, error) != STATUS_OK)
             return STATUS_INVALID;
         for (uint32_t i = 0; i < *count; i++)
-            if (modes[i] == mode)
-                return error_set(error, STATUS_INVALID, "%s is there twice", mode_name(mode));
+            if (modes[i].mode == mode.mode && modes[i].bound == mode.bound)
+                return error_set(error, STATUS_INVALID, "%s is there twice", mode_text(mode).text);
         if (*count == max)
             return error_set(error, STATUS_INVALID, "there are more than %" PRIu32, max);
         modes[(*count)++] = mode;

@@ -60,7 +60,7 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
         snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->loss);
     if (!isnan(state->accuracy))
         snprintf(items[ITEM_ACCURACY], ITEM_MAX, "accuracy %.1f %%", 100 * state->accuracy);
-    if (state->async && !isnan(state->staleness_mean))
+    if (!state->facts->steps && !isnan(state->staleness_mean))
         snprintf(items[ITEM_STALENESS], ITEM_MAX, "staleness %.1f", state->staleness_mean);
     if (state->images_per_second > 0)
         snprintf(items[ITEM_SPEED], ITEM_MAX, "%s images/s",
@@ -164,6 +164,7 @@ static void event_text(const struct json *event, const char *name, char *text, s
 static void reset(struct progress_state *state)
 {
     *state = (struct progress_state){
+        .facts = mode_facts(MODE_COUNT),
         .epoch = NAN,
         .loss = NAN,
         .accuracy = NAN,
@@ -176,13 +177,13 @@ static void reset(struct progress_state *state)
 static void on_start(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
-    char mode[16];
+    char mode[MODE_TEXT_MAX];
     bool again = state->started; /* By another server 0. */
     reset(state);
     memset(progress->epochs, 0, sizeof progress->epochs);
     event_text(event, "mode", mode, sizeof mode);
     state->started = true;
-    state->async = strcmp(mode, "async") == 0;
+    state->facts = mode_facts_named(mode);
     state->first_step = state->step = json_u64(event, "step", 0);
     state->steps = json_u64(event, "steps", 0);
     state->steps_per_epoch = json_u64(event, "steps_per_epoch", 0);
@@ -239,7 +240,7 @@ static void describe_epoch(const struct progress *progress, const struct progres
                        wording_counted(epoch->of, "example", "examples").text);
     if (epoch->scored)
         wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %s%.2f %%",
-                       state->async ? "about " : "", 100 * epoch->test_accuracy);
+                       state->facts->aligns ? "" : "about ", 100 * epoch->test_accuracy);
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
@@ -320,7 +321,7 @@ static void on_generation(struct progress *progress, const struct json *event)
     state->step = json_u64(event, "step", 0);
     if (state->steps_per_epoch > 0)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
-    if (!state->async) /* Async: what was counted stays so. */
+    if (state->facts->steps) /* Of batches that are leased what was counted stays so. */
         memset(progress->epochs, 0, sizeof progress->epochs);
     wording_append(text, PROGRESS_LINE_MAX, "a lost server is back; going on after update %s",
                    wording_count(state->step).text);

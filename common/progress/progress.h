@@ -25,6 +25,7 @@
 #include <stdio.h>
 
 #include "common/file/disk.h"
+#include "common/job/mode.h"
 
 #define PROGRESS_LINE_MAX 512
 
@@ -42,7 +43,7 @@ struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, dou
 /* Where a job stands, as the events tell. NaN and 0 where nothing has been told. */
 struct progress_state {
     bool started;
-    bool async;
+    const struct mode_facts *facts; /* The mode's; of none before it has started. */
     uint64_t first_step, steps, steps_per_epoch, update_examples, examples;
     uint64_t step;
     double epoch, loss, accuracy, images_per_second;

@@ -66,7 +66,7 @@ static void write_staleness(struct json_writer *writer, const struct staleness *
 
 static void write_configuration(struct json_writer *writer, const struct job *job)
 {
-    json_writer_text(writer, "mode", job_mode(job)->name);
+    json_writer_text(writer, "mode", job_mode_text(job).text);
     json_writer_u64(writer, "workers", job->worker_count);
     json_writer_u64(writer, "servers", job->server_count);
     json_writer_u64(writer, "seed", job->seed);

@@ -251,7 +251,7 @@ bool enrolment_is_to_beat(struct enrolment *enrolment, uint64_t now_us)
 
 int enrolment_patience_ms(const struct enrolment *enrolment)
 {
-    return enrolment->joining && !enrolment->at_every_tick
+    return enrolment->joining && !enrolment->over && !enrolment->at_every_tick
                ? (int)(enrolment->join_interval_us / 1000)
                : PATIENCE_MS;
 }

@@ -1,5 +1,5 @@
 /* enrolment.h - one process's side of belonging to the job, be it a server or a worker: how it gets
- * in, stays in, and notices that server 0 is gone. (Server 0's side is ps/coordinator/membership.h.)
+ * in, stays in, and notices that server 0 is gone. (Server 0's side is ps/work/membership.h.)
  *
  *     JOINING --WELCOME--> MEMBER --FINISHED, a refusal, a deadline--> OVER
  *      |   ^                 |                                          ^

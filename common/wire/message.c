@@ -108,11 +108,6 @@ static const char *job_state_word(unsigned number)
     return job_state_name((enum job_state)number);
 }
 
-static const char *mode_word(unsigned number)
-{
-    return mode_name((enum mode)number);
-}
-
 /* What must hold of several fields at once; their own bounds are in their rows. */
 
 static bool versions_are_in_order(const void *body)

@@ -26,8 +26,8 @@
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 2
-#define PROTOCOL_VERSION_MAX 2
+#define PROTOCOL_VERSION_MIN 3
+#define PROTOCOL_VERSION_MAX 3
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
@@ -227,8 +227,8 @@ struct message_status_answer {
     char out[MESSAGE_TEXT_MAX];
     char text[MESSAGE_TEXT_MAX]; /* Who is waited for; from JOB_FINISHING on why it ended. */
 
-    bool has_job; /* Else zeros follow. */
-    enum mode mode;
+    bool has_job;                          /* Else zeros follow. */
+    char mode_text[MODE_TEXT_MAX];         /* As --mode has it. */
     uint64_t step, steps, steps_per_epoch; /* step: updates made. */
     uint32_t workers, worker_count, servers, server_count;
     uint64_t train_epoch, train_examples; /* From 1; 0: nothing has been trained. */

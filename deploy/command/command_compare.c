@@ -29,13 +29,11 @@
 #define PROGRAM       "syncopate compare"
 #define COMMAND_BYTES 4096
 
-_Static_assert(MODE_COUNT *OPTIONS_COUNTS_MAX <= COMPARISON_GROUPS_MAX, "there is room for all");
-
 extern char **environ;
 
 struct plan {
     struct options options;
-    enum mode modes[MODE_COUNT];
+    struct mode_setting modes[OPTIONS_MODES_MAX];
     uint32_t mode_count;
     uint32_t workers[OPTIONS_COUNTS_MAX];
     uint32_t workers_count;
@@ -62,12 +60,12 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     run->options = plan->options;
     struct options *options = &run->options;
     options->job.seed += index / round;
-    options->job.mode = plan->modes[index % round / plan->workers_count];
+    job_set_mode(&options->job, plan->modes[index % round / plan->workers_count]);
     options->workers = plan->workers[index % plan->workers_count];
     if (!job_mode(&options->job)->locks)
         options->job.use_locking = false; /* A variant of async; sync has nothing to lock. */
     snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
-             job_mode(&options->job)->name, options->workers, options->job.seed);
+             job_mode_text(&options->job).text, options->workers, options->job.seed);
     snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
              plan->out, run->name);
     options->out = run->out;
@@ -105,8 +103,8 @@ static int check_keys(const struct plan *plan, struct error *error)
 
 static enum status read_plan(struct plan *plan, struct error *error)
 {
-    enum status status =
-        options_modes(plan->options.modes, plan->modes, MODE_COUNT, &plan->mode_count, error);
+    enum status status = options_modes(plan->options.modes, plan->modes, OPTIONS_MODES_MAX,
+                                       &plan->mode_count, error);
     if (status == STATUS_OK)
         status = options_counts(plan->options.worker_counts, plan->workers, OPTIONS_COUNTS_MAX,
                                 &plan->workers_count, error);
@@ -116,6 +114,10 @@ static enum status read_plan(struct plan *plan, struct error *error)
         return status;
     size_t round = (size_t)plan->mode_count * plan->workers_count;
     assert(round > 0); /* A list has one item at least. */
+    if (round > COMPARISON_GROUPS_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "--modes and --workers make %zu kinds of run, the most is %d", round,
+                         COMPARISON_GROUPS_MAX);
     if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
         return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
                          plan->options.seeds, COMPARISON_RUNS_MAX);
@@ -191,7 +193,7 @@ static void print_heading(const struct plan *plan, const struct run *run, size_t
 {
     char text[256];
     snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
-             plan->run_count, job_mode(&run->options.job)->name,
+             plan->run_count, job_mode_text(&run->options.job).text,
              wording_counted(run->options.workers, "worker", "workers").text,
              wording_counted(run->options.ps, "server", "servers").text, run->options.job.seed);
     print_strong(plan, text);

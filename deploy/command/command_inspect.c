@@ -62,7 +62,7 @@ static enum status print_variables(const struct variable *variables, uint32_t co
 static void print_job(const struct job *job)
 {
     printf("  job          %s%s, seed %" PRIu64 ", %s an update in leaves of %u\n",
-           job_mode(job)->name, job->use_locking ? " with locking" : "", job->seed,
+           job_mode_text(job).text, job->use_locking ? " with locking" : "", job->seed,
            wording_counted(job->batch, "example", "examples").text, job->micro_batch);
     wording_wrap(stdout, job->model, printf("  model        "), 15);
     printf("  data         %s\n", job->data);

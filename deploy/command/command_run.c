@@ -66,7 +66,7 @@ static enum status make_out(struct plan *plan, struct error *error)
                          strerror(errno));
     for (unsigned n = 1; n < 1000; n++) {
         int used = snprintf(plan->out, sizeof plan->out, "runs/%s-%s",
-                            job_mode(&plan->options.job)->name, date);
+                            job_mode_text(&plan->options.job).text, date);
         if (n > 1)
             snprintf(plan->out + used, sizeof plan->out - (size_t)used, "-%u", n);
         plan->out_made = mkdir(plan->out, 0777) == 0;
@@ -253,7 +253,7 @@ static void print_dealt(const struct plan *plan)
 static void print_plan(const struct plan *plan)
 {
     const struct options *options = &plan->options;
-    fprintf(plan->voice, "%s training on %s, ", job_mode(&options->job)->name, options->data);
+    fprintf(plan->voice, "%s training on %s, ", job_mode_text(&options->job).text, options->data);
     if (options->ps == 0)
         fprintf(plan->voice, "one process without servers\n");
     else

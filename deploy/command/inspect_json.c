@@ -77,7 +77,7 @@ enum status inspect_json_model(struct json_writer *writer, const char *path, str
 
 static void write_job(struct json_writer *writer, const struct job *job)
 {
-    json_writer_text(writer, "mode", job_mode(job)->name);
+    json_writer_text(writer, "mode", job_mode_text(job).text);
     json_writer_bool(writer, "use_locking", job->use_locking);
     json_writer_u64(writer, "seed", job->seed);
     json_writer_u64(writer, "global_batch", job->batch);

@@ -28,7 +28,7 @@ static uint64_t whole(double value)
 
 static void print_progress(FILE *out, const struct message_status_answer *status)
 {
-    bool async = status->mode == MODE_ASYNC;
+    const struct mode_facts *mode = mode_facts_named(status->mode_text);
     fprintf(out, "step: %s of %s (epoch %.2f of %.4g)\n", wording_count(status->step).text,
             wording_count(status->steps).text, epochs_of(status, status->step),
             epochs_of(status, status->steps));
@@ -38,13 +38,13 @@ static void print_progress(FILE *out, const struct message_status_answer *status
                 wording_counted(status->train_examples, "example", "examples").text,
                 status->train_epoch);
     if (status->test_step > 0)
-        fprintf(out, "test accuracy: %s%.2f %%, loss %.4f (%s step %s)\n", async ? "about " : "",
-                100 * status->test_accuracy, status->test_loss, async ? "near" : "after",
-                wording_count(status->test_step).text);
+        fprintf(out, "test accuracy: %s%.2f %%, loss %.4f (%s step %s)\n",
+                mode->aligns ? "" : "about ", 100 * status->test_accuracy, status->test_loss,
+                mode->aligns ? "after" : "near", wording_count(status->test_step).text);
     if (status->training_seconds > 0)
         fprintf(out, "training: %s, %s images/s\n", wording_duration(status->training_seconds).text,
                 wording_count(whole(status->images_per_second)).text);
-    if (async && !isnan(status->staleness_mean))
+    if (!mode->steps && !isnan(status->staleness_mean))
         fprintf(out, "staleness: mean %.2f, max %s\n", status->staleness_mean,
                 wording_counted(status->staleness_max, "update", "updates").text);
     if (status->has_checkpoint)
@@ -60,7 +60,7 @@ static void print_fault(FILE *out, const char *what, uint64_t count)
 
 static void print_job(FILE *out, const struct message_status_answer *status)
 {
-    fprintf(out, "mode: %s\n", mode_name(status->mode));
+    fprintf(out, "mode: %s\n", status->mode_text);
     print_progress(out, status);
     fprintf(out, "workers: %" PRIu32 " of %" PRIu32 "\n", status->workers, status->worker_count);
     fprintf(out, "servers: %" PRIu32 " of %" PRIu32 "\n", status->servers, status->server_count);
@@ -195,7 +195,7 @@ void job_status_json(struct json_writer *writer, const char *address,
     bool job = status->has_job;
     json_writer_object(writer, NULL);
     write_state(writer, address, status);
-    write_text(writer, "mode", job, mode_name(status->mode));
+    write_text(writer, "mode", job, status->mode_text);
     write_progress(writer, status);
     write_count(writer, "workers", job, status->workers);
     write_count(writer, "workers_declared", job, status->worker_count);

@@ -112,6 +112,10 @@ static bool row_text(const struct option_row *row, const struct options *options
         snprintf(text, size, "%.9g", (double)*(const float *)field);
         return !isnan(*(const float *)field);
     case OPTION_KIND_WORD:
+        if (row->choice->write != NULL) {
+            row->choice->write(options, text, size);
+            return true;
+        }
         snprintf(text, size, "%s", row->choice->numbered(*(const uint32_t *)field));
         return true;
     case OPTION_KIND_NAME:

@@ -92,7 +92,10 @@ static void draw_batches(struct job *job, struct random_sequence *random, enum w
 static enum status draw_job(struct history_plan *plan, struct random_sequence *random)
 {
     struct job *job = &plan->job;
-    job->mode = (enum mode)one_in(random, 2);
+    job->mode = (enum mode)from_to(random, 0, MODE_COUNT - 1);
+    job->staleness_bound = !job_mode(job)->bounds ? 0
+                           : one_in(random, 10)   ? MODE_UNBOUNDED
+                                                  : random_below(random, 5);
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
     plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
     job->seed = plan->seed;
@@ -202,7 +205,7 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
 {
     static const char *const kinds[] = {"exact", "uniform", "mixed"};
     const struct job *job = &plan->job;
-    snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", job_mode(job)->name,
+    snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", job_mode_text(job).text,
              job->use_locking ? "+locking" : "", job->optimizer.name, kinds[plan->kind], job->steps,
              job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {

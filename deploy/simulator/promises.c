@@ -7,6 +7,7 @@
 static const struct promises *const tables[MODE_COUNT] = {
     [MODE_ASYNC] = &promises_async,
     [MODE_SYNC] = &promises_sync,
+    [MODE_SSP] = &promises_ssp,
 };
 
 const struct promises *promises_of(const struct job *job)

@@ -34,6 +34,10 @@ struct promises {
     /* Optional. A session sends a gradient made from `base_version`. */
     void (*sent)(struct witness *witness, const struct witness_worker *worker,
                  const struct message *message);
+    /* Optional. Server 0 hears a message; and what it puts out, to `process` if that is one. */
+    void (*heard)(struct witness *witness, uint32_t server_0, const struct packet *packet);
+    void (*said)(struct witness *witness, uint32_t server_0, const struct outgoing *item,
+                 uint32_t process);
     /* Optional. The job has ended at `step`. */
     void (*finish)(struct witness *witness, const struct witness_chunk *chunk, uint32_t index,
                    uint64_t step);
@@ -41,7 +45,7 @@ struct promises {
 
 const struct promises *promises_of(const struct job *job);
 
-extern const struct promises promises_sync, promises_async;
+extern const struct promises promises_sync, promises_async, promises_ssp;
 
 /* --- the witness's own model, for the tables --------------------------------------------------- */
 

@@ -1,13 +1,13 @@
 /* promises_async.c - every (chunk, batch) counts once, applied to the values as they are then; a
  * worker sees its own gradients; a batch is given once. */
 
-#include "deploy/simulator/promises.h"
+#include "deploy/simulator/promises_async.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static enum verdict async_take(struct witness *w, struct witness_server *server, uint32_t index,
-                               const struct packet *packet, uint32_t sender)
+enum verdict async_take(struct witness *w, struct witness_server *server, uint32_t index,
+                        const struct packet *packet, uint32_t sender)
 {
     struct witness_chunk *chunk = &server->chunks[index];
     const struct message_exchange *exchange = &packet->message.exchange;
@@ -38,16 +38,16 @@ static enum verdict async_take(struct witness *w, struct witness_server *server,
     return exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED;
 }
 
-static void async_retry(struct witness *w, const struct witness_chunk *chunk,
-                        const struct message_exchange *exchange)
+void async_retry(struct witness *w, const struct witness_chunk *chunk,
+                 const struct message_exchange *exchange)
 {
     struct witness_expected *expected = &w->expected;
     expected->missing = expected->receipt = !chunk->batches[exchange->step];
     expected->verdict = VERDICT_DUPLICATE;
 }
 
-static void async_cut(struct witness *w, const struct witness_server *server, uint32_t index,
-                      const struct packet *packet)
+void async_cut(struct witness *w, const struct witness_server *server, uint32_t index,
+               const struct packet *packet)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     const struct witness_chunk *chunk = &server->chunks[index];
@@ -63,7 +63,7 @@ static void async_cut(struct witness *w, const struct witness_server *server, ui
         witness_note_cut(w, index, state->step, &server->state);
 }
 
-static void async_given(struct witness *w, struct witness_worker *worker, uint64_t step)
+void async_given(struct witness *w, struct witness_worker *worker, uint64_t step)
 {
     if (worker->given[step] == worker->leases && worker->leases > 0)
         witness_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
@@ -71,8 +71,8 @@ static void async_given(struct witness *w, struct witness_worker *worker, uint64
 }
 
 /* Where wires keep messages in order. */
-static void async_sent(struct witness *w, const struct witness_worker *worker,
-                       const struct message *message)
+void async_sent(struct witness *w, const struct witness_worker *worker,
+                const struct message *message)
 {
     uint32_t chunk = message->exchange.chunk;
     const struct witness_held *held = &worker->held[chunk];
@@ -82,8 +82,8 @@ static void async_sent(struct witness *w, const struct witness_worker *worker,
                      chunk);
 }
 
-static void async_finish(struct witness *w, const struct witness_chunk *chunk, uint32_t index,
-                         uint64_t step)
+void async_finish(struct witness *w, const struct witness_chunk *chunk, uint32_t index,
+                  uint64_t step)
 {
     for (uint64_t batch = 0; batch < step; batch++)
         if (!chunk->batches[batch])

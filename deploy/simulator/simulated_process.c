@@ -235,6 +235,11 @@ static void make_owners(struct simulator *s, struct simulated_process *p)
 /* One item of the router thread's outbox, as dispatch in ps/server.c. */
 static void dispatch(struct simulator *s, struct simulated_process *p, struct outgoing *item)
 {
+    if (p->index == 0 && (item->to == TO_PEER || item->to == TO_CHECKPOINTER))
+        witness_coordinator_says(&s->witness, p->number, item,
+                                 item->to == TO_PEER
+                                     ? simulated_network_client(&s->network, item->packet.peer)
+                                     : UINT32_MAX);
     if (item->to == TO_OWNER)
         make_owners(s, p);
     if (item->to == TO_OWNER && s->options.owners_inline)
@@ -387,6 +392,8 @@ static void server_receives(struct simulator *s, struct simulated_process *p, st
         item.packet.payload = count_payload(p, item.packet.payload);
         check_memory(s, p);
     }
+    if (p->index == 0)
+        witness_coordinator_hears(&s->witness, p->number, &item.packet);
     if (is_let_through(s, OFF_WIRE, p->number, &item))
         cores_receive(&p->cores, &item.packet, !parcel->up, s->now_us, &p->outbox);
 }

@@ -882,6 +882,22 @@ void witness_session_asks(struct witness *witness, uint32_t process, const struc
     w->counts.skewed_pulls += skewed;
 }
 
+/* --- server 0 -------------------------------------------------------------------------------- */
+
+void witness_coordinator_hears(struct witness *witness, uint32_t process,
+                               const struct packet *packet)
+{
+    if (witness->promises->heard != NULL && !witness->failed)
+        witness->promises->heard(witness, process, packet);
+}
+
+void witness_coordinator_says(struct witness *witness, uint32_t process,
+                              const struct outgoing *item, uint32_t to)
+{
+    if (witness->promises->said != NULL && !witness->failed)
+        witness->promises->said(witness, process, item, to);
+}
+
 /* --- the end --------------------------------------------------------------------------------- */
 
 static void finish_chunk(struct witness *w, const struct witness_chunk *chunk, uint32_t index,

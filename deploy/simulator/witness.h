@@ -139,6 +139,25 @@ struct witness_lease {
     uint32_t assignment, worker;
 };
 
+/* Ssp: a worker's clock, as server 0 has to see it. */
+#define WITNESS_HELD_MAX 2
+struct witness_clock {
+    bool asked;                         /* It counts. */
+    uint64_t ticket, proof, generation; /* Of its WELCOME. */
+    uint64_t finished;
+    bool holds[WITNESS_HELD_MAX];
+    uint64_t held[WITNESS_HELD_MAX];
+};
+
+struct witness_clocks {
+    bool begun;
+    uint32_t server_0; /* Its process. */
+    uint32_t members;
+    uint64_t generation, first; /* Step that it begins at. */
+    bool fixed;                 /* Nobody has come or gone since. */
+    struct witness_clock workers[WITNESS_WORKERS_MAX];
+};
+
 struct promises;
 
 struct witness {
@@ -156,6 +175,7 @@ struct witness {
     struct witness_cut *cuts; /* [cut_count] */
     size_t cut_count, cut_capacity;
     struct witness_lease *leases; /* Sync: [2][leaves of a step] */
+    struct witness_clocks clocks; /* Ssp. */
     uint64_t most_started;        /* One more than the highest batch or step given to a trainer. */
     struct witness_expected expected;
     struct witness_counts counts;
@@ -194,6 +214,12 @@ void witness_computed(struct witness *witness, uint32_t process, const float *pa
 /* Which leaves it computes of a step. */
 void witness_leases(struct witness *witness, uint32_t process, uint32_t assignment, uint64_t step,
                     struct node node);
+
+/* Server 0 hears a message, and says one or gives an order. `to`: the process at the other end. */
+void witness_coordinator_hears(struct witness *witness, uint32_t process,
+                               const struct packet *packet);
+void witness_coordinator_says(struct witness *witness, uint32_t process,
+                              const struct outgoing *item, uint32_t to);
 
 /* A session sends something to a server. */
 void witness_session_asks(struct witness *witness, uint32_t process, const struct packet *packet);

@@ -188,6 +188,18 @@ static bool is_behind(const struct coordinator *c, const struct message *message
             message->ping.assignment < c->work.assignment.number);
 }
 
+/* Whom the worker is not to run ahead of. */
+static bool describe_bound(const struct coordinator *c, const struct message *message, char *text)
+{
+    uint32_t whom;
+    if (message->role != ROLE_WORKER || c->state != RUNNING || c->work.rules->waits_for == NULL ||
+        !c->work.rules->waits_for(&c->work, message->index, &whom))
+        return false;
+    snprintf(text, MESSAGE_TEXT_MAX, "waiting for worker/%u (on %s), the slowest, in %s", whom,
+             c->work.membership.workers[whom].host, job_mode_text(c->job).text);
+    return true;
+}
+
 /* A sign of life, from a member of this generation or an older one; and a chance to bring it up. */
 static void handle_heartbeat(struct coordinator *c, struct member *member,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox)
@@ -202,7 +214,8 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
         coordinator_welcome_again(c, member, outbox);
     }
     char text[MESSAGE_TEXT_MAX];
-    coordinator_describe_waiting(c, text, now_us);
+    if (!describe_bound(c, message, text))
+        coordinator_describe_waiting(c, text, now_us);
     snprintf(envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message.waiting.text,
              MESSAGE_TEXT_MAX, "%s", text);
     if (message->kind == MESSAGE_READY && current)
@@ -415,7 +428,7 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
 {
     const struct run_faults *faults = &c->summary.faults;
     answer->has_job = true;
-    answer->mode = c->job->mode;
+    snprintf(answer->mode_text, sizeof answer->mode_text, "%s", job_mode_text(c->job).text);
     answer->step = statistics_made(&c->work.statistics);
     answer->steps = c->job->steps;
     answer->steps_per_epoch = job_steps_per_epoch(c->job);

@@ -216,7 +216,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
                                .open_run.known_run_id = c->declaration.known_run_id};
     order_add(outbox, TO_CHECKPOINTER, 0, &open)->payload = copy;
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
-               job_mode(job)->name, job->worker_count, job->server_count, job->steps,
+               job_mode_text(job).text, job->worker_count, job->server_count, job->steps,
                c->options.out);
     coordinator_enter(c, OPENING, now_us);
 }
@@ -434,7 +434,7 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 {
     c->training_us = c->window_us = now_us;
     order_event(outbox, "start",
-                EVENT_MEMBERS(event_text("mode", job_mode(c->job)->name),
+                EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),
                               event_count("workers", c->job->worker_count),
                               event_count("servers", c->job->server_count),
                               event_count("step", c->first_step),

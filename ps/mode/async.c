@@ -5,10 +5,10 @@
  * Values are given as they are, at once. A chunk remembers which batches it has had (batch_set.h),
  * so that each counts once however often it is leased; which worker computes it is leases.h. */
 
+#include "ps/mode/async.h"
+
 #include "ps/mode/shard_mode.h"
-#include "ps/mode/work_mode.h"
 #include "ps/shard/batch_set.h"
-#include "ps/work/leases.h"
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -123,75 +123,74 @@ _Static_assert(LEASES_A_WORKER <= WORK_HELD_MAX, "what a worker holds can be tol
 
 static struct leases *leases_of(const struct work *work)
 {
-    return work->state;
+    return &((struct async_work *)work->state)->leases;
 }
 
-static enum status async_init(struct work *work, uint64_t first)
+enum status async_init(struct work *work, uint64_t first)
 {
     return leases_init(leases_of(work), work->membership.worker_count, first, work->job->steps);
 }
 
-static void async_close_work(struct work *work)
+void async_close_work(struct work *work)
 {
     leases_free(leases_of(work));
 }
 
-static enum status async_grow(struct work *work, uint32_t worker_count)
+enum status async_grow(struct work *work, uint32_t worker_count)
 {
     return leases_grow(leases_of(work), worker_count);
 }
 
-static uint64_t async_step(const struct work *work)
+uint64_t async_step(const struct work *work)
 {
     return leases_of(work)->done.low;
 }
 
-static uint64_t async_end(const struct work *work, bool deserted)
+uint64_t async_end(const struct work *work, bool deserted)
 {
     (void)deserted;
     return leases_of(work)->done.low;
 }
 
-static uint64_t async_go_back(struct work *work, uint64_t step)
+uint64_t async_go_back(struct work *work, uint64_t step)
 {
     uint64_t again = leases_go_back(leases_of(work), step);
     leases_of(work)->gate = work->job->steps;
     return again;
 }
 
-static bool async_stop(struct work *work)
+bool async_stop(struct work *work)
 {
     leases_stop(leases_of(work));
     work->stop_step = leases_of(work)->limit;
     return true;
 }
 
-static bool async_owes(const struct work *work, uint32_t worker)
+bool async_owes(const struct work *work, uint32_t worker)
 {
     return !leases_idle(leases_of(work), worker) ||
            (leases_exhausted(leases_of(work)) && !work->membership.workers[worker].done);
 }
 
 /* Else it was given somebody else's batches since. */
-static bool async_may_be_done(const struct work *work, uint32_t worker,
-                              const struct message_done *done)
+bool async_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done)
 {
     (void)done;
     return leases_idle(leases_of(work), worker);
 }
 
-static bool async_is_drained(const struct work *work)
+bool async_is_drained(const struct work *work)
 {
     return leases_exhausted(leases_of(work)) && leases_drained(leases_of(work));
 }
 
-static uint64_t async_next_cut(const struct work *work, bool started)
+uint64_t async_next_cut(const struct work *work, bool started)
 {
     (void)started;
     return leases_reached(leases_of(work));
 }
 
-static void async_cutting(struct work *work, uint64_t step, uint64_t whole)
+void async_cutting(struct work *work, uint64_t step, uint64_t whole)
 {
     (void)work;
     (void)step;
@@ -199,90 +198,74 @@ static void async_cutting(struct work *work, uint64_t step, uint64_t whole)
 }
 
 /* Every batch before it is done. */
-static bool async_has_reached(const struct work *work, uint64_t step)
+bool async_has_reached(const struct work *work, uint64_t step)
 {
     (void)work;
     (void)step;
     return true;
 }
 
-static void async_set_gate(struct work *work, uint64_t step)
+void async_set_gate(struct work *work, uint64_t step)
 {
     leases_of(work)->gate = step;
 }
 
-static uint64_t async_gate(const struct work *work)
+uint64_t async_gate(const struct work *work)
 {
     return leases_of(work)->gate;
 }
 
-static bool async_is_at_gate(const struct work *work)
+bool async_is_at_gate(const struct work *work)
 {
     const struct leases *leases = leases_of(work);
     return leases->next == leases->gate && leases->gate < work->job->steps &&
            leases_drained(leases);
 }
 
-static bool async_ask(struct work *work, uint32_t worker, uint64_t *batch)
+bool async_ask(struct work *work, uint32_t worker, uint64_t *batch)
 {
     return leases_take(leases_of(work), worker, batch);
 }
 
-static unsigned async_held(const struct work *work, uint32_t worker,
-                           uint64_t batches[WORK_HELD_MAX])
+unsigned async_held(const struct work *work, uint32_t worker, uint64_t batches[WORK_HELD_MAX])
 {
     return leases_held(leases_of(work), worker, batches);
 }
 
-static bool async_finished(struct work *work, uint32_t worker, uint64_t batch)
+bool async_finished(struct work *work, uint32_t worker, uint64_t batch)
 {
     leases_finish(leases_of(work), worker, batch);
     return false; /* Nobody waits for anybody. */
 }
 
-static bool async_is_enough(const struct work *work, uint32_t worker)
+bool async_is_enough(const struct work *work, uint32_t worker)
 {
     return leases_exhausted(leases_of(work)) && leases_idle(leases_of(work), worker);
 }
 
-static void async_lost(struct work *work, uint32_t worker)
+void async_lost(struct work *work, uint32_t worker)
 {
     leases_return(leases_of(work), worker);
 }
 
-static bool async_has_spare(const struct work *work)
+bool async_has_spare(const struct work *work)
 {
     return leases_of(work)->returned_count > 0;
 }
 
-static void async_note_reached(struct work *work, uint64_t reached)
+void async_note_reached(struct work *work, uint64_t reached)
 {
     leases_raise_floor(leases_of(work), reached);
 }
 
 const struct work_mode work_async = {
-    .state_bytes = sizeof(struct leases),
+    ASYNC_WORK,
+    .state_bytes = sizeof(struct async_work),
     .init = async_init,
     .close = async_close_work,
     .grow = async_grow,
-    .step = async_step,
-    .end = async_end,
     .go_back = async_go_back,
-    .stop = async_stop,
-    .owes = async_owes,
-    .may_be_done = async_may_be_done,
-    .is_drained = async_is_drained,
-    .next_cut = async_next_cut,
-    .cutting = async_cutting,
-    .has_reached = async_has_reached,
-    .set_gate = async_set_gate,
-    .gate = async_gate,
-    .is_at_gate = async_is_at_gate,
     .ask = async_ask,
-    .held = async_held,
     .finished = async_finished,
-    .is_enough = async_is_enough,
-    .lost = async_lost,
     .has_spare = async_has_spare,
-    .note_reached = async_note_reached,
 };

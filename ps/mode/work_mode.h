@@ -101,6 +101,8 @@ struct work_mode {
     void (*lost)(struct work *work, uint32_t worker);
     /* Whether work of those who are gone waits for others. */
     bool (*has_spare)(const struct work *work);
+    /* Optional. Whether the worker is not given what there is, because it waits for `whom`. */
+    bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
     /* Some chunk has had batches below `reached` that this server 0 does not know of. */
     void (*note_reached)(struct work *work, uint64_t reached);
 };
@@ -110,6 +112,6 @@ struct work_mode {
 enum status work_begin(struct work *work, const struct job *job, uint64_t first);
 void work_free(struct work *work);
 
-extern const struct work_mode work_sync, work_async;
+extern const struct work_mode work_sync, work_async, work_ssp;
 
 #endif

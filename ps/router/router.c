@@ -353,7 +353,7 @@ static void log_plan(const struct router *router, struct outbox *outbox)
                (unsigned long long)partition_server_bytes(partition, router->options.self.index),
                (unsigned long long)(partition->elements * sizeof(float)), partition->server_count,
                partition_imbalance(partition), router->options.owner_count,
-               job_mode(&router->plan->job)->name, router->plan->job.optimizer.name);
+               job_mode_text(&router->plan->job).text, router->plan->job.optimizer.name);
 }
 
 /* Async: keep the chunks that are here. */

@@ -54,12 +54,12 @@ static void cut(struct words *words, const uint8_t *data, size_t size)
 static void check_lists(const struct options *options)
 {
     uint32_t counts[OPTIONS_COUNTS_MAX], count;
-    enum mode modes[MODE_COUNT];
+    struct mode_setting modes[OPTIONS_MODES_MAX];
     struct error error;
     if (options->worker_counts != NULL)
         options_counts(options->worker_counts, counts, OPTIONS_COUNTS_MAX, &count, &error);
     if (options->modes != NULL)
-        options_modes(options->modes, modes, MODE_COUNT, &count, &error);
+        options_modes(options->modes, modes, OPTIONS_MODES_MAX, &count, &error);
     double factor = options_slow_factor(options->slow, 1);
     fuzz_must(factor >= 1 && factor <= 1000, "workers are at most a thousand times slower");
 }

@@ -49,7 +49,7 @@ static void describe(struct observer *observer, const struct message_status_answ
     observer->answer = *answer;
     snprintf(observer->text, sizeof observer->text,
              "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64 ", generation: %" PRIu64 ", %s",
-             job_state_name(answer->state), answer->has_job ? mode_name(answer->mode) : "none",
+             job_state_name(answer->state), answer->has_job ? answer->mode_text : "none",
              answer->step, answer->steps, answer->generation, answer->text);
 }
 

@@ -147,6 +147,7 @@ struct job specimen_job(enum mode mode)
     struct job job = {
         .mode = mode,
         .use_locking = mode == MODE_ASYNC,
+        .staleness_bound = mode == MODE_SSP ? 3 : 0,
         .seed = 0x0102030405060708,
         .model = "flatten, dense 5 relu, dense 10",
         .optimizer = {.name = "rmsprop",

@@ -11,7 +11,7 @@ cd "$work"
 cases=$(cat <<'END'
 syncopate com|compare completion
 syncopate run --mo|--mode --model --momentum
-syncopate run --mode |async sync
+syncopate run --mode |async ssp:S sync
 syncopate run --optimizer a|adagrad adam adamw
 syncopate compare --modes sync,a|sync,async
 syncopate export --out folder/f|folder/file
@@ -51,7 +51,7 @@ bash_offers()
 while IFS='|' read -r line expected; do
     offers bash "$line" "$expected" "$(bash_offers "$line")"
 done <<<"$cases"
-offers bash "--mode=s, cut at =" sync "$(bash_offers 'syncopate run --mode = s')"
+offers bash "--mode=s, cut at =" "ssp:S sync" "$(bash_offers 'syncopate run --mode = s')"
 count=0
 for program in syncopate-ps syncopate-worker "syncopate run" "syncopate inspect"; do
     for option in $($program --help | grep -oE '^  --[a-z0-9-]+'); do

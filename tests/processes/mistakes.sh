@@ -163,7 +163,7 @@ mistake 2 "--histories=0: needs a whole number, at least 1" syncopate simulate -
 answered "about numbers"
 
 # --- words ----------------------------------------------------------------------------------------
-mistake 2 "--mode=ssync: needs one of sync, async .did you mean sync\?" "${run[@]}" --mode ssync
+mistake 2 "--mode=ssync: needs one of sync, async, ssp:S .did you mean sync\?" "${run[@]}" --mode ssync
 mistake 2 "--mode=synchronous: .*did you mean sync\?" "${run[@]}" --mode synchronous
 mistake 2 "--optimizer=adamx: needs one of sgd, .*, adamw .did you mean adam\?" \
     "${run[@]}" --optimizer adamx
@@ -173,7 +173,7 @@ mistake 2 "--schedule=linear: needs one of constant, step, cosine" "${run[@]}" -
 mistake 2 "--transport=udp: needs one of auto, tcp, shm" "${run[@]}" --transport udp
 mistake 2 "--on-worker-loss=retry: needs one of continue, wait, fail" "${run[@]}" --on-worker-loss retry
 mistake 2 "--role=boss: needs one of ps, worker, observer" syncopate keygen k --role boss
-mistake 2 "--use-locking.*: only used with --mode=async, but the mode is sync" "${run[@]}" --use-locking
+mistake 2 "--use-locking.*: only used with --mode=async.ssp, but the mode is sync" "${run[@]}" --use-locking
 mistake 2 "--decay-steps=3: only used with --schedule=step" "${run[@]}" --decay-steps 3
 mistake 2 "--quiet and --verbose exclude each other" "${run[@]}" --quiet --verbose
 for word in Adam SGD; do understood syncopate run --data synthetic:200 --optimizer "$word"; done

@@ -60,7 +60,8 @@ struct session {
     uint32_t rounds;               /* Of asking for the newest, since the last success. */
     uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
     bool exchanged, has_staleness; /* The exchange under way, the last one pushed a gradient. */
-    uint64_t staleness, exchange_us, wait_us; /* Of the last exchange, for the next report. */
+    uint64_t staleness, exchange_us, wait_us; /* Since the last report, for the next. */
+    uint64_t complete_us;                     /* When the parameters were all here. */
 
     /* Since when. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
@@ -192,6 +193,15 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 
 /* --- giving work --------------------------------------------------------------------------- */
 
+/* There is something to do. Since all parameters were here the trainer has waited for it, for
+ * whatever reason the mode had: this is the one place where that is measured. */
+static void note_wait(struct session *s, uint64_t now_us)
+{
+    if (s->have_parameters)
+        s->wait_us += now_us - s->complete_us;
+    s->complete_us = now_us;
+}
+
 static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint64_t now_us,
                             struct outbox *outbox)
 {
@@ -210,6 +220,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     s->abandoned = false;
     s->trainer = BUSY;
     s->busy_us = now_us;
+    note_wait(s, now_us);
     if (!enough)
         s->follow.step = step;
 }
@@ -221,6 +232,13 @@ static bool trainer_waits(const struct session *s)
            (s->trainer == DONE && rules->has_more != NULL && rules->has_more(&s->follow));
 }
 
+static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    s->ask_at_us = 0;
+    s->exchanged = false;
+    exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
+}
+
 /* All parameters are here: go on with the next step or batch, if there is one. */
 static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
@@ -229,15 +247,13 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
         return;
     announcements_forget_done(&s->announcements);
     enum next next = s->follow.rules->next(&s->follow, &step);
-    if (next != NEXT_WAIT)
+    if (next == NEXT_PULL) {
+        note_wait(s, now_us);
+        s->have_parameters = false;
+        ask_newest(s, now_us, outbox);
+    } else if (next != NEXT_WAIT) {
         hand_to_trainer(s, step, next == NEXT_ENOUGH, now_us, outbox);
-}
-
-static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    s->ask_at_us = 0;
-    s->exchanged = false;
-    exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
+    }
 }
 
 /* The trainer waits and holds nothing that is of use: begin from where everybody is. What others
@@ -268,11 +284,15 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
 {
     struct exchange *x = &s->exchange;
     uint64_t took = now_us - x->began_us;
-    s->wait_us = x->held_us < took ? x->held_us : took;
-    s->exchange_us = took - s->wait_us;
-    s->has_staleness = s->exchanged;
-    s->staleness = x->staleness;
+    uint64_t held = x->held_us < took ? x->held_us : took;
+    s->wait_us += held;
+    s->exchange_us += took - held;
+    if (s->exchanged) {
+        s->has_staleness = true;
+        s->staleness = x->staleness;
+    }
     s->have_parameters = true;
+    s->complete_us = now_us;
     s->rounds = 0;
     s->waiting_us = now_us;
     s->follow.rules->complete(&s->follow, x->version, s->envelope, now_us, outbox);
@@ -747,6 +767,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
 {
     s->waiting_us += gap_us;
     s->busy_us += gap_us;
+    s->complete_us += gap_us;
     exchange_resume(&s->exchange, gap_us, now_us);
 }
 

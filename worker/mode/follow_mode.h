@@ -36,6 +36,7 @@ struct follow {
 enum next {
     NEXT_COMPUTE, /* This step or batch. */
     NEXT_ENOUGH,  /* There is no more; the step is the last version. */
+    NEXT_PULL,    /* The newest values first; then it is asked again. */
     NEXT_WAIT,    /* Until WORK comes. */
 };
 
@@ -81,6 +82,6 @@ void follow_free(struct follow *follow);
 /* The table of the job's mode. */
 const struct follow_mode *follow_mode_of(const struct job *job);
 
-extern const struct follow_mode follow_sync, follow_async;
+extern const struct follow_mode follow_sync, follow_async, follow_ssp;
 
 #endif

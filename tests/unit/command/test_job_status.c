@@ -18,7 +18,7 @@ static struct message_status_answer running(void)
         .seconds = 3725.4,
         .out = "/runs/x",
         .has_job = true,
-        .mode = MODE_SYNC,
+        .mode_text = "sync",
         .step = 1234,
         .steps = 2814,
         .steps_per_epoch = 938,

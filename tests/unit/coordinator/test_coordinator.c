@@ -744,7 +744,7 @@ TEST(an_observer_is_told_the_state_at_any_time, MODE_SYNC)
     ck_assert_ptr_nonnull(strstr(told->text, "worker/1 (never seen)"));
     ck_assert_int_eq(told->state, JOB_GATHERING);
     ck_assert(told->has_job);
-    ck_assert_int_eq(told->mode, MODE_SYNC);
+    ck_assert_str_eq(told->mode_text, "sync");
     ck_assert_uint_eq(told->worker_count, 2);
     ck_assert_double_nan(told->train_loss);
 }

@@ -25,10 +25,10 @@ static void set_real(const struct job_field *field, struct job *job, double valu
         *(double *)job_field_in(field, job) = value;
 }
 
-/* Async, so that locking may be on, which it is not; a step schedule; no number is 0. */
+/* Ssp, so that locking may be on, which it is not; a step schedule; no number is 0. */
 static struct job base_job(void)
 {
-    struct job job = specimen_job(MODE_ASYNC);
+    struct job job = specimen_job(MODE_SSP);
     job.use_locking = false;
     for (size_t i = 0; i < job_field_count; i++) {
         const struct job_field *field = &job_fields[i];
@@ -78,6 +78,8 @@ static struct job changed_job(const struct job_field *field)
     struct job job = base_job();
     struct error error;
     change(field, &job);
+    if (!job_mode(&job)->bounds)
+        job.staleness_bound = 0;
     ck_assert_msg(job_check(&job, &error) == STATUS_OK, "%s: %s", field->member, error.text);
     return job;
 }
@@ -117,10 +119,11 @@ static const char *const spread[] = {"steps",        "checkpoint_every", "chunk_
                                      "worker_count", "servers",          NULL};
 static const char *const read_later[] = {"data_digest", NULL};
 static const char *const without_option[] = {
-    "model",         "variables", "data",         "data_digest", "examples",
-    "test_examples", "batch",     "worker_count", "servers",     NULL};
-static const char *const boundless[] = {"use_locking",      "seed", "data_digest", "test_examples",
-                                        "checkpoint_every", NULL};
+    "staleness_bound", "model", "variables",    "data",    "data_digest", "examples",
+    "test_examples",   "batch", "worker_count", "servers", NULL};
+static const char *const boundless[] = {
+    "staleness_bound", "use_locking",      "seed", "data_digest",
+    "test_examples",   "checkpoint_every", NULL};
 
 static void expect_compared(const struct job_field *field, enum job_scope scope, bool told)
 {

@@ -198,9 +198,9 @@ TEST_PLAIN(errors_name_bounds_and_choices)
     expect_bad(OPTION_RUN, "--workers 0",
                "syncopate run: --workers=0: needs a whole number from 1 to 1024");
     expect_bad(OPTION_RUN, "--mode parallel",
-               "syncopate run: --mode=parallel: needs one of sync, async");
+               "syncopate run: --mode=parallel: needs one of sync, async, ssp:S");
     expect_bad(OPTION_RUN, "--mode ssync",
-               "syncopate run: --mode=ssync: needs one of sync, async (did you mean sync?)");
+               "syncopate run: --mode=ssync: needs one of sync, async, ssp:S (did you mean sync?)");
     expect_bad(OPTION_RUN, "--transport udp",
                "syncopate run: --transport=udp: needs one of auto, tcp, shm");
     expect_bad(OPTION_RUN, "--schedule line",
@@ -257,9 +257,10 @@ TEST_PLAIN(words_may_be_written_in_any_case)
     ck_assert_uint_eq(options.job.chunk_bytes, 1048576);
     expect_run(&options, OPTION_RUN, "--optimizer SGD --learning-rate 0.1");
     expect_run(&options, OPTION_COMPARE, "--modes Async --use-locking");
-    expect_bad(OPTION_COMPARE, "--modes SYNC --use-locking",
-               "syncopate compare: --use-locking=true: only used with --mode=async, but the mode "
-               "is sync");
+    expect_bad(
+        OPTION_COMPARE, "--modes SYNC --use-locking",
+        "syncopate compare: --use-locking=true: only used with --mode=async|ssp, but the mode "
+        "is sync");
 }
 
 TEST_PLAIN(of_an_option_given_twice_the_last_counts_and_it_is_said)
@@ -435,18 +436,20 @@ TEST_PLAIN(a_flag_wins_over_the_environment_and_it_over_the_default)
 
 TEST_PLAIN(an_option_without_use_is_an_error)
 {
-    expect_bad(OPTION_RUN, "--use-locking",
-               "syncopate run: --use-locking=true: only used with --mode=async, but the mode is "
-               "sync");
+    expect_bad(
+        OPTION_RUN, "--use-locking",
+        "syncopate run: --use-locking=true: only used with --mode=async|ssp, but the mode is "
+        "sync");
     expect_bad(OPTION_RUN, "--momentum 0.9",
                "syncopate run: --momentum=0.9: only used with "
                "--optimizer=momentum|nesterov|rmsprop, but the optimizer is adam");
     expect_bad(OPTION_RUN, "--decay-steps 3",
                "syncopate run: --decay-steps=3: only used with --schedule=step|cosine, but the "
                "schedule is constant");
-    expect_bad(OPTION_COMPARE, "--modes sync --worker-batch 3",
-               "syncopate compare: --worker-batch=3: only used with --mode=async, but the mode is "
-               "sync");
+    expect_bad(
+        OPTION_COMPARE, "--modes sync --worker-batch 3",
+        "syncopate compare: --worker-batch=3: only used with --mode=async|ssp, but the mode is "
+        "sync");
     struct options options;
     expect_run(&options, OPTION_RUN, "--use-locking=false");
     expect_run(&options, OPTION_RUN, "--use-locking --mode async");
@@ -467,9 +470,10 @@ TEST_PLAIN(what_to_do_about_losses_is_told_to_who_must_do_it)
     ck_assert_double_eq(options.deadlines.recovery, 2.5);
     expect_bad(OPTION_RUN, "--on-worker-loss stop",
                "syncopate run: --on-worker-loss=stop: needs one of continue, wait, fail");
-    expect_bad(OPTION_RUN, "--max-bad-gradients 3",
-               "syncopate run: --max-bad-gradients=3: only used with --mode=async, but the mode "
-               "is sync");
+    expect_bad(
+        OPTION_RUN, "--max-bad-gradients 3",
+        "syncopate run: --max-bad-gradients=3: only used with --mode=async|ssp, but the mode "
+        "is sync");
     expect_bad(OPTION_PS, "--bind a:1 --max-restarts 1",
                "syncopate-ps: --max-restarts is not an option of this program (of syncopate run, "
                "syncopate compare)");
@@ -525,16 +529,22 @@ TEST_PLAIN(host_lists_are_cut_at_commas)
 
 TEST_PLAIN(lists_of_compare_are_read)
 {
-    enum mode modes[MODE_COUNT];
+    struct mode_setting modes[3];
     uint32_t counts[2], count;
-    ck_assert_int_eq(options_modes("async,sync", modes, MODE_COUNT, &count, NULL), STATUS_OK);
+    ck_assert_int_eq(options_modes("async,sync", modes, 3, &count, NULL), STATUS_OK);
     ck_assert_uint_eq(count, 2);
-    ck_assert_int_eq(modes[0], MODE_ASYNC);
-    ck_assert_int_eq(options_modes("Sync ; ASYNC", modes, MODE_COUNT, &count, NULL), STATUS_OK);
-    ck_assert_uint_eq(count, 2);
-    ck_assert_int_eq(modes[0], MODE_SYNC);
-    ck_assert_int_eq(options_modes("sync,sync", modes, MODE_COUNT, &count, NULL), STATUS_INVALID);
-    ck_assert_int_eq(options_modes("", modes, MODE_COUNT, &count, NULL), STATUS_INVALID);
+    ck_assert_int_eq(modes[0].mode, MODE_ASYNC);
+    ck_assert_int_eq(options_modes("Sync ; ASYNC SSP:inf", modes, 3, &count, NULL), STATUS_OK);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_int_eq(modes[0].mode, MODE_SYNC);
+    ck_assert_int_eq(modes[2].mode, MODE_SSP);
+    ck_assert_uint_eq(modes[2].bound, MODE_UNBOUNDED);
+    ck_assert_int_eq(options_modes("ssp:1,ssp:2,ssp:3", modes, 3, &count, NULL), STATUS_OK);
+    ck_assert_uint_eq(modes[2].bound, 3);
+    ck_assert_int_eq(options_modes("ssp:1,ssp:01", modes, 3, &count, NULL), STATUS_INVALID);
+    ck_assert_int_eq(options_modes("sync,async,ssp:1,ssp:2", modes, 3, &count, NULL),
+                     STATUS_INVALID);
+    ck_assert_int_eq(options_modes("", modes, 3, &count, NULL), STATUS_INVALID);
     ck_assert_int_eq(options_counts("1,16", counts, 2, &count, NULL), STATUS_OK);
     ck_assert_uint_eq(counts[1], 16);
     ck_assert_int_eq(options_counts("1,0", counts, 2, &count, NULL), STATUS_INVALID);
@@ -544,9 +554,12 @@ TEST_PLAIN(lists_of_compare_are_read)
 TEST_PLAIN(the_item_of_a_list_that_is_wrong_is_named)
 {
     static const char *const modes[][2] = {
-        {"sync,asnyc", "'asnyc' is no mode; there are sync and async (did you mean async?)"},
-        {"sync,parallel", "'parallel' is no mode; there are sync and async"},
+        {"sync,asnyc", "'asnyc' is no mode; there are sync, async and ssp:S (did you mean async?)"},
+        {"sync,parallel", "'parallel' is no mode; there are sync, async and ssp:S"},
         {"sync,SYNC", "sync is there twice"},
+        {"ssp:2,async,ssp:2", "ssp:2 is there twice"},
+        {"ssp", "'ssp' is no mode; there are sync, async and ssp:S (did you mean ssp:S?)"},
+        {"ssp:-1", "'ssp:-1' is no mode; there are sync, async and ssp:S (did you mean ssp:S?)"},
         {"sync,", "item 2 of the list is empty"},
         {"sync,,async", "item 2 of the list is empty"},
     };

@@ -129,7 +129,7 @@ static struct packet good_exchange(const struct fixture *f)
     message->ticket = 7;
     message->incarnation = INCARNATION;
     message->request = 31;
-    bool async = f->job.mode == MODE_ASYNC;
+    bool async = !job_mode(&f->job)->steps;
     message->exchange = (struct message_exchange){
         .chunk = 1,
         .step = 1,

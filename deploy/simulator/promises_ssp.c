@@ -1,0 +1,202 @@
+/* promises_ssp.c - async's promises, and those of the bound, from what server 0 hears and says:
+ *
+ *   a worker that is given a batch is at most S ahead of the slowest, of those that are here and
+ *   have asked; whoever joins starts at the slowest; who waits is told for a slowest one
+ *   at S = 0, once all have asked and with the same W workers from the start, what is computed in round k is made from versions
+ *   first + k W to first + (k + 1) W - 1 */
+
+#include "deploy/simulator/promises_async.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct witness_clock *clock_of(struct witness *w, uint32_t process)
+{
+    const struct witness_worker *worker =
+        process < w->process_count ? w->processes[process].worker : NULL;
+    return worker != NULL && worker->index < WITNESS_WORKERS_MAX ? &w->clocks.workers[worker->index]
+                                                                 : NULL;
+}
+
+static uint32_t asked(const struct witness *w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WITNESS_WORKERS_MAX; i++)
+        count += w->clocks.workers[i].asked;
+    return count;
+}
+
+static uint64_t minimum(const struct witness *w)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < WITNESS_WORKERS_MAX; i++)
+        if (w->clocks.workers[i].asked && w->clocks.workers[i].finished < least)
+            least = w->clocks.workers[i].finished;
+    return least == UINT64_MAX ? 0 : least;
+}
+
+/* Another generation, or another server 0. */
+static void begin(struct witness *w, uint32_t server_0, const struct message *start)
+{
+    if (w->clocks.begun && w->clocks.server_0 == server_0 &&
+        w->clocks.generation == start->generation) {
+        w->clocks.fixed = w->clocks.fixed && w->clocks.members == start->start.members;
+        return;
+    }
+    for (uint32_t i = 0; i < WITNESS_WORKERS_MAX; i++)
+        w->clocks.workers[i] = (struct witness_clock){
+            .ticket = w->clocks.workers[i].ticket,
+            .proof = w->clocks.workers[i].proof,
+            .generation = w->clocks.workers[i].generation,
+        };
+    /* Servers that have not lost their chunks keep what they had when others went back. */
+    w->clocks.fixed = !w->clocks.begun;
+    w->clocks.begun = true;
+    w->clocks.server_0 = server_0;
+    w->clocks.generation = start->generation;
+    w->clocks.first = start->start.step;
+    w->clocks.members = start->start.members;
+}
+
+/* --- server 0 hears ------------------------------------------------------------------------ */
+
+static bool *place_of(struct witness_clock *clock, uint64_t batch, uint64_t **held)
+{
+    for (unsigned i = 0; i < WITNESS_HELD_MAX; i++)
+        if (clock->holds[i] && clock->held[i] == batch) {
+            *held = &clock->held[i];
+            return &clock->holds[i];
+        }
+    return NULL;
+}
+
+static void ssp_heard(struct witness *w, uint32_t server_0, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    uint64_t *held;
+    if (message->kind != MESSAGE_LEASE || message->index >= WITNESS_WORKERS_MAX ||
+        server_0 != w->clocks.server_0 || message->generation != w->clocks.generation)
+        return;
+    struct witness_clock *clock = &w->clocks.workers[message->index];
+    if (message->ticket != clock->ticket || message->proof != clock->proof)
+        return; /* Not from whom it says. */
+    if (!clock->asked) {
+        clock->finished = minimum(w);
+        clock->asked = true;
+        w->clocks.fixed = w->clocks.fixed && clock->finished == 0;
+    }
+    bool *holds = message->lease.finished ? place_of(clock, message->lease.batch, &held) : NULL;
+    if (holds == NULL)
+        return;
+    *holds = false;
+    clock->finished++;
+}
+
+/* --- server 0 says ------------------------------------------------------------------------- */
+
+static void give(struct witness *w, uint32_t process, struct witness_clock *clock, uint64_t batch)
+{
+    uint64_t *held, ahead = clock->finished - minimum(w);
+    unsigned place = WITNESS_HELD_MAX;
+    if (!clock->asked || place_of(clock, batch, &held) != NULL)
+        return; /* Its WELCOME was lost in a cut; or it is said again. */
+    for (unsigned i = 0; i < WITNESS_HELD_MAX; i++) {
+        ahead += clock->holds[i];
+        if (!clock->holds[i])
+            place = i;
+    }
+    if (ahead > w->job->staleness_bound)
+        witness_fail(w,
+                     "worker/%u is given batch %" PRIu64 " when it is %" PRIu64
+                     " batches ahead of the slowest, and may be %" PRIu64,
+                     w->processes[process].worker->index, batch, ahead, w->job->staleness_bound);
+    if (place == WITNESS_HELD_MAX) {
+        witness_fail(w, "worker/%u is given more batches than it can hold",
+                     w->processes[process].worker->index);
+        return;
+    }
+    clock->holds[place] = true;
+    clock->held[place] = batch;
+}
+
+/* A wait names one whose clock is the least. */
+static void check_whom(struct witness *w, const char *text)
+{
+    uint32_t whom;
+    char rest[16];
+    if (sscanf(text, "waiting for worker/%" SCNu32 " (on %15s", &whom, rest) != 2)
+        return;
+    if (whom >= WITNESS_WORKERS_MAX || !w->clocks.workers[whom].asked ||
+        w->clocks.workers[whom].finished != minimum(w))
+        witness_fail(w, "somebody waits for worker/%u, which is not the slowest", whom);
+}
+
+static void note_gone(struct witness *w, const struct order_event *event)
+{
+    uint32_t index;
+    if ((strcmp(event->name, "lost") != 0 && strcmp(event->name, "left") != 0) ||
+        sscanf(event->members, "\"role\": \"worker\", \"index\": %" SCNu32, &index) != 1 ||
+        index >= WITNESS_WORKERS_MAX)
+        return;
+    w->clocks.fixed = false;
+    if (w->clocks.workers[index].generation <= w->clocks.generation) /* Else a newer server 0's. */
+        w->clocks.workers[index] = (struct witness_clock){0};
+}
+
+static void ssp_said(struct witness *w, uint32_t process, const struct outgoing *item, uint32_t to)
+{
+    const struct message *message = &item->packet.message;
+    const struct order *order = order_of(&item->packet);
+    struct witness_clock *clock = clock_of(w, to);
+    if (w->job->staleness_bound == MODE_UNBOUNDED)
+        return;
+    bool new = clock != NULL &&order == NULL && message->generation >= w->clocks.generation;
+    if (new && message->kind == MESSAGE_WELCOME && message->generation >= clock->generation) {
+        clock->ticket = message->welcome.ticket;
+        clock->proof = message->welcome.proof;
+        clock->generation = message->generation;
+    }
+    if (new && message->kind == MESSAGE_START)
+        begin(w, process, message);
+    if (!w->clocks.begun || process != w->clocks.server_0)
+        return; /* Another one has its place, or it has not begun. */
+    if (order != NULL && order->kind == ORDER_EVENT)
+        note_gone(w, &order->event);
+    if (order != NULL || clock == NULL)
+        return;
+    if (message->kind == MESSAGE_WORK && !message->work.enough && !message->work.none)
+        give(w, to, clock, message->work.batch);
+    else if (message->kind == MESSAGE_PONG)
+        check_whom(w, message->waiting.text);
+}
+
+/* --- what is computed from ----------------------------------------------------------------- */
+
+static void ssp_sent(struct witness *w, const struct witness_worker *worker,
+                     const struct message *message)
+{
+    const struct witness_clock *clock = &w->clocks.workers[worker->index % WITNESS_WORKERS_MAX];
+    uint64_t base = message->exchange.base_version;
+    uint64_t first = w->clocks.first + clock->finished * w->clocks.members;
+    async_sent(w, worker, message);
+    if (w->job->staleness_bound == 0 && w->clocks.fixed && asked(w) == w->clocks.members &&
+        message->generation == w->clocks.generation && message->ticket == clock->ticket &&
+        (base < first || base >= first + w->clocks.members))
+        witness_fail(w,
+                     "worker/%u computes batch %" PRIu64 " of round %" PRIu64
+                     " from version %" PRIu64 " of chunk %u, which is of another round",
+                     worker->index, message->exchange.step, clock->finished, base,
+                     message->exchange.chunk);
+}
+
+const struct promises promises_ssp = {
+    .take = async_take,
+    .retry = async_retry,
+    .cut = async_cut,
+    .given = async_given,
+    .sent = ssp_sent,
+    .heard = ssp_heard,
+    .said = ssp_said,
+    .finish = async_finish,
+};

@@ -1,0 +1,159 @@
+/* ssp.c - stale synchronous parallel (Ho et al. 2013), with batches leased as in async: a worker may
+ * be S batches ahead of the slowest, and then waits.
+ *
+ * A worker's clock counts the batches that it has finished in this generation. It is given batch
+ * k while  finished + held - minimum <= S,  over the workers that are here and have asked; whoever
+ * joins starts at the minimum. It departs from the paper in that batches are not dealt beforehand:
+ * a slow worker is leased fewer, so the bound binds less. It cannot lock up: whoever has the
+ * minimum may always take a batch, and who never asks is not in it.
+ *
+ * A chunk is as in async: gradients are applied as they come. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ps/mode/async.h"
+
+struct ssp_clock {
+    uint64_t ticket; /* Of the worker that it is of; 0: nobody's. */
+    uint64_t finished;
+};
+
+struct ssp_work {
+    struct async_work async;  /* First: async's functions take the block for this. */
+    struct ssp_clock *clocks; /* [clock_count] by worker. Owned. */
+    uint32_t clock_count;
+};
+
+static struct ssp_work *state_of(const struct work *work)
+{
+    return work->state;
+}
+
+static enum status ssp_grow(struct work *work, uint32_t worker_count)
+{
+    struct ssp_work *state = state_of(work);
+    if (worker_count > state->clock_count) {
+        struct ssp_clock *clocks = realloc(state->clocks, worker_count * sizeof *clocks);
+        if (clocks == NULL)
+            return STATUS_MEMORY;
+        memset(clocks + state->clock_count, 0,
+               (worker_count - state->clock_count) * sizeof *clocks);
+        state->clocks = clocks;
+        state->clock_count = worker_count;
+    }
+    return async_grow(work, worker_count);
+}
+
+static enum status ssp_init(struct work *work, uint64_t first)
+{
+    enum status status = async_init(work, first);
+    return status == STATUS_OK ? ssp_grow(work, work->membership.worker_count) : status;
+}
+
+static void ssp_close(struct work *work)
+{
+    free(state_of(work)->clocks);
+    async_close_work(work);
+}
+
+static bool counts(const struct work *work, uint32_t worker)
+{
+    const struct member *member = &work->membership.workers[worker];
+    const struct ssp_clock *clock = &state_of(work)->clocks[worker];
+    return member->present && member->asks && clock->ticket == member->ticket;
+}
+
+/* Whose clock is the least, among those that count; false when nobody's does. */
+static bool find_minimum(const struct work *work, uint32_t *worker)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < state_of(work)->clock_count && i < work->membership.worker_count;
+         i++) {
+        if (!counts(work, i) || (found && state_of(work)->clocks[i].finished >=
+                                              state_of(work)->clocks[*worker].finished))
+            continue;
+        *worker = i;
+        found = true;
+    }
+    return found;
+}
+
+static uint64_t minimum(const struct work *work)
+{
+    uint32_t least;
+    return find_minimum(work, &least) ? state_of(work)->clocks[least].finished : 0;
+}
+
+/* Its clock, set to the minimum when it asks first. */
+static struct ssp_clock *clock_of(struct work *work, uint32_t worker)
+{
+    struct ssp_clock *clock = &state_of(work)->clocks[worker];
+    uint64_t ticket = work->membership.workers[worker].ticket;
+    if (clock->ticket == ticket)
+        return clock;
+    clock->finished = minimum(work);
+    clock->ticket = ticket;
+    return clock;
+}
+
+static bool is_bound(const struct work *work, uint32_t worker, uint32_t *least)
+{
+    uint64_t batches[WORK_HELD_MAX];
+    if (work->job->staleness_bound == MODE_UNBOUNDED || !counts(work, worker) ||
+        !find_minimum(work, least))
+        return false;
+    uint64_t ahead = state_of(work)->clocks[worker].finished + async_held(work, worker, batches) -
+                     state_of(work)->clocks[*least].finished;
+    return ahead > work->job->staleness_bound;
+}
+
+static bool ssp_ask(struct work *work, uint32_t worker, uint64_t *batch)
+{
+    uint32_t least;
+    clock_of(work, worker);
+    return !is_bound(work, worker, &least) && async_ask(work, worker, batch);
+}
+
+/* Others may go on when the minimum has moved. */
+static bool ssp_finished(struct work *work, uint32_t worker, uint64_t batch)
+{
+    uint64_t batches[WORK_HELD_MAX], before = minimum(work);
+    unsigned held = async_held(work, worker, batches);
+    struct ssp_clock *clock = clock_of(work, worker);
+    async_finished(work, worker, batch);
+    if (async_held(work, worker, batches) < held) /* Else it was said before. */
+        clock->finished++;
+    return minimum(work) > before;
+}
+
+static uint64_t ssp_go_back(struct work *work, uint64_t step)
+{
+    memset(state_of(work)->clocks, 0, state_of(work)->clock_count * sizeof(struct ssp_clock));
+    return async_go_back(work, step);
+}
+
+/* One who is gone may have been the one that all waited for. */
+static bool ssp_has_spare(const struct work *work)
+{
+    uint32_t least;
+    return async_has_spare(work) || find_minimum(work, &least);
+}
+
+static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *whom)
+{
+    return is_bound(work, worker, whom);
+}
+
+const struct work_mode work_ssp = {
+    ASYNC_WORK,
+    .state_bytes = sizeof(struct ssp_work),
+    .init = ssp_init,
+    .close = ssp_close,
+    .grow = ssp_grow,
+    .go_back = ssp_go_back,
+    .ask = ssp_ask,
+    .finished = ssp_finished,
+    .has_spare = ssp_has_spare,
+    .waits_for = ssp_waits_for,
+};

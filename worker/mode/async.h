@@ -1,0 +1,40 @@
+/* async.h - the parts of asynchronous training at the worker that other modes which lease batches are
+ * made of. Their block begins with struct follow_async, and their table with FOLLOW_ASYNC, the
+ * members that none of them changes.
+ *
+ * Threads: the session's. */
+
+#ifndef WORKER_MODE_ASYNC_H
+#define WORKER_MODE_ASYNC_H
+
+#include "worker/mode/follow_mode.h"
+#include "worker/mode/lease_book.h"
+
+struct follow_async {
+    struct lease_book book;
+};
+
+#define FOLLOW_ASYNC                                                                               \
+    .nodes = follow_async_nodes, .complete = follow_async_complete,                                \
+    .done_step = follow_async_done_step, .begin = follow_async_begin, .tick = follow_async_tick,   \
+    .has_more = follow_async_has_more, .knows_end = follow_async_knows_end
+
+void follow_async_init(struct follow *follow);
+void follow_async_forget(struct follow *follow);
+enum next follow_async_next(struct follow *follow, uint64_t *step);
+uint32_t follow_async_nodes(const struct job *job, uint64_t step, uint32_t members,
+                            uint32_t position, struct node nodes[TREE_COVER_MAX]);
+void follow_async_push(struct follow *follow, struct message_exchange *what);
+void follow_async_complete(struct follow *follow, uint64_t version, struct envelope *envelope,
+                           uint64_t now_us, struct outbox *outbox);
+uint64_t follow_async_done_step(const struct follow *follow);
+void follow_async_begin(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+                        struct outbox *outbox);
+void follow_async_work(struct follow *follow, struct envelope *envelope,
+                       const struct message *message, uint64_t now_us, struct outbox *outbox);
+void follow_async_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
+                       struct outbox *outbox);
+bool follow_async_has_more(const struct follow *follow);
+bool follow_async_knows_end(const struct follow *follow);
+
+#endif

@@ -1,0 +1,72 @@
+/* ssp.c - stale synchronous parallel at the worker: as async, but what a batch is computed from must
+ * hold all that its bound promises. Server 0 gives a batch when everybody is near enough; values that
+ * were asked for before it did may lack what it waited for. So:
+ *
+ *     WORK came while the batch before was computed    its exchange brings values that are new enough
+ *     WORK came after that exchange had left           the newest are pulled first
+ */
+
+#include "worker/mode/async.h"
+
+struct ssp_follow {
+    struct follow_async async; /* First: async's functions take the block for this. */
+    bool computing;            /* The exchange of the current batch has not left. */
+    bool late; /* A batch that is held was given too late for the values that are here. */
+};
+
+static struct ssp_follow *state_of(const struct follow *follow)
+{
+    return follow->state;
+}
+
+static void ssp_init(struct follow *follow)
+{
+    follow_async_init(follow);
+    state_of(follow)->computing = false;
+    state_of(follow)->late = false;
+}
+
+static void ssp_forget(struct follow *follow)
+{
+    follow_async_forget(follow);
+    state_of(follow)->computing = false;
+    state_of(follow)->late = false;
+}
+
+/* Values that are pulled for one that came late are new enough for those before it too. */
+static void ssp_work(struct follow *follow, struct envelope *envelope,
+                     const struct message *message, uint64_t now_us, struct outbox *outbox)
+{
+    struct ssp_follow *state = state_of(follow);
+    const struct lease_book *book = &state->async.book;
+    uint32_t held = book->held_count;
+    follow_async_work(follow, envelope, message, now_us, outbox);
+    if (book->held_count > held && !state->computing &&
+        follow->job->staleness_bound != MODE_UNBOUNDED)
+        state->late = true;
+}
+
+static enum next ssp_next(struct follow *follow, uint64_t *step)
+{
+    struct ssp_follow *state = state_of(follow);
+    if (state->late && state->async.book.held_count > 0) {
+        state->late = false;
+        return NEXT_PULL;
+    }
+    enum next next = follow_async_next(follow, step);
+    state->computing = next == NEXT_COMPUTE;
+    return next;
+}
+
+static void ssp_push(struct follow *follow, struct message_exchange *what)
+{
+    if (what->want)
+        state_of(follow)->computing = false;
+}
+
+const struct follow_mode follow_ssp = {
+    FOLLOW_ASYNC,     .state_bytes = sizeof(struct ssp_follow),
+    .init = ssp_init, .forget = ssp_forget,
+    .next = ssp_next, .push = ssp_push,
+    .work = ssp_work,
+};
