@@ -37,23 +37,33 @@ static const char tail[] =
     "    compdef _syncopate syncopate syncopate-ps syncopate-worker\n"
     "fi\n";
 
+/* A colon in a word would end it for _arguments. */
+static void put_words(FILE *out, const char *words)
+{
+    completion_quote(out, words, ":\\");
+}
+
 /* ":DIR:_files -/", the message and the action of a value. */
 static void put_action(FILE *out, const char *message, const struct completion *completion)
 {
     fputc(':', out);
     completion_quote(out, message, ":\\");
     fputc(':', out);
-    if (completion->list)
-        fprintf(out, "_values -s , %s %s", message, completion->words);
-    else if (completion->words[0] && (completion->files || completion->folders))
+    if (completion->list) {
+        fputs("_sequence -s , compadd - ", out);
+        put_words(out, completion->words);
+    } else if (completion->words[0] && (completion->files || completion->folders)) {
         fprintf(out, " _syncopate_%s %s", completion->files ? "files" : "folders",
                 completion->words);
-    else if (completion->words[0])
-        fprintf(out, "(%s)", completion->words);
-    else if (completion->files || completion->folders)
+    } else if (completion->words[0]) {
+        fputc('(', out);
+        put_words(out, completion->words);
+        fputc(')', out);
+    } else if (completion->files || completion->folders) {
         fputs(completion->files ? "_files" : "_files -/", out);
-    else
+    } else {
         fputc(' ', out); /* Nothing that could be offered. */
+    }
 }
 
 static void put_option(FILE *out, const struct option_row *row)
