@@ -90,6 +90,21 @@ static void print_gradients(FILE *out, const struct record *record)
                 wording_count(summary->verdicts.rejected).text);
 }
 
+/* "batches apart max 2, waits 31". */
+static void print_mode_figures(FILE *out, const struct mode_figures *figures)
+{
+    for (uint32_t i = 0; i < figures->count; i++) {
+        char name[sizeof figures->figures[0].name];
+        snprintf(name, sizeof name, "%s", figures->figures[i].name);
+        for (char *c = name; *c != '\0'; c++)
+            *c = *c == '_' ? ' ' : *c;
+        fprintf(out, "%s%s %s", i == 0 ? "  mode           " : ", ", name,
+                wording_count(figures->figures[i].value).text);
+    }
+    if (figures->count > 0)
+        fputc('\n', out);
+}
+
 /* ", 3 of something" when there were any; one of them is `one`. */
 static void print_count(FILE *out, uint64_t count, const char *one, const char *many, bool *first)
 {
@@ -188,6 +203,7 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     print_training_score(out, record);
     print_test_score(out, record);
     print_gradients(out, record);
+    print_mode_figures(out, &record->summary.mode_figures);
     print_faults(out, &record->summary.faults);
     print_workers(out, record);
     print_apart(out, record);

@@ -112,6 +112,14 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_end(writer);
 }
 
+static void write_mode_figures(struct json_writer *writer, const struct mode_figures *figures)
+{
+    json_writer_object(writer, "mode_figures");
+    for (uint32_t i = 0; i < figures->count; i++)
+        json_writer_u64(writer, figures->figures[i].name, figures->figures[i].value);
+    json_writer_end(writer);
+}
+
 static void write_faults(struct json_writer *writer, const struct run_faults *faults)
 {
     json_writer_object(writer, "faults");
@@ -154,6 +162,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     else
         json_writer_u64(writer, "keep", keep);
     write_results(writer, summary);
+    write_mode_figures(writer, &summary->mode_figures);
     write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)
@@ -220,6 +229,22 @@ static uint64_t read_fault(const struct json *root, const char *name)
     return json_u64(root, path, 0);
 }
 
+void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value)
+{
+    if (figures->count == MODE_FIGURES_MAX)
+        return;
+    snprintf(figures->figures[figures->count].name, sizeof figures->figures[0].name, "%s", name);
+    figures->figures[figures->count++].value = value;
+}
+
+static void read_mode_figures(struct mode_figures *figures, const struct json *root)
+{
+    const struct json *object = json_at(root, "mode_figures");
+    struct json_member member = {0};
+    while (object != NULL && json_next_member(object, &member))
+        mode_figures_add(figures, member.name, json_u64(object, member.name, 0));
+}
+
 void run_summary_read(struct run_summary *summary, const struct json *root)
 {
     *summary = (struct run_summary){
@@ -246,6 +271,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
                    .checkpoints_failed = read_fault(root, "checkpoints_failed"),
                    .events_lost = read_fault(root, "events_lost")},
     };
+    read_mode_figures(&summary->mode_figures, root);
 }
 
 /* False when it is none of ours. */

@@ -79,6 +79,16 @@ struct run_faults {
     uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
 };
 
+/* What the mode of the job says of itself, by name; "mode_figures" in run.json. */
+#define MODE_FIGURES_MAX 4
+struct mode_figures {
+    uint32_t count;
+    struct {
+        char name[32];
+        uint64_t value;
+    } figures[MODE_FIGURES_MAX]; /* [count] */
+};
+
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
 struct run_summary {
@@ -99,6 +109,7 @@ struct run_summary {
     uint64_t test_step;
     struct staleness staleness;
     struct verdict_counts verdicts; /* Of all servers. */
+    struct mode_figures mode_figures;
     struct run_faults faults;
     uint32_t exit_code; /* That server 0 ends with. */
     uint32_t worker_count;
@@ -108,6 +119,9 @@ struct run_summary {
 
 /* From run.json, what a run that goes on keeps: all but its state, its reason, how gradients and
  * workers fared, and what was written at its end. Counts that are not there are 0, numbers NaN. */
+/* One figure more; the first MODE_FIGURES_MAX are kept. */
+void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);
+
 void run_summary_read(struct run_summary *summary, const struct json *root);
 
 struct run_directory {

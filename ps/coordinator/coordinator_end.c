@@ -59,6 +59,9 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
         summary->seconds = coordinator_training_seconds(c, now_us);
     summary->faults.generation = c->envelope.generation;
     sum_up_members(c);
+    summary->mode_figures = (struct mode_figures){0};
+    if (c->work.rules != NULL && c->work.rules->figures != NULL)
+        c->work.rules->figures(&c->work, &summary->mode_figures);
 
     size_t worker_bytes = summary->worker_count * sizeof(struct worker_summary);
     struct frame *frame = frame_create(sizeof *summary + worker_bytes);

@@ -17,12 +17,16 @@
 struct ssp_clock {
     uint64_t ticket; /* Of the worker that it is of; 0: nobody's. */
     uint64_t finished;
+    bool waits; /* For the slowest, since it asked last. */
 };
 
 struct ssp_work {
     struct async_work async;  /* First: async's functions take the block for this. */
     struct ssp_clock *clocks; /* [clock_count] by worker. Owned. */
     uint32_t clock_count;
+    uint64_t
+        apart_max;  /* Most batches that anybody was ahead of the slowest, with those it held; */
+    uint64_t waits; /* and how often somebody had nothing to do because of it. */
 };
 
 static struct ssp_work *state_of(const struct work *work)
@@ -97,22 +101,34 @@ static struct ssp_clock *clock_of(struct work *work, uint32_t worker)
     return clock;
 }
 
-static bool is_bound(const struct work *work, uint32_t worker, uint32_t *least)
+/* How many batches it is ahead of the slowest, with those that it holds. */
+static uint64_t ahead(const struct work *work, uint32_t worker)
 {
     uint64_t batches[WORK_HELD_MAX];
-    if (work->job->staleness_bound == MODE_UNBOUNDED || !counts(work, worker) ||
-        !find_minimum(work, least))
-        return false;
-    uint64_t ahead = state_of(work)->clocks[worker].finished + async_held(work, worker, batches) -
-                     state_of(work)->clocks[*least].finished;
-    return ahead > work->job->staleness_bound;
+    return state_of(work)->clocks[worker].finished + async_held(work, worker, batches) -
+           minimum(work);
+}
+
+static bool is_bound(const struct work *work, uint32_t worker)
+{
+    return counts(work, worker) && ahead(work, worker) > work->job->staleness_bound;
 }
 
 static bool ssp_ask(struct work *work, uint32_t worker, uint64_t *batch)
 {
-    uint32_t least;
-    clock_of(work, worker);
-    return !is_bound(work, worker, &least) && async_ask(work, worker, batch);
+    struct ssp_work *state = state_of(work);
+    struct ssp_clock *clock = clock_of(work, worker);
+    uint64_t batches[WORK_HELD_MAX];
+    bool bound = is_bound(work, worker);
+    /* One that has a batch to do is only not given another to go on with. */
+    bool waits = bound && async_held(work, worker, batches) == 0;
+    state->waits += waits && !clock->waits;
+    clock->waits = waits;
+    if (bound || !async_ask(work, worker, batch))
+        return false;
+    uint64_t apart = ahead(work, worker) - 1; /* When it was given. */
+    state->apart_max = apart > state->apart_max ? apart : state->apart_max;
+    return true;
 }
 
 /* Others may go on when the minimum has moved. */
@@ -142,7 +158,13 @@ static bool ssp_has_spare(const struct work *work)
 
 static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *whom)
 {
-    return is_bound(work, worker, whom);
+    return is_bound(work, worker) && find_minimum(work, whom);
+}
+
+static void ssp_figures(const struct work *work, struct mode_figures *figures)
+{
+    mode_figures_add(figures, "batches_apart_max", state_of(work)->apart_max);
+    mode_figures_add(figures, "waits", state_of(work)->waits);
 }
 
 const struct work_mode work_ssp = {
@@ -156,4 +178,5 @@ const struct work_mode work_ssp = {
     .finished = ssp_finished,
     .has_spare = ssp_has_spare,
     .waits_for = ssp_waits_for,
+    .figures = ssp_figures,
 };

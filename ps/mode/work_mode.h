@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
+#include "common/store/run_directory.h"
 #include "ps/work/assignment.h"
 #include "ps/work/membership.h"
 #include "ps/work/statistics.h"
@@ -69,6 +70,9 @@ struct work_mode {
     bool (*may_be_done)(const struct work *work, uint32_t worker, const struct message_done *done);
     /* Whether no work is left anywhere, when all workers are done. */
     bool (*is_drained)(const struct work *work);
+
+    /* Optional. What the mode has to say of itself, for run.json. */
+    void (*figures)(const struct work *work, struct mode_figures *figures);
 
     /* --- checkpoints */
 
