@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/progress/summary.h"
 #include "tests/lib/runs.h"
 #include "tests/lib/suite.h"
 
@@ -216,6 +217,24 @@ TEST_PLAIN(a_long_histogram_ends_in_its_last_bucket)
     ck_assert_double_eq(scene.record.summary.staleness.buckets[STALENESS_BUCKETS - 2], 1);
     ck_assert_double_eq(scene.record.summary.staleness.buckets[STALENESS_BUCKETS - 1], 36);
     scene_free(&scene);
+}
+
+TEST(what_its_mode_says_of_itself_is_read_and_told)
+{
+    char text[8192] = {0};
+    runs_write(
+        scene->run, "run.json",
+        "{\"mode\": \"ssp:2\", \"mode_figures\": {\"batches_apart_max\": 2, \"waits\": 31}}");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    const struct mode_figures *figures = &scene->record.summary.mode_figures;
+    ck_assert_uint_eq(figures->count, 2);
+    ck_assert_str_eq(figures->figures[1].name, "waits");
+    ck_assert_uint_eq(figures->figures[1].value, 31);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    summary_print(out, &scene->record, 0);
+    fclose(out);
+    ck_assert_msg(strstr(text, "  mode           batches apart max 2, waits 31\n") != NULL, "%s",
+                  text);
 }
 
 int main(void)

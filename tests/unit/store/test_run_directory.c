@@ -419,6 +419,8 @@ START_TEST(a_summary_has_its_documented_fields)
         .workers = workers,
         .parameters_sha256 = "abc",
     };
+    for (uint64_t i = 0; i <= MODE_FIGURES_MAX; i++) /* One too many. */
+        mode_figures_add(&summary.mode_figures, i == 0 ? "waits" : "others", 31 + i);
     staleness_add(&summary.staleness, 0);
     staleness_add(&summary.staleness, 2);
     workers[0].staleness = summary.staleness;
@@ -448,6 +450,7 @@ START_TEST(a_summary_has_its_documented_fields)
         {"verdicts.stale", 3},
         {"verdicts.duplicate", 2},
         {"verdicts.rejected", 1},
+        {"mode_figures.waits", 31},
         {"faults.generation", 2},
         {"faults.servers_lost", 3},
         {"faults.checkpoints_failed", 4},
