@@ -419,8 +419,9 @@ START_TEST(a_summary_has_its_documented_fields)
         .workers = workers,
         .parameters_sha256 = "abc",
     };
-    for (uint64_t i = 0; i <= MODE_FIGURES_MAX; i++) /* One too many. */
-        mode_figures_add(&summary.mode_figures, i == 0 ? "waits" : "others", 31 + i);
+    static const char *const names[] = {"waits", "second", "third", "fourth", "one too many"};
+    for (size_t i = 0; i <= MODE_FIGURES_MAX; i++)
+        mode_figures_add(&summary.mode_figures, names[i], 31 + i);
     staleness_add(&summary.staleness, 0);
     staleness_add(&summary.staleness, 2);
     workers[0].staleness = summary.staleness;
@@ -463,6 +464,7 @@ START_TEST(a_summary_has_its_documented_fields)
         double found = json_number(root, numbers[i].path);
         ck_assert_msg(found == numbers[i].value, "%s is %g", numbers[i].path, found);
     }
+    ck_assert_uint_eq(json_length(root, "mode_figures"), MODE_FIGURES_MAX);
     ck_assert_uint_eq(json_u64(root, "seed", 0), UINT64_MAX - 5);
     ck_assert_str_eq(json_text(root, "state"), "failed");
     ck_assert_str_eq(json_text(root, "reason"), summary.reason);
