@@ -46,6 +46,10 @@ endif
 ifeq ($(MODE),tsan)
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1
 endif
+# Without optimisation: a branch is one that somebody wrote. What tests are made of is not counted.
+ifeq ($(MODE),coverage)
+SANITIZE  = -O0 --coverage -fprofile-update=atomic
+endif
 # See tests/fuzz/fuzz.h. What we write ourselves is not to guide libFuzzer.
 ifeq ($(MODE),fuzz)
 CHECKED  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -gline-tables-only
@@ -87,7 +91,7 @@ UNIT      := $(call programs,unit)
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
 APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_resolver,$(UNIT))
-TOGETHER  := $(if $(filter release,$(MODE)),$(filter-out $(APART),$(UNIT)))
+TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
@@ -113,6 +117,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
+        coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check tidy install uninstall clean benches run-tests FORCE
 
@@ -204,6 +209,9 @@ bench: setup-bench ## measure; table and build/bench.json; BENCH=exchange for on
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(UNIT)
+
+coverage: setup-check ## lines and branches that units, threads and simulations run (minutes)
+	@$(AGAIN) MODE=coverage run-coverage
 
 include-direction: ## who may include what; what comments point at
 	@tests/include_direction.sh
@@ -308,6 +316,9 @@ $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
 $(BUILD)/tests/%.o: CFLAGS = $(TEST_CFLAGS)
+ifeq ($(MODE),coverage)
+$(BUILD)/tests/%.o: SANITIZE =
+endif
 $(BUILD)/tests/bench/%.o: CFLAGS = $(LIBRARY_CFLAGS)
 
 # A fuzzer's main is libFuzzer's, or else ours.
@@ -330,7 +341,8 @@ $(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(BUILD)/tests/lib/s
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
-WRAPPED   := batch_set_has chunk_apply sessions_judge simulated_disk_done_us checkpoint_write_part
+WRAPPED   := batch_set_has chunk_apply update_apply aggregator_offer sessions_judge work_begin async_ask \
+    follow_init simulated_disk_done_us checkpoint_write_part __assert_fail
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
 # A name server of test_resolver's own.
@@ -389,6 +401,12 @@ RUN_TESTS = $(if $(filter tsan,$(MODE)),$(FIXED_ADDRESSES)) env TEST_BUILD=$(abs
     tests/run_tests.sh
 run-tests:
 	@$(RUN_TESTS) $(TESTS)
+
+# Counts of a run before this one would be added to.
+run-coverage: $(UNIT) $(filter $(BUILD)/%,$(THREADS) $(SIMULATED))
+	@find $(BUILD) -name '*.gcda' -delete
+	@$(RUN_TESTS) $^
+	@tests/coverage.sh $(BUILD)
 
 # Left out: checks that cry wolf here (pointers to pointers, va_list behind a macro, the order of a
 # struct's members for the reader rather than the padding).

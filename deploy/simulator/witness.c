@@ -340,6 +340,13 @@ uint32_t witness_owner_of(const struct witness *w, uint32_t chunk)
     return before % w->owners_a_server;
 }
 
+static bool is_of(const struct witness *w, uint32_t chunk, const struct witness_server *server,
+                  uint32_t owner)
+{
+    return w->partition->chunks[chunk].server == server->index &&
+           witness_owner_of(w, chunk) == owner;
+}
+
 static void open_chunk(struct witness *w, struct witness_server *server, uint32_t index,
                        uint64_t version)
 {
@@ -375,7 +382,7 @@ static bool is_behind(const struct witness *w, const struct witness_server *serv
                       uint64_t step)
 {
     for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
-        if (w->partition->chunks[i].server != server->index || witness_owner_of(w, i) != owner)
+        if (!is_of(w, i, server, owner))
             continue;
         for (uint64_t batch = 0; batch < step; batch++)
             if (!server->chunks[i].batches[batch])
@@ -394,12 +401,16 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     it->generation = order->generation;
     memset(it->known, 0, sizeof it->known); /* Server 0 may count tickets anew. */
     it->cut_taken = 0;
+    it->cut_owed = false;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (is_of(w, i, server, owner))
+            server->chunks[i].to_cut = false;
     it->verdicts = (struct verdict_counts){0};
     if (order->load.keep && !is_behind(w, server, owner, order->load.step))
         return; /* Else it will be told to load after all. */
     it->load_step = order->load.step;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (w->partition->chunks[i].server == server->index && witness_owner_of(w, i) == owner)
+        if (is_of(w, i, server, owner))
             forget_chunk(w, server, i, order->load.restore);
 }
 
@@ -436,6 +447,62 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
         witness_fail(w, "chunk %u is loaded as it never was cut at %" PRIu64, index, state->step);
     w->counts.loads++;
     open_chunk(w, server, index, state->step);
+}
+
+/* --- cuts of an owner -------------------------------------------------------------------------- */
+
+/* Some of its chunks are still on their way to the step. */
+static bool is_cutting(const struct witness *w, const struct witness_server *server, uint32_t owner)
+{
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (is_of(w, i, server, owner) && server->chunks[i].to_cut)
+            return true;
+    return false;
+}
+
+static void take_cut(struct witness *w, struct witness_server *server, uint32_t owner,
+                     const struct message *message)
+{
+    struct witness_owner *it = &server->owners[owner];
+    if (message->generation != it->generation)
+        return;
+    it->cut_owed = it->cut_possible = true;
+    it->cut_step = message->cut.step;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (is_of(w, i, server, owner) && server->chunks[i].version > it->cut_step)
+            it->cut_possible = false;
+    for (uint32_t i = 0; i < w->partition->chunk_count && it->cut_possible; i++)
+        if (is_of(w, i, server, owner)) {
+            server->chunks[i].to_cut = true;
+            server->chunks[i].cut_step = it->cut_step;
+        }
+}
+
+/* What has come of a cut. */
+static void check_cut_said(struct witness *w, const struct witness_server *server, uint32_t owner,
+                           uint64_t step, bool taken)
+{
+    struct witness_owner *it = &server->owners[owner];
+    if (!it->cut_owed || step != it->cut_step || taken != it->cut_possible ||
+        (taken && is_cutting(w, server, owner)))
+        witness_fail(w, "owner %u of ps/%u says that it has %s at step %" PRIu64 ", and has not",
+                     owner, server->index, taken ? "been cut" : "come too far to be cut", step);
+    it->cut_owed = false;
+}
+
+static void check_cut_done(struct witness *w, const struct witness_server *server, uint32_t owner)
+{
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
+        const struct witness_chunk *chunk = &server->chunks[i];
+        if (is_of(w, i, server, owner) && chunk->to_cut && chunk->cut_step <= chunk->version)
+            witness_fail(
+                w, "chunk %u has come to version %" PRIu64 ", where it was to be cut, and is not",
+                i, chunk->version);
+    }
+    const struct witness_owner *it = &server->owners[owner];
+    if (it->cut_owed && (!it->cut_possible || !is_cutting(w, server, owner)))
+        witness_fail(w, "owner %u of ps/%u does not say what has come of its cut at step %" PRIu64,
+                     owner, server->index, it->cut_step);
 }
 
 /* --- exchanges into an owner ----------------------------------------------------------------- */
@@ -550,8 +617,8 @@ void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t own
     struct witness *w = witness;
     struct witness_server *server = w->processes[process].server;
     const struct order *order = order_of(packet);
-    w->expected = (struct witness_expected){.server = server,
-                                            .exchange = packet->message.kind == MESSAGE_EXCHANGE};
+    w->expected = (struct witness_expected){
+        .server = server, .owner = owner, .exchange = packet->message.kind == MESSAGE_EXCHANGE};
     if (w->failed)
         return;
     if (packet->message.kind == MESSAGE_EXCHANGE)
@@ -560,6 +627,8 @@ void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t own
         take_load(w, server, owner, order);
     else if (packet->message.kind == MESSAGE_CHUNK_STATE)
         take_state(w, server, owner, packet);
+    else if (packet->message.kind == MESSAGE_CUT)
+        take_cut(w, server, owner, &packet->message);
 }
 
 /* --- out of an owner ------------------------------------------------------------------------- */
@@ -639,6 +708,7 @@ static void check_cut(struct witness *w, struct witness_server *server, const st
         witness_fail(w, "owner %u of ps/%u takes back its cut at step %" PRIu64, order->from,
                      server->index, order->owner_cut.step);
     w->counts.cuts++;
+    check_cut_said(w, server, order->from, order->owner_cut.step, order->owner_cut.taken);
     if (seen->applied != said->applied || seen->stale != said->stale ||
         seen->duplicate != said->duplicate || seen->rejected != said->rejected)
         witness_fail(w,
@@ -659,7 +729,12 @@ static void check_state(struct witness *w, struct witness_server *server,
         witness_fail(w, "what is cut is no chunk");
         return;
     }
-    const struct witness_chunk *chunk = &server->chunks[index];
+    struct witness_chunk *chunk = &server->chunks[index];
+    if (state->array == 0 && (!chunk->to_cut || chunk->cut_step != state->step))
+        witness_fail(w, "chunk %u is cut at step %" PRIu64 ", and nobody asked for it", index,
+                     state->step);
+    if (state->array == 0)
+        chunk->to_cut = false;
     if (state->array == 0 &&
         (chunk->version != state->step ||
          !ever_was(w, index, state->step, check_values(w, index, packet->payload->data))))
@@ -740,6 +815,8 @@ void witness_owner_gave(struct witness *witness, uint32_t process, const struct 
 void witness_owner_done(struct witness *witness)
 {
     const struct witness_expected *expected = &witness->expected;
+    if (!witness->failed)
+        check_cut_done(witness, expected->server, expected->owner);
     if (!expected->exchange || witness->failed)
         return;
     const struct witness_chunk *chunk = &expected->server->chunks[expected->chunk];

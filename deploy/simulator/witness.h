@@ -20,6 +20,7 @@
  *   S12      apply, version + 1, release: values leave only as the version they are
  *   F1       a worker that has been replaced is not heard any more
  *   F2       one owner a leaf and assignment
+ *   F3       a cut that can be taken is taken, of each chunk in the moment it gets there
  *
  * Threads: one. The first broken promise is kept, and everything after it ignored. */
 
@@ -63,6 +64,8 @@ struct witness_chunk {
     uint8_t *leaves;  /* Sync: [leaves of a step] 1: counted in the open step. */
     uint8_t *batches; /* Async: [steps] 1: applied. */
     uint32_t leaves_in;
+    bool to_cut; /* When it comes to cut_step. */
+    uint64_t cut_step;
     struct witness_parked *parked; /* Sync: [WITNESS_WORKERS_MAX] */
 };
 
@@ -71,6 +74,9 @@ struct witness_owner {
     uint64_t generation, load_step; /* Of its latest LOAD. */
     struct verdict_counts verdicts;
     uint64_t cut_taken; /* Step after that of its latest cut taken, in this generation. */
+    bool cut_owed;      /* It has been told to cut at cut_step, and has not said what came of it. */
+    bool cut_possible;  /* No chunk was past that step. */
+    uint64_t cut_step;
     struct {
         uint64_t ticket;
         uint32_t process;
@@ -123,6 +129,7 @@ struct witness_cut {
 /* What must come out of an owner for what went in. */
 struct witness_expected {
     struct witness_server *server;
+    uint32_t owner;
     bool exchange, gradient, retry;
     uint32_t chunk;
     uint64_t peer, request;

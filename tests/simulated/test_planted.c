@@ -1,21 +1,35 @@
 /* Bugs planted on purpose: the simulator has to find each of them within a thousand histories.
  *
  * Most are planted where one core calls another: this program is linked with --wrap (Makefile), so
- * that calls of these functions come here first. Others change an item on its way between the parts
- * of a process, or what is said on a wire. Nothing of it is in the programs. */
+ * that calls of these functions come here first. Others are a mode's table with another function in
+ * it, or change an item on its way between the parts of a process, or what is said on a wire.
+ * Nothing of it is in the programs.
+ *
+ * An assertion of the programs' own is a way to be found, and the end of the process: each search
+ * is made in one of its own. */
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "common/base/array.h"
+#include "common/job/update.h"
 #include "deploy/simulator/history.h"
 #include "deploy/simulator/simulated_disk.h"
+#include "ps/mode/work_mode.h"
 #include "ps/router/sessions.h"
+#include "ps/shard/aggregator.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/chunk.h"
 #include "tests/lib/suite.h"
+#include "worker/mode/follow_mode.h"
 
 #define HISTORIES_MAX 1000
+#define CHILDREN_MAX  16
 
 enum bug {
     NO_BUG,
@@ -25,6 +39,14 @@ enum bug {
     STALE_ASSIGNMENT, /* A worker takes the number of a new assignment, and computes the old one. */
     UNFENCED_ZOMBIE,  /* A worker that has been replaced is still heard. */
     MANIFEST_FIRST,   /* Parts are said to be written before they are durable. */
+    MISSED_CUT,       /* One at a multiple of 7 is not taken when a chunk gets there. */
+    T_FROM_RESTORE,   /* Adam's t counts from where the chunk was loaded. */
+    LATE_COUNT,       /* Duplicates are counted only after a restart; ... */
+    EARLY_COUNT,      /* ... only before one. */
+    CHILDREN_KEPT,    /* Gradients stay when that of a node above them comes. */
+    BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
+    JOINER_AT_ZERO,   /* Ssp: whoever joins starts at clock 0, and not at the slowest's. */
+    NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -44,6 +66,14 @@ static const char *const bug_names[BUG_COUNT] = {
     "stale assignment",
     "unfenced zombie",
     "manifest before its parts",
+    "missed cut",
+    "t from the restore",
+    "duplicates counted late",
+    "duplicates counted early",
+    "children kept",
+    "bound off by one",
+    "joiner at clock 0",
+    "no fresh pull",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -59,6 +89,22 @@ static enum bug planted;
 static uint64_t times;    /* That it has done something. */
 static uint64_t seen;     /* Items that it could have spoiled. */
 static bool part_written; /* Just now. */
+static bool by_owner;     /* An update is made by an owner, and not by who checks it. */
+static bool nobody_is_given;
+
+/* What an owner is doing, and from which step it has loaded its chunks. */
+static struct {
+    uint32_t process, owner;
+    bool exchange;
+} at_work;
+static uint64_t loaded_at[256][4];
+
+/* What a search has come to: shared with the process that makes it. */
+static struct finding {
+    uint64_t histories; /* How many it took; 0: it was not found. */
+    uint64_t times;
+    char failure[512];
+} * finding;
 
 /* --- in the place of functions --------------------------------------------------------------- */
 
@@ -86,6 +132,23 @@ enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *ou
                                          uint32_t chunk_count, struct checkpoint_part *part,
                                          struct error *error);
 
+void __real_update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
+                         const struct optimizer_update *update);
+void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
+                         const struct optimizer_update *update);
+enum aggregator_result __real_aggregator_offer(struct aggregator *aggregator, struct node node,
+                                               struct frame *gradient);
+enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
+                                               struct frame *gradient);
+enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first);
+enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first);
+bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
+bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
+enum status __real_follow_init(struct follow *follow, const struct job *job);
+enum status __wrap_follow_init(struct follow *follow, const struct job *job);
+void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
+                          const char *function) __attribute__((noreturn));
+
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch)
 {
     bool has = __real_batch_set_has(set, batch);
@@ -97,7 +160,55 @@ enum status __wrap_chunk_apply(struct chunk *chunk, const float *gradient, uint3
                                bool keep_previous)
 {
     times += planted == EARLY_DISCARD && keep_previous;
-    return __real_chunk_apply(chunk, gradient, examples, keep_previous && planted != EARLY_DISCARD);
+    by_owner = true;
+    enum status status =
+        __real_chunk_apply(chunk, gradient, examples, keep_previous && planted != EARLY_DISCARD);
+    by_owner = false;
+    return status;
+}
+
+void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
+                         const struct optimizer_update *update)
+{
+    struct optimizer_update changed = *update;
+    uint64_t loaded = loaded_at[at_work.process % 256][at_work.owner % 4];
+    if (planted == T_FROM_RESTORE && by_owner && loaded > 0 && loaded < update->t) {
+        changed.t -= loaded;
+        times += strcmp(job->optimizer.name, "adam") == 0;
+    }
+    __real_update_apply(job, offsets, first, &changed);
+}
+
+/* Take what lies below the node out of sight; how many. */
+static uint32_t hide_below(struct aggregator *aggregator, struct node node,
+                           struct aggregator_part hidden[CHILDREN_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t i = aggregator->part_count; i-- > 0;) {
+        if (!node_within(aggregator->parts[i].node, node) || count == CHILDREN_MAX)
+            continue;
+        hidden[count++] = aggregator->parts[i];
+        aggregator->parts[i] = aggregator->parts[--aggregator->part_count];
+    }
+    return count;
+}
+
+enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
+                                               struct frame *gradient)
+{
+    struct aggregator_part children[CHILDREN_MAX];
+    if (planted != CHILDREN_KEPT || aggregator_holds(aggregator, node))
+        return __real_aggregator_offer(aggregator, node, gradient);
+    uint32_t count = hide_below(aggregator, node, children);
+    enum aggregator_result result = __real_aggregator_offer(aggregator, node, gradient);
+    for (uint32_t i = 0; i < count; i++, times++) {
+        struct aggregator_part *parts = array_room(aggregator->parts, aggregator->part_count,
+                                                   &aggregator->part_capacity, sizeof *parts);
+        ck_assert_ptr_nonnull(parts);
+        aggregator->parts = parts;
+        parts[aggregator->part_count++] = children[i];
+    }
+    return result;
 }
 
 enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet)
@@ -128,6 +239,88 @@ enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *ou
     part_written = true;
     return __real_checkpoint_write_part(disk, out, step, generation, server, server_count,
                                         optimizer, chunks, chunk_count, part, error);
+}
+
+void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
+                          const char *function)
+{
+    (void)function;
+    snprintf(finding->failure, sizeof finding->failure, "%s:%u asserts %s", file, line, assertion);
+    finding->times = times;
+    _exit(EXIT_SUCCESS);
+}
+
+/* --- in a mode's table ----------------------------------------------------------------------- */
+
+static bool ask_off_by_one(struct work *work, uint32_t worker, uint64_t *batch)
+{
+    const struct job *job = work->job;
+    struct job wider = *job;
+    if (work_ssp.ask(work, worker, batch))
+        return true;
+    if (job->staleness_bound == MODE_UNBOUNDED)
+        return false;
+    wider.staleness_bound++;
+    work->job = &wider;
+    bool given = work_ssp.ask(work, worker, batch);
+    work->job = job;
+    times += given;
+    return given;
+}
+
+bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch)
+{
+    return !nobody_is_given && __real_async_ask(work, worker, batch);
+}
+
+/* A clock is set when its worker asks first: while nobody else's counts. */
+static bool ask_from_zero(struct work *work, uint32_t worker, uint64_t *batch)
+{
+    bool asks[256];
+    uint32_t count = work->membership.worker_count;
+    ck_assert_uint_le(count, sizeof asks);
+    for (uint32_t i = 0; i < count; i++) {
+        asks[i] = work->membership.workers[i].asks;
+        work->membership.workers[i].asks = false;
+    }
+    nobody_is_given = true;
+    work_ssp.ask(work, worker, batch);
+    nobody_is_given = false;
+    for (uint32_t i = 0; i < count; i++)
+        work->membership.workers[i].asks = asks[i];
+    times++;
+    return work_ssp.ask(work, worker, batch);
+}
+
+enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first)
+{
+    static struct work_mode table;
+    enum status status = __real_work_begin(work, job, first);
+    if (job->mode != MODE_SSP || (planted != BOUND_OFF_BY_ONE && planted != JOINER_AT_ZERO))
+        return status;
+    table = work_ssp;
+    table.ask = planted == BOUND_OFF_BY_ONE ? ask_off_by_one : ask_from_zero;
+    work->rules = &table;
+    return status;
+}
+
+static enum next next_without_pull(struct follow *follow, uint64_t *step)
+{
+    enum next next = follow_ssp.next(follow, step);
+    times += next == NEXT_PULL;
+    return next == NEXT_PULL ? follow_ssp.next(follow, step) : next;
+}
+
+enum status __wrap_follow_init(struct follow *follow, const struct job *job)
+{
+    static struct follow_mode table;
+    enum status status = __real_follow_init(follow, job);
+    if (job->mode != MODE_SSP || planted != NO_FRESH_PULL)
+        return status;
+    table = follow_ssp;
+    table.next = next_without_pull;
+    follow->rules = &table;
+    return status;
 }
 
 /* --- in items on their way ------------------------------------------------------------------- */
@@ -167,18 +360,55 @@ static bool is_chosen(void)
     return chosen;
 }
 
+/* Before an owner takes it. */
+static void note_work(uint32_t process, const struct outgoing *item)
+{
+    const struct order *order = order_of(&item->packet);
+    at_work.process = process;
+    at_work.owner = item->index;
+    at_work.exchange = item->packet.message.kind == MESSAGE_EXCHANGE;
+    if (order != NULL && order->kind == ORDER_LOAD && !order->load.keep)
+        loaded_at[process % 256][item->index % 4] = order->load.restore ? order->load.step : 0;
+}
+
+/* A chunk that is not there yet when a cut is named is cut by the exchange that brings it there. */
+static bool is_late_cut(const struct outgoing *item)
+{
+    const struct message *message = &item->packet.message;
+    const struct order *order = order_of(&item->packet);
+    bool done = order != NULL && order->kind == ORDER_OWNER_CUT && order->owner_cut.taken;
+    uint64_t step = done ? order->owner_cut.step : message->chunk_state.step;
+    return at_work.exchange && (done || message->kind == MESSAGE_CHUNK_STATE) && step % 7 == 0;
+}
+
+static void forget_duplicates(struct outgoing *item)
+{
+    struct order order = *order_of(&item->packet);
+    times += order.owner_cut.verdicts.duplicate > 0;
+    order.owner_cut.verdicts.duplicate = 0;
+    memcpy(item->packet.inner.bytes, &order, sizeof order);
+}
+
 static bool tamper(void *context, enum simulated_place place, uint32_t process,
                    struct outgoing *item)
 {
+    const struct order *order = order_of(&item->packet);
     struct message *message = &item->packet.message;
     enum message_kind kind = message->kind;
     bool result = kind == MESSAGE_RESULT && item->packet.payload != NULL;
     bool gradient = kind == MESSAGE_EXCHANGE && item->packet.payload != NULL;
     (void)context;
+    if (place == INSIDE_OWNER)
+        note_work(process, item);
     if (planted == STALE_ASSIGNMENT && place == OFF_WIRE && kind == MESSAGE_START)
         forget_assignment(process, message);
     else if (planted == LOST_RELEASE && place == BY_OWNER && result && item->packet.weight == 0)
         return !is_chosen();
+    else if (planted == MISSED_CUT && place == BY_OWNER && is_late_cut(item))
+        return times++, false;
+    else if (place == BY_OWNER && order != NULL && order->kind == ORDER_OWNER_CUT &&
+             planted == (order->generation < 2 ? LATE_COUNT : EARLY_COUNT))
+        forget_duplicates(item);
     else if (planted == CHANGED_VALUE && place == ON_WIRE && result && is_chosen())
         change_a_float(item);
     else if (planted == CHANGED_GRADIENT && place == INSIDE_OWNER && gradient && is_chosen())
@@ -202,41 +432,64 @@ static bool tamper(void *context, enum simulated_place place, uint32_t process,
 
 /* --- the search ------------------------------------------------------------------------------ */
 
-/* How many histories it took to find it; 0: it was not found. */
-static uint64_t search(enum bug bug, char failure[512])
+static void search(enum bug bug)
 {
-    times = seen = 0;
     for (uint64_t seed = 1; seed <= HISTORIES_MAX; seed++) {
         struct history_plan plan;
         struct history_result result;
         planted = NO_BUG;
         ck_assert_int_eq(history_draw(&plan, seed), STATUS_OK);
         memset(first_starts, 0, sizeof first_starts);
+        memset(loaded_at, 0, sizeof loaded_at);
         plan.tamper.item = tamper;
         planted = bug;
+        finding->histories = seed;
         history_run(&plan, &result);
         history_free(&plan);
-        snprintf(failure, 512, "%s", result.failure);
+        finding->times = times;
+        snprintf(finding->failure, sizeof finding->failure, "%s", result.failure);
         if (result.failed)
-            return seed;
+            return;
     }
-    return 0;
+    finding->histories = 0;
+}
+
+static struct finding search_apart(enum bug bug)
+{
+    int how;
+    finding =
+        mmap(NULL, sizeof *finding, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(finding, MAP_FAILED);
+    fflush(NULL);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        search(bug);
+        exit(EXIT_SUCCESS);
+    }
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    struct finding found = *finding;
+    munmap(finding, sizeof *finding);
+    ck_assert_msg(WIFEXITED(how) && WEXITSTATUS(how) == EXIT_SUCCESS, "history %" PRIu64 " crashes",
+                  found.histories);
+    return found;
 }
 
 START_TEST(a_planted_bug_is_found)
 {
-    char failure[512];
-    uint64_t histories = search((enum bug)_i, failure);
-    printf("%-26s found after %4" PRIu64 " histories: %s\n", bug_names[_i], histories, failure);
-    ck_assert_uint_gt(times, 0);
-    ck_assert_msg(histories > 0, "%s was not found in %u histories", bug_names[_i], HISTORIES_MAX);
+    struct finding found = search_apart((enum bug)_i);
+    printf("%-26s found after %4" PRIu64 " histories: %s\n", bug_names[_i], found.histories,
+           found.failure);
+    ck_assert_uint_gt(found.times, 0);
+    ck_assert_msg(found.histories > 0, "%s was not found in %u histories", bug_names[_i],
+                  HISTORIES_MAX);
 }
 END_TEST
 
 TEST_PLAIN(without_a_bug_none_is_found)
 {
-    char failure[512];
-    ck_assert_msg(search(NO_BUG, failure) == 0, "%s", failure);
+    struct finding found = search_apart(NO_BUG);
+    ck_assert_msg(found.histories == 0, "%s", found.failure);
 }
 
 static void add_tests(TCase *tcase)
