@@ -47,17 +47,6 @@ const char *mode_numbered(unsigned number)
     return number < MODE_COUNT ? modes[number].name : NULL;
 }
 
-enum status mode_parse(const char *name, enum mode *mode)
-{
-    for (unsigned i = 0; name != NULL && i < MODE_COUNT; i++) {
-        if (strcmp(name, modes[i].name) == 0) {
-            *mode = (enum mode)i;
-            return STATUS_OK;
-        }
-    }
-    return STATUS_NOT_FOUND;
-}
-
 struct mode_text mode_text(struct mode_setting setting)
 {
     struct mode_text text;

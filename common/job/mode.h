@@ -38,7 +38,6 @@ const struct mode_facts *mode_facts(enum mode mode);
 
 const char *mode_name(enum mode mode);
 const char *mode_numbered(unsigned number); /* NULL from the first that is not there. */
-enum status mode_parse(const char *name, enum mode *mode);
 
 /* The facts of the mode that a run.json names, "ssp:3"; of none, if it names none of ours. */
 const struct mode_facts *mode_facts_named(const char *name);

@@ -56,17 +56,6 @@ const char *schedule_numbered(unsigned number)
     return number < SCHEDULE_KIND_COUNT ? kind_names[number] : NULL;
 }
 
-enum status schedule_kind_parse(const char *name, enum schedule_kind *kind)
-{
-    for (unsigned i = 0; name != NULL && i < SCHEDULE_KIND_COUNT; i++) {
-        if (strcmp(name, kind_names[i]) == 0) {
-            *kind = (enum schedule_kind)i;
-            return STATUS_OK;
-        }
-    }
-    return STATUS_NOT_FOUND;
-}
-
 static enum status check_decay(const struct schedule *schedule, struct error *error)
 {
     const char *kind = schedule_kind_name(schedule->kind);

@@ -30,10 +30,9 @@ struct schedule {
 
 float schedule_learning_rate(const struct schedule *schedule, uint64_t version);
 
-/* "constant", "step", "cosine"; NULL-safe lookup returns false for an unknown name. */
+/* "constant", "step", "cosine"; "unknown" for a number that is none. */
 const char *schedule_kind_name(enum schedule_kind kind);
 const char *schedule_numbered(unsigned number); /* NULL from the first that is not there. */
-enum status schedule_kind_parse(const char *name, enum schedule_kind *kind);
 
 /* What the bounds of single fields (job_rows.inc) do not say; the kind is one there is. */
 enum status schedule_check(const struct schedule *schedule, struct error *error);

@@ -4,8 +4,8 @@
  * A worker's clock counts the batches that it has finished in this generation. It is given batch
  * k while  finished + held - minimum <= S,  over the workers that are here and have asked; whoever
  * joins starts at the minimum. It departs from the paper in that batches are not dealt beforehand:
- * a slow worker is leased fewer, so the bound binds less. It cannot lock up: whoever has the
- * minimum may always take a batch, and who never asks is not in it.
+ * within the bound a slow worker is leased fewer. It cannot lock up: whoever has the minimum may
+ * always take a batch, and who never asks is not in it.
  *
  * A chunk is as in async: gradients are applied as they come. */
 
@@ -24,9 +24,8 @@ struct ssp_work {
     struct async_work async;  /* First: async's functions take the block for this. */
     struct ssp_clock *clocks; /* [clock_count] by worker. Owned. */
     uint32_t clock_count;
-    uint64_t
-        apart_max;  /* Most batches that anybody was ahead of the slowest, with those it held; */
-    uint64_t waits; /* and how often somebody had nothing to do because of it. */
+    uint64_t apart_max; /* Most batches that one was ahead of the slowest, with those it held. */
+    uint64_t waits;     /* How often one had nothing to do because of that. */
 };
 
 static struct ssp_work *state_of(const struct work *work)

@@ -317,6 +317,14 @@ static unsigned split_numbers(char *text, uint64_t *numbers)
     return count;
 }
 
+static bool read_mode(const char *value, struct options *options)
+{
+    struct mode_setting setting;
+    bool known = mode_read(value, &setting) == STATUS_OK && !mode_facts(setting.mode)->bounds;
+    options->mode = known ? setting.mode : options->mode;
+    return known;
+}
+
 /* True when the argument was one of ours. */
 static bool take_option(struct options *options, const char *name, char *value)
 {
@@ -334,8 +342,10 @@ static bool take_option(struct options *options, const char *name, char *value)
         options->transport_count = split(value, options->transports);
     else if (strcmp(name, "--rounds") == 0)
         options->rounds = (unsigned)atoi(value);
+    else if (strcmp(name, "--mode") == 0)
+        return read_mode(value, options);
     else
-        return strcmp(name, "--mode") == 0 && mode_parse(value, &options->mode) == STATUS_OK;
+        return false;
     return true;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # chaos.sh - a job under its launcher while its servers and workers are killed, stopped for longer
 # than their lease and let go on, joined by others and left by them, at random moments. In sync mode
-# it must end with the bits of the quiet run, in async mode, with gradients of whole numbers, with
-# the exact sum of all updates.
+# it must end with the bits of the quiet run, in async mode and ssp, with gradients of whole numbers,
+# with the exact sum of all updates.
 #
 # Before that the launcher itself is the victim: it is ended at some moment, kill -9 or a signal that
 # asks it to stop, alone or together with one of its processes, and the same command is given at
@@ -386,11 +386,17 @@ if [ "$(model_hash "$work/sync-storm")" != "$(model_hash "$work/quiet")" ]; then
 fi
 ok "sync: $events kills, stops, joins and leaves, and the bits of the quiet run"
 
-# --- async: every update exactly once -------------------------------------------------------------
+# --- async and ssp: every update exactly once -------------------------------------------------------
 export COUNTING_PAUSE_US=60000
-steps=$((wanted * 250)) # Nobody waits for anybody, and those who join make it faster.
-storm async "$programs" --optimizer sgd --learning-rate 1 --global-batch 4 --micro-batch 1 \
-    --chunk-bytes 4K
-"$build/tests/processes/counting_check" "$work/async-storm" "$steps" >"$work/check.log" 2>&1 ||
-    fail "the sum of all updates is wrong (seed $seed)"
-ok "async: $events kills, stops, joins and leaves, and every update exactly once"
+steps=$((wanted * 250)) # Nobody waits long for anybody, and those who join make it faster.
+# leased MODE - a storm in a mode that leases batches.
+leased()
+{
+    storm "$1" "$programs" --optimizer sgd --learning-rate 1 --global-batch 4 --micro-batch 1 \
+        --chunk-bytes 4K
+    "$build/tests/processes/counting_check" "$work/$1-storm" "$steps" >"$work/check.log" 2>&1 ||
+        fail "the sum of all updates is wrong (seed $seed)"
+    ok "$1: $events kills, stops, joins and leaves, and every update exactly once"
+}
+leased async
+if long_run || [ -n "${CHAOS_FAULTS:-}" ]; then leased ssp:3; fi

@@ -411,16 +411,45 @@ TEST_PLAIN(a_node_has_the_examples_of_its_leaves)
     ck_assert_uint_eq(job_node_examples(&job, batch, 0, UINT32_MAX), 64);
 }
 
-TEST_PLAIN(mode_names_go_both_ways)
+TEST_PLAIN(modes_go_both_ways)
 {
-    enum mode mode;
-    ck_assert_int_eq(mode_parse("async", &mode), STATUS_OK);
-    ck_assert_uint_eq(mode, MODE_ASYNC);
-    ck_assert_int_eq(mode_parse("sync", &mode), STATUS_OK);
-    ck_assert_uint_eq(mode, MODE_SYNC);
-    ck_assert_str_eq(mode_name(MODE_SYNC), "sync");
+    static const struct {
+        const char *text;
+        struct mode_setting setting;
+    } modes[] = {
+        {"async", {MODE_ASYNC, 0}},
+        {"sync", {MODE_SYNC, 0}},
+        {"ssp:0", {MODE_SSP, 0}},
+        {"ssp:1000000000", {MODE_SSP, MODE_BOUND_MAX}},
+        {"ssp:inf", {MODE_SSP, MODE_UNBOUNDED}},
+    };
+    static const char *const none[] = {"",
+                                       "allreduce",
+                                       "ssp",
+                                       "ssp:",
+                                       "ssp:x",
+                                       "ssp:-1",
+                                       "ssp:1e3",
+                                       "sync:1",
+                                       "ssp:1000000001",
+                                       "asyn",
+                                       "ssp: 1",
+                                       "async ",
+                                       "ssp:infx",
+                                       "ssp:99999999999999999999"};
+    struct mode_setting setting;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        ck_assert_int_eq(mode_read(modes[i].text, &setting), STATUS_OK);
+        ck_assert_uint_eq(setting.mode, modes[i].setting.mode);
+        ck_assert_uint_eq(setting.bound, modes[i].setting.bound);
+        ck_assert_str_eq(mode_text(setting).text, modes[i].text);
+        ck_assert_uint_eq(mode_facts_named(modes[i].text)->number, setting.mode);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        ck_assert_msg(mode_read(none[i], &setting) == STATUS_NOT_FOUND, "'%s'", none[i]);
+        ck_assert_uint_eq(mode_facts_named(none[i])->number, MODE_COUNT);
+    }
     ck_assert_str_eq(mode_name(MODE_COUNT), "unknown");
-    ck_assert_int_eq(mode_parse("allreduce", &mode), STATUS_NOT_FOUND);
 }
 
 int main(void)
