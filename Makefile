@@ -52,8 +52,8 @@ SANITIZE  = -O0 --coverage -fprofile-update=atomic
 endif
 # See tests/fuzz/fuzz.h. What we write ourselves is not to guide libFuzzer.
 ifeq ($(MODE),fuzz)
-CHECKED  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -gline-tables-only
-SANITIZE  = $(CHECKED) $(if $(filter %/json_writer.o,$@),,-fsanitize=fuzzer-no-link)
+GUARDS   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -gline-tables-only
+SANITIZE  = $(GUARDS) $(if $(filter %/json_writer.o,$@),,-fsanitize=fuzzer-no-link)
 endif
 # Asked once, when this file is read: a target that installs packages first goes on in a second
 # make, which sees them.
@@ -71,6 +71,11 @@ COMMON   := $(call objects,common) $(BUILD)/proto/syncopate.pb-c.o
 PS       := $(call objects,ps)
 WORKER   := $(call objects,worker)
 DEPLOY   := $(call objects,deploy)
+# Cores that look at themselves after each message (common/base/invariant.h): these files are compiled a
+# second time, for whatever is no program that trains.
+CORES     := ps/owner/owner ps/router/router ps/coordinator/coordinator ps/checkpointer/checkpointer \
+             worker/client/session
+checked    = $(foreach o,$(1),$(if $(filter $(CORES:%=$(BUILD)/%.o),$o),$(o:$(BUILD)/%=$(BUILD)/checked/%),$o))
 PROGRAMS := $(BUILD)/syncopate $(BUILD)/syncopate-ps $(BUILD)/syncopate-worker
 TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
@@ -275,12 +280,16 @@ endif
 DEPLOY_A := $(BUILD)/libdeploy.a
 WORKER_A := $(BUILD)/libworker.a
 PS_A     := $(BUILD)/libps.a
+WORKER_CHECKED_A := $(BUILD)/libworker-checked.a
+PS_CHECKED_A     := $(BUILD)/libps-checked.a
 COMMON_A := $(BUILD)/libcommon.a
 TEST_A   := $(BUILD)/libtest.a
 FUZZ_A   := $(BUILD)/libfuzz.a
 $(DEPLOY_A): $(DEPLOY)
 $(WORKER_A): $(WORKER)
+$(WORKER_CHECKED_A): $(call checked,$(WORKER))
 $(PS_A): $(PS)
+$(PS_CHECKED_A): $(call checked,$(PS))
 $(COMMON_A): $(COMMON)
 $(TEST_A): $(TESTLIB)
 $(BUILD)/lib%.a:
@@ -289,9 +298,10 @@ $(BUILD)/lib%.a:
 # Objects first, wherever they stand among the prerequisites.
 LINKED = $(filter %.o,$^) $(filter %.a,$^)
 
-$(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)
-$(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(PS_A) $(COMMON_A)
-$(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(WORKER_A) $(COMMON_A)
+# Its cores are the simulator's.
+$(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
+$(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(if $(SANITIZE),$(PS_CHECKED_A),$(PS_A)) $(COMMON_A)
+$(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(if $(SANITIZE),$(WORKER_CHECKED_A),$(WORKER_A)) $(COMMON_A)
 $(PROGRAMS):
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
@@ -315,6 +325,9 @@ $(BUILD)/proto/%.o: $(BUILD)/proto/%.c
 $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
+$(BUILD)/checked/%.o: %.c | $(PROTO_C)
+	@mkdir -p $(@D)
+	$(STEP) $(CC) $(ALL_CFLAGS) -DCHECKED=1 -c -o $@ $<
 $(BUILD)/tests/%.o: CFLAGS = $(TEST_CFLAGS)
 ifeq ($(MODE),coverage)
 $(BUILD)/tests/%.o: SANITIZE =
@@ -327,9 +340,10 @@ FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
 FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/simulator/simulated_disk.o) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(patsubst %,$(BUILD)/worker/client/%.o,announcements exchange evaluation_share session) \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements exchange exchange_check \
+        evaluation_share session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
-    $(filter-out $(BUILD)/ps/server.o,$(PS)) \
+    $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \
     $(filter-out $(BUILD)/common/transport/%,$(COMMON)) \
     $(patsubst %,$(BUILD)/common/transport/%.o,shm/rendezvous shm/ring shm/shared_memory shm/window)
 HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' | \
@@ -350,7 +364,11 @@ $(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
 
 # Every test and benchmark may use everything.
 TEST_LIBS := $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
+	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
+# What is measured is as in the programs; and what is planted the witness is to find.
+$(BENCHES) $(BUILD)/tests/simulated/test_planted: $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) \
+    $(WORKER_A) $(PS_A) $(COMMON_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 $(BENCHES): $(BENCHLIB)
 # BLAS starts threads in whatever is linked to it.
@@ -365,7 +383,8 @@ LISTED  := $(foreach t,$(TOGETHER),TEST($(notdir $t)))
 WRITTEN  = $(if $(TOGETHER),$(shell cat $(UNITS).inc 2>/dev/null))
 $(TOGETHER): $(UNITS)
 	@mkdir -p $(@D) && ln -f $< $@
-$(UNITS): $(BUILD)/tests/lib/together_main.o $(UNITS_O) $(TEST_A) $(DEPLOY_A) $(WORKER_A) $(PS_A) $(COMMON_A)
+$(UNITS): $(BUILD)/tests/lib/together_main.o $(UNITS_O) $(TEST_A) $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) \
+    $(COMMON_A)
 	@nm -A -g --defined-only $(UNITS_O) | awk '$$NF !~ /_main$$/ { found = 1; \
 	    print $$1 " defines " $$NF ": its test is to be APART (see the Makefile)" } END { exit found }'
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)

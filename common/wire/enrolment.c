@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/invariant.h"
 #include "common/base/wording.h"
 
 #define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
@@ -254,4 +255,28 @@ int enrolment_patience_ms(const struct enrolment *enrolment)
     return enrolment->joining && !enrolment->over && !enrolment->at_every_tick
                ? (int)(enrolment->join_interval_us / 1000)
                : PATIENCE_MS;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("enrolment", condition, rule)
+
+void enrolment_check(const struct enrolment *enrolment)
+{
+    const struct enrolment *e = enrolment;
+    const struct envelope *own = &e->envelope;
+    RULE(own->role == ROLE_PS || own->role == ROLE_WORKER, "it is a server's or a worker's");
+    RULE(e->at_every_tick == (own->role == ROLE_PS && own->index == 0),
+         "only server 0 says JOIN at every tick");
+    RULE(e->joining || e->admitted, "whoever does not ask to join has been let in");
+    RULE(e->admitted || (own->ticket == 0 && own->proof == 0 && own->generation == 0),
+         "ticket, proof and generation come with the first WELCOME");
+    RULE(e->admitted || own->run_id == 0, "the run comes with the first WELCOME");
+    RULE(IMPLIES(e->started, e->admitted), "nobody has started who was never let in");
+    RULE(IMPLIES(e->silence_said, e->admitted), "server 0 is missed by members only");
+    RULE(IMPLIES(!e->over, e->exit_code == 0 && e->reason[0] == '\0'),
+         "exit code and reason come with the end");
+    RULE(e->welcomed_request <= own->last_request,
+         "WELCOME came after requests that were numbered");
+    RULE(e->join_interval_us <= JOIN_INTERVAL_US, "JOIN is repeated often enough");
 }

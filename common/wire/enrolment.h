@@ -126,4 +126,7 @@ double enrolment_silence(const struct enrolment *enrolment, uint64_t now_us);
 /* In how many milliseconds to tick again at the latest. */
 int enrolment_patience_ms(const struct enrolment *enrolment);
 
+/* See common/base/invariant.h. */
+void enrolment_check(const struct enrolment *enrolment);
+
 #endif

@@ -17,45 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/process/log_once.h"
-#include "common/store/checkpoint.h"
-#include "common/store/generation.h"
+#include "common/base/invariant.h"
 #include "common/store/manifest.h"
 #include "common/store/model_file.h"
-#include "common/store/run_directory.h"
-#include "ps/shard/plan.h"
+#include "ps/checkpointer/checkpointer_state.h"
 
 #define EXIT_CODE_MAX 255
-
-/* One server's chunks of one cut, while they come in. */
-struct part {
-    uint64_t step;
-    struct checkpoint_chunk *chunks; /* [plan's chunks of the server] in order of arrival. */
-    struct frame **frames;           /* [chunks * arrays] what chunks points into. */
-    uint32_t chunk_count, arrays_received;
-};
-
-struct checkpointer {
-    struct checkpointer_options options;
-    const struct plan *plan;
-    uint64_t generation; /* What comes from an older one is dropped. */
-    bool shared;         /* This server writes its own parts. */
-    struct part *parts;  /* [part_count], one for each server. */
-    uint32_t part_count;
-    struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
-    bool reader_open;
-
-    /* Server 0. */
-    struct run_directory directory;
-    bool directory_open;
-    struct generation claim;     /* As we have left it in the run directory. */
-    struct job job;              /* The declaration. */
-    bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
-    struct checkpoint_shelf shelf;
-    uint64_t cut_step; /* The newest cut of which something was written ... */
-    bool cut_failed;   /* ... and is of no use unless its manifest comes. */
-    struct log_once keeping, journal;
-};
 
 enum status checkpointer_create(struct checkpointer **checkpointer,
                                 const struct checkpointer_options *options)
@@ -834,4 +801,6 @@ void checkpointer_handle(struct checkpointer *checkpointer, struct packet *packe
         handle_chunk_state(checkpointer, packet, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        checkpointer_check(checkpointer);
 }

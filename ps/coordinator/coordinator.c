@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/invariant.h"
 #include "common/base/wording.h"
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/coordinator/stragglers.h"
@@ -584,6 +585,8 @@ void coordinator_handle(struct coordinator *coordinator, struct packet *packet, 
     handle(coordinator, packet, own_time(coordinator, now_us), outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        coordinator_check(coordinator);
 }
 
 /* --- from inside --------------------------------------------------------------------------- */
@@ -661,6 +664,8 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
         handle_checkpointer(coordinator, packet, own_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        coordinator_check(coordinator);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -812,4 +817,6 @@ static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox)
 {
     tick(coordinator, own_time(coordinator, now_us), outbox);
+    if (CHECKED)
+        coordinator_check(coordinator);
 }

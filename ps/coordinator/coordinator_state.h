@@ -6,6 +6,7 @@
  *   coordinator_training.c   leases, scores, stopping, being done
  *   coordinator_cuts.c       checkpoints
  *   coordinator_end.c        the summary, and everybody is told
+ *   coordinator_check.c      what is true between two messages
  *
  * Threads: the coordinator's. */
 
@@ -82,6 +83,9 @@ struct coordinator {
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
+
+/* See common/base/invariant.h. */
+void coordinator_check(const struct coordinator *c);
 
 /* A stop found no worker, and chunks that are not all at one version. */
 void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox);

@@ -7,6 +7,7 @@
 
 #include "ps/mode/async.h"
 
+#include "common/base/invariant.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/shard/batch_set.h"
 
@@ -103,6 +104,17 @@ static uint64_t async_reached(const struct shard *shard)
     return batch_set_end(&state_of(shard)->batches);
 }
 
+static void async_check(const struct shard *shard)
+{
+    const struct batch_set *batches = &state_of(shard)->batches;
+    const struct chunk *chunk = &shard->chunk;
+    batch_set_check(batches);
+    INVARIANT("async shard", !state_of(shard)->taken, "a gradient that was taken is applied");
+    INVARIANT("async shard", batches->low + batch_set_above(batches) == chunk->version,
+              "the version counts the batches that the chunk has had");
+    INVARIANT("async shard", chunk->previous == NULL, "no version before is kept");
+}
+
 const struct shard_mode shard_async = {
     .state_bytes = sizeof(struct async_shard),
     .open = async_open,
@@ -115,6 +127,7 @@ const struct shard_mode shard_async = {
     .answer = async_answer,
     .is_behind = async_is_behind,
     .reached = async_reached,
+    .check = async_check,
 };
 
 /* --- the work ------------------------------------------------------------------------------ */
@@ -258,6 +271,23 @@ void async_note_reached(struct work *work, uint64_t reached)
     leases_raise_floor(leases_of(work), reached);
 }
 
+void async_check_work(const struct work *work)
+{
+    const struct leases *leases = leases_of(work);
+    const struct statistics *statistics = &work->statistics;
+    leases_check(leases);
+    batch_set_check(&statistics->batches);
+    INVARIANT("async work", leases->worker_count >= work->membership.worker_count,
+              "every worker has places for leases");
+    INVARIANT("async work", leases->limit <= work->job->steps && work->stop_step <= leases->limit,
+              "no batch is given out after the last step");
+    INVARIANT("async work", leases->gate <= work->job->steps, "no gate is after the last step");
+    INVARIANT("async work",
+              statistics->first + statistics->updates ==
+                  statistics->batches.low + batch_set_above(&statistics->batches),
+              "every batch that was reported is one update");
+}
+
 const struct work_mode work_async = {
     ASYNC_WORK,
     .state_bytes = sizeof(struct async_work),
@@ -268,4 +298,5 @@ const struct work_mode work_async = {
     .ask = async_ask,
     .finished = async_finished,
     .has_spare = async_has_spare,
+    .check = async_check_work,
 };

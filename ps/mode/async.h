@@ -44,5 +44,6 @@ bool async_is_enough(const struct work *work, uint32_t worker);
 void async_lost(struct work *work, uint32_t worker);
 bool async_has_spare(const struct work *work);
 void async_note_reached(struct work *work, uint64_t reached);
+void async_check_work(const struct work *work);
 
 #endif

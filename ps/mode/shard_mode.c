@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 static const struct shard_mode *const tables[MODE_COUNT] = {
     [MODE_ASYNC] = &shard_async,
     [MODE_SYNC] = &shard_sync,
@@ -45,4 +47,15 @@ void shard_free(struct shard *shard)
     free(shard->state);
     shard->state = NULL;
     chunk_free(&shard->chunk);
+}
+
+void shard_check(const struct shard *shard)
+{
+    chunk_check(&shard->chunk);
+    INVARIANT("shard", shard->rules == shard_mode_of(&shard->chunk.plan->job),
+              "it follows the rules of the job's mode");
+    INVARIANT("shard", (shard->state != NULL) == (shard->rules->state_bytes > 0),
+              "it has the block of its mode, if that has one");
+    if (shard->rules->check != NULL)
+        shard->rules->check(shard);
 }

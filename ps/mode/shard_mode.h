@@ -96,12 +96,18 @@ struct shard_mode {
      * highest that it has. */
     bool (*is_behind)(const struct shard *shard, uint64_t step);
     uint64_t (*reached)(const struct shard *shard);
+
+    /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
+    void (*check)(const struct shard *shard);
 };
 
 /* Makes the block and the chunk; see chunk_init. */
 enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,
                        const struct chunk_memory *memory);
 void shard_free(struct shard *shard);
+
+/* The chunk and the block; see common/base/invariant.h. */
+void shard_check(const struct shard *shard);
 
 /* The table of the job's mode. */
 const struct shard_mode *shard_mode_of(const struct job *job);

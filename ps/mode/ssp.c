@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
 #include "ps/mode/async.h"
 
 struct ssp_clock {
@@ -166,6 +167,28 @@ static void ssp_figures(const struct work *work, struct mode_figures *figures)
     mode_figures_add(figures, "waits", state_of(work)->waits);
 }
 
+/* Nobody who counts is further ahead of the slowest than one batch more than the bound: that one is
+ * given when it is just within it. */
+static void ssp_check(const struct work *work)
+{
+    const struct ssp_work *state = state_of(work);
+    uint64_t batches[WORK_HELD_MAX], least = minimum(work);
+    async_check_work(work);
+    INVARIANT("ssp", state->clock_count >= work->membership.worker_count,
+              "every worker has a clock");
+    for (uint32_t i = 0; i < work->membership.worker_count; i++) {
+        const struct ssp_clock *clock = &state->clocks[i];
+        INVARIANT("ssp", clock->ticket <= work->membership.tickets,
+                  "no clock is of a worker that was never admitted");
+        INVARIANT("ssp", clock->ticket != 0 || clock->finished == 0, "nobody's clock stands at 0");
+        INVARIANT("ssp",
+                  work->job->staleness_bound == MODE_UNBOUNDED || !counts(work, i) ||
+                      clock->finished + async_held(work, i, batches) <=
+                          least + work->job->staleness_bound + 1,
+                  "no worker is further ahead of the slowest than the bound lets it");
+    }
+}
+
 const struct work_mode work_ssp = {
     ASYNC_WORK,
     .state_bytes = sizeof(struct ssp_work),
@@ -178,4 +201,5 @@ const struct work_mode work_ssp = {
     .has_spare = ssp_has_spare,
     .waits_for = ssp_waits_for,
     .figures = ssp_figures,
+    .check = ssp_check,
 };

@@ -7,6 +7,7 @@
  * own; the order within it is apply, version + 1, release. Mind the sum's bits: they depend on the
  * tree alone, see proto/CONTRACT.md. */
 
+#include "common/base/invariant.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/mode/work_mode.h"
 #include "ps/shard/aggregator.h"
@@ -123,6 +124,29 @@ static enum when sync_answer(const struct shard *shard, const struct wish *wish,
     return WHEN_NOW;
 }
 
+/* Nothing waits for a step that is made, and nothing of the version before once somebody has shown
+ * that all have left it. */
+static void sync_check(const struct shard *shard)
+{
+    const struct chunk *chunk = &shard->chunk;
+    const struct aggregator *aggregator = &state_of(shard)->aggregator;
+    const struct job *job = &chunk->plan->job;
+    aggregator_check(aggregator);
+    INVARIANT("sync shard", !state_of(shard)->complete, "a step that is complete has been made");
+    if (aggregator->part_count == 0)
+        return;
+    INVARIANT("sync shard",
+              chunk->version < job->steps &&
+                  aggregator->leaf_count == job_batch(job, chunk->version).leaves,
+              "gradients wait for the step of the version that there is");
+    INVARIANT("sync shard", aggregator->parts[0].node.leaf_count < aggregator->leaf_count,
+              "a whole step does not wait");
+    INVARIANT("sync shard", aggregator->parts[0].sum->bytes == chunk->values->bytes,
+              "sums are as large as the chunk");
+    INVARIANT("sync shard", chunk->previous == NULL,
+              "with a gradient of this version the one before is dropped");
+}
+
 const struct shard_mode shard_sync = {
     .state_bytes = sizeof(struct sync_shard),
     .open = sync_open,
@@ -135,6 +159,7 @@ const struct shard_mode shard_sync = {
     .next_update = sync_next_update,
     .applied = sync_applied,
     .answer = sync_answer,
+    .check = sync_check,
 };
 
 /* --- the work ------------------------------------------------------------------------------ */
@@ -210,6 +235,17 @@ static bool sync_has_reached(const struct work *work, uint64_t step)
     return work->statistics.step >= step;
 }
 
+/* Steps are counted one after the other, and none that is not to be made. */
+static void sync_check_work(const struct work *work)
+{
+    const struct statistics *statistics = &work->statistics;
+    INVARIANT("sync work", statistics->first + statistics->updates <= statistics->step,
+              "no more updates are counted than steps were made");
+    INVARIANT("sync work", statistics->step <= work->job->steps,
+              "no step is counted after the last one");
+    INVARIANT("sync work", batch_set_above(&statistics->batches) == 0, "steps are no batches");
+}
+
 const struct work_mode work_sync = {
     .init = sync_init,
     .step = sync_step,
@@ -222,4 +258,5 @@ const struct work_mode work_sync = {
     .next_cut = sync_next_cut,
     .cutting = sync_cutting,
     .has_reached = sync_has_reached,
+    .check = sync_check_work,
 };

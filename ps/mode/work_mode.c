@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "common/base/invariant.h"
+
 static const struct work_mode *const tables[MODE_COUNT] = {
     [MODE_ASYNC] = &work_async,
     [MODE_SYNC] = &work_sync,
@@ -45,4 +47,17 @@ void work_free(struct work *work)
     work->state = NULL;
     statistics_free(&work->statistics);
     membership_free(&work->membership);
+}
+
+void work_check(const struct work *work)
+{
+    INVARIANT("work", work->rules == tables[work->job->mode],
+              "it follows the rules of the job's mode");
+    INVARIANT("work", work->stop_step <= work->job->steps,
+              "it stops at the last step at the latest");
+    INVARIANT("work", work->assignment.members <= work->membership.worker_count,
+              "no more workers stand in the row than there are places");
+    statistics_check(&work->statistics);
+    if (work->rules->check != NULL)
+        work->rules->check(work);
 }

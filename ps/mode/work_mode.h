@@ -109,12 +109,19 @@ struct work_mode {
     bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
     /* Some chunk has had batches below `reached` that this server 0 does not know of. */
     void (*note_reached)(struct work *work, uint64_t reached);
+
+    /* Optional. What is true of block and statistics between two messages; see
+     * common/base/invariant.h. */
+    void (*check)(const struct work *work);
 };
 
 /* The work of a job that begins at `first`; membership and assignment stay as they are.
  * STATUS_MEMORY. */
 enum status work_begin(struct work *work, const struct job *job, uint64_t first);
 void work_free(struct work *work);
+
+/* All of it, once there are rules; see common/base/invariant.h. */
+void work_check(const struct work *work);
 
 extern const struct work_mode work_sync, work_async, work_ssp;
 

@@ -9,43 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
-#include "ps/mode/shard_mode.h"
-
-/* What has become of a gradient. */
-struct outcome {
-    enum verdict verdict;
-    uint64_t staleness; /* Of one that was applied. */
-};
-
-/* A worker's request that waits for a version. */
-struct parked {
-    bool waiting;
-    uint64_t peer, request, want_version, since_us;
-    struct outcome outcome;
-};
-
-struct owned {
-    struct shard shard;
-    struct parked *parked; /* [parked_count] by worker index; grows with the highest seen. */
-    uint32_t parked_count;
-    uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
-    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
-};
-
-struct owner {
-    const struct plan *plan;
-    const struct shard_mode *rules; /* The mode's. */
-    uint32_t index;
-    uint64_t generation;
-    bool filled;         /* The chunks have had values: they may be with others. */
-    uint64_t load_step;  /* Of the checkpoint to load. */
-    struct owned *owned; /* [owned_count] in order of chunk index. */
-    uint32_t owned_count;
-    uint32_t to_load;               /* Chunks not loaded yet. */
-    uint32_t to_cut;                /* Chunks not cut yet. */
-    struct verdict_counts verdicts; /* Of this generation. */
-};
+#include "ps/owner/owner_state.h"
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -638,4 +604,6 @@ void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
         handle_current(owner, packet, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        owner_check(owner);
 }

@@ -15,53 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/wire/pages.h"
+#include "common/base/invariant.h"
 #include "ps/mode/shard_mode.h"
-#include "ps/router/sessions.h"
+#include "ps/router/router_state.h"
 
 #define CHUNKS_US      1000000u  /* Chunks of a checkpoint that do not come are asked for again. */
 #define CUT_AGAIN_US   5000000u  /* A final cut that is not written is begun anew; doubled. */
 #define COUNTS_LINE_US 10000000u /* Between lines about what was not taken. */
 #define REQUESTS_MIN   1024u     /* Messages that any worker may have under way. */
-
-/* The latest CUT. */
-struct cut {
-    bool named, final;
-    uint64_t step;
-    uint32_t owners; /* That have answered ... */
-    bool taken;      /* ... and all of them that they could. */
-    bool said;       /* CUT_TAKEN has been, with `verdicts`. */
-    struct verdict_counts verdicts;
-    bool part_said; /* The checkpointer has spoken: `part`. */
-    struct message_part_written part;
-    uint64_t begun_us, patience_us;
-};
-
-struct router {
-    struct router_options options;
-    enum router_state state;
-    struct plan *plan;
-    struct enrolment enrolment;
-    struct pages pages; /* The declaration, while it comes in. */
-    struct sessions sessions;
-    uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
-
-    struct message_welcome welcome; /* Of this generation, as is the rest here. */
-    uint32_t loads;                 /* LOADs said to each owner and the checkpointer ... */
-    uint32_t owners_loaded, checkpointer_loaded; /* ... and answered by them. */
-    bool shared, needs_chunks;
-    bool whole;         /* The owners have all chunks, maybe of the generation before. */
-    uint64_t reached;   /* Async: when the generation began. */
-    uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
-    struct cut cut;
-    struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
-    uint64_t rejected;                     /* Gradients that did not fit the plan. */
-    uint64_t released;                     /* Highest version given out. */
-    uint64_t stop_step;                    /* Last version there will be. */
-
-    struct router_counts counts, counts_told;
-    uint64_t counts_us;
-};
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -296,6 +257,8 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
                &router->counts.refused, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        router_check(router);
 }
 
 /* --- from the coordinator ------------------------------------------------------------------ */
@@ -391,7 +354,7 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->loads = router->owners_loaded = router->checkpointer_loaded = 0;
     router->needs_chunks = false;
     router->reached = 0;
-    router->cut = (struct cut){0};
+    router->cut = (struct router_cut){0};
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
     sessions_forget(&router->sessions, welcome->secret);
@@ -460,7 +423,7 @@ static void forward_chunk_state(struct router *router, struct packet *packet, ui
 
 static void begin_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    struct cut *cut = &router->cut;
+    struct router_cut *cut = &router->cut;
     cut->owners = 0;
     cut->taken = true;
     cut->said = cut->part_said = false;
@@ -474,7 +437,7 @@ static void begin_cut(struct router *router, uint64_t now_us, struct outbox *out
 
 static void say_cut_taken(struct router *router, struct outbox *outbox)
 {
-    const struct cut *cut = &router->cut;
+    const struct router_cut *cut = &router->cut;
     enrolment_say(&router->enrolment, MESSAGE_CUT_TAKEN, outbox)->cut_taken =
         (struct message_cut_taken){
             .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
@@ -484,7 +447,7 @@ static void say_cut_taken(struct router *router, struct outbox *outbox)
  * may have been lost on their way to its disk, or ours has failed: then make it anew. */
 static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    struct cut *cut = &router->cut;
+    struct router_cut *cut = &router->cut;
     bool written = cut->part_said && cut->part.written;
     if (cut->said)
         say_cut_taken(router, outbox);
@@ -499,7 +462,7 @@ static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *ou
 static void handle_cut(struct router *router, const struct message *message, uint64_t now_us,
                        struct outbox *outbox)
 {
-    struct cut *cut = &router->cut;
+    struct router_cut *cut = &router->cut;
     uint64_t step = message->cut.step;
     bool final = message->cut.final;
     if (router_state(router) != ROUTER_SERVING)
@@ -513,7 +476,8 @@ static void handle_cut(struct router *router, const struct message *message, uin
      * to fail. */
     if (cut->final || (!final && cut->named && step <= cut->step))
         return;
-    *cut = (struct cut){.named = true, .final = final, .step = step, .patience_us = CUT_AGAIN_US};
+    *cut = (struct router_cut){
+        .named = true, .final = final, .step = step, .patience_us = CUT_AGAIN_US};
     begin_cut(router, now_us, outbox);
 }
 
@@ -600,6 +564,8 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
         handle_known(router, packet, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        router_check(router);
 }
 
 /* --- from owners and the checkpointer --------------------------------------------------------- */
@@ -648,7 +614,7 @@ static void handle_loaded(struct router *router, const struct order *order, uint
 static void handle_owner_cut(struct router *router, const struct message_cut_taken *answer,
                              uint32_t owner, struct outbox *outbox)
 {
-    struct cut *cut = &router->cut;
+    struct router_cut *cut = &router->cut;
     if (!cut->named || answer->step != cut->step || cut->said)
         return; /* Of a cut that was given up. */
     router->owner_verdicts[owner] = answer->verdicts;
@@ -740,6 +706,8 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
         handle_from_inside(router, packet, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        router_check(router);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -781,4 +749,6 @@ void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox)
         beat(router, now_us, outbox);
     enrolment_watch(&router->enrolment, now_us, outbox);
     log_counts(router, now_us, outbox);
+    if (CHECKED)
+        router_check(router);
 }

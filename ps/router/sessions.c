@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
 #include "ps/work/proof.h"
 
 enum status sessions_init(struct sessions *sessions, uint64_t window, uint64_t answers_max)
@@ -60,6 +61,8 @@ enum sender sessions_judge(struct sessions *sessions, const struct packet *packe
     if (session->known && message->ticket <= session->ticket)
         return same_process ? SENDER_BELATED : SENDER_REPLACED;
     take(session, packet);
+    if (message->index >= sessions->end)
+        sessions->end = message->index + 1;
     return SENDER_WORKER;
 }
 
@@ -90,4 +93,20 @@ struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct f
         return NULL;
     }
     return in_flight_watch(session->answers, values);
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("sessions", condition, rule)
+
+void sessions_check(const struct sessions *sessions)
+{
+    RULE(sessions->end <= JOB_WORKERS_MAX, "no worker has a number beyond the last");
+    for (uint32_t i = 0; i < sessions->end; i++) {
+        const struct session *session = &sessions->all[i];
+        RULE(session->known || session->under_way == 0, "of nobody nothing is under way");
+        RULE(session->known || session->answers == NULL, "nobody is given anything");
+        RULE(session->answers == NULL || in_flight_bytes(session->answers) <= sessions->answers_max,
+             "no process has more on its way to it than it may");
+    }
 }

@@ -37,6 +37,7 @@ struct session {
 
 struct sessions {
     struct session *all; /* [JOB_WORKERS_MAX] by worker index. Owned. */
+    uint32_t end;        /* From here on nobody was ever known. */
     /* Bytes that one worker may have under way, and that may be under way to one process. */
     uint64_t window, answers_max;
     uint8_t secret[HASH_BYTES]; /* Of proofs, see proof.h. */
@@ -72,5 +73,8 @@ void sessions_settle(struct sessions *sessions, uint32_t worker, uint64_t weight
 /* Values that are to be sent to a worker, so that they are counted until they have left; NULL when
  * too much is on its way already, or there is no memory. Takes over the reference. */
 struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct frame *values);
+
+/* See common/base/invariant.h. */
+void sessions_check(const struct sessions *sessions);
 
 #endif

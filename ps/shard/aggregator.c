@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
 
 void aggregator_open(struct aggregator *aggregator, uint32_t leaf_count)
@@ -158,4 +159,30 @@ void aggregator_recycle(struct aggregator *aggregator, struct frame *root)
     }
     frame_release(aggregator->spare);
     aggregator->spare = root;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("aggregator", condition, rule)
+
+static void check_pair(const struct aggregator *a, struct node one, struct node other)
+{
+    RULE(!node_within(one, other) && !node_within(other, one), "no leaf waits in two parts");
+    RULE(one.leaf_count == a->leaf_count || !node_equal(tree_sibling(a->leaf_count, one), other),
+         "siblings have been joined");
+}
+
+void aggregator_check(const struct aggregator *aggregator)
+{
+    const struct aggregator *a = aggregator;
+    RULE(a->part_count <= a->part_capacity, "there is room for every part");
+    RULE(a->part_count <= (a->leaf_count + 1) / 2, "no more parts wait than half the leaves");
+    for (uint32_t i = 0; i < a->part_count; i++) {
+        const struct aggregator_part *part = &a->parts[i];
+        RULE(tree_has(a->leaf_count, part->node), "every part is a node of the open step's tree");
+        RULE(part->sum != NULL, "every part has its sum");
+        RULE(part->sum->bytes == a->parts[0].sum->bytes, "all sums are of one size");
+        for (uint32_t j = 0; j < i; j++)
+            check_pair(a, part->node, a->parts[j].node);
+    }
 }

@@ -68,4 +68,7 @@ struct frame *aggregator_take_root(struct aggregator *aggregator);
 /* Give the root's reference back, so that its memory serves the next step. */
 void aggregator_recycle(struct aggregator *aggregator, struct frame *root);
 
+/* See common/base/invariant.h. */
+void aggregator_check(const struct aggregator *aggregator);
+
 #endif

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 static uint64_t *word(struct batch_set *set, uint64_t batch)
 {
     return &set->bits[batch % BATCH_SET_WINDOW / 64];
@@ -46,4 +48,19 @@ void batch_set_add(struct batch_set *set, uint64_t batch)
         *word(set, set->low) &= ~((uint64_t)1 << (set->low % 64));
         set->low++;
     }
+}
+
+uint64_t batch_set_above(const struct batch_set *set)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < BATCH_SET_WINDOW / 64; i++)
+        count += (uint64_t)__builtin_popcountll(set->bits[i]);
+    return count;
+}
+
+void batch_set_check(const struct batch_set *set)
+{
+    INVARIANT("batch set",
+              (set->bits[set->low % BATCH_SET_WINDOW / 64] >> (set->low % 64) & 1) == 0,
+              "the first batch above the low-water mark is not in the set");
 }

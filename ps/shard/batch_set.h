@@ -32,4 +32,10 @@ bool batch_set_can_add(const struct batch_set *set, uint64_t batch);
 /* Add one that can be added. */
 void batch_set_add(struct batch_set *set, uint64_t batch);
 
+/* How many batches of `low` and above are in the set. */
+uint64_t batch_set_above(const struct batch_set *set);
+
+/* See common/base/invariant.h. */
+void batch_set_check(const struct batch_set *set);
+
 #endif

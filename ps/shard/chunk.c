@@ -2,6 +2,7 @@
  * renew after a restore. */
 
 #include "ps/shard/chunk.h"
+#include "common/base/invariant.h"
 #include "common/job/update.h"
 
 #include <stdlib.h>
@@ -178,4 +179,33 @@ void chunk_drop_previous(struct chunk *chunk)
         return;
     keep_spare(chunk, chunk->previous);
     chunk->previous = NULL;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("chunk", condition, rule)
+
+void chunk_check(const struct chunk *chunk)
+{
+    const struct partition *partition = &chunk->plan->partition;
+    uint64_t bytes = chunk->count * sizeof(float);
+    RULE(chunk->index < partition->chunk_count &&
+             partition->chunks[chunk->index].server == chunk->plan->server,
+         "it is one of its server's");
+    RULE(partition->chunks[chunk->index].first == chunk->first &&
+             partition->chunks[chunk->index].count == chunk->count,
+         "it has the place that the partition gives it");
+    RULE(chunk->version <= chunk->plan->job.steps, "no version is after the last step");
+    RULE(chunk->values != NULL && chunk->values->bytes == bytes, "it has values, one an element");
+    RULE(chunk->previous == NULL || chunk->previous->bytes == bytes,
+         "the version before is as large");
+    RULE(chunk->previous == NULL || chunk->version > 0, "before the first version there is none");
+    RULE(chunk->previous != chunk->values && chunk->spare != chunk->values,
+         "what is written next is not what is read now");
+    RULE(chunk->spare == NULL || chunk->spare != chunk->previous,
+         "what is written next is not the version before");
+    RULE((chunk->lent[0] == NULL) == (chunk->lent[1] == NULL), "memory is lent for both or none");
+    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX; slot++)
+        RULE((chunk->slots[slot] != NULL) == (slot < chunk->plan->optimizer->slot_count),
+             "it has the optimizer's slots, and no other");
 }

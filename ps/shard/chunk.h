@@ -81,4 +81,7 @@ enum status chunk_renew(struct chunk *chunk);
 /* The proof has come: forget `previous`. */
 void chunk_drop_previous(struct chunk *chunk);
 
+/* See common/base/invariant.h. */
+void chunk_check(const struct chunk *chunk);
+
 #endif

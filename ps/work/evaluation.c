@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 void evaluation_init(struct evaluation *evaluation, uint64_t test_examples, uint64_t scored)
 {
     memset(evaluation, 0, sizeof *evaluation);
@@ -47,4 +49,28 @@ void evaluation_go_back(struct evaluation *evaluation, uint64_t epoch)
             memset(&evaluation->epochs[i], 0, sizeof evaluation->epochs[i]);
     if (evaluation->scored > epoch)
         evaluation->scored = epoch;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("evaluation", condition, rule)
+
+void evaluation_check(const struct evaluation *evaluation)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct scoring *scoring = &evaluation->epochs[i];
+        uint32_t reported = 0;
+        for (unsigned word = 0; word < JOB_WORKERS_MAX / 64; word++)
+            reported += (uint32_t)__builtin_popcountll(scoring->reported[word]);
+        RULE(scoring->epoch == 0 || scoring->epoch % 2 == i,
+             "an epoch has the place of its number");
+        RULE(scoring->share_count == reported, "every share is of a worker, and one of each");
+        RULE(IMPLIES(scoring->epoch == 0, reported == 0), "no epoch, no shares");
+        RULE(IMPLIES(scoring->epoch != 0,
+                     scoring->complete == (scoring->tally.examples >= evaluation->test_examples)),
+             "a score is complete with the last example, and not before");
+        RULE(IMPLIES(scoring->complete, scoring->epoch <= evaluation->scored),
+             "an epoch that is complete has been scored");
+        RULE(scoring->took_max_us <= scoring->took_sum_us, "the longest is a part of all");
+    }
 }

@@ -43,4 +43,7 @@ const struct scoring *evaluation_add(struct evaluation *evaluation, uint32_t wor
 /* Forget all epochs after this one. */
 void evaluation_go_back(struct evaluation *evaluation, uint64_t epoch);
 
+/* See common/base/invariant.h. */
+void evaluation_check(const struct evaluation *evaluation);
+
 #endif

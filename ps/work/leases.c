@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 #define FREE_PLACE UINT64_MAX
 
 enum status leases_init(struct leases *leases, uint32_t worker_count, uint64_t first,
@@ -185,4 +187,52 @@ bool leases_idle(const struct leases *leases, uint32_t worker)
 bool leases_exhausted(const struct leases *leases)
 {
     return leases->next >= leases->limit && leases->returned_count == 0;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("leases", condition, rule)
+
+static void check_open(const struct leases *leases, uint64_t batch)
+{
+    RULE(batch < leases->next, "only what was given out is held or comes back");
+    RULE(!batch_set_has(&leases->done, batch), "what is done is neither held nor comes back");
+}
+
+/* How often a batch is held or has come back. */
+static unsigned times_open(const struct leases *leases, uint64_t batch)
+{
+    unsigned times = 0;
+    for (uint32_t i = 0; i < leases->worker_count * LEASES_A_WORKER; i++)
+        times += leases->held[i / LEASES_A_WORKER][i % LEASES_A_WORKER] == batch;
+    for (uint32_t i = 0; i < leases->returned_count; i++)
+        times += leases->returned[i] == batch;
+    return times;
+}
+
+/* done, held and returned are a partition of [0, next). */
+void leases_check(const struct leases *leases)
+{
+    uint64_t open = leases->returned_count;
+    batch_set_check(&leases->done);
+    RULE(leases->done.low <= leases->next, "nothing is done that was not given out");
+    RULE(leases->floor <= leases->limit, "the floor is not above the end");
+    RULE(leases->floor <= leases->gate, "no gate is below the floor");
+    RULE(leases->next <= leases->gate, "nothing is given out behind the gate");
+    RULE(leases->next <= leases->limit, "nothing is given out after the end");
+    RULE(leases->returned_count <= leases->returned_capacity, "there is room for what comes back");
+    for (uint32_t i = 0; i < leases->worker_count * LEASES_A_WORKER; i++) {
+        uint64_t batch = leases->held[i / LEASES_A_WORKER][i % LEASES_A_WORKER];
+        if (batch == FREE_PLACE)
+            continue;
+        open++;
+        check_open(leases, batch);
+        RULE(times_open(leases, batch) == 1, "no batch is held twice");
+    }
+    for (uint32_t i = 0; i < leases->returned_count; i++) {
+        check_open(leases, leases->returned[i]);
+        RULE(times_open(leases, leases->returned[i]) == 1, "no batch comes back twice");
+    }
+    RULE(leases->done.low + batch_set_above(&leases->done) + open == leases->next,
+         "every batch given out is done, held or has come back");
 }

@@ -78,4 +78,7 @@ bool leases_idle(const struct leases *leases, uint32_t worker);
 /* Whether there is no batch to give out any more, unless a worker is lost. */
 bool leases_exhausted(const struct leases *leases);
 
+/* See common/base/invariant.h. */
+void leases_check(const struct leases *leases);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
 #include "ps/work/proof.h"
 
 #define MISSING_ROOM     48       /* More than one entry of the list takes. */
@@ -357,4 +358,66 @@ struct member *membership_silent(struct membership *membership, double seconds, 
         return member;
     *role = ROLE_PS;
     return find_silent(membership->servers, membership->server_count, seconds, now_us, index);
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("membership", condition, rule)
+
+static void check_place(const struct membership *membership, const struct member *member)
+{
+    RULE(IMPLIES(member->present, member->ever), "who is here has come once");
+    RULE(member->ever == (member->ticket != 0), "whoever came has a ticket, and nobody else");
+    RULE(member->ticket <= membership->tickets, "no ticket was not given out");
+    RULE(IMPLIES(member->done || member->owes, member->present), "who works is here");
+    RULE(IMPLIES(member->claimant != 0, member->present), "only a place that is taken is claimed");
+    RULE(IMPLIES(member->claimant != 0, member->claimant_first_us <= member->claimant_last_us),
+         "a claim has been made once before it was the last time");
+    RULE(IMPLIES(member->departure != DEPARTURE_NONE, member->ever), "who is gone was here");
+    RULE(IMPLIES(member->departure != DEPARTURE_NONE && member->departed == member->incarnation,
+                 !member->present),
+         "who is not to come back is not here");
+}
+
+static void check_server(const struct member *server)
+{
+    RULE(!server->missed && !server->done && !server->owes && !server->asks,
+         "a server has no share of the work");
+    RULE(IMPLIES(server->lost || server->ready, server->present), "only who came is lost or ready");
+    RULE(IMPLIES(server->ever, server->present), "a server keeps its place");
+}
+
+static void check_worker(const struct member *worker)
+{
+    RULE(!worker->lost && !worker->ready, "workers are neither lost nor ready");
+    RULE(!worker->cut_taken && !worker->part_written, "workers cut nothing");
+    RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
+         "who is missed was here and is not");
+    RULE(IMPLIES(worker->done, worker->first_assignment != 0), "only who was told a share is done");
+}
+
+static void check_tickets(const struct member *members, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            RULE(members[i].ticket == 0 || members[i].ticket != members[j].ticket,
+                 "no two have one ticket");
+}
+
+void membership_check(const struct membership *membership)
+{
+    RULE((membership->servers == NULL) == (membership->server_count == 0), "a job has servers");
+    RULE(membership->declared_count <= membership->worker_count &&
+             membership->worker_count <= JOB_WORKERS_MAX,
+         "there is a place for every worker that was declared");
+    for (uint32_t i = 0; i < membership->server_count; i++) {
+        check_place(membership, &membership->servers[i]);
+        check_server(&membership->servers[i]);
+    }
+    for (uint32_t i = 0; i < membership->worker_count; i++) {
+        check_place(membership, &membership->workers[i]);
+        check_worker(&membership->workers[i]);
+    }
+    check_tickets(membership->servers, membership->server_count);
+    check_tickets(membership->workers, membership->worker_count);
 }

@@ -166,4 +166,7 @@ void membership_list_missing(const struct membership *membership, bool start, ch
 struct member *membership_silent(struct membership *membership, double seconds, uint64_t now_us,
                                  enum role *role, uint32_t *index);
 
+/* See common/base/invariant.h. */
+void membership_check(const struct membership *membership);
+
 #endif

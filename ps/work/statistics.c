@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/invariant.h"
 
 #define LOSS_UNIT 0x1p-24
 #define NO_STEP   UINT64_MAX
@@ -289,4 +290,40 @@ double tally_loss(const struct tally *tally)
 double tally_accuracy(const struct tally *tally)
 {
     return tally->examples == 0 ? (double)NAN : (double)tally->correct / (double)tally->examples;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("statistics", condition, rule)
+
+static void check_open_step(const struct open_step *open, uint32_t leaf_count)
+{
+    RULE(open->node_count <= open->node_capacity, "there is room for every node");
+    for (uint32_t i = 0; i < open->node_count; i++) {
+        struct node node = open->nodes[i].node;
+        RULE(tree_has(leaf_count, node), "every score is of a node of its step's tree");
+        for (uint32_t j = 0; j < i; j++)
+            RULE(!node_within(node, open->nodes[j].node) && !node_within(open->nodes[j].node, node),
+                 "no leaf is scored twice");
+    }
+}
+
+void statistics_check(const struct statistics *statistics)
+{
+    RULE(statistics->first <= statistics->step, "the count begins where the session does");
+    RULE(statistics->window.updates <= statistics->updates, "the window is a part of all");
+    RULE(statistics->finished_count == 0, "every epoch that is complete has been told");
+    for (unsigned i = 0; i < STATISTICS_OPEN_STEPS; i++) {
+        const struct open_step *open = &statistics->open[i];
+        if (open->step == NO_STEP) {
+            RULE(open->node_count == 0, "no step, no scores");
+            continue;
+        }
+        RULE(open->step < statistics->job->steps && open->step % STATISTICS_OPEN_STEPS == i,
+             "an open step has the place of its number");
+        check_open_step(open, job_batch(statistics->job, open->step).leaves);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        RULE(statistics->epochs.numbers[i] == UINT64_MAX || statistics->epochs.numbers[i] % 2 == i,
+             "an epoch has the place of its number");
 }

@@ -107,6 +107,9 @@ struct statistics_epoch statistics_epoch_now(const struct statistics *statistics
  * be called after each statistics_report that counted. */
 bool statistics_take_epoch(struct statistics *statistics, struct statistics_epoch *epoch);
 
+/* See common/base/invariant.h; also that all epochs have been taken. */
+void statistics_check(const struct statistics *statistics);
+
 double tally_loss(const struct tally *tally);     /* Mean; NaN for none. */
 double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */
 

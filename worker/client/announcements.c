@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 #define REPEAT_US 500000u
 
 static void say_score(struct announced_score *score, const struct envelope *envelope,
@@ -93,4 +95,18 @@ void announcements_tick(struct announcements *announcements, struct envelope *en
         message->stop.exit_code = a->stop_code;
         snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", a->stop_reason);
     }
+}
+
+#define RULE(condition, rule) INVARIANT("announcements", condition, rule)
+
+void announcements_check(const struct announcements *announcements, const struct envelope *envelope)
+{
+    const struct announcements *a = announcements;
+    RULE(a->score_count <= ANNOUNCEMENTS_SCORES_MAX, "there is room for every score");
+    for (uint32_t i = 0; i < a->score_count; i++) {
+        RULE(a->scores[i].request > (i == 0 ? 0 : a->scores[i - 1].request),
+             "scores are in the order of their numbers");
+        RULE(a->scores[i].request <= envelope->last_request, "every number was drawn");
+    }
+    RULE(a->stop == (a->stop_code != 0), "a stop has an exit code");
 }

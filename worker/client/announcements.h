@@ -55,4 +55,8 @@ void announcements_forget_scores(struct announcements *announcements);
 void announcements_tick(struct announcements *announcements, struct envelope *envelope,
                         uint64_t now_us, struct outbox *outbox);
 
+/* See common/base/invariant.h. */
+void announcements_check(const struct announcements *announcements,
+                         const struct envelope *envelope);
+
 #endif

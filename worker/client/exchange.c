@@ -9,38 +9,11 @@
  * Beside it, for each chunk: the number under which its values were asked for last, 0 when they are
  * here. The exchange is complete when all are 0. */
 
-#include "worker/client/exchange.h"
+#include "worker/client/exchange_state.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum sent {
-    NOT_SENT,
-    SENT,
-    ASKED_FOR, /* Sent, and then asked whether it is there. */
-    CONFIRMED,
-};
-
-struct asked {
-    uint64_t first_request, request; /* Its numbers, first and latest. 0: it is answered. */
-    uint64_t want;                   /* The version, or EXCHANGE_WHATEVER. */
-    uint64_t version;                /* Held. */
-    struct frame *stays;             /* Its values where the server wrote them, or NULL. */
-};
-
-struct link {
-    uint64_t shard_elements;
-    uint32_t first_chunk;
-    uint32_t unanswered;        /* Chunks. */
-    uint64_t window_bytes;      /* The most that may be unconfirmed. */
-    uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
-    bool waiting;               /* Something waits for the window: */
-    uint32_t next_node, next_chunk;
-    uint64_t asked_us; /* Or asked again, or answered. */
-    uint64_t retry_us; /* After that, repeat. */
-    uint64_t heard_us; /* Anything of this exchange, or its beginning. */
-};
 
 /* --- life ---------------------------------------------------------------------------------- */
 

@@ -21,56 +21,16 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/invariant.h"
 #include "common/base/wording.h"
 #include "common/wire/pages.h"
-#include "worker/client/announcements.h"
-#include "worker/client/exchange.h"
-#include "worker/mode/follow_mode.h"
+#include "worker/client/session_state.h"
 
 #define ROUNDS_AT_ONCE 3        /* Of asking for the newest; later ones are ... */
 #define ROUND_US       20000u   /* ... so far apart. */
 #define GRACE_SECONDS  5        /* For server 0, whose reasons are better, to be first. */
 #define SAY_WHY_US     5000000u /* A wait of this length is worth a line. */
 #define FINISH_US      1000000u /* For what was pushed to be answered, before it leaves. */
-
-enum trainer { IDLE, BUSY, DONE };
-
-struct session {
-    struct session_options options;
-    struct enrolment enrolment; /* Started with the first START. */
-    struct envelope *envelope;  /* Its. */
-    enum trainer trainer;
-    uint8_t *job_bytes; /* [job_size] the declaration. */
-    uint32_t job_size;
-    struct exchange exchange;
-    struct follow follow; /* What the mode makes of it; the steps that it is at. */
-    struct announcements announcements;
-
-    /* What server 0 has said. */
-    struct message_start start; /* Of this generation; assignment 0: none yet. */
-    bool rejoined;              /* Welcomed again since the last START. */
-
-    /* The trainer's side. */
-    bool start_told;               /* The trainer has heard of `start`. */
-    uint32_t told_assignment;      /* Of the START it has heard last. */
-    uint64_t work_generation;      /* In which WORK was given. */
-    bool abandoned;                /* START came since: the trainer finishes for others' sake. */
-    bool have_parameters;          /* Of `step`, since the latest START. */
-    uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
-    uint32_t rounds;               /* Of asking for the newest, since the last success. */
-    uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
-    bool exchanged, has_staleness; /* The exchange under way, the last one pushed a gradient. */
-    uint64_t staleness, exchange_us, wait_us; /* Since the last report, for the next. */
-    uint64_t complete_us;                     /* When the parameters were all here. */
-
-    /* Since when. */
-    uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
-    uint64_t busy_us;    /* The trainer computes this one gradient or score. */
-    uint64_t leave_us;   /* It was asked to leave. */
-
-    int leave_code; /* With which it is to leave. */
-    bool end_told;  /* The trainer knows that it is over. */
-};
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -546,6 +506,8 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
         announce(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        session_check(s);
 }
 
 /* --- from the trainer ---------------------------------------------------------------------- */
@@ -582,6 +544,7 @@ static void finish_abandoned(struct session *s, struct message_exchange *what, b
         begin_anew(s, now_us, outbox);
     } else {
         s->trainer = IDLE;
+        s->abandoned = false;
         s->waiting_us = now_us;
         exchange_forget(&s->exchange);
     }
@@ -702,6 +665,8 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
         announce(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
+    if (CHECKED)
+        session_check(s);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -817,4 +782,6 @@ void session_tick(struct session *session, uint64_t now_us, struct outbox *outbo
     check_exchange(s, now_us, outbox);
     check_waiting(s, now_us, outbox);
     check_trainer(s, now_us, outbox);
+    if (CHECKED)
+        session_check(s);
 }

@@ -84,6 +84,11 @@ bool follow_async_knows_end(const struct follow *follow)
     return book_of(follow)->enough;
 }
 
+void follow_async_check(const struct follow *follow)
+{
+    lease_book_check(book_of(follow));
+}
+
 const struct follow_mode follow_async = {
     FOLLOW_ASYNC,
     .state_bytes = sizeof(struct follow_async),
@@ -92,4 +97,5 @@ const struct follow_mode follow_async = {
     .next = follow_async_next,
     .push = follow_async_push,
     .work = follow_async_work,
+    .check = follow_async_check,
 };

@@ -36,5 +36,6 @@ void follow_async_tick(struct follow *follow, struct envelope *envelope, bool id
                        struct outbox *outbox);
 bool follow_async_has_more(const struct follow *follow);
 bool follow_async_knows_end(const struct follow *follow);
+void follow_async_check(const struct follow *follow);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 static const struct follow_mode *const tables[MODE_COUNT] = {
     [MODE_ASYNC] = &follow_async,
     [MODE_SYNC] = &follow_sync,
@@ -47,4 +49,14 @@ void follow_free(struct follow *follow)
 {
     free(follow->state);
     follow->state = NULL;
+}
+
+void follow_check(const struct follow *follow)
+{
+    INVARIANT("follow", follow->rules == tables[follow->job->mode],
+              "it follows the rules of the job's mode");
+    INVARIANT("follow", (follow->state != NULL) == (follow->rules->state_bytes > 0),
+              "it has the block of its mode, if that has one");
+    if (follow->rules->check != NULL)
+        follow->rules->check(follow);
 }

@@ -74,10 +74,16 @@ struct follow_mode {
     bool (*has_more)(const struct follow *follow);
     /* Whether it has been told that there is enough. */
     bool (*knows_end)(const struct follow *follow);
+
+    /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
+    void (*check)(const struct follow *follow);
 };
 
 enum status follow_init(struct follow *follow, const struct job *job);
 void follow_free(struct follow *follow);
+
+/* See common/base/invariant.h. */
+void follow_check(const struct follow *follow);
 
 /* The table of the job's mode. */
 const struct follow_mode *follow_mode_of(const struct job *job);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "common/base/invariant.h"
+
 #define REPEAT_US 500000u
 
 void lease_book_init(struct lease_book *book, const struct job *job)
@@ -132,4 +134,34 @@ bool lease_book_next(struct lease_book *book, uint64_t *batch)
     *batch = book->current = book->held[0];
     memmove(book->held, book->held + 1, --book->held_count * sizeof *book->held);
     return true;
+}
+
+/* --- what is always true ------------------------------------------------------------------- */
+
+#define RULE(condition, rule) INVARIANT("lease book", condition, rule)
+
+static bool was_taken(const struct lease_book *book, uint64_t batch)
+{
+    bool marked = book->taken[batch % LEASES_TAKEN_MAX / 64] >> (batch % 64) & 1;
+    return batch < book->taken_end && (marked || batch + LEASES_TAKEN_MAX < book->taken_end);
+}
+
+void lease_book_check(const struct lease_book *book)
+{
+    RULE(book->held_count <= LEASES_HELD_MAX, "there is room for every batch");
+    RULE(book->current == UINT64_MAX || was_taken(book, book->current),
+         "what is computed has been taken");
+    for (uint32_t i = 0; i < book->held_count; i++) {
+        RULE(book->held[i] < book->job->steps, "every batch is one of the job's");
+        RULE(was_taken(book, book->held[i]), "what is held has been taken");
+        RULE(book->held[i] != book->current, "what is computed is not to be computed again");
+        for (uint32_t j = 0; j < i; j++)
+            RULE(book->held[i] != book->held[j], "no batch is held twice");
+    }
+    RULE(book->said_count <= LEASES_SAID_MAX, "there is room for every LEASE");
+    for (uint32_t i = 0; i < book->said_count; i++) {
+        RULE(book->said[i].request > (i == 0 ? 0 : book->said[i - 1].request),
+             "LEASEs are in the order of their numbers");
+        RULE(book->said[i].finished || book->said[i].batch == 0, "who asks names no batch");
+    }
 }

@@ -62,4 +62,7 @@ bool lease_book_next(struct lease_book *book, uint64_t *batch);
 void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us,
                      struct outbox *outbox);
 
+/* See common/base/invariant.h. */
+void lease_book_check(const struct lease_book *book);
+
 #endif

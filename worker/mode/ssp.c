@@ -6,6 +6,7 @@
  *     WORK came after that exchange had left           the newest are pulled first
  */
 
+#include "common/base/invariant.h"
 #include "worker/mode/async.h"
 
 struct ssp_follow {
@@ -64,9 +65,21 @@ static void ssp_push(struct follow *follow, struct message_exchange *what)
         state_of(follow)->computing = false;
 }
 
+static void ssp_check(const struct follow *follow)
+{
+    const struct ssp_follow *state = state_of(follow);
+    follow_async_check(follow);
+    INVARIANT("ssp follow", IMPLIES(state->computing, state->async.book.current != UINT64_MAX),
+              "what is computed is a batch");
+    INVARIANT("ssp follow", IMPLIES(state->late, state->async.book.held_count > 0),
+              "only a batch that is held came late");
+    INVARIANT("ssp follow", IMPLIES(state->late, follow->job->staleness_bound != MODE_UNBOUNDED),
+              "without a bound nothing comes late");
+}
+
 const struct follow_mode follow_ssp = {
     FOLLOW_ASYNC,     .state_bytes = sizeof(struct ssp_follow),
     .init = ssp_init, .forget = ssp_forget,
     .next = ssp_next, .push = ssp_push,
-    .work = ssp_work,
+    .work = ssp_work, .check = ssp_check,
 };

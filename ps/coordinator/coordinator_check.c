@@ -1,0 +1,165 @@
+/* coordinator_check.c - what is true of a coordinator between two messages: which fields go with which
+ * state, and what they have to do with each other. */
+
+#include "common/base/invariant.h"
+#include "ps/coordinator/coordinator_state.h"
+
+#define RULE(condition, rule) INVARIANT("coordinator", condition, rule)
+
+/* --- who is here --------------------------------------------------------------------------- */
+
+/* Of the workers, and the row that they stand in: in RUNNING, unless it is about to be dealt anew. */
+static void check_workers(const struct coordinator *c)
+{
+    const struct membership *all = &c->work.membership;
+    bool trains = c->state == RUNNING || c->state == CLOSING;
+    bool dealt = c->state == RUNNING && !c->deal_due;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < all->worker_count; i++) {
+        const struct member *worker = &all->workers[i];
+        RULE(worker->first_assignment <= c->work.assignment.number,
+             "nobody was told an assignment that was not made");
+        RULE(IMPLIES(worker->done || worker->asks, trains), "nobody trains before or after");
+        RULE(IMPLIES(worker->asks, c->work.rules->ask != NULL),
+             "only where leases are asks anybody");
+        if (!dealt || (!worker->present && !worker->missed))
+            continue;
+        RULE(worker->position == row++, "workers stand in the order of their indexes");
+        RULE(worker->missed || worker->first_assignment != 0, "who stands in the row was told so");
+    }
+    RULE(!dealt || row == c->work.assignment.members, "the row has all who are here or missed");
+    RULE(IMPLIES(c->lonely_us != 0, membership_workers(all) == 0), "who is lonely has no worker");
+}
+
+static void check_leases(const struct coordinator *c)
+{
+    uint64_t batches[WORK_HELD_MAX];
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
+        const struct member *worker = &c->work.membership.workers[i];
+        RULE(worker->present || worker->missed || c->work.rules->held(&c->work, i, batches) == 0,
+             "who is gone holds no batch");
+    }
+}
+
+static void check_servers(const struct coordinator *c)
+{
+    const struct membership *all = &c->work.membership;
+    for (uint32_t i = 0; i < all->server_count; i++) {
+        const struct member *server = &all->servers[i];
+        RULE(c->state == GATHERING || c->state == RECOVERING || server->ready,
+             "in training every server has its chunks");
+        RULE(IMPLIES(c->raising != 0, !server->ready),
+             "nobody is ready for a generation that is not recorded");
+    }
+    RULE(all->server_count == c->job->server_count, "there is a place for every server of the job");
+    RULE(all->declared_count == c->job->worker_count, "the start waits for all declared workers");
+}
+
+/* --- checkpoints --------------------------------------------------------------------------- */
+
+static void check_marks(const struct coordinator *c)
+{
+    const struct cut *cut = &c->cut;
+    bool any = false, all_written = true;
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
+        const struct member *server = &c->work.membership.servers[i];
+        any = any || server->cut_taken || server->part_written;
+        all_written = all_written && server->part_written;
+    }
+    RULE(cut->collected == all_written, "with the last part the manifest is written");
+    RULE(IMPLIES(any, cut->reached_us != 0), "what is taken or written was reached");
+    RULE(cut->final || c->work.rules->set_gate == NULL || cut_is_taken(&c->work.membership) ||
+             c->work.rules->gate(&c->work) == cut->step,
+         "the gate is closed until all have taken the cut");
+}
+
+static void check_cut(const struct coordinator *c)
+{
+    const struct cut *cut = &c->cut;
+    RULE(IMPLIES(c->last_due == NO_STEP, c->last_cut == NO_STEP), "what is whole was due");
+    RULE(c->last_cut == NO_STEP || (c->last_cut <= c->last_due && c->last_due <= c->job->steps),
+         "checkpoints are whole or given up in their order");
+    RULE(IMPLIES(cut->under_way, c->state == (cut->final ? CLOSING : RUNNING)),
+         "a cut is under way in training, the last one after it");
+    RULE(IMPLIES(c->state == CLOSING, c->closed || cut->under_way),
+         "after training there is the last cut, or the summary");
+    RULE(IMPLIES(c->closed, c->state == CLOSING && !cut->under_way && c->last_cut != NO_STEP),
+         "the summary comes when the last checkpoint is whole");
+    if (!cut->under_way)
+        return;
+    RULE(cut->step <= c->job->steps, "no cut is after the last step");
+    RULE(cut->final || c->last_due == NO_STEP || cut->step > c->last_due, "cuts go forward");
+    RULE(cut->named_us <= cut->told_us, "a cut is told when it is named");
+    RULE(cut->reached_us == 0 || cut->reached_us >= cut->named_us,
+         "a cut is named before it comes");
+    check_marks(c);
+}
+
+/* --- states -------------------------------------------------------------------------------- */
+
+/* From GATHERING to CLOSING. */
+static void check_run(const struct coordinator *c)
+{
+    RULE(c->envelope.run_id != 0, "the run is known");
+    RULE(c->work.rules != NULL && c->work.job == c->job, "the work is the job's");
+    RULE(c->raising == 0 || c->raising == c->envelope.generation + 1,
+         "one generation is recorded after the other");
+    RULE(IMPLIES(c->raising != 0, c->state == GATHERING || c->state == RECOVERING),
+         "nobody trains while a generation is recorded");
+    RULE((c->training_us != 0) == (c->state != GATHERING), "training begins when all are gathered");
+    RULE(c->first_step <= c->job->steps, "the run begins before its end");
+    RULE(c->evaluation.scored <= job_epochs(c->job), "no epoch is scored that there is not");
+    RULE(IMPLIES(c->state == RUNNING && c->work.rules->set_gate == NULL,
+                 c->work.statistics.step >= c->first_step),
+         "training is not before where it began");
+    work_check(&c->work);
+    evaluation_check(&c->evaluation);
+    check_workers(c);
+    check_servers(c);
+    check_cut(c);
+    if (c->work.rules->held != NULL && c->state != CLOSING)
+        check_leases(c);
+}
+
+static void check_stop(const struct coordinator *c)
+{
+    RULE(IMPLIES(c->stopping, c->state >= RECOVERING), "before training a stop is the end");
+    RULE(!c->stopping || c->exit_code == EXIT_INTERRUPTED || c->exit_code == EXIT_TERMINATED,
+         "a clean stop has its exit code");
+    RULE(c->stopping || (c->exit_code == EXIT_DONE && c->stop_us == 0),
+         "without a stop nothing has ended");
+    RULE(IMPLIES(c->deserted, c->stopping), "who is deserted was asked to stop");
+    RULE(c->reason[0] == '\0', "the reason comes with the end");
+}
+
+/* This core's own time: see own_time. */
+static void check_times(const struct coordinator *c)
+{
+    uint64_t now_us = c->driven_us - c->unwatched_us;
+    RULE(c->unwatched_us <= c->driven_us, "it was away no longer than it has been here");
+    RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->told_us <= now_us &&
+             c->training_us <= now_us && c->stop_us <= now_us && c->lonely_us <= now_us &&
+             c->cut.told_us <= now_us && c->cut.reached_us <= now_us,
+         "nothing has been in the future");
+}
+
+void coordinator_check(const struct coordinator *c)
+{
+    const struct declaration *declaration = &c->declaration;
+    RULE(c->job == &declaration->job, "the job is the one that was declared");
+    RULE((declaration->bytes == NULL) == (declaration->size == 0), "a declaration is there or not");
+    RULE(declaration->uploader != 0 || declaration->upload.bytes == NULL,
+         "what comes in comes from somebody");
+    check_times(c);
+    if (c->state >= FINISHING)
+        return; /* Whatever it was that ended it may be half done. */
+    RULE((c->state == WAITING) == (declaration->size == 0), "until a job is declared it waits");
+    RULE((c->state == WAITING) == (c->work.membership.servers == NULL), "places come with the job");
+    RULE(!c->own_router_left, "its own router leaves after the end");
+    check_stop(c);
+    membership_check(&c->work.membership);
+    if (c->state >= GATHERING)
+        check_run(c);
+    else
+        RULE(c->work.rules == NULL && c->envelope.run_id == 0, "a run comes with its directory");
+}

@@ -1,0 +1,49 @@
+/* owner_state.h - an owner from inside: for owner.c, owner_check.c and tests that spoil it.
+ *
+ * Threads: the owner's. */
+
+#ifndef PS_OWNER_OWNER_STATE_H
+#define PS_OWNER_OWNER_STATE_H
+
+#include "ps/mode/shard_mode.h"
+#include "ps/owner/owner.h"
+
+/* What has become of a gradient. */
+struct outcome {
+    enum verdict verdict;
+    uint64_t staleness; /* Of one that was applied. */
+};
+
+/* A worker's request that waits for a version. */
+struct parked {
+    bool waiting;
+    uint64_t peer, request, want_version, since_us;
+    struct outcome outcome;
+};
+
+struct owned {
+    struct shard shard;
+    struct parked *parked; /* [parked_count] by worker index; grows with the highest seen. */
+    uint32_t parked_count;
+    uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
+    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+};
+
+struct owner {
+    const struct plan *plan;
+    const struct shard_mode *rules; /* The mode's. */
+    uint32_t index;
+    uint64_t generation;
+    bool filled;         /* The chunks have had values: they may be with others. */
+    uint64_t load_step;  /* Of the checkpoint to load. */
+    struct owned *owned; /* [owned_count] in order of chunk index. */
+    uint32_t owned_count;
+    uint32_t to_load;               /* Chunks not loaded yet. */
+    uint32_t to_cut;                /* Chunks not cut yet. */
+    struct verdict_counts verdicts; /* Of this generation. */
+};
+
+/* See common/base/invariant.h. */
+void owner_check(const struct owner *owner);
+
+#endif

@@ -1,0 +1,67 @@
+/* router_check.c - what is true of a router between two messages. */
+
+#include "common/base/invariant.h"
+#include "ps/router/router_state.h"
+
+#define RULE(condition, rule) INVARIANT("router", condition, rule)
+
+static void check_plan(const struct router *r)
+{
+    const struct partition *partition = &r->plan->partition;
+    RULE(r->plan->server == r->options.self.index, "the plan is this server's");
+    for (uint32_t i = 0; i < partition->chunk_count; i++)
+        RULE(partition->chunks[i].server != r->plan->server ||
+                 r->owner_of[i] < r->options.owner_count,
+             "every chunk of this server has an owner");
+    RULE(r->stop_step <= r->plan->job.steps, "it stops at the last step at the latest");
+    RULE(r->released <= r->stop_step, "no version is given out after the last one");
+    sessions_check(&r->sessions);
+}
+
+static void check_loading(const struct router *r)
+{
+    uint32_t owners = r->loads * r->options.owner_count;
+    bool loaded = r->owners_loaded == owners && r->checkpointer_loaded == r->loads;
+    RULE((r->state == ROUTER_JOINING) == (r->loads == 0), "with the job comes the first LOAD");
+    RULE(r->owners_loaded <= owners && r->checkpointer_loaded <= r->loads,
+         "no LOAD is answered twice");
+    RULE(loaded == (r->state != ROUTER_LOADING), "it serves when all LOADs are answered");
+    RULE(IMPLIES(r->state == ROUTER_SERVING, r->whole), "who serves has all chunks");
+    RULE(IMPLIES(r->state != ROUTER_JOINING, r->enrolment.started && r->plan != NULL),
+         "who loads knows the job");
+    RULE(IMPLIES(r->needs_chunks, r->checkpointer_loaded > 0),
+         "the checkpointer says whether chunks have to come");
+}
+
+static void check_cut(const struct router *r)
+{
+    const struct router_cut *cut = &r->cut;
+    RULE(IMPLIES(cut->named, r->state == ROUTER_SERVING), "only who serves cuts");
+    RULE(IMPLIES(!cut->named, cut->owners == 0 && !cut->said && !cut->part_said),
+         "nobody answers for a cut that is not named");
+    RULE(!cut->named || cut->said == (cut->owners == r->options.owner_count),
+         "CUT_TAKEN is said when all owners have answered");
+    RULE(IMPLIES(cut->part_said,
+                 cut->part.step == cut->step && cut->part.server == r->options.self.index),
+         "the part that was written is of this cut");
+    RULE(IMPLIES(cut->named, cut->patience_us > 0), "a cut that fails is not begun anew at once");
+}
+
+void router_check(const struct router *router)
+{
+    const struct router *r = router;
+    enrolment_check(&r->enrolment);
+    if (r->enrolment.over)
+        return; /* Whatever it was that ended it may be half done. */
+    RULE((r->plan == NULL) == (r->sessions.all == NULL) &&
+             (r->plan == NULL) == (r->owner_of == NULL),
+         "sessions and owners come with the plan");
+    if (r->plan != NULL)
+        check_plan(r);
+    check_loading(r);
+    check_cut(r);
+    RULE(r->counts.received >= r->rejected, "what was rejected was received");
+    RULE(r->counts_told.fenced <= r->counts.fenced && r->counts_told.dropped <= r->counts.dropped &&
+             r->counts_told.refused <= r->counts.refused,
+         "no more was told than was counted");
+}

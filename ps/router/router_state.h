@@ -1,0 +1,54 @@
+/* router_state.h - a router from inside: for router.c, router_check.c and tests that spoil it.
+ *
+ * Threads: the router's. */
+
+#ifndef PS_ROUTER_ROUTER_STATE_H
+#define PS_ROUTER_ROUTER_STATE_H
+
+#include "common/wire/pages.h"
+#include "ps/router/router.h"
+#include "ps/router/sessions.h"
+
+/* The latest CUT. */
+struct router_cut {
+    bool named, final;
+    uint64_t step;
+    uint32_t owners; /* That have answered ... */
+    bool taken;      /* ... and all of them that they could. */
+    bool said;       /* CUT_TAKEN has been, with `verdicts`. */
+    struct verdict_counts verdicts;
+    bool part_said; /* The checkpointer has spoken: `part`. */
+    struct message_part_written part;
+    uint64_t begun_us, patience_us;
+};
+
+struct router {
+    struct router_options options;
+    enum router_state state;
+    struct plan *plan;
+    struct enrolment enrolment;
+    struct pages pages; /* The declaration, while it comes in. */
+    struct sessions sessions;
+    uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
+
+    struct message_welcome welcome; /* Of this generation, as is the rest here. */
+    uint32_t loads;                 /* LOADs said to each owner and the checkpointer ... */
+    uint32_t owners_loaded, checkpointer_loaded; /* ... and answered by them. */
+    bool shared, needs_chunks;
+    bool whole;         /* The owners have all chunks, maybe of the generation before. */
+    uint64_t reached;   /* Async: when the generation began. */
+    uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
+    struct router_cut cut;
+    struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
+    uint64_t rejected;                     /* Gradients that did not fit the plan. */
+    uint64_t released;                     /* Highest version given out. */
+    uint64_t stop_step;                    /* Last version there will be. */
+
+    struct router_counts counts, counts_told;
+    uint64_t counts_us;
+};
+
+/* See common/base/invariant.h. */
+void router_check(const struct router *router);
+
+#endif

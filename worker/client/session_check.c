@@ -1,0 +1,52 @@
+/* session_check.c - what is true of a session between two messages. */
+
+#include "common/base/invariant.h"
+#include "worker/client/exchange_state.h"
+#include "worker/client/session_state.h"
+
+#define RULE(condition, rule) INVARIANT("session", condition, rule)
+
+static void check_start(const struct session *s)
+{
+    bool started = s->start.assignment != 0;
+    RULE(IMPLIES(started, s->enrolment.started), "with the first START it has started");
+    RULE(IMPLIES(started && s->start_told, s->told_assignment == s->start.assignment),
+         "the trainer knows the START that it was told");
+    RULE(IMPLIES(s->have_parameters, started), "parameters are of a START");
+    RULE(IMPLIES(s->have_parameters, s->rounds == 0), "who has parameters does not look for them");
+    RULE(IMPLIES(s->ask_at_us != 0, !s->have_parameters && s->exchange.under_way == 0),
+         "who is to ask has neither parameters nor asked");
+    RULE(s->work_generation <= s->envelope->generation, "no work is of a generation to come");
+}
+
+static void check_trainer(const struct session *s)
+{
+    bool busy = s->trainer == BUSY;
+    RULE(IMPLIES(s->abandoned, busy), "only what is computed is abandoned");
+    RULE(IMPLIES(busy, s->enrolment.started && s->exchange.under_way == 0),
+         "while the trainer computes nothing is under way");
+    RULE(IMPLIES(busy, s->ask_at_us == 0), "while the trainer computes nothing is asked for");
+    RULE(IMPLIES(busy && !s->abandoned, s->have_parameters && exchange_view_is_here(&s->exchange)),
+         "what the trainer reads is here");
+    RULE(busy || s->exchange.pushed_count == 0 || s->exchange.under_way > 0,
+         "gradients are kept until they are answered");
+    RULE(IMPLIES(s->announcements.done, s->trainer == DONE), "DONE is said for the trainer");
+    RULE(s->staleness == 0 || s->has_staleness, "staleness is of an exchange");
+}
+
+void session_check(const struct session *session)
+{
+    const struct session *s = session;
+    RULE(s->envelope == &s->enrolment.envelope, "it speaks as who it is");
+    enrolment_check(&s->enrolment);
+    exchange_check(&s->exchange);
+    follow_check(&s->follow);
+    announcements_check(&s->announcements, s->envelope);
+    RULE(s->end_told == s->enrolment.over, "the trainer knows the end as soon as it is there");
+    RULE(IMPLIES(s->end_told, s->exchange.pushed_count == 0 && s->exchange.under_way == 0),
+         "after the end nothing is under way");
+    if (s->end_told)
+        return;
+    check_start(s);
+    check_trainer(s);
+}

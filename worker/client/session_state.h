@@ -1,0 +1,55 @@
+/* session_state.h - a session from inside: for session.c, session_check.c and tests that spoil it.
+ *
+ * Threads: the session's. */
+
+#ifndef WORKER_CLIENT_SESSION_STATE_H
+#define WORKER_CLIENT_SESSION_STATE_H
+
+#include "worker/client/announcements.h"
+#include "worker/client/exchange.h"
+#include "worker/client/session.h"
+#include "worker/mode/follow_mode.h"
+
+enum trainer { IDLE, BUSY, DONE };
+
+struct session {
+    struct session_options options;
+    struct enrolment enrolment; /* Started with the first START. */
+    struct envelope *envelope;  /* Its. */
+    enum trainer trainer;
+    uint8_t *job_bytes; /* [job_size] the declaration. */
+    uint32_t job_size;
+    struct exchange exchange;
+    struct follow follow; /* What the mode makes of it; the steps that it is at. */
+    struct announcements announcements;
+
+    /* What server 0 has said. */
+    struct message_start start; /* Of this generation; assignment 0: none yet. */
+    bool rejoined;              /* Welcomed again since the last START. */
+
+    /* The trainer's side. */
+    bool start_told;               /* The trainer has heard of `start`. */
+    uint32_t told_assignment;      /* Of the START it has heard last. */
+    uint64_t work_generation;      /* In which WORK was given. */
+    bool abandoned;                /* START came since: the trainer finishes for others' sake. */
+    bool have_parameters;          /* Of `step`, since the latest START. */
+    uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
+    uint32_t rounds;               /* Of asking for the newest, since the last success. */
+    uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
+    bool exchanged, has_staleness; /* The exchange under way, the last one pushed a gradient. */
+    uint64_t staleness, exchange_us, wait_us; /* Since the last report, for the next. */
+    uint64_t complete_us;                     /* When the parameters were all here. */
+
+    /* Since when. */
+    uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
+    uint64_t busy_us;    /* The trainer computes this one gradient or score. */
+    uint64_t leave_us;   /* It was asked to leave. */
+
+    int leave_code; /* With which it is to leave. */
+    bool end_told;  /* The trainer knows that it is over. */
+};
+
+/* See common/base/invariant.h. */
+void session_check(const struct session *session);
+
+#endif
