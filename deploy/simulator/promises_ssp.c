@@ -79,7 +79,7 @@ static void ssp_heard(struct witness *w, uint32_t server_0, const struct packet 
         server_0 != w->clocks.server_0 || message->generation != w->clocks.generation)
         return;
     struct witness_clock *clock = &w->clocks.workers[message->index];
-    if (message->ticket != clock->ticket || message->proof != clock->proof)
+    if (clock->ticket == 0 || message->ticket != clock->ticket || message->proof != clock->proof)
         return; /* Not from whom it says. */
     if (!clock->asked) {
         clock->finished = minimum(w);

@@ -74,6 +74,18 @@ TEST_PLAIN(async_histories_apply_every_batch_once)
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }
 
+/* 4002: a stranger's LEASE was taken for one of a worker that had never come. */
+TEST_PLAIN(what_was_once_a_false_alarm_is_none)
+{
+    struct history_plan plan;
+    struct history_result result;
+    ck_assert_int_eq(history_draw(&plan, 4002), STATUS_OK);
+    history_run(&plan, &result);
+    history_free(&plan);
+    ck_assert_msg(!result.failed, "%s", result.failure);
+    ck_assert_uint_gt(result.faults[FAULT_STRANGER], 0);
+}
+
 TEST_PLAIN(a_seed_replays_its_history)
 {
     struct history_plan plan;
