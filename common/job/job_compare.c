@@ -20,14 +20,23 @@ static enum status differ(const struct sides *sides, const char *what, const cha
                      b, sides->theirs);
 }
 
+/* A bound that there is not is the greatest number that there is. */
+static void show_count(char out[24], uint64_t count)
+{
+    if (count == UINT64_MAX)
+        snprintf(out, 24, "inf");
+    else
+        snprintf(out, 24, "%llu", (unsigned long long)count);
+}
+
 static enum status compare_counts(const struct sides *sides, const char *what, uint64_t a,
                                   uint64_t b)
 {
     if (a == b)
         return STATUS_OK;
     char a_text[24], b_text[24];
-    snprintf(a_text, sizeof a_text, "%llu", (unsigned long long)a);
-    snprintf(b_text, sizeof b_text, "%llu", (unsigned long long)b);
+    show_count(a_text, a);
+    show_count(b_text, b);
     return differ(sides, what, a_text, b_text);
 }
 

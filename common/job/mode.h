@@ -43,8 +43,9 @@ const char *mode_numbered(unsigned number); /* NULL from the first that is not t
 const struct mode_facts *mode_facts_named(const char *name);
 
 /* What --mode, run.json and reports say: "sync", "async", "ssp:3", "ssp:inf". */
-#define MODE_UNBOUNDED UINT64_MAX
-#define MODE_BOUND_MAX 1000000000
+#define MODE_UNBOUNDED   UINT64_MAX
+#define MODE_BOUND_MAX   1000000000
+#define MODE_BOUND_WORDS "with S from 0 to 1000000000, or inf"
 
 struct mode_setting {
     enum mode mode;

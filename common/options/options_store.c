@@ -144,8 +144,10 @@ static enum status refuse_word(const struct option_row *row, const char *text, s
     spelling_begin(&spelling, text);
     for (unsigned i = 0; (word = row->choice->word(i)) != NULL; i++)
         spelling_try(&spelling, word);
-    return error_set(error, STATUS_INVALID, "needs one of %s%s",
-                     option_choice_words(row->choice, words), spelling_hint(&spelling, "", hint));
+    const char *more = row->choice->expected;
+    return error_set(error, STATUS_INVALID, "needs one of %s%s%s%s",
+                     option_choice_words(row->choice, words), more != NULL ? " " : "",
+                     more != NULL ? more : "", spelling_hint(&spelling, "", hint));
 }
 
 /* What a number is written with by those who mean well: "64,000", "1_000", " 10", "0,001", "10s".

@@ -118,7 +118,12 @@ static const char *instructions_word(unsigned index)
 }
 
 static const struct option_choice choice_mode = {
-    .word = mode_word, .numbered = mode_numbered, .read = read_mode, .write = write_mode};
+    .word = mode_word,
+    .numbered = mode_numbered,
+    .read = read_mode,
+    .write = write_mode,
+    .expected = MODE_BOUND_WORDS,
+};
 static const struct option_choice choice_optimizer = {.word = optimizer_word};
 static const struct option_choice choice_schedule = {.word = schedule_numbered,
                                                      .numbered = schedule_numbered};

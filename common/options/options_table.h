@@ -51,7 +51,7 @@ struct option_choice {
     /* A word with more behind it, "ssp:3": read into the options, and written as it is read. */
     bool (*read)(const char *text, struct options *options);
     void (*write)(const struct options *options, char *text, size_t size);
-    /* A number: what it needs to be, "0, to train alone". */
+    /* A number: what it needs to be, "0, to train alone"; a word with more behind it: what that is. */
     const char *expected;
     /* Words that a list or any other text may begin with, for those who complete it. */
     const char *(*known)(unsigned index);

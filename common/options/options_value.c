@@ -169,7 +169,8 @@ static enum status read_mode(const char *item, struct mode_setting *setting, str
     spelling_begin(&spelling, item);
     for (unsigned i = 0; i < MODE_COUNT; i++)
         spelling_try(&spelling, mode_facts((enum mode)i)->bounds ? "ssp:S" : mode_numbered(i));
-    return error_set(error, STATUS_INVALID, "'%s' is no mode; there are sync, async and ssp:S%s",
+    return error_set(error, STATUS_INVALID,
+                     "'%s' is no mode; there are sync, async and ssp:S " MODE_BOUND_WORDS "%s",
                      item, spelling_hint(&spelling, "", hint));
 }
 

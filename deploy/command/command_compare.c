@@ -46,7 +46,7 @@ struct plan {
 /* One of the runs. */
 struct run {
     struct options options;
-    char name[64]; /* "sync-w2-s1" */
+    char name[64]; /* "sync-w2-s1", "ssp-3-w2-s1" */
     char out[DISK_PATH_MAX];
 };
 
@@ -66,6 +66,9 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
         options->job.use_locking = false; /* A variant of async; sync has nothing to lock. */
     snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
              job_mode_text(&options->job).text, options->workers, options->job.seed);
+    char *colon = strchr(run->name, ':'); /* Of ssp:3: other programs take it for a host's. */
+    if (colon != NULL)
+        *colon = '-';
     snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
              plan->out, run->name);
     options->out = run->out;

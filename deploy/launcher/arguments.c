@@ -129,7 +129,7 @@ static bool row_text(const struct option_row *row, const struct options *options
     return false;
 }
 
-/* Whether "optimizer=adam|rmsprop" holds. */
+/* Whether "optimizer=adam|rmsprop" holds; "mode=ssp" does of ssp:3. */
 static bool condition_holds(const char *condition, const struct options *options, unsigned user)
 {
     char value[64];
@@ -138,6 +138,7 @@ static bool condition_holds(const char *condition, const struct options *options
     if (row == NULL || !row_text(row, options, value, sizeof value))
         return false;
     const char *wanted = condition + length;
+    value[strcspn(value, ":")] = '\0';
     while (*wanted != '\0') {
         wanted++;
         size_t bytes = strcspn(wanted, "|");

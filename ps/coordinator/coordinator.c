@@ -190,15 +190,40 @@ static bool is_behind(const struct coordinator *c, const struct message *message
 }
 
 /* Whom the worker is not to run ahead of. */
-static bool describe_bound(const struct coordinator *c, const struct message *message, char *text)
+static bool is_bound(const struct coordinator *c, uint32_t worker, uint32_t *whom)
+{
+    return c->state == RUNNING && c->work.rules->waits_for != NULL &&
+           c->work.membership.workers[worker].present &&
+           c->work.rules->waits_for(&c->work, worker, whom);
+}
+
+/* To a worker, when there is nothing else that it waits for. */
+static void describe_bound(const struct coordinator *c, const struct message *message, char *text)
 {
     uint32_t whom;
-    if (message->role != ROLE_WORKER || c->state != RUNNING || c->work.rules->waits_for == NULL ||
-        !c->work.rules->waits_for(&c->work, message->index, &whom))
-        return false;
-    snprintf(text, MESSAGE_TEXT_MAX, "waiting for worker/%u (on %s), the slowest, in %s", whom,
-             c->work.membership.workers[whom].host, job_mode_text(c->job).text);
-    return true;
+    if (text[0] == '\0' && message->role == ROLE_WORKER && is_bound(c, message->index, &whom))
+        snprintf(text, MESSAGE_TEXT_MAX, "waiting for worker/%u (on %s), the slowest, in %s", whom,
+                 c->work.membership.workers[whom].host, job_mode_text(c->job).text);
+}
+
+/* To whoever looks on: "worker/0 and 2 more wait for worker/3 (on ada), the slowest, in ssp:2". */
+static void describe_bounds(const struct coordinator *c, char *text)
+{
+    uint32_t whom, slowest = 0, first = 0, count = 0;
+    char more[32] = "";
+    for (uint32_t i = c->work.membership.worker_count; text[0] == '\0' && i-- > 0;)
+        if (is_bound(c, i, &whom)) {
+            slowest = whom;
+            first = i;
+            count++;
+        }
+    if (count == 0)
+        return;
+    if (count > 1)
+        snprintf(more, sizeof more, " and %u more", count - 1);
+    snprintf(text, MESSAGE_TEXT_MAX, "worker/%u%s %s for worker/%u (on %s), the slowest, in %s",
+             first, more, count > 1 ? "wait" : "waits", slowest,
+             c->work.membership.workers[slowest].host, job_mode_text(c->job).text);
 }
 
 /* A sign of life, from a member of this generation or an older one; and a chance to bring it up. */
@@ -215,8 +240,8 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
         coordinator_welcome_again(c, member, outbox);
     }
     char text[MESSAGE_TEXT_MAX];
-    if (!describe_bound(c, message, text))
-        coordinator_describe_waiting(c, text, now_us);
+    coordinator_describe_waiting(c, text, now_us);
+    describe_bound(c, message, text);
     snprintf(envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message.waiting.text,
              MESSAGE_TEXT_MAX, "%s", text);
     if (message->kind == MESSAGE_READY && current)
@@ -458,6 +483,7 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
         snprintf(answer->text, sizeof answer->text, "%s", c->reason);
     } else {
         coordinator_describe_waiting(c, answer->text, now_us);
+        describe_bounds(c, answer->text);
     }
     if (c->work.membership.servers ==
         NULL) /* Nobody has declared a job: there are no facts about it. */

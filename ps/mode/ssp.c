@@ -114,17 +114,22 @@ static bool is_bound(const struct work *work, uint32_t worker)
     return counts(work, worker) && ahead(work, worker) > work->job->staleness_bound;
 }
 
+/* Who has a batch to do is only not given another to go on with; nor does anybody wait for the slowest
+ * when there is nothing to be given: at a gate, and at the end. */
+static bool waits(const struct work *work, uint32_t worker)
+{
+    const struct leases *leases = &state_of(work)->async.leases;
+    return is_bound(work, worker) && leases_idle(leases, worker) && leases_has_more(leases);
+}
+
 static bool ssp_ask(struct work *work, uint32_t worker, uint64_t *batch)
 {
     struct ssp_work *state = state_of(work);
     struct ssp_clock *clock = clock_of(work, worker);
-    uint64_t batches[WORK_HELD_MAX];
-    bool bound = is_bound(work, worker);
-    /* One that has a batch to do is only not given another to go on with. */
-    bool waits = bound && async_held(work, worker, batches) == 0;
-    state->waits += waits && !clock->waits;
-    clock->waits = waits;
-    if (bound || !async_ask(work, worker, batch))
+    bool waited = clock->waits;
+    clock->waits = waits(work, worker);
+    state->waits += clock->waits && !waited;
+    if (is_bound(work, worker) || !async_ask(work, worker, batch))
         return false;
     uint64_t apart = ahead(work, worker) - 1; /* When it was given. */
     state->apart_max = apart > state->apart_max ? apart : state->apart_max;
@@ -158,7 +163,7 @@ static bool ssp_has_spare(const struct work *work)
 
 static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *whom)
 {
-    return is_bound(work, worker) && find_minimum(work, whom);
+    return waits(work, worker) && find_minimum(work, whom);
 }
 
 static void ssp_figures(const struct work *work, struct mode_figures *figures)

@@ -62,7 +62,7 @@ static uint64_t take_returned(struct leases *leases)
     return batch;
 }
 
-static bool may_give(const struct leases *leases)
+bool leases_has_more(const struct leases *leases)
 {
     if (leases->returned_count > 0)
         return true;
@@ -73,7 +73,7 @@ static bool may_give(const struct leases *leases)
 
 bool leases_take(struct leases *leases, uint32_t worker, uint64_t *batch)
 {
-    if (!may_give(leases))
+    if (!leases_has_more(leases))
         return false;
     for (unsigned i = 0; i < LEASES_A_WORKER; i++) {
         if (leases->held[worker][i] != FREE_PLACE)

@@ -44,6 +44,9 @@ void leases_free(struct leases *leases);
 /* Make room for at least so many workers. */
 enum status leases_grow(struct leases *leases, uint32_t worker_count);
 
+/* Whether there is a batch that can be given out now. */
+bool leases_has_more(const struct leases *leases);
+
 /* Give the worker one more batch, if it has a free place and there is one before the gate. */
 bool leases_take(struct leases *leases, uint32_t worker, uint64_t *batch);
 

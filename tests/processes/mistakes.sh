@@ -163,7 +163,7 @@ mistake 2 "--histories=0: needs a whole number, at least 1" syncopate simulate -
 answered "about numbers"
 
 # --- words ----------------------------------------------------------------------------------------
-mistake 2 "--mode=ssync: needs one of sync, async, ssp:S .did you mean sync\?" "${run[@]}" --mode ssync
+mistake 2 "--mode=ssync: needs one of sync, async, ssp:S with S from 0 to 1000000000, or inf .did you mean sync\?" "${run[@]}" --mode ssync
 mistake 2 "--mode=synchronous: .*did you mean sync\?" "${run[@]}" --mode synchronous
 mistake 2 "--optimizer=adamx: needs one of sgd, .*, adamw .did you mean adam\?" \
     "${run[@]}" --optimizer adamx

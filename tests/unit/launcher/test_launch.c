@@ -705,6 +705,18 @@ TEST_PLAIN(options_survive_the_way_through_a_command_line)
     ck_assert_str_eq(read.slow, "1:2.5");
 }
 
+/* What is for some modes only is for that mode with whatever bound. */
+TEST_PLAIN(a_mode_with_a_bound_keeps_its_options_on_the_way)
+{
+    char *argv[] = {(char[]){"run"}, (char[]){"--mode=ssp:3"}, (char[]){"--use-locking"},
+                    (char[]){"--worker-batch=8"}, NULL};
+    struct options read = round_trip(4, argv);
+    ck_assert_int_eq(read.job.mode, MODE_SSP);
+    ck_assert_uint_eq(read.job.staleness_bound, 3);
+    ck_assert(read.job.use_locking);
+    ck_assert_uint_eq(read.worker_batch, 8);
+}
+
 TEST_PLAIN(options_that_were_not_given_stay_so)
 {
     char *argv[] = {(char[]){"run"}, NULL};

@@ -198,9 +198,10 @@ TEST_PLAIN(errors_name_bounds_and_choices)
     expect_bad(OPTION_RUN, "--workers 0",
                "syncopate run: --workers=0: needs a whole number from 1 to 1024");
     expect_bad(OPTION_RUN, "--mode parallel",
-               "syncopate run: --mode=parallel: needs one of sync, async, ssp:S");
+               "syncopate run: --mode=parallel: needs one of sync, async, ssp:S " MODE_BOUND_WORDS);
     expect_bad(OPTION_RUN, "--mode ssync",
-               "syncopate run: --mode=ssync: needs one of sync, async, ssp:S (did you mean sync?)");
+               "syncopate run: --mode=ssync: needs one of sync, async, ssp:S " MODE_BOUND_WORDS
+               " (did you mean sync?)");
     expect_bad(OPTION_RUN, "--transport udp",
                "syncopate run: --transport=udp: needs one of auto, tcp, shm");
     expect_bad(OPTION_RUN, "--schedule line",
@@ -554,12 +555,16 @@ TEST_PLAIN(lists_of_compare_are_read)
 TEST_PLAIN(the_item_of_a_list_that_is_wrong_is_named)
 {
     static const char *const modes[][2] = {
-        {"sync,asnyc", "'asnyc' is no mode; there are sync, async and ssp:S (did you mean async?)"},
-        {"sync,parallel", "'parallel' is no mode; there are sync, async and ssp:S"},
+        {"sync,asnyc", "'asnyc' is no mode; there are sync, async and ssp:S " MODE_BOUND_WORDS
+                       " (did you mean async?)"},
+        {"sync,parallel",
+         "'parallel' is no mode; there are sync, async and ssp:S " MODE_BOUND_WORDS},
         {"sync,SYNC", "sync is there twice"},
         {"ssp:2,async,ssp:2", "ssp:2 is there twice"},
-        {"ssp", "'ssp' is no mode; there are sync, async and ssp:S (did you mean ssp:S?)"},
-        {"ssp:-1", "'ssp:-1' is no mode; there are sync, async and ssp:S (did you mean ssp:S?)"},
+        {"ssp", "'ssp' is no mode; there are sync, async and ssp:S " MODE_BOUND_WORDS
+                " (did you mean ssp:S?)"},
+        {"ssp:-1", "'ssp:-1' is no mode; there are sync, async and ssp:S " MODE_BOUND_WORDS
+                   " (did you mean ssp:S?)"},
         {"sync,", "item 2 of the list is empty"},
         {"sync,,async", "item 2 of the list is empty"},
     };
