@@ -2,8 +2,11 @@
  *
  *   a worker that is given a batch is at most S ahead of the slowest, of those that are here and
  *   have asked; whoever joins starts at the slowest; who waits is told for a slowest one
- *   at S = 0, once all have asked and with the same W workers from the start, what is computed in round k is made from versions
- *   first + k W to first + (k + 1) W - 1 */
+ *
+ * and once all have asked, with the same W workers from the start, of what is computed:
+ *
+ *   at clock c it is made from values that hold its worker's c updates and c - S of each other
+ *   at S = 0 in round k it is made from versions first + k W to first + (k + 1) W - 1 */
 
 #include "deploy/simulator/promises_async.h"
 
@@ -106,6 +109,8 @@ static void give(struct witness *w, uint32_t process, struct witness_clock *cloc
         if (!clock->holds[i])
             place = i;
     }
+    w->counts.grants++;
+    w->counts.apart_max = ahead > w->counts.apart_max ? ahead : w->counts.apart_max;
     if (ahead > w->job->staleness_bound)
         witness_fail(w,
                      "worker/%u is given batch %" PRIu64 " when it is %" PRIu64
@@ -173,21 +178,32 @@ static void ssp_said(struct witness *w, uint32_t process, const struct outgoing 
 
 /* --- what is computed from ----------------------------------------------------------------- */
 
+/* Its clock as server 0 has it: no more than what it is, so what is promised of it is held. */
+static void check_base(struct witness *w, const struct witness_worker *worker,
+                       const struct message *message, uint64_t clock)
+{
+    uint64_t base = message->exchange.base_version, bound = w->job->staleness_bound;
+    uint64_t old = clock > bound ? clock - bound : 0; /* Of each, that must be in it. */
+    uint64_t least = w->clocks.first + clock + (w->clocks.members - 1) * old;
+    uint64_t end = w->clocks.first + (clock + 1) * w->clocks.members; /* At S = 0. */
+    w->counts.bases++;
+    if (base < least || (bound == 0 && base >= end))
+        witness_fail(w,
+                     "worker/%u computes batch %" PRIu64 " at clock %" PRIu64
+                     " from version %" PRIu64 " of chunk %u, which %s",
+                     worker->index, message->exchange.step, clock, base, message->exchange.chunk,
+                     base < least ? "lacks what it has to hold" : "is of another round");
+}
+
 static void ssp_sent(struct witness *w, const struct witness_worker *worker,
                      const struct message *message)
 {
     const struct witness_clock *clock = &w->clocks.workers[worker->index % WITNESS_WORKERS_MAX];
-    uint64_t base = message->exchange.base_version;
-    uint64_t first = w->clocks.first + clock->finished * w->clocks.members;
     async_sent(w, worker, message);
-    if (w->job->staleness_bound == 0 && w->clocks.fixed && asked(w) == w->clocks.members &&
-        message->generation == w->clocks.generation && message->ticket == clock->ticket &&
-        (base < first || base >= first + w->clocks.members))
-        witness_fail(w,
-                     "worker/%u computes batch %" PRIu64 " of round %" PRIu64
-                     " from version %" PRIu64 " of chunk %u, which is of another round",
-                     worker->index, message->exchange.step, clock->finished, base,
-                     message->exchange.chunk);
+    if (w->job->staleness_bound != MODE_UNBOUNDED && w->clocks.fixed &&
+        asked(w) == w->clocks.members && message->generation == w->clocks.generation &&
+        message->ticket == clock->ticket)
+        check_base(w, worker, message, clock->finished);
 }
 
 const struct promises promises_ssp = {

@@ -44,6 +44,10 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     to->retries += from->retries;
     to->receipts += from->receipts;
     to->newest += from->newest;
+    to->grants += from->grants;
+    if (from->apart_max > to->apart_max)
+        to->apart_max = from->apart_max;
+    to->bases += from->bases;
 }
 
 /* --- values that ever were ------------------------------------------------------------------- */

@@ -46,6 +46,8 @@ struct witness_counts {
     uint64_t cuts;
     uint64_t loads; /* Of chunks, from a checkpoint. */
     uint64_t retries, receipts, newest;
+    uint64_t grants, apart_max; /* Ssp: batches given, and how far ahead anybody was then. */
+    uint64_t bases;             /* Ssp: of chunks, that were held against the bound. */
 };
 
 void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);

@@ -101,6 +101,12 @@ static struct ssp_clock *clock_of(struct work *work, uint32_t worker)
     return clock;
 }
 
+/* Whether anybody can wait for anybody: without a bound all is as in async. */
+static bool binds(const struct work *work)
+{
+    return work->job->staleness_bound != MODE_UNBOUNDED;
+}
+
 /* How many batches it is ahead of the slowest, with those that it holds. */
 static uint64_t ahead(const struct work *work, uint32_t worker)
 {
@@ -145,7 +151,7 @@ static bool ssp_finished(struct work *work, uint32_t worker, uint64_t batch)
     async_finished(work, worker, batch);
     if (async_held(work, worker, batches) < held) /* Else it was said before. */
         clock->finished++;
-    return minimum(work) > before;
+    return binds(work) && minimum(work) > before;
 }
 
 static uint64_t ssp_go_back(struct work *work, uint64_t step)
@@ -158,7 +164,7 @@ static uint64_t ssp_go_back(struct work *work, uint64_t step)
 static bool ssp_has_spare(const struct work *work)
 {
     uint32_t least;
-    return async_has_spare(work) || find_minimum(work, &least);
+    return async_has_spare(work) || (binds(work) && find_minimum(work, &least));
 }
 
 static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *whom)

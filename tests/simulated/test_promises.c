@@ -98,6 +98,82 @@ TEST_PLAIN(a_slow_worker_holds_up_nobody_in_async_mode)
     ck_assert_uint_ge(result.worker_batches[1], 40);
 }
 
+/* Workers of which the last is slow, and a bound. */
+static struct history_result bounded(uint64_t bound, uint32_t workers, uint32_t slow)
+{
+    struct history_plan plan = calm(MODE_SSP, WORK_EXACT, 2, workers);
+    plan.job.staleness_bound = bound;
+    plan.job.steps = 120;
+    plan.phases[0].slow[workers - 1] = slow;
+    return finish(&plan);
+}
+
+TEST_PLAIN(at_bound_0_every_round_is_computed_from_its_own_versions)
+{
+    /* P5, which the witness holds: of every chunk of every gradient but those before all had asked. */
+    for (uint32_t workers = 1; workers <= 6; workers++) {
+        struct history_result result = bounded(0, workers, workers % 2 ? 1 : 7);
+        ck_assert_uint_eq(result.counts.grants, 120);
+        ck_assert_uint_eq(result.counts.apart_max, 0);
+        ck_assert_uint_ge(result.counts.bases, result.counts.applied * 9 / 10);
+        for (uint32_t i = 0; i < workers; i++) /* So nobody does more than others. */
+            ck_assert_uint_eq(result.worker_batches[i], 120 / workers);
+        /* In a round the k-th to be applied is at most k updates old. */
+        ck_assert_uint_le(result.counts.staleness_max, workers - 1);
+        ck_assert_uint_le(2 * result.counts.staleness_sum, result.counts.gradients * (workers - 1));
+    }
+}
+
+TEST_PLAIN(clocks_differ_by_the_bound_when_one_is_slow_and_by_no_more)
+{
+    /* P1: seen, that the bound is reached; the witness sees that it is not passed. */
+    static const uint64_t bounds[] = {1, 4, 9};
+    for (unsigned i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct history_result result = bounded(bounds[i], 3, 30);
+        ck_assert_uint_eq(result.counts.apart_max, bounds[i]);
+        ck_assert_uint_gt(result.counts.bases, 300);
+        ck_assert_uint_le(result.worker_batches[0], result.worker_batches[2] + bounds[i] + 1);
+        ck_assert_uint_le(result.worker_batches[1], result.worker_batches[2] + bounds[i] + 1);
+    }
+}
+
+TEST_PLAIN(equal_workers_are_as_stale_with_a_bound_as_without)
+{
+    /* What the bound limits is how far clocks are apart, and not the mean. */
+    struct history_result bounded_one = bounded(3, 4, 1);
+    double mean = (double)bounded_one.counts.staleness_sum / (double)bounded_one.counts.applied;
+    ck_assert_double_ge(mean, 3 * 0.85);
+    ck_assert_double_le(mean, 3 * 1.15);
+}
+
+/* A history of either mode that differs in nothing else. */
+static struct history_result leased(enum mode mode, uint64_t bound, bool troubled)
+{
+    struct history_plan plan = calm(mode, WORK_EXACT, 2, 4);
+    plan.job.staleness_bound = bound;
+    plan.job.steps = 200;
+    plan.job.checkpoint_every = 50;
+    plan.phases[0].slow[3] = 5;
+    if (troubled)
+        plan.faults = (struct network_faults){
+            .delay_min_us = 10, .delay_max_us = 20000, .overtake = 0.5, .repeat = 0.2};
+    return finish(&plan);
+}
+
+TEST_PLAIN(without_a_bound_it_is_async)
+{
+    for (int troubled = 0; troubled < 2; troubled++) {
+        struct history_result ssp = leased(MODE_SSP, MODE_UNBOUNDED, troubled);
+        struct history_result async = leased(MODE_ASYNC, 0, troubled);
+        ck_assert_uint_eq(ssp.virtual_us, async.virtual_us);
+        ck_assert_uint_eq(ssp.events, async.events);
+        ck_assert_mem_eq(ssp.worker_batches, async.worker_batches, sizeof ssp.worker_batches);
+        ck_assert_mem_eq(&ssp.counts, &async.counts, sizeof ssp.counts);
+        struct history_result one = leased(MODE_SSP, 1, troubled);
+        ck_assert_uint_gt(one.virtual_us, async.virtual_us); /* With one they differ. */
+    }
+}
+
 TEST_PLAIN(chunks_of_one_pull_differ_in_version_without_locking)
 {
     /* A6: seen, so that the next test means something. */

@@ -656,12 +656,21 @@ static void gradients_keep_to_shared_memory(void)
 
 static const struct script script_integers = {leaf_integers, NULL};
 
-static void async_applies_every_gradient_once(enum way way, int shape)
+static void set_bound(struct job *job, uint64_t bound)
+{
+    job_set_mode(job, (struct mode_setting){MODE_SSP, bound});
+}
+
+/* In ssp with bound, or in async. */
+static void leases_apply_every_gradient_once(enum way way, int shape, enum mode mode,
+                                             uint64_t bound)
 {
     struct cluster cluster;
     cluster_open(&cluster, way, &script_integers);
     cluster.owner_threads = shapes[shape].owner_threads;
     make_job(&cluster.job, MODE_ASYNC, "sgd", 70, shapes[shape].servers, shapes[shape].workers);
+    if (mode == MODE_SSP)
+        set_bound(&cluster.job, bound);
     cluster.job.checkpoint_every = 25;
     cluster_run(&cluster, EXIT_DONE);
     ck_assert_uint_eq(atomic_load(&cluster.completed), cluster.job.steps);
@@ -825,7 +834,10 @@ static void a_stopped_run_goes_on(enum way way, enum mode mode, int exit_code)
 OVER_EACH(sync_is_exact, sync_equals_the_serial_reference(way, _i, "sgd"))
 OVER_EACH(values_stay_while_read, parameters_stay_while_they_are_read(way, _i))
 OVER_EACH(sync_with_adam_is_exact, sync_equals_the_serial_reference(way, 2, "adam"))
-OVER_EACH(every_async_gradient_counts_once, async_applies_every_gradient_once(way, _i))
+OVER_EACH(every_async_gradient_counts_once,
+          leases_apply_every_gradient_once(way, _i, MODE_ASYNC, 0))
+OVER_EACH(every_bounded_gradient_counts_once,
+          leases_apply_every_gradient_once(way, _i, MODE_SSP, (uint64_t)_i))
 OVER_EACH(one_async_worker_is_exact, async_with_one_worker_equals_the_serial_reference(way))
 OVER_EACH(a_chunk_is_never_torn, async_chunks_are_whole_and_never_go_back(way, false))
 OVER_EACH(a_locked_variable_is_never_torn, async_chunks_are_whole_and_never_go_back(way, true))
@@ -833,6 +845,7 @@ OVER_EACH(nobody_waits_for_a_slow_worker, async_is_not_slowed_by_a_worker_that_s
 OVER_EACH(a_sync_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_INTERRUPTED))
 OVER_EACH(a_worker_may_ask_for_the_stop, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_TERMINATED))
 OVER_EACH(an_async_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_ASYNC, EXIT_INTERRUPTED))
+OVER_EACH(a_bounded_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_SSP, EXIT_INTERRUPTED))
 
 START_TEST(no_gradient_leaves_shared_memory)
 {
@@ -845,13 +858,15 @@ END_TEST
     tcase_add_loop_test(tcase, values_stay_while_read##suffix, 0, 4);                              \
     tcase_add_test(tcase, sync_with_adam_is_exact##suffix);                                        \
     tcase_add_loop_test(tcase, every_async_gradient_counts_once##suffix, 0, SHAPES);               \
+    tcase_add_loop_test(tcase, every_bounded_gradient_counts_once##suffix, 0, SHAPES);             \
     tcase_add_test(tcase, one_async_worker_is_exact##suffix);                                      \
     tcase_add_test(tcase, a_chunk_is_never_torn##suffix);                                          \
     tcase_add_test(tcase, a_locked_variable_is_never_torn##suffix);                                \
     tcase_add_test(tcase, nobody_waits_for_a_slow_worker##suffix);                                 \
     tcase_add_test(tcase, a_sync_run_stops_and_goes_on##suffix);                                   \
     tcase_add_test(tcase, a_worker_may_ask_for_the_stop##suffix);                                  \
-    tcase_add_test(tcase, an_async_run_stops_and_goes_on##suffix)
+    tcase_add_test(tcase, an_async_run_stops_and_goes_on##suffix);                                 \
+    tcase_add_test(tcase, a_bounded_run_stops_and_goes_on##suffix)
 
 static TCase *make_case(Suite *suite, const char *name)
 {
