@@ -359,6 +359,13 @@ WRAPPED   := batch_set_has chunk_apply update_apply aggregator_offer sessions_ju
     follow_init simulated_disk_done_us checkpoint_write_part __assert_fail
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
+# Memory that is not there (tests/lib/scarcity.h), and in a cluster only for its processes.
+comma     := ,
+SCARCE    := malloc calloc realloc aligned_alloc
+ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_handle_server \
+    session_handle_trainer session_tick simulator_over outbox_log outbox_warn
+$(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
+
 # A name server of test_resolver's own.
 $(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
 

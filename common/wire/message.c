@@ -743,7 +743,9 @@ enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, st
     if (wire == NULL)
         error_set(error, status, "declaration does not decode");
     else if ((status = take_job(wire, job)) != STATUS_OK)
-        error_set(error, status, "declaration with a field out of range");
+        error_set(error, status,
+                  status == STATUS_MEMORY ? "no memory for a declaration"
+                                          : "declaration with a field out of range");
     else
         status = job_check(job, error);
     free(arena.bytes);

@@ -56,6 +56,7 @@ enum status simulator_init(struct simulator *simulator, const struct simulator_o
     s->work.bad_one_in = options->bad_one_in;
     if (status == STATUS_OK)
         status = witness_init(&s->witness, &s->work, &s->partition, options->owners_a_server);
+    s->witness.scarce = options->scarce;
     s->witness.in_order = options->faults.overtake <= 0 && options->faults.repeat <= 0;
     if (status == STATUS_OK)
         status = simulated_network_init(&s->network, &s->options.faults, options->seed,

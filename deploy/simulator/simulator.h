@@ -76,6 +76,7 @@ struct simulator_options {
     uint32_t stop_host;
     uint64_t time_limit_us; /* After calm_us of the plan, if there is one. */
     struct simulator_tamper tamper;
+    bool scarce;  /* Allocations may fail, see witness.h. */
     bool verbose; /* Print what the processes log. */
 };
 

@@ -176,6 +176,7 @@ struct witness {
     const struct simulated_work *work;
     uint32_t owners_a_server;
     bool in_order; /* Wires keep messages in order. */
+    bool scarce;   /* Memory is: who waits may be forgotten, and asks again; a cut is given up. */
     struct model_state initial;
     struct witness_process *processes; /* [process_count] by number. */
     uint32_t process_count;

@@ -528,6 +528,17 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
     part_clear(part);
 }
 
+/* The cut is given up at once, and not when it has taken too long. */
+static void say_no_memory(struct checkpointer *checkpointer,
+                          const struct message_chunk_state *state, struct outbox *outbox)
+{
+    struct packet *packet = say(checkpointer, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
+    struct message_part_written *written = &packet->message.part_written;
+    written->step = state->step;
+    written->server = state->server;
+    snprintf(written->text, sizeof written->text, "out of memory for a checkpoint");
+}
+
 /* Whether state names exactly one chunk of its server, and the payload is that array. */
 static bool state_fits(const struct checkpointer *checkpointer, const struct packet *packet)
 {
@@ -567,7 +578,7 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
     if ((part->chunks == NULL || part->step != state->step) &&
         !part_begin(part, state->step, chunks, arrays)) {
         part_clear(part);
-        outbox_log(outbox, "out of memory for a checkpoint");
+        say_no_memory(checkpointer, state, outbox);
         return;
     }
     struct checkpoint_chunk *chunk = part_chunk(part, state);

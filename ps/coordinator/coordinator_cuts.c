@@ -83,7 +83,10 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     if (!c->cut.under_way || taken->step != c->cut.step || server->cut_taken)
         return;
     if (!taken->taken) {
-        abandon_cut(c, false, "training had passed that step", now_us, outbox);
+        abandon_cut(c, false,
+                    c->cut.final ? "a server could not take it, and its log says why"
+                                 : "training had passed that step",
+                    now_us, outbox);
         return;
     }
     server->cut_taken = true;

@@ -38,7 +38,8 @@ static void sum_up_members(struct coordinator *c)
     summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
 }
 
-static void write_summary(struct coordinator *c, enum run_state state, int exit_code,
+/* False: without memory for it. */
+static bool write_summary(struct coordinator *c, enum run_state state, int exit_code,
                           uint64_t now_us, struct outbox *outbox)
 {
     struct run_summary *summary = &c->summary;
@@ -66,13 +67,14 @@ static void write_summary(struct coordinator *c, enum run_state state, int exit_
     size_t worker_bytes = summary->worker_count * sizeof(struct worker_summary);
     struct frame *frame = frame_create(sizeof *summary + worker_bytes);
     if (frame == NULL)
-        return;
+        return false;
     memcpy(frame->data, summary, sizeof *summary);
     struct worker_summary *workers =
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
         workers[i] = c->work.membership.workers[i].summary;
     order_add(outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
+    return true;
 }
 
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -97,8 +99,10 @@ void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox
 {
     c->closed = true;
     c->summary.step = c->last_cut;
-    write_summary(c, c->last_cut == c->job->steps ? RUN_DONE : RUN_STOPPED,
-                  c->stopping ? c->exit_code : EXIT_DONE, now_us, outbox);
+    if (!write_summary(c, c->last_cut == c->job->steps ? RUN_DONE : RUN_STOPPED,
+                       c->stopping ? c->exit_code : EXIT_DONE, now_us, outbox))
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
+                         "out of memory for the run's summary; its last checkpoint is written");
 }
 
 /* --- telling ------------------------------------------------------------------------------- */

@@ -54,8 +54,12 @@ enum status declaration_add(struct declaration *declaration, const struct packet
     declaration->uploaded_us = now_us;
     if (pages_add(upload, &page->message.job_page) != STATUS_OK)
         return STATUS_AGAIN;
-    return job_decode(upload->bytes, upload->total, job, error) == STATUS_OK ? STATUS_OK
-                                                                             : STATUS_INVALID;
+    enum status status = job_decode(upload->bytes, upload->total, job, error);
+    if (status == STATUS_MEMORY) { /* It is asked for again. */
+        declaration_forget_upload(declaration);
+        return STATUS_AGAIN;
+    }
+    return status == STATUS_OK ? STATUS_OK : STATUS_INVALID;
 }
 
 enum status declaration_accept(struct declaration *declaration, struct job *job)

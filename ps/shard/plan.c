@@ -41,7 +41,9 @@ enum status plan_create(struct plan **plan, const struct job *job, uint32_t serv
     p->server = server;
     p->run_id = run_id;
     enum status status = job_copy(&p->job, job);
-    if (status == STATUS_OK)
+    if (status != STATUS_OK)
+        error_set(error, status, "no memory for a plan");
+    else
         status = partition_make(&p->partition, job->variables, job->variable_count,
                                 job->server_count, job->chunk_bytes, job->use_locking, error);
     p->offsets = calloc(job->variable_count, sizeof *p->offsets);
