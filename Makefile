@@ -95,7 +95,7 @@ UNIT      := $(call programs,unit)
 # Ninety programs that are nearly the same would be most of build/: in a release build the unit tests are
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
-APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_resolver,$(UNIT))
+APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_memory %/test_resolver %/test_solo,$(UNIT))
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
@@ -359,11 +359,12 @@ WRAPPED   := batch_set_has chunk_apply update_apply aggregator_offer sessions_ju
     follow_init simulated_disk_done_us checkpoint_write_part __assert_fail
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
-# Memory that is not there (tests/lib/scarcity.h), and in a cluster only for its processes.
+# Memory that is not there (tests/lib/memory/scarcity.h), and in a cluster only for its processes.
 comma     := ,
 SCARCE    := malloc calloc realloc aligned_alloc
 ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_handle_server \
     session_handle_trainer session_tick simulator_over outbox_log outbox_warn
+$(BUILD)/tests/unit/lib/test_memory $(BUILD)/tests/unit/worker/test_solo: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
 $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
 
 # A name server of test_resolver's own.

@@ -57,13 +57,11 @@ static double accuracy(const struct score *score)
 
 /* --- first values -------------------------------------------------------------------------- */
 
-static void initialize(struct state *s)
+static enum status initialize(struct state *s, struct error *error)
 {
     uint64_t *offsets = s->offsets = calloc(s->job->variable_count, sizeof *offsets);
-    if (offsets == NULL) {
-        log_error("out of memory");
-        exit(EXIT_TRAINING_FAILED);
-    }
+    if (offsets == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for the model");
     variables_layout(s->job->variables, s->job->variable_count, offsets);
     memset(s->arrays[0], 0, s->elements * sizeof(float));
     for (uint32_t i = 0; i < s->job->variable_count; i++)
@@ -74,6 +72,7 @@ static void initialize(struct state *s)
         for (uint64_t i = 0; i < s->elements; i++)
             s->arrays[1 + slot][i] = first;
     }
+    return STATUS_OK;
 }
 
 static void report_damage(void *argument, const char *line)
@@ -404,10 +403,10 @@ int solo_run(struct solo *solo, struct error *error)
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)
         status = run_directory_check(&disk_posix, solo->out, s.job, &opening, error);
-    if (status == STATUS_OK) {
-        initialize(&s);
+    if (status == STATUS_OK)
+        status = initialize(&s, error);
+    if (status == STATUS_OK)
         status = restore(&s, opening, error);
-    }
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
                                     solo->keep, &opening, error);

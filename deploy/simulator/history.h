@@ -50,7 +50,7 @@ struct history_plan {
     struct history_phase phases[HISTORY_PHASES_MAX];
     uint32_t phase_count;
     struct simulator_tamper tamper;
-    /* Allocations may fail, see tests/lib/scarcity.h: a phase that fails is gone on from in peace,
+    /* Allocations may fail, see tests/lib/memory/scarcity.h: a phase that fails is gone on from in peace,
      * and `failure` says why it did. */
     bool scarce;
     bool verbose;

@@ -251,6 +251,7 @@ static void cut_fails(struct owner *owner, uint64_t step, struct outbox *outbox)
     outbox_warn(outbox, "out of memory for a checkpoint at step %llu", (unsigned long long)step);
     for (uint32_t i = 0; i < owner->owned_count; i++)
         owner->owned[i].cut_step = UINT64_MAX;
+    owner->to_cut = 0;
     owner_cut_done(owner, step, false, outbox);
 }
 

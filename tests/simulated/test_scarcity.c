@@ -7,7 +7,7 @@
 
 #include "deploy/simulator/history.h"
 #include "ps/cores.h"
-#include "tests/lib/scarcity.h"
+#include "tests/lib/memory/scarcity.h"
 #include "tests/lib/suite.h"
 #include "worker/client/session.h"
 

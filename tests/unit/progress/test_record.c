@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/progress/summary.h"
-#include "tests/lib/runs.h"
+#include "tests/lib/runs/runs.h"
 #include "tests/lib/suite.h"
 
 static const struct made_run plain = {"run", "sync", "3f2a", 2, 7, 0.25, 0.875};

@@ -12,7 +12,7 @@
 #include "deploy/report/curve.h"
 #include "deploy/report/figures.h"
 #include "deploy/report/table.h"
-#include "tests/lib/runs.h"
+#include "tests/lib/runs/runs.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/xml.h"
 

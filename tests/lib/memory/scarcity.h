@@ -14,8 +14,8 @@
  *
  * Threads: one. */
 
-#ifndef TESTS_LIB_SCARCITY_H
-#define TESTS_LIB_SCARCITY_H
+#ifndef TESTS_LIB_MEMORY_SCARCITY_H
+#define TESTS_LIB_MEMORY_SCARCITY_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* scarcity.c - in the place of the allocator's functions. */
 
-#include "tests/lib/scarcity.h"
+#include "tests/lib/memory/scarcity.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* runs.h - made-up run directories, for tests of what reads them. */
 
-#ifndef TESTS_LIB_RUNS_H
-#define TESTS_LIB_RUNS_H
+#ifndef TESTS_LIB_RUNS_RUNS_H
+#define TESTS_LIB_RUNS_RUNS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* runs.c - run.json and events.jsonl written by hand into folders under /tmp. */
 
-#include "tests/lib/runs.h"
+#include "tests/lib/runs/runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
