@@ -1,7 +1,9 @@
-/* layer.c - the numbers and words that layers of several kinds are written with. */
+/* layer.c - what layers of several kinds do alike: the numbers and words that they are written with,
+ * their variables, what they keep of a max-pool. */
 
 #include "worker/model/layer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/spelling.h"
@@ -37,4 +39,29 @@ enum status layer_parse_activation(const struct layer_words *words, uint32_t fir
     }
     *relu = true;
     return STATUS_OK;
+}
+
+uint32_t layer_kernel_and_bias(const struct layer *layer, uint32_t number,
+                               const struct variable *kernel,
+                               struct variable variables[LAYER_VARIABLES_MAX])
+{
+    const char *kind = layer->kind->name;
+    variables[LAYER_KERNEL] = *kernel;
+    variables[LAYER_KERNEL].initializer = INITIALIZER_GLOROT_UNIFORM;
+    variables[LAYER_BIAS] = (struct variable){
+        .rank = 1,
+        .shape = {kernel->shape[kernel->rank - 1]},
+        .initializer = INITIALIZER_ZEROS,
+        .fan_in = kernel->fan_in,
+        .fan_out = kernel->fan_out,
+    };
+    snprintf(variables[LAYER_KERNEL].name, VARIABLE_NAME_MAX, "%s%u/kernel", kind, number);
+    snprintf(variables[LAYER_BIAS].name, VARIABLE_NAME_MAX, "%s%u/bias", kind, number);
+    return LAYER_VARIABLES_MAX;
+}
+
+enum status layer_take_which(struct layer *layer, uint32_t count_max)
+{
+    layer->which = malloc(count_max * shape_elements(layer->out));
+    return layer->which != NULL ? STATUS_OK : STATUS_MEMORY;
 }

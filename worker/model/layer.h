@@ -3,8 +3,9 @@
  * A layer kind is a file layer_x.c with a `const struct layer_kind layer_x`, and a row in kinds[]
  * in model.c. Its own struct begins with a struct layer, which is all that the model knows of it.
  *
- * A layer's life:  create -> [absorb] -> (the model fits `in` and `out`, sets `offsets`)
- *                         -> prepare -> forward, backward, ... -> destroy
+ * A layer's life:  (the model makes it) -> init -> [absorb]
+ *                  -> (the model fits `in` and `out`, sets `offsets`)
+ *                  -> prepare -> forward, backward, ... -> (the model frees it)
  *
  * Activations are [count][height][width][channels], dense and 64-byte aligned. Whatever a layer
  * computes for an example may depend on the number of examples in the call, never on anything else:
@@ -16,15 +17,18 @@
 #define WORKER_MODEL_LAYER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/status.h"
 #include "common/job/variable.h"
 
-#define LAYER_VARIABLES_MAX 2
-#define LAYER_TEXT_MAX      64
-#define LAYER_SIDE_MAX      65536     /* Height, width, kernel side, channels, outputs. */
-#define LAYER_ELEMENTS_MAX  (1 << 26) /* Of one example's activation, or of one patch matrix. */
+#define LAYER_TEXT_MAX     64
+#define LAYER_SIDE_MAX     65536     /* Height, width, kernel side, channels, outputs. */
+#define LAYER_ELEMENTS_MAX (1 << 26) /* Of one example's activation, or of one patch matrix. */
+
+/* The variables of a layer that has any. */
+enum { LAYER_KERNEL, LAYER_BIAS, LAYER_VARIABLES_MAX };
 
 struct shape {
     uint32_t height, width, channels;
@@ -39,11 +43,13 @@ static inline uint64_t shape_elements(struct shape shape)
 struct layer_kind;
 
 struct layer {
-    const struct layer_kind *kind; /* Set by the model, after create. */
-    struct shape in;               /* As it lies in memory. */
-    struct shape out;              /* As it lies in memory: what the next layer reads, no more. */
+    const struct layer_kind *kind;
+    struct shape in;  /* As it lies in memory. */
+    struct shape out; /* As it lies in memory: what the next layer reads, no more. */
     uint64_t offsets[LAYER_VARIABLES_MAX]; /* Of its variables in the parameter space. */
     uint64_t scratch; /* Elements of scratch memory it needs, at most; known after prepare. */
+    uint8_t *which;   /* [count_max][out], owned: where in its window of a max-pool each largest
+                       * element was; NULL where there is no pool. */
 };
 
 /* One leaf's way through one layer. */
@@ -68,12 +74,11 @@ struct layer_words {
 
 struct layer_kind {
     const char *name;
+    size_t bytes; /* Of its struct, which begins with a struct layer. */
 
-    /* Make a layer from its words for this input and set `in` and `out`. An error's text reads on
-     * from "layer 3 'conv 64x9': ". */
-    enum status (*create)(struct layer **layer, const struct layer_words *words, struct shape in,
-                          struct error *error);
-    void (*destroy)(struct layer *layer);
+    /* The rest of a layer that is zeros but for its kind and `in`: read its words and set `out`. An
+     * error's text reads on from "layer 3 'conv 64x9': ". */
+    enum status (*init)(struct layer *layer, const struct layer_words *words, struct error *error);
 
     /* The canonical way to write it: "conv 64x3 relu". */
     void (*text)(const struct layer *layer, char text[LAYER_TEXT_MAX]);
@@ -82,7 +87,8 @@ struct layer_kind {
     bool (*absorb)(struct layer *layer, const struct layer *next);
 
     /* The top-left part of its input that it reads to make `out`, so that the layer before makes no
-     * more (a max-pool drops odd rows, so the convolution before need not compute them). */
+     * more (a max-pool drops odd rows, so the convolution before need not compute them). NULL: all
+     * of it. */
     struct shape (*reads)(const struct layer *layer);
 
     /* Fill in its variables; `number` counts layers of this kind from 1. May be NULL: none. */
@@ -106,7 +112,7 @@ extern const struct layer_kind layer_conv, layer_pool, layer_flatten, layer_dens
 /* The window of a max-pool layer. */
 uint32_t layer_pool_size(const struct layer *layer);
 
-/* --- for create ---------------------------------------------------------------------------- */
+/* --- for init ------------------------------------------------------------------------------ */
 
 /* Read "64", or "64x3x3" into parts[parts_max]; returns how many parts, 0 when text is something
  * else or a number is 0 or above LAYER_SIDE_MAX. */
@@ -115,5 +121,17 @@ uint32_t layer_parse_sizes(const char *text, uint32_t *parts, uint32_t parts_max
 /* Whether the words from `first` on are nothing or "relu". */
 enum status layer_parse_activation(const struct layer_words *words, uint32_t first, bool *relu,
                                    struct error *error);
+
+/* --- for variables ------------------------------------------------------------------------- */
+
+/* Both, given the kernel's shape and fans; a bias for each of its outputs, its last axis. Returns
+ * how many these are. */
+uint32_t layer_kernel_and_bias(const struct layer *layer, uint32_t number,
+                               const struct variable *kernel,
+                               struct variable variables[LAYER_VARIABLES_MAX]);
+
+/* --- for prepare --------------------------------------------------------------------------- */
+
+enum status layer_take_which(struct layer *layer, uint32_t count_max);
 
 #endif

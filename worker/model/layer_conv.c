@@ -6,7 +6,6 @@
  * computed. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/kernels/kernels.h"
@@ -33,10 +32,7 @@ struct conv {
         uint64_t sparse;      /* Scratch of kernels_sparse_gradient and kernels_few_gradient. */
         uint64_t end;
     } at;
-    uint8_t *which; /* [count_max][out] of the absorbed pool, owned; NULL without a pool. */
 };
-
-enum { CONV_KERNEL, CONV_BIAS };
 
 static const struct conv *conv_of(const struct layer *layer)
 {
@@ -63,38 +59,26 @@ static enum status conv_check_fit(uint32_t channels, uint32_t size, struct shape
     return STATUS_OK;
 }
 
-static enum status conv_create(struct layer **layer, const struct layer_words *words,
-                               struct shape in, struct error *error)
+static enum status conv_init(struct layer *layer, const struct layer_words *words,
+                             struct error *error)
 {
+    struct conv *conv = (struct conv *)layer;
     uint32_t sizes[3] = {0};
     uint32_t count = words->count > 0 ? layer_parse_sizes(words->word[0], sizes, 3) : 0;
     if (count < 2 || (count == 3 && sizes[1] != sizes[2])) {
         return error_set(error, STATUS_INVALID,
                          "write 'conv CxK' or 'conv CxK relu': C channels, a KxK kernel");
     }
-    bool relu;
-    enum status status = layer_parse_activation(words, 1, &relu, error);
-    status = status ? status : conv_check_fit(sizes[0], sizes[1], in, error);
+    uint32_t channels = sizes[0], border = sizes[1] - 1;
+    enum status status = layer_parse_activation(words, 1, &conv->relu, error);
+    status = status ? status : conv_check_fit(channels, sizes[1], layer->in, error);
     if (status)
         return status;
-    struct conv *conv = calloc(1, sizeof *conv);
-    if (conv == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
     conv->size = sizes[1];
-    conv->relu = relu;
     conv->pool = 1;
-    conv->layer.in = in;
-    conv->layer.out =
-        (struct shape){in.height - sizes[1] + 1, in.width - sizes[1] + 1, sizes[0], false};
-    *layer = &conv->layer;
+    layer->out =
+        (struct shape){layer->in.height - border, layer->in.width - border, channels, false};
     return STATUS_OK;
-}
-
-static void conv_destroy(struct layer *layer)
-{
-    struct conv *conv = (struct conv *)layer;
-    free(conv->which);
-    free(conv);
 }
 
 static void conv_text(const struct layer *layer, char text[LAYER_TEXT_MAX])
@@ -126,23 +110,13 @@ static uint32_t conv_variables(const struct layer *layer, uint32_t number,
                                struct variable variables[LAYER_VARIABLES_MAX])
 {
     uint64_t size = conv_of(layer)->size, in = layer->in.channels, out = layer->out.channels;
-    variables[CONV_KERNEL] = (struct variable){
+    struct variable kernel = {
         .rank = 4,
         .shape = {size, size, in, out},
-        .initializer = INITIALIZER_GLOROT_UNIFORM,
         .fan_in = size * size * in,
         .fan_out = size * size * out,
     };
-    variables[CONV_BIAS] = (struct variable){
-        .rank = 1,
-        .shape = {out},
-        .initializer = INITIALIZER_ZEROS,
-        .fan_in = size * size * in,
-        .fan_out = size * size * out,
-    };
-    snprintf(variables[CONV_KERNEL].name, VARIABLE_NAME_MAX, "conv%u/kernel", number);
-    snprintf(variables[CONV_BIAS].name, VARIABLE_NAME_MAX, "conv%u/bias", number);
-    return 2;
+    return layer_kernel_and_bias(layer, number, &kernel, variables);
 }
 
 /* The kernel's positions on one image: those that the pool reads. */
@@ -267,9 +241,7 @@ static enum status conv_prepare(struct layer *layer, uint32_t count_max)
     conv->input_winograd = kernels_winograd_fits(conv_input_window(layer), layer->in.channels);
     conv_place_scratch(conv);
     layer->scratch = conv->at.end;
-    if (conv->pool > 1)
-        conv->which = malloc(count_max * n.out);
-    return conv->pool == 1 || conv->which != NULL ? STATUS_OK : STATUS_MEMORY;
+    return conv->pool > 1 ? layer_take_which(layer, count_max) : STATUS_OK;
 }
 
 /* One image: output, or the map when the pool behind is not one that the kernels take along. */
@@ -281,7 +253,7 @@ static void conv_convolve(const struct layer *layer, const struct layer_pass *pa
         kernels_winograd(conv_window(layer), image, pass->scratch + conv->at.transformed,
                          layer->out.channels, finish, out, pass->scratch + conv->at.work);
     } else {
-        kernels_convolve(conv_window(layer), image, pass->parameters + layer->offsets[CONV_KERNEL],
+        kernels_convolve(conv_window(layer), image, pass->parameters + layer->offsets[LAYER_KERNEL],
                          layer->out.channels, finish, out);
     }
 }
@@ -292,9 +264,9 @@ static void conv_forward_image(const struct layer *layer, const struct layer_pas
     struct conv_sizes n = conv_sizes_of(layer);
     const float *image = pass->in + i * n.in;
     float *out = pass->out + i * n.out, *map = pass->scratch + conv->at.map;
-    uint8_t *which = pass->learn && conv->which != NULL ? conv->which + i * n.out : NULL;
+    uint8_t *which = pass->learn && layer->which != NULL ? layer->which + i * n.out : NULL;
     struct kernels_finish finish = {
-        .bias = pass->parameters + layer->offsets[CONV_BIAS],
+        .bias = pass->parameters + layer->offsets[LAYER_BIAS],
         .relu = conv->relu,
         .pool = conv->pool == 2 ? 2 : 1,
         .which = conv->pool == 2 ? which : NULL,
@@ -311,7 +283,7 @@ static void conv_forward(struct layer *layer, const struct layer_pass *pass)
 {
     const struct conv *conv = conv_of(layer);
     if (conv->forward_winograd) {
-        kernels_winograd_kernel(pass->parameters + layer->offsets[CONV_KERNEL], layer->in.channels,
+        kernels_winograd_kernel(pass->parameters + layer->offsets[LAYER_KERNEL], layer->in.channels,
                                 layer->out.channels, pass->scratch + conv->at.transformed);
     }
     for (uint32_t i = 0; i < pass->count; i++)
@@ -347,10 +319,10 @@ static void conv_backward_image(const struct layer *layer, const struct layer_pa
     if (conv->pool > 1) {
         map = pass->scratch + conv->at.map;
         kernels_pool_gradient(conv_pool_window(layer), pass->out_gradient + i * n.out,
-                              conv->which + i * n.out, map);
+                              layer->which + i * n.out, map);
     }
     kernels_convolve_gradient(conv_window(layer), pass->in + i * n.in, map, n.channels,
-                              pass->gradient + layer->offsets[CONV_KERNEL]);
+                              pass->gradient + layer->offsets[LAYER_KERNEL]);
     if (pass->in_gradient != NULL)
         conv_input_gradient(layer, pass, map, pass->in_gradient + i * n.in);
 }
@@ -360,17 +332,17 @@ static void conv_backward_sparse(const struct layer *layer, const struct layer_p
     const struct conv *conv = conv_of(layer);
     struct conv_sizes n = conv_sizes_of(layer);
     float *turned = pass->scratch + conv->at.turned, *sums = pass->scratch + conv->at.sums;
-    kernels_transpose(n.patch, n.channels, pass->parameters + layer->offsets[CONV_KERNEL],
+    kernels_transpose(n.patch, n.channels, pass->parameters + layer->offsets[LAYER_KERNEL],
                       n.channels, turned, n.patch);
     memset(sums, 0, n.patch * n.channels * sizeof *sums);
     for (uint32_t i = 0; i < pass->count; i++) {
         kernels_sparse_gradient(conv_sparse(layer), pass->in + i * n.in, turned,
-                                pass->out_gradient + i * n.out, conv->which + i * n.out, sums,
+                                pass->out_gradient + i * n.out, layer->which + i * n.out, sums,
                                 pass->in_gradient != NULL ? pass->in_gradient + i * n.in : NULL,
                                 pass->scratch + conv->at.sparse);
     }
     kernels_transpose(n.channels, n.patch, sums, n.patch,
-                      pass->gradient + layer->offsets[CONV_KERNEL], n.channels);
+                      pass->gradient + layer->offsets[LAYER_KERNEL], n.channels);
 }
 
 static void conv_backward_few(const struct layer *layer, const struct layer_pass *pass)
@@ -379,8 +351,8 @@ static void conv_backward_few(const struct layer *layer, const struct layer_pass
     struct conv_sizes n = conv_sizes_of(layer);
     for (uint32_t i = 0; i < pass->count; i++) {
         kernels_few_gradient(conv_sparse(layer), pass->in + i * n.in,
-                             pass->out_gradient + i * n.out, conv->which + i * n.out,
-                             pass->gradient + layer->offsets[CONV_KERNEL],
+                             pass->out_gradient + i * n.out, layer->which + i * n.out,
+                             pass->gradient + layer->offsets[LAYER_KERNEL],
                              pass->scratch + conv->at.sparse);
     }
 }
@@ -389,7 +361,7 @@ static void conv_backward_dense(const struct layer *layer, const struct layer_pa
 {
     const struct conv *conv = conv_of(layer);
     float *turned = pass->scratch + conv->at.turned;
-    kernels_turn(pass->parameters + layer->offsets[CONV_KERNEL], conv->size, layer->in.channels,
+    kernels_turn(pass->parameters + layer->offsets[LAYER_KERNEL], conv->size, layer->in.channels,
                  layer->out.channels, turned);
     if (conv->input_winograd) {
         kernels_winograd_kernel(turned, layer->out.channels, layer->in.channels,
@@ -405,7 +377,7 @@ static void conv_backward(struct layer *layer, const struct layer_pass *pass)
     struct conv_sizes n = conv_sizes_of(layer);
     if (conv->relu)
         kernels_relu_gradient(pass->out_gradient, pass->out, pass->count * n.out);
-    float *bias = pass->gradient + layer->offsets[CONV_BIAS];
+    float *bias = pass->gradient + layer->offsets[LAYER_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count * n.out / n.channels, n.channels, bias);
     if (!conv_sparse_fits(conv))
         conv_backward_dense(layer, pass);
@@ -417,8 +389,8 @@ static void conv_backward(struct layer *layer, const struct layer_pass *pass)
 
 const struct layer_kind layer_conv = {
     .name = "conv",
-    .create = conv_create,
-    .destroy = conv_destroy,
+    .bytes = sizeof(struct conv),
+    .init = conv_init,
     .text = conv_text,
     .absorb = conv_absorb,
     .reads = conv_reads,

@@ -2,7 +2,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/kernels/kernels.h"
 #include "worker/model/layer.h"
@@ -12,23 +11,21 @@ struct dense {
     bool relu;
 };
 
-enum { DENSE_KERNEL, DENSE_BIAS };
-
 static const struct dense *dense_of(const struct layer *layer)
 {
     return (const struct dense *)layer;
 }
 
-static enum status dense_create(struct layer **layer, const struct layer_words *words,
-                                struct shape in, struct error *error)
+static enum status dense_init(struct layer *layer, const struct layer_words *words,
+                              struct error *error)
 {
+    struct shape in = layer->in;
     uint32_t outputs;
-    bool relu;
     if (words->count == 0 || layer_parse_sizes(words->word[0], &outputs, 1) != 1) {
         return error_set(error, STATUS_INVALID, "write 'dense N' or 'dense N relu', N up to %d",
                          LAYER_SIDE_MAX);
     }
-    enum status status = layer_parse_activation(words, 1, &relu, error);
+    enum status status = layer_parse_activation(words, 1, &((struct dense *)layer)->relu, error);
     if (status)
         return status;
     if (!in.flat) {
@@ -37,19 +34,8 @@ static enum status dense_create(struct layer **layer, const struct layer_words *
                          " it",
                          in.height, in.width, in.channels);
     }
-    struct dense *dense = calloc(1, sizeof *dense);
-    if (dense == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    dense->relu = relu;
-    dense->layer.in = in;
-    dense->layer.out = (struct shape){1, 1, outputs, true};
-    *layer = &dense->layer;
+    layer->out = (struct shape){1, 1, outputs, true};
     return STATUS_OK;
-}
-
-static void dense_destroy(struct layer *layer)
-{
-    free(layer);
 }
 
 static void dense_text(const struct layer *layer, char text[LAYER_TEXT_MAX])
@@ -58,32 +44,12 @@ static void dense_text(const struct layer *layer, char text[LAYER_TEXT_MAX])
              dense_of(layer)->relu ? " relu" : "");
 }
 
-static struct shape dense_reads(const struct layer *layer)
-{
-    return layer->in;
-}
-
 static uint32_t dense_variables(const struct layer *layer, uint32_t number,
                                 struct variable variables[LAYER_VARIABLES_MAX])
 {
     uint64_t in = layer->in.channels, out = layer->out.channels;
-    variables[DENSE_KERNEL] = (struct variable){
-        .rank = 2,
-        .shape = {in, out},
-        .initializer = INITIALIZER_GLOROT_UNIFORM,
-        .fan_in = in,
-        .fan_out = out,
-    };
-    variables[DENSE_BIAS] = (struct variable){
-        .rank = 1,
-        .shape = {out},
-        .initializer = INITIALIZER_ZEROS,
-        .fan_in = in,
-        .fan_out = out,
-    };
-    snprintf(variables[DENSE_KERNEL].name, VARIABLE_NAME_MAX, "dense%u/kernel", number);
-    snprintf(variables[DENSE_BIAS].name, VARIABLE_NAME_MAX, "dense%u/bias", number);
-    return 2;
+    struct variable kernel = {.rank = 2, .shape = {in, out}, .fan_in = in, .fan_out = out};
+    return layer_kernel_and_bias(layer, number, &kernel, variables);
 }
 
 static enum status dense_prepare(struct layer *layer, uint32_t count_max)
@@ -95,8 +61,8 @@ static enum status dense_prepare(struct layer *layer, uint32_t count_max)
 static void dense_forward(struct layer *layer, const struct layer_pass *pass)
 {
     uint64_t in = layer->in.channels, out = layer->out.channels;
-    kernels_dense(pass->count, out, in, pass->in, pass->parameters + layer->offsets[DENSE_KERNEL],
-                  pass->parameters + layer->offsets[DENSE_BIAS], dense_of(layer)->relu, pass->out);
+    kernels_dense(pass->count, out, in, pass->in, pass->parameters + layer->offsets[LAYER_KERNEL],
+                  pass->parameters + layer->offsets[LAYER_BIAS], dense_of(layer)->relu, pass->out);
 }
 
 static void dense_backward(struct layer *layer, const struct layer_pass *pass)
@@ -105,22 +71,21 @@ static void dense_backward(struct layer *layer, const struct layer_pass *pass)
     if (dense_of(layer)->relu)
         kernels_relu_gradient(pass->out_gradient, pass->out, pass->count * out);
     kernels_multiply_at(in, out, pass->count, pass->in, pass->out_gradient,
-                        pass->gradient + layer->offsets[DENSE_KERNEL], KERNELS_SET);
-    float *bias = pass->gradient + layer->offsets[DENSE_BIAS];
+                        pass->gradient + layer->offsets[LAYER_KERNEL], KERNELS_SET);
+    float *bias = pass->gradient + layer->offsets[LAYER_BIAS];
     kernels_sum_rows(pass->out_gradient, pass->count, out, bias);
     if (pass->in_gradient != NULL) {
         kernels_multiply_turned(pass->count, in, out, pass->out_gradient,
-                                pass->parameters + layer->offsets[DENSE_KERNEL], pass->in_gradient,
+                                pass->parameters + layer->offsets[LAYER_KERNEL], pass->in_gradient,
                                 pass->scratch);
     }
 }
 
 const struct layer_kind layer_dense = {
     .name = "dense",
-    .create = dense_create,
-    .destroy = dense_destroy,
+    .bytes = sizeof(struct dense),
+    .init = dense_init,
     .text = dense_text,
-    .reads = dense_reads,
     .variables = dense_variables,
     .writes_kernel = true,
     .prepare = dense_prepare,

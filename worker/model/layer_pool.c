@@ -4,7 +4,6 @@
  * others. */
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/kernels/kernels.h"
 #include "worker/model/layer.h"
@@ -12,7 +11,6 @@
 struct pool {
     struct layer layer;
     uint32_t size;
-    uint8_t *which; /* [count_max][out], owned: where in its window each largest element was. */
 };
 
 static const struct pool *pool_of(const struct layer *layer)
@@ -20,9 +18,11 @@ static const struct pool *pool_of(const struct layer *layer)
     return (const struct pool *)layer;
 }
 
-static enum status pool_create(struct layer **layer, const struct layer_words *words,
-                               struct shape in, struct error *error)
+static enum status pool_init(struct layer *layer, const struct layer_words *words,
+                             struct error *error)
 {
+    struct pool *pool = (struct pool *)layer;
+    struct shape in = layer->in;
     uint32_t sizes[2] = {0};
     uint32_t count = words->count == 1 ? layer_parse_sizes(words->word[0], sizes, 2) : 0;
     if (count == 0 || (count == 2 && sizes[0] != sizes[1]) || sizes[0] > KERNELS_POOL_MAX) {
@@ -36,21 +36,9 @@ static enum status pool_create(struct layer **layer, const struct layer_words *w
         return error_set(error, STATUS_INVALID, "a %ux%u window does not fit a %ux%u input", size,
                          size, in.height, in.width);
     }
-    struct pool *pool = calloc(1, sizeof *pool);
-    if (pool == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
     pool->size = size;
-    pool->layer.in = in;
-    pool->layer.out = (struct shape){in.height / size, in.width / size, in.channels, false};
-    *layer = &pool->layer;
+    layer->out = (struct shape){in.height / size, in.width / size, in.channels, false};
     return STATUS_OK;
-}
-
-static void pool_destroy(struct layer *layer)
-{
-    struct pool *pool = (struct pool *)layer;
-    free(pool->which);
-    free(pool);
 }
 
 static void pool_text(const struct layer *layer, char text[LAYER_TEXT_MAX])
@@ -63,13 +51,6 @@ static struct shape pool_reads(const struct layer *layer)
     uint32_t size = pool_of(layer)->size;
     struct shape out = layer->out;
     return (struct shape){out.height * size, out.width * size, out.channels, false};
-}
-
-static enum status pool_prepare(struct layer *layer, uint32_t count_max)
-{
-    struct pool *pool = (struct pool *)layer;
-    pool->which = malloc(count_max * shape_elements(layer->out));
-    return pool->which != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
 static struct kernels_window pool_window(const struct layer *layer)
@@ -87,10 +68,9 @@ static struct kernels_window pool_window(const struct layer *layer)
 static void pool_forward(struct layer *layer, const struct layer_pass *pass)
 {
     uint64_t in = shape_elements(layer->in), out = shape_elements(layer->out);
-    uint8_t *which = pool_of(layer)->which;
     for (uint32_t i = 0; i < pass->count; i++) {
         kernels_pool(pool_window(layer), pass->in + i * in, pass->out + i * out,
-                     pass->learn ? which + i * out : NULL);
+                     pass->learn ? layer->which + i * out : NULL);
     }
 }
 
@@ -99,7 +79,7 @@ static void pool_backward(struct layer *layer, const struct layer_pass *pass)
     uint64_t in = shape_elements(layer->in), out = shape_elements(layer->out);
     for (uint32_t i = 0; pass->in_gradient != NULL && i < pass->count; i++) {
         kernels_pool_gradient(pool_window(layer), pass->out_gradient + i * out,
-                              pool_of(layer)->which + i * out, pass->in_gradient + i * in);
+                              layer->which + i * out, pass->in_gradient + i * in);
     }
 }
 
@@ -110,11 +90,11 @@ uint32_t layer_pool_size(const struct layer *layer)
 
 const struct layer_kind layer_pool = {
     .name = "pool",
-    .create = pool_create,
-    .destroy = pool_destroy,
+    .bytes = sizeof(struct pool),
+    .init = pool_init,
     .text = pool_text,
     .reads = pool_reads,
-    .prepare = pool_prepare,
+    .prepare = layer_take_which,
     .forward = pool_forward,
     .backward = pool_backward,
 };

@@ -136,18 +136,24 @@ static void variables_append(struct model *model, const struct layer *layer)
         layer->kind->variables(layer, number, model->variables + model->variable_count);
 }
 
+static void layer_destroy(struct layer *layer)
+{
+    free(layer->which);
+    free(layer);
+}
+
 static enum status layer_append(struct model *model, struct layer *layer, struct error *error)
 {
     enum status status = text_append(model, layer, error);
     if (status) {
-        layer->kind->destroy(layer);
+        layer_destroy(layer);
         return status;
     }
     variables_append(model, layer);
     struct layer *previous = model->layer_count ? model->layers[model->layer_count - 1] : NULL;
     if (previous != NULL && previous->kind->absorb != NULL &&
         previous->kind->absorb(previous, layer)) {
-        layer->kind->destroy(layer);
+        layer_destroy(layer);
         return STATUS_OK;
     }
     model->layers[model->layer_count++] = layer;
@@ -193,13 +199,17 @@ static enum status item_read(struct model *model, uint32_t number, const char *a
         return unknown_layer(number, at, length, name, error);
     if (model->layer_count == MODEL_LAYERS_MAX)
         return error_set(error, STATUS_INVALID, "more than %d layers", MODEL_LAYERS_MAX);
-    struct layer *layer = NULL;
-    struct error why = {0};
-    enum status status = kind->create(&layer, &words, model_shape(model), &why);
-    if (status)
-        return error_set(error, status, "layer %u '%.*s': %.400s", number, length, at, why.text);
+    struct layer *layer = calloc(1, kind->bytes);
+    if (layer == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
     layer->kind = kind;
-    return layer_append(model, layer, error);
+    layer->in = model_shape(model);
+    struct error why = {0};
+    enum status status = kind->init(layer, &words, &why);
+    if (status == STATUS_OK)
+        return layer_append(model, layer, error);
+    layer_destroy(layer);
+    return error_set(error, status, "layer %u '%.*s': %.400s", number, length, at, why.text);
 }
 
 static enum status layers_read(struct model *model, const char *text, struct error *error)
@@ -290,7 +300,8 @@ static void layers_fit(struct model *model)
     for (uint32_t i = model->layer_count - 1; i > 0; i--) {
         struct layer *layer = model->layers[i];
         assert(layer != NULL);
-        layer->in = layer->kind->reads(layer);
+        if (layer->kind->reads != NULL)
+            layer->in = layer->kind->reads(layer);
         model->layers[i - 1]->out = layer->in;
     }
 }
@@ -382,7 +393,7 @@ void model_destroy(struct model **pointer)
     if (model == NULL)
         return;
     for (uint32_t i = 0; i < model->layer_count; i++) {
-        model->layers[i]->kind->destroy(model->layers[i]);
+        layer_destroy(model->layers[i]);
         free(model->outputs[i]);
     }
     free(model->input_floats);
