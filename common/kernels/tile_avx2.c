@@ -14,9 +14,10 @@
 #pragma GCC target("avx2,fma")
 #endif
 
-#define TILE_SET  tile_avx2
-#define LANES     8
-#define REGISTERS 16
+#define TILE_SET             tile_avx2
+#define LANES                8
+#define REGISTERS            16
+#define INTRINSIC(operation) _mm256_##operation
 
 typedef __m256 vector;
 typedef __m256i numbers;
@@ -26,7 +27,7 @@ typedef struct {
     uint32_t count;
 } mask;
 
-#define VECTOR static inline __attribute__((always_inline)) UNCHECKED
+#include "common/kernels/tile_x86.h"
 
 VECTOR mask mask_first(uint64_t n)
 {
@@ -34,24 +35,9 @@ VECTOR mask mask_first(uint64_t n)
     return (mask){_mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), number), (uint32_t)n};
 }
 
-VECTOR vector vector_all(float x)
-{
-    return _mm256_set1_ps(x);
-}
-
-VECTOR vector vector_load(const float *from)
-{
-    return _mm256_loadu_ps(from);
-}
-
 VECTOR vector vector_load_some(const float *from, mask some)
 {
     return _mm256_maskload_ps(from, some.lanes);
-}
-
-VECTOR void vector_store(float *to, vector x)
-{
-    _mm256_storeu_ps(to, x);
 }
 
 VECTOR void vector_store_some(float *to, vector x, mask some)
@@ -59,39 +45,9 @@ VECTOR void vector_store_some(float *to, vector x, mask some)
     _mm256_maskstore_ps(to, some.lanes, x);
 }
 
-VECTOR vector vector_fma(vector a, vector b, vector c)
-{
-    return _mm256_fmadd_ps(a, b, c);
-}
-
-VECTOR vector vector_add(vector a, vector b)
-{
-    return _mm256_add_ps(a, b);
-}
-
-VECTOR vector vector_subtract(vector a, vector b)
-{
-    return _mm256_sub_ps(a, b);
-}
-
-VECTOR vector vector_multiply(vector a, vector b)
-{
-    return _mm256_mul_ps(a, b);
-}
-
-VECTOR vector vector_max(vector a, vector b)
-{
-    return _mm256_max_ps(a, b);
-}
-
 VECTOR __m256i vector_above(vector a, vector b)
 {
     return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
-}
-
-VECTOR numbers numbers_all(int x)
-{
-    return _mm256_set1_epi32(x);
 }
 
 VECTOR numbers numbers_choose(numbers n, __m256i where, int x)

@@ -14,29 +14,20 @@
 #pragma GCC target("avx512f")
 #endif
 
-#define TILE_SET  tile_avx512
-#define LANES     16
-#define REGISTERS 32
+#define TILE_SET             tile_avx512
+#define LANES                16
+#define REGISTERS            32
+#define INTRINSIC(operation) _mm512_##operation
 
 typedef __m512 vector;
 typedef __m512i numbers;
 typedef __mmask16 mask;
 
-#define VECTOR static inline __attribute__((always_inline)) UNCHECKED
+#include "common/kernels/tile_x86.h"
 
 VECTOR mask mask_first(uint64_t n)
 {
     return (mask)((1u << n) - 1);
-}
-
-VECTOR vector vector_all(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
-VECTOR vector vector_load(const float *from)
-{
-    return _mm512_loadu_ps(from);
 }
 
 VECTOR vector vector_load_some(const float *from, mask some)
@@ -44,49 +35,14 @@ VECTOR vector vector_load_some(const float *from, mask some)
     return _mm512_maskz_loadu_ps(some, from);
 }
 
-VECTOR void vector_store(float *to, vector x)
-{
-    _mm512_storeu_ps(to, x);
-}
-
 VECTOR void vector_store_some(float *to, vector x, mask some)
 {
     _mm512_mask_storeu_ps(to, some, x);
 }
 
-VECTOR vector vector_fma(vector a, vector b, vector c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-VECTOR vector vector_add(vector a, vector b)
-{
-    return _mm512_add_ps(a, b);
-}
-
-VECTOR vector vector_subtract(vector a, vector b)
-{
-    return _mm512_sub_ps(a, b);
-}
-
-VECTOR vector vector_multiply(vector a, vector b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-VECTOR vector vector_max(vector a, vector b)
-{
-    return _mm512_max_ps(a, b);
-}
-
 VECTOR mask vector_above(vector a, vector b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
-}
-
-VECTOR numbers numbers_all(int x)
-{
-    return _mm512_set1_epi32(x);
 }
 
 VECTOR numbers numbers_choose(numbers n, mask where, int x)
