@@ -15,7 +15,7 @@
 struct command {
     const char *name;
     enum option_user user;
-    int (*run)(int argc, char **argv);
+    command_fn *run;
 };
 
 static const struct command commands[] = {
@@ -113,6 +113,24 @@ static int unknown_option(const char *option)
     return EXIT_USAGE;
 }
 
+/* argv[0]: the command's name. */
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    struct command_call call = {.argc = argc, .argv = argv};
+    struct error error = {0};
+    enum log_format format;
+    int code;
+    if (!options_begin(&call.options, command->user, argc, argv, &code))
+        return code;
+    log_format_parse(call.options.log_format, &format);
+    /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
+    log_init(option_user_program(command->user), LOG_WARNING, format);
+    code = command->run(&call, &error);
+    if (code != EXIT_DONE && error.text[0] != '\0')
+        command_fail(option_user_program(command->user), code, &error);
+    return code;
+}
+
 static int help_on(int argc, char **argv)
 {
     static char help[] = "--help";
@@ -124,7 +142,7 @@ static int help_on(int argc, char **argv)
     if (command == NULL)
         return unknown_command(argv[2]);
     char *arguments[] = {argv[2], help, NULL};
-    return command->run(2, arguments);
+    return run_command(command, 2, arguments);
 }
 
 static int perform(int argc, char **argv)
@@ -148,7 +166,7 @@ static int perform(int argc, char **argv)
     const struct command *command = find_command(argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);
-    return command->run(argc - 1, argv + 1);
+    return run_command(command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -172,6 +172,10 @@ static void put_value(struct json_writer *writer, const char *name, const char *
 
 void json_writer_text(struct json_writer *writer, const char *name, const char *text)
 {
+    if (text == NULL) {
+        json_writer_null(writer, name);
+        return;
+    }
     put_start(writer, name);
     put_quoted(writer, text);
 }

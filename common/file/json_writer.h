@@ -37,6 +37,7 @@ void json_writer_object_line(struct json_writer *writer, const char *name);
 void json_writer_array_line(struct json_writer *writer, const char *name);
 void json_writer_end(struct json_writer *writer); /* The innermost object or array. */
 
+/* text NULL: null. */
 void json_writer_text(struct json_writer *writer, const char *name, const char *text);
 void json_writer_bool(struct json_writer *writer, const char *name, bool value);
 void json_writer_null(struct json_writer *writer, const char *name);

@@ -81,12 +81,9 @@ static void write_configuration(struct json_writer *writer, const struct job *jo
 }
 
 /* "" says that there is none. */
-static void write_text_or_null(struct json_writer *writer, const char *name, const char *text)
+static void write_digest(struct json_writer *writer, const char *name, const char *text)
 {
-    if (text[0])
-        json_writer_text(writer, name, text);
-    else
-        json_writer_null(writer, name);
+    json_writer_text(writer, name, text[0] != '\0' ? text : NULL);
 }
 
 static void write_results(struct json_writer *writer, const struct run_summary *summary)
@@ -168,8 +165,8 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     for (uint32_t i = 0; i < summary->worker_count; i++)
         write_worker(writer, &summary->workers[i]);
     json_writer_end(writer);
-    write_text_or_null(writer, "parameters_sha256", summary->parameters_sha256);
-    write_text_or_null(writer, "model_sha256", summary->model_sha256);
+    write_digest(writer, "parameters_sha256", summary->parameters_sha256);
+    write_digest(writer, "model_sha256", summary->model_sha256);
     job_write_json(writer, "job", job);
 }
 

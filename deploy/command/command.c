@@ -1,5 +1,5 @@
-/* command.c - what commands share: parsing with complaints, the exit code of a status, checks
- * before anything starts. */
+/* command.c - what commands share: complaints, the exit code of a status, checks before anything
+ * starts. */
 
 #include "deploy/command/command.h"
 
@@ -11,22 +11,9 @@
 #include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "common/keys/keys.h"
-#include "common/options/options_table.h"
 #include "common/process/log.h"
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
-
-bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
-                   int *exit_code)
-{
-    if (!options_begin(options, user, argc, argv, exit_code))
-        return false;
-    enum log_format format;
-    log_format_parse(options->log_format, &format);
-    /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
-    log_init(option_user_program(user), LOG_WARNING, format);
-    return true;
-}
 
 void command_say(const char *program, enum log_level level, const char *text)
 {
@@ -81,6 +68,15 @@ void command_explain_comparison(const char *path, struct error *error)
     if (stat(name, &there) == 0)
         error_set(error, STATUS_INVALID,
                   "%.300s is a comparison; name one of its runs, which are folders in it", path);
+}
+
+enum status command_print_json(struct json_writer *writer, struct error *error)
+{
+    bool whole = !writer->failed;
+    if (whole)
+        printf("%s\n", writer->text);
+    json_writer_free(writer);
+    return whole ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");
 }
 
 int command_exit_code(enum status status)

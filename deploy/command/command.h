@@ -1,9 +1,9 @@
 /* command.h - the commands of `syncopate`, and what they share.
  *
- * A command is `int command_x(int argc, char **argv)`: argv[0] is its name, the result an enum
- * exit_code. It says what went wrong in one line, "syncopate x: ...", on standard error, and writes
- * what was asked for to standard output. To add one: write command_x.c, declare it here, give it a
- * row in syncopate_main.c.
+ * A command is a command_fn: the result is an enum exit_code, and what went wrong, when there is
+ * something to say, is in `error`, for syncopate_main.c to say in one line, "syncopate x: ...", on
+ * standard error. It writes what was asked for to standard output. To add one: write command_x.c,
+ * declare it here, give it a row in syncopate_main.c.
  *
  * Threads: one. */
 
@@ -13,25 +13,24 @@
 #include <stdbool.h>
 
 #include "common/base/status.h"
+#include "common/file/json_writer.h"
 #include "common/job/variable.h"
 #include "common/options/options.h"
 #include "common/process/log_line.h"
 
-int command_run(int argc, char **argv);
-int command_compare(int argc, char **argv);
-int command_evaluate(int argc, char **argv);
-int command_export(int argc, char **argv);
-int command_inspect(int argc, char **argv);
-int command_simulate(int argc, char **argv);
-int command_keygen(int argc, char **argv);
-int command_completion(int argc, char **argv);
-int command_man(int argc, char **argv);
+/* How a command was called: argv as it was typed, from the command's name on. */
+struct command_call {
+    struct options options;
+    int argc;
+    char **argv;
+};
+
+typedef int command_fn(const struct command_call *call, struct error *error);
+
+command_fn command_run, command_compare, command_evaluate, command_export, command_inspect;
+command_fn command_simulate, command_keygen, command_completion, command_man;
 
 /* --- shared ---------------------------------------------------------------------------------- */
-
-/* options_begin, and the log as the options say. */
-bool command_begin(struct options *options, enum option_user user, int argc, char **argv,
-                   int *exit_code);
 
 /* Say "program: text" on standard error, or the same as JSON. */
 void command_say(const char *program, enum log_level level, const char *text);
@@ -45,6 +44,9 @@ int command_check_keys(const char *directory, uint32_t workers, struct error *er
 
 /* Of a path that could not be read and is a comparison's folder: make the error say so. */
 void command_explain_comparison(const char *path, struct error *error);
+
+/* Print what was written, and a newline; then the writer is freed. */
+enum status command_print_json(struct json_writer *writer, struct error *error);
 
 /* The exit code of a failure to read or write something a person named. */
 int command_exit_code(enum status status);

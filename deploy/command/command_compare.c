@@ -259,7 +259,7 @@ static int make_all(const struct plan *plan, struct comparison *comparison, stru
 /* --- the end --------------------------------------------------------------------------------- */
 
 /* The command as it can be typed again; what the environment decided is part of it. */
-static void describe_command(char *text, size_t bytes, int argc, char **argv)
+static void describe_command(char *text, size_t bytes, const struct command_call *call)
 {
     static char name[] = "syncopate", compare[] = "compare";
     char *words[256];
@@ -269,13 +269,14 @@ static void describe_command(char *text, size_t bytes, int argc, char **argv)
             words[count++] = *variable;
     words[count++] = name;
     words[count++] = compare;
-    for (int i = 1; i < argc && count < 256; i++)
-        words[count++] = argv[i];
+    for (int i = 1; i < call->argc && count < 256; i++)
+        words[count++] = call->argv[i];
     report_command(text, bytes, count, words);
 }
 
 static enum status write_report(const struct plan *plan, const struct comparison *comparison,
-                                const char *remark, int argc, char **argv, struct error *error)
+                                const char *remark, const struct command_call *call,
+                                struct error *error)
 {
     char command[COMMAND_BYTES];
     char machine[512];
@@ -284,7 +285,7 @@ static enum status write_report(const struct plan *plan, const struct comparison
     struct tm local;
     localtime_r(&now, &local);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &local);
-    describe_command(command, sizeof(command), argc, argv);
+    describe_command(command, sizeof(command), call);
     report_machine(machine, sizeof(machine));
     struct report_facts facts = {.command = command,
                                  .machine = machine,
@@ -308,50 +309,42 @@ static void print_end(const struct plan *plan, const struct comparison *comparis
     fflush(stdout);
 }
 
-static int compare(const struct plan *plan, int argc, char **argv)
+static int compare(const struct plan *plan, const struct command_call *call, struct error *error)
 {
     struct comparison comparison;
-    struct error error = {0}, no_report = {0};
+    struct error no_report = {0};
     char remark[640] = "";
     comparison_init(&comparison);
     if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
         printf("note: %s\n", plan->options.remarks);
-    int code = make_all(plan, &comparison, &error);
+    int code = make_all(plan, &comparison, error);
     if (code != EXIT_DONE) {
         snprintf(remark, sizeof(remark), "Ended early, %zu of %zu runs are here: %s",
-                 comparison.record_count, plan->run_count, error.text);
+                 comparison.record_count, plan->run_count, error->text);
     }
     enum status status = STATUS_OK;
     if (comparison.record_count > 0) {
-        status = write_report(plan, &comparison, remark, argc, argv, &no_report);
+        status = write_report(plan, &comparison, remark, call, &no_report);
         print_end(plan, &comparison);
     }
     comparison_free(&comparison);
     if (status != STATUS_OK)
-        command_fail(PROGRAM, 0, &no_report);
-    if (code != EXIT_DONE)
-        return command_fail(PROGRAM, code, &error);
-    return command_exit_code(status);
+        command_say(PROGRAM, LOG_ERROR, no_report.text);
+    return code != EXIT_DONE ? code : command_exit_code(status);
 }
 
-int command_compare(int argc, char **argv)
+int command_compare(const struct command_call *call, struct error *error)
 {
-    struct plan plan = {0};
-    struct error error = {0};
-    int code;
-    if (!command_begin(&plan.options, OPTION_COMPARE, argc, argv, &code))
-        return code;
-    if (read_plan(&plan, &error) != STATUS_OK)
-        return command_fail(PROGRAM, EXIT_USAGE, &error);
-    code = check_runs(&plan, &error);
+    struct plan plan = {.options = call->options};
+    if (read_plan(&plan, error) != STATUS_OK)
+        return EXIT_USAGE;
+    int code = check_runs(&plan, error);
     if (code == EXIT_DONE)
-        code = check_keys(&plan, &error);
-    if (code != EXIT_DONE)
-        return command_fail(PROGRAM, code, &error);
-    enum status status = make_out(&plan, &error);
-    if (status != STATUS_OK)
-        return command_fail(PROGRAM, command_exit_code(status), &error);
-    code = compare(&plan, argc, argv);
+        code = check_keys(&plan, error);
+    if (code == EXIT_DONE)
+        code = command_exit_code(make_out(&plan, error));
+    if (code == EXIT_DONE)
+        code = compare(&plan, call, error);
     if (plan.out_made)
         rmdir(plan.out); /* Goes through only when nothing came into it. */
     return code;

@@ -194,12 +194,7 @@ static enum status print_json(const struct choice *choice, const struct model_fi
     json_writer_real(&writer, "test_accuracy", accuracy(score));
     json_writer_u64(&writer, "not_finite", score->not_finite);
     json_writer_end(&writer);
-    enum status status =
-        writer.failed ? error_set(error, STATUS_MEMORY, "out of memory") : STATUS_OK;
-    if (status == STATUS_OK)
-        printf("%s\n", writer.text);
-    json_writer_free(&writer);
-    return status;
+    return command_print_json(&writer, error);
 }
 
 static void print_all(const struct options *options, const struct choice *choice,
@@ -254,19 +249,12 @@ static enum status evaluate(const struct options *options, struct error *error)
     return status;
 }
 
-int command_evaluate(int argc, char **argv)
+int command_evaluate(const struct command_call *call, struct error *error)
 {
-    struct options options;
-    struct error error = {0};
-    int code;
-    if (!command_begin(&options, OPTION_EVALUATE, argc, argv, &code))
-        return code;
+    const struct options *options = &call->options;
     kernels_init();
-    kernels_limit(options_instructions(&options));
-    if (dataset_check_name(options.data, &error) != STATUS_OK)
-        return command_fail(PROGRAM, EXIT_USAGE, &error);
-    enum status status = evaluate(&options, &error);
-    if (status != STATUS_OK)
-        return command_fail(PROGRAM, command_exit_code(status), &error);
-    return EXIT_DONE;
+    kernels_limit(options_instructions(options));
+    if (dataset_check_name(options->data, error) != STATUS_OK)
+        return EXIT_USAGE;
+    return command_exit_code(evaluate(options, error));
 }

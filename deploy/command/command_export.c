@@ -71,17 +71,9 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
     return status;
 }
 
-int command_export(int argc, char **argv)
+int command_export(const struct command_call *call, struct error *error)
 {
-    static const char program[] = "syncopate export";
-    struct options options;
-    struct error error = {0};
-    int code;
-    if (!command_begin(&options, OPTION_EXPORT, argc, argv, &code))
-        return code;
-    const char *out = options.out != NULL ? options.out : DEFAULT_OUT;
-    enum status status = export_model(options.path, out, options.quiet, &error);
-    if (status != STATUS_OK)
-        return command_fail(program, command_exit_code(status), &error);
-    return EXIT_DONE;
+    const struct options *options = &call->options;
+    const char *out = options->out != NULL ? options->out : DEFAULT_OUT;
+    return command_exit_code(export_model(options->path, out, options->quiet, error));
 }

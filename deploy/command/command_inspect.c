@@ -23,7 +23,6 @@
 #include "deploy/command/inspect_json.h"
 #include "deploy/command/watch_run.h"
 
-#define PROGRAM        "syncopate inspect"
 #define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
 #define LINE_SECONDS   10.0 /* ... and elsewhere. */
 
@@ -264,10 +263,8 @@ static enum status print_json(enum inspected what, const char *path, struct erro
     enum status status = what == MODEL        ? inspect_json_model(&writer, path, error)
                          : what == CHECKPOINT ? inspect_json_checkpoint(&writer, path, error)
                                               : inspect_json_run(&writer, path, error);
-    if (status == STATUS_OK && writer.failed)
-        status = error_set(error, STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK)
-        printf("%s\n", writer.text);
+        return command_print_json(&writer, error);
     json_writer_free(&writer);
     return status;
 }
@@ -319,21 +316,15 @@ static struct inspect_style style_of(const struct options *options)
     };
 }
 
-int command_inspect(int argc, char **argv)
+int command_inspect(const struct command_call *call, struct error *error)
 {
-    struct options options;
-    struct error error = {0};
+    const struct options *options = &call->options;
     struct stat there;
-    int code;
-    if (!command_begin(&options, OPTION_INSPECT, argc, argv, &code))
-        return code;
-    struct inspect_style style = style_of(&options);
-    bool here = stat(options.path, &there) == 0;
-    if (!here && is_address(options.path))
-        code = inspect_job(&options, &style, &error);
-    else if (!here && is_meant_as_address(options.path))
-        code = refuse_address(options.path, &error);
-    else
-        code = inspect_path(options.path, &style, &error);
-    return code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : code;
+    struct inspect_style style = style_of(options);
+    bool here = stat(options->path, &there) == 0;
+    if (!here && is_address(options->path))
+        return inspect_job(options, &style, error);
+    if (!here && is_meant_as_address(options->path))
+        return refuse_address(options->path, error);
+    return inspect_path(options->path, &style, error);
 }

@@ -14,7 +14,6 @@
 #include "common/wire/message.h"
 #include "deploy/command/command.h"
 
-#define PROGRAM   "syncopate keygen"
 #define PATH_ROOM (DISK_PATH_MAX + CERTIFICATE_NAME_MAX + 16)
 
 /* role ROLE_NONE: anything; index negative: any of the role. */
@@ -80,16 +79,10 @@ static enum status make_one(const struct options *options, struct error *error)
     return make(options->path, role, options->index, options->quiet, error);
 }
 
-int command_keygen(int argc, char **argv)
+int command_keygen(const struct command_call *call, struct error *error)
 {
-    struct options options;
-    struct error error = {0};
-    int code;
-    if (!command_begin(&options, OPTION_KEYGEN, argc, argv, &code))
-        return code;
-    enum status status = options.workers > 0
-                             ? make_job(options.path, options.workers, options.quiet, &error)
-                             : make_one(&options, &error);
-    return status != STATUS_OK ? command_fail(PROGRAM, command_exit_code(status), &error)
-                               : EXIT_DONE;
+    const struct options *options = &call->options;
+    return command_exit_code(options->workers > 0
+                                 ? make_job(options->path, options->workers, options->quiet, error)
+                                 : make_one(options, error));
 }

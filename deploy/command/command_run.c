@@ -383,16 +383,15 @@ static void print_json(const struct plan *plan, int code, const struct launch_re
         command_fail(PROGRAM, code, &lost);
 }
 
-int command_run(int argc, char **argv)
+/* Says what went wrong itself: before how to go on, and before the result in JSON. */
+int command_run(const struct command_call *call, struct error *unused)
 {
-    struct plan plan = {0};
-    struct error error = {0};
-    int code;
-    if (!command_begin(&plan.options, OPTION_RUN, argc, argv, &code))
-        return code;
+    struct plan plan = {.options = call->options};
     struct launch_result result = {0};
+    struct error error = {0};
+    (void)unused;
     plan.voice = plan.options.json ? stderr : stdout;
-    code = check(&plan, &error);
+    int code = check(&plan, &error);
     code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan, &result, &error);
     if (plan.options.json)
         print_json(&plan, code, &result, &error);

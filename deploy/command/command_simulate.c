@@ -36,22 +36,17 @@ static enum status simulate(uint64_t seed, const struct options *options,
     return STATUS_OK;
 }
 
-int command_simulate(int argc, char **argv)
+int command_simulate(const struct command_call *call, struct error *error)
 {
-    static const char program[] = "syncopate simulate";
-    struct options options;
-    struct error error = {0};
-    int code;
-    if (!command_begin(&options, OPTION_SIMULATE, argc, argv, &code))
-        return code;
+    const struct options *options = &call->options;
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
-    for (uint64_t i = 0; i < options.histories; i++)
-        if (simulate(options.job.seed + i, &options, modes) != STATUS_OK) {
-            error_set(&error, STATUS_MEMORY, "out of memory");
-            return command_fail(program, EXIT_TRAINING_FAILED, &error);
+    for (uint64_t i = 0; i < options->histories; i++)
+        if (simulate(options->job.seed + i, options, modes) != STATUS_OK) {
+            error_set(error, STATUS_MEMORY, "out of memory");
+            return EXIT_TRAINING_FAILED;
         }
-    if (!options.quiet)
+    if (!options->quiet)
         history_totals_print(modes, clock_now_seconds() - began);
     uint64_t failed = 0;
     for (unsigned i = 0; i < MODE_COUNT; i++)

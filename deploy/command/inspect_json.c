@@ -95,14 +95,10 @@ static void write_parts(struct json_writer *writer, const char *path,
     json_writer_array(writer, "parts");
     for (uint32_t i = 0; i < manifest->part_count; i++) {
         const struct checkpoint_part *part = &manifest->parts[i];
-        const char *fault = inspect_part_fault(path, part);
         json_writer_object(writer, NULL);
         json_writer_text(writer, "name", part->name);
         json_writer_u64(writer, "bytes", part->bytes);
-        if (fault != NULL)
-            json_writer_text(writer, "fault", fault);
-        else
-            json_writer_null(writer, "fault");
+        json_writer_text(writer, "fault", inspect_part_fault(path, part));
         json_writer_end(writer);
     }
     json_writer_end(writer);
@@ -191,10 +187,7 @@ static void write_checkpoints(struct json_writer *writer, const char *path)
         json_writer_text(writer, "path", facts.path);
         json_writer_u64(writer, "parts", facts.parts);
         json_writer_u64(writer, "bytes", facts.bytes);
-        if (facts.fault.text[0] != '\0')
-            json_writer_text(writer, "fault", facts.fault.text);
-        else
-            json_writer_null(writer, "fault");
+        json_writer_text(writer, "fault", facts.fault.text[0] != '\0' ? facts.fault.text : NULL);
         json_writer_end(writer);
     }
     json_writer_end(writer);

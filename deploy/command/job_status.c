@@ -123,14 +123,6 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
 
 /* --- for programs ---------------------------------------------------------------------------- */
 
-static void write_text(struct json_writer *writer, const char *name, bool known, const char *text)
-{
-    if (known)
-        json_writer_text(writer, name, text);
-    else
-        json_writer_null(writer, name);
-}
-
 static void write_count(struct json_writer *writer, const char *name, bool known, uint64_t count)
 {
     if (known)
@@ -161,9 +153,9 @@ static void write_state(struct json_writer *writer, const char *address,
     json_writer_text(writer, "time", log_time_text(&now).text);
     json_writer_text(writer, "state", job_state_name(status->state));
     json_writer_real(writer, "state_seconds", rounded(status->seconds));
-    write_text(writer, "waiting", !ended && status->text[0] != '\0', status->text);
+    json_writer_text(writer, "waiting", !ended && status->text[0] != '\0' ? status->text : NULL);
     write_count(writer, "exit_code", ended, status->exit_code);
-    write_text(writer, "reason", ended, status->text);
+    json_writer_text(writer, "reason", ended ? status->text : NULL);
     json_writer_text(writer, "out", status->out);
 }
 
@@ -195,7 +187,7 @@ void job_status_json(struct json_writer *writer, const char *address,
     bool job = status->has_job;
     json_writer_object(writer, NULL);
     write_state(writer, address, status);
-    write_text(writer, "mode", job, status->mode_text);
+    json_writer_text(writer, "mode", job ? status->mode_text : NULL);
     write_progress(writer, status);
     write_count(writer, "workers", job, status->workers);
     write_count(writer, "workers_declared", job, status->worker_count);

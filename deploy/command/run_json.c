@@ -41,10 +41,7 @@ enum status run_json_print(FILE *out, const struct run_outcome *outcome)
     json_writer_init(&writer, false);
     json_writer_object(&writer, NULL);
     json_writer_u64(&writer, "exit_code", (uint64_t)outcome->exit_code);
-    if (outcome->path != NULL)
-        json_writer_text(&writer, "path", outcome->path);
-    else
-        json_writer_null(&writer, "path");
+    json_writer_text(&writer, "path", outcome->path);
     json_writer_text(&writer, "state", state_of(outcome, run));
     json_writer_text(&writer, "reason", outcome->reason);
     json_writer_u64(&writer, "restarts", outcome->restarts);
