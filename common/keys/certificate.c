@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "common/job/job.h"
 
@@ -190,11 +191,11 @@ static const char secret_title[] =
     "#   DO NOT PROVIDE THIS FILE TO OTHER USERS nor change its permissions.\n\n";
 
 /* The limits of metadata keep every certificate far below the limit of a file. */
-static size_t append(char *text, size_t used, const char *name, const char *value)
+static void append(char *text, const char *name, const char *value)
 {
     char quote = strchr(value, '"') != NULL ? '\'' : '"';
-    return used + (size_t)snprintf(text + used, CERTIFICATE_BYTES_MAX - used, "%*s%s = %c%s%c\n",
-                                   INDENT, "", name, quote, value, quote);
+    wording_append(text, CERTIFICATE_BYTES_MAX, "%*s%s = %c%s%c\n", INDENT, "", name, quote, value,
+                   quote);
 }
 
 size_t certificate_format(const struct certificate *certificate, bool secret, char *text)
@@ -205,20 +206,20 @@ size_t certificate_format(const struct certificate *certificate, bool secret, ch
     gmtime_r(&now, &utc);
     strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S UTC", &utc);
     assert(!secret || certificate->has_secret);
-    size_t used = (size_t)snprintf(text, CERTIFICATE_BYTES_MAX,
-                                   "#   ****  Generated on %s by Syncopate  ****\n%smetadata\n",
-                                   stamp, secret ? secret_title : public_title);
+    snprintf(text, CERTIFICATE_BYTES_MAX,
+             "#   ****  Generated on %s by Syncopate  ****\n%smetadata\n", stamp,
+             secret ? secret_title : public_title);
     for (uint32_t i = 0; i < certificate->metadata_count; i++)
-        used = append(text, used, certificate->metadata[i].name, certificate->metadata[i].value);
-    used += (size_t)snprintf(text + used, CERTIFICATE_BYTES_MAX - used, "curve\n");
+        append(text, certificate->metadata[i].name, certificate->metadata[i].value);
+    wording_append(text, CERTIFICATE_BYTES_MAX, "curve\n");
     key_format(certificate->public_key, key);
-    used = append(text, used, "public-key", key);
+    append(text, "public-key", key);
     if (secret) {
         key_format(certificate->secret_key, key);
-        used = append(text, used, "secret-key", key);
+        append(text, "secret-key", key);
         explicit_bzero(key, sizeof key);
     }
-    return used;
+    return strlen(text);
 }
 
 /* --- files --------------------------------------------------------------------------------- */

@@ -323,12 +323,10 @@ static const char *modes_of(const char *list, char text[MODES_TEXT_MAX])
 {
     struct mode_setting modes[OPTIONS_MODES_MAX];
     uint32_t count = 0;
-    size_t used = 0;
     options_modes(list, modes, OPTIONS_MODES_MAX, &count, NULL);
     text[0] = '\0';
-    for (uint32_t i = 0; i < count && used < MODES_TEXT_MAX; i++)
-        used += (size_t)snprintf(text + used, MODES_TEXT_MAX - used, "%s%s", i > 0 ? "," : "",
-                                 mode_name(modes[i].mode));
+    for (uint32_t i = 0; i < count; i++)
+        wording_append(text, MODES_TEXT_MAX, "%s%s", i > 0 ? "," : "", mode_name(modes[i].mode));
     return text;
 }
 

@@ -570,11 +570,10 @@ static enum status hold_place(struct place *place, struct error *error)
 /* "known,known,known" */
 static char *join_hosts(const struct launcher *launcher, uint32_t count)
 {
-    size_t room = ((size_t)count + 1) * ADDRESS_MAX, used = 0;
+    size_t room = ((size_t)count + 1) * ADDRESS_MAX;
     char *text = calloc(1, room);
     for (uint32_t i = 0; text != NULL && i < count; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "," : "",
-                                 launcher->places[i].address);
+        wording_append(text, room, "%s%s", i > 0 ? "," : "", launcher->places[i].address);
     return text;
 }
 
@@ -748,11 +747,9 @@ static int blame(const struct launcher *launcher, const struct child *child, str
         error_set(error, STATUS_LOST, "%.400s (%.90s/logs has more)", text, launcher->out);
     else
         error_set(error, STATUS_LOST, "%s", text);
-    if (child->restarts > 0) {
-        size_t used = strlen(error->text);
-        snprintf(error->text + used, sizeof error->text - used, " (after %s)",
-                 wording_counted(child->restarts, "restart", "restarts").text);
-    }
+    if (child->restarts > 0)
+        wording_append(error->text, sizeof error->text, " (after %s)",
+                       wording_counted(child->restarts, "restart", "restarts").text);
     bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
                 code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     return ours ? code : EXIT_CLUSTER_LOST;

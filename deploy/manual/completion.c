@@ -6,15 +6,15 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/base/wording.h"
 #include "deploy/manual/manual.h"
 
 static void add_word(struct completion *completion, const char *word, size_t length)
 {
-    size_t used = strlen(completion->words);
-    if (used + length + 2 > sizeof completion->words)
-        return;
-    snprintf(completion->words + used, sizeof completion->words - used, "%s%.*s", used ? " " : "",
-             (int)length, word);
+    char *words = completion->words;
+    if (strlen(words) + length + 2 <= sizeof completion->words)
+        wording_append(words, sizeof completion->words, "%s%.*s", words[0] != '\0' ? " " : "",
+                       (int)length, word);
 }
 
 /* What the word that stands for a value says of it: DIR, FILE, "auto|never|PATH". */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
+#include "common/base/wording.h"
 #include "ps/work/proof.h"
 
 #define MISSING_ROOM     48       /* More than one entry of the list takes. */
@@ -317,22 +318,22 @@ static const char *why_missing(const struct member *member, bool server, bool wa
 void membership_list_missing(const struct membership *membership, bool start, char *text,
                              size_t size)
 {
-    size_t used = 0;
     uint32_t servers = membership->server_count;
+    bool room = true;
     text[0] = '\0';
-    for (uint32_t i = 0; i < servers + membership->worker_count && used + MISSING_ROOM < size;
-         i++) {
+    for (uint32_t i = 0; i < servers + membership->worker_count && room; i++) {
         bool server = i < servers;
         uint32_t index = server ? i : i - servers;
         const char *why =
             why_missing(server ? &membership->servers[index] : &membership->workers[index], server,
                         start && index < membership->declared_count);
         if (why != NULL)
-            used += (size_t)snprintf(text + used, size - used, "%s%s/%u (%s)", used ? ", " : "",
-                                     server ? "ps" : "worker", index, why);
+            wording_append(text, size, "%s%s/%u (%s)", text[0] != '\0' ? ", " : "",
+                           server ? "ps" : "worker", index, why);
+        room = strlen(text) + MISSING_ROOM < size;
     }
-    if (used + MISSING_ROOM >= size)
-        snprintf(text + used, size - used, ", ...");
+    if (!room)
+        wording_append(text, size, ", ...");
 }
 
 static struct member *find_silent(struct member *members, uint32_t count, double seconds,
