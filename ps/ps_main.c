@@ -16,14 +16,13 @@
 #include "common/file/folder.h"
 #include "common/kernels/kernels.h"
 #include "common/keys/keys.h"
-#include "common/options/options.h"
+#include "common/options/task.h"
 #include "common/process/file_limit.h"
 #include "common/process/log.h"
 #include "common/process/parent.h"
 #include "common/process/process.h"
 #include "common/process/signals.h"
 #include "common/progress/narrator.h"
-#include "common/store/occupancy.h"
 #include "common/store/restore.h"
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
@@ -40,12 +39,6 @@ struct addresses {
     double seconds;  /* It took to find out what that is. */
     struct listening listening;
 };
-
-static int complain(int exit_code, const struct error *error)
-{
-    log_error("%s", error->text);
-    return exit_code;
-}
 
 static void request_stop(void *server, int exit_code)
 {
@@ -102,25 +95,6 @@ static void say_where(const struct server *server, const struct options *options
     log_info("listening on %s%s%s%s", name,
              options->keys != NULL ? " encrypted, for those who have keys" : "",
              listening->remark[0] != '\0' ? ", " : "", listening->remark);
-}
-
-static void say_wait(void *context, const char *line)
-{
-    (void)context;
-    log_warning("%s", line);
-}
-
-/* A server 0 that is started again while the one before is stopping has to wait for its run, and
- * for its address. Where there is a launcher that is the launcher's care. */
-static int await_out(const struct options *options, struct error *error)
-{
-    if (options->task_index != 0 || options->out == NULL || options->parent_stdin)
-        return EXIT_DONE;
-    enum status status = occupancy_await(options->out, occupancy_patience(options->deadlines.stop),
-                                         say_wait, NULL, error);
-    return status == STATUS_OK        ? EXIT_DONE
-           : status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST
-                                      : EXIT_CANNOT_OPEN;
 }
 
 /* Whoever had the address may be gone all but its last breath. */
@@ -280,24 +254,14 @@ int main(int argc, char **argv)
     struct addresses addresses = {0};
     struct keys keys;
     int exit_code;
-    process_begin();
-    if (!options_begin(&options, OPTION_PS, argc, argv, &exit_code))
+    if (!task_begin(&options, OPTION_PS, argc, argv, &exit_code))
         return exit_code;
-    char who[32];
-    snprintf(who, sizeof who, "ps/%u", options.task_index);
-    options_begin_log(&options, who);
-    if (options.parent_stdin && parent_greet(options.deadlines.start, &error) != STATUS_OK)
-        return complain(EXIT_USAGE, &error);
-    if (options.ignored[0] != '\0')
-        log_info("ignored, as options of syncopate-worker: %s", options.ignored);
-    if (options.remarks[0] != '\0')
-        log_info("%s", options.remarks);
     exit_code = read_addresses(&options, &addresses, &error); /* A signal ends it. */
-    if (exit_code == EXIT_DONE)
-        exit_code = await_out(&options, &error); /* The same. */
+    if (exit_code == EXIT_DONE && options.task_index == 0 && options.out != NULL)
+        exit_code = task_await_out(&options, &error); /* The same. */
     if (exit_code != EXIT_DONE) {
         free(addresses.hosts);
-        return complain(exit_code, &error);
+        return task_end(exit_code, &error);
     }
     signals_block();
     file_limit_raise();
@@ -313,9 +277,5 @@ int main(int argc, char **argv)
     }
     keys_close(&keys);
     free(addresses.hosts);
-    if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
-        log_info("done exit=%d", exit_code);
-    else
-        complain(exit_code, &error);
-    return exit_code;
+    return task_end(exit_code, &error);
 }

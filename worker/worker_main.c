@@ -2,7 +2,6 @@
  * with --ps 0, trains alone. */
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,14 +9,13 @@
 #include "common/base/clock.h"
 #include "common/kernels/kernels.h"
 #include "common/keys/keys.h"
-#include "common/options/options.h"
+#include "common/options/task.h"
 #include "common/process/file_limit.h"
 #include "common/process/log.h"
 #include "common/process/parent.h"
 #include "common/process/process.h"
 #include "common/process/signals.h"
 #include "common/progress/narrator.h"
-#include "common/store/occupancy.h"
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
 #include "common/transport/transport.h"
@@ -27,12 +25,6 @@
 #include "worker/solo.h"
 #include "worker/trainer.h"
 #include "worker/workload.h"
-
-static int complain(int exit_code, const struct error *error)
-{
-    log_error("%s", error->text);
-    return exit_code;
-}
 
 /* Whoever computes for ever must not keep the process. */
 static void end_stuck(int exit_code, const char *reason)
@@ -212,25 +204,6 @@ static int look_around(const struct options *options, struct error *error)
     return keys_exit_code(status);
 }
 
-static void say_wait(void *context, const char *line)
-{
-    (void)context;
-    log_warning("%s", line);
-}
-
-/* Who trains alone again while the one before is stopping has to wait for its run. Where there is a
- * launcher that is the launcher's care. */
-static int await_out(const struct options *options, struct error *error)
-{
-    if (options->ps > 0 || options->parent_stdin)
-        return EXIT_DONE;
-    enum status status = occupancy_await(options->out, occupancy_patience(options->deadlines.stop),
-                                         say_wait, NULL, error);
-    return status == STATUS_OK        ? EXIT_DONE
-           : status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST
-                                      : EXIT_CANNOT_OPEN;
-}
-
 int main(int argc, char **argv)
 {
     struct options options;
@@ -238,22 +211,13 @@ int main(int argc, char **argv)
     struct workload workload = {0};
     uint64_t began_us = clock_now_us();
     int exit_code;
-    process_begin();
-    if (!options_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
+    if (!task_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
         return exit_code;
-    char who[32];
-    snprintf(who, sizeof who, "worker/%u", options.task_index);
-    options_begin_log(&options, who);
-    if (options.parent_stdin && parent_greet(options.deadlines.start, &error) != STATUS_OK)
-        return complain(EXIT_USAGE, &error);
-    exit_code = await_out(&options, &error); /* Which a signal may still cut short. */
+    if (options.ps == 0)
+        exit_code = task_await_out(&options, &error); /* Which a signal may still cut short. */
     if (exit_code != EXIT_DONE)
-        return complain(exit_code, &error);
+        return task_end(exit_code, &error);
     signals_block();
-    if (options.ignored[0] != '\0')
-        log_info("ignored, as options of syncopate-ps: %s", options.ignored);
-    if (options.remarks[0] != '\0')
-        log_info("%s", options.remarks);
     file_limit_raise();
     kernels_init();
     kernels_limit(options_instructions(&options));
@@ -263,7 +227,7 @@ int main(int argc, char **argv)
         exit_code = workload_read(&workload, &options, &error);
     if (exit_code != EXIT_DONE) {
         workload_free(&workload);
-        return complain(exit_code, &error);
+        return task_end(exit_code, &error);
     }
     log_info(
         "ready model=\"%s\" parameters=%llu data=%s kernels=%s", workload.job.model,
@@ -272,9 +236,5 @@ int main(int argc, char **argv)
     exit_code = options.ps == 0 ? train_alone(&workload, &options, &error)
                                 : train_with_servers(&workload, &options, began_us, &error);
     workload_free(&workload);
-    if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
-        log_info("done exit=%d", exit_code);
-    else
-        complain(exit_code, &error);
-    return exit_code;
+    return task_end(exit_code, &error);
 }
