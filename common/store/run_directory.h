@@ -117,11 +117,11 @@ struct run_summary {
     char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
 };
 
-/* From run.json, what a run that goes on keeps: all but its state, its reason, how gradients and
- * workers fared, and what was written at its end. Counts that are not there are 0, numbers NaN. */
 /* One figure more; the first MODE_FIGURES_MAX are kept. */
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);
 
+/* From run.json, what a run that goes on keeps: all but its state, its reason, how gradients and
+ * workers fared, and what was written at its end. Counts that are not there are 0, numbers NaN. */
 void run_summary_read(struct run_summary *summary, const struct json *root);
 
 struct run_directory {
