@@ -186,8 +186,8 @@ const struct option_row option_rows[] = {
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
      BATCH_MAX, NULL, "mode=async|ssp",
-     "Examples in one async update. Default: as --global-batch, so that both modes make as many "
-     "updates."},
+     "Examples in one update of async or ssp. Default: as --global-batch, so that all modes make "
+     "as many updates."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
      NULL, "Passes over the training set."},
 
@@ -311,7 +311,7 @@ const struct option_row option_rows[] = {
      "Seconds without progress after which a process that is alive counts as stuck."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
      OPTION_PS, "N", "10", 0, 1000000000, NULL, NULL,
-     "Async: gradients that are not finite and are left out; one more ends the job (exit code "
+     "Async and ssp: gradients that are not finite and are left out; one more ends the job (exit code "
      "1)."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
      LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async|ssp",

@@ -86,11 +86,13 @@ static const char *const notes[] = {
     "compared.",
     "seconds: of training; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
-    "test accuracy: of the model as it ended; async: of what each worker held at the end of the "
+    "test accuracy: of the model as it ended; async and ssp: of what each worker held at the end "
+    "of the "
     "last "
     "epoch, which is about that.",
     "staleness: updates made between reading the parameters and applying the gradient made from "
-    "them.",
+    "them. About one less than there are workers, with ssp's bound too: that limits batches, not "
+    "this.",
     "seconds waiting: for others, of one worker on average.",
     "+-: mean and sample standard deviation over the seeds.",
 };

@@ -56,6 +56,14 @@ done
 expect "with one seed" ends_with 0 "$syncopate" compare "${work[@]}" --out "$folder/one"
 expect "the table has its place in 80 columns" \
     test "$(awk '/^ *examples|^mode|^sync|^async/ && length > 80' "$folder/output" | wc -l)" -eq 0
+expect "bounds are modes of their own" ends_with 0 "$syncopate" compare "${work[@]}" \
+    --modes sync,async,ssp:1,ssp:8 --workers 2 --out "$folder/bounds"
+expect "which the table names" test "$(grep -cE '^ssp:[18] +2 ' "$folder/output")" -eq 2
+expect "and compare.json" test "$(grep -c '"mode": "ssp:[18]"' "$folder/bounds/compare.json")" -ge 2
+expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
+expect "their folders have no colon in their names" test -s "$folder/bounds/ssp-8-w2-s1/run.json"
+expect "each has a colour and a dash of its own" \
+    test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-step.svg" | sort -u | wc -l)" -eq 4
 expect "an earlier comparison is not overwritten" \
     ends_with 5 "$syncopate" compare "${work[@]}" --out "$out"
 expect "and that is said" grep -q "$out" "$folder/output"

@@ -163,7 +163,15 @@ mistake 2 "--histories=0: needs a whole number, at least 1" syncopate simulate -
 answered "about numbers"
 
 # --- words ----------------------------------------------------------------------------------------
-mistake 2 "--mode=ssync: needs one of sync, async, ssp:S with S from 0 to 1000000000, or inf .did you mean sync\?" "${run[@]}" --mode ssync
+mistake 2 "--mode=ssync: needs one of sync, async, ssp:S with S from 0 to 1000000000, or inf .did you mean sync\?" \
+    "${run[@]}" --mode ssync
+for word in ssp ssp: ssp:-1 ssp:x ssp:1e3; do
+    mistake 2 "--mode=$word: needs one of sync, async, ssp:S with S from 0 to 1000000000, or inf" \
+        "${run[@]}" --mode "$word"
+done
+mistake 2 "--mode=ssp:1000000001: needs one of .* with S from 0 to 1000000000, or inf" \
+    "${run[@]}" --mode ssp:1000000001
+mistake 2 "--modes=sync,ssp: 'ssp' is no mode; .* ssp:S with S from 0" "${compare[@]}" --modes sync,ssp
 mistake 2 "--mode=synchronous: .*did you mean sync\?" "${run[@]}" --mode synchronous
 mistake 2 "--optimizer=adamx: needs one of sgd, .*, adamw .did you mean adam\?" \
     "${run[@]}" --optimizer adamx
@@ -178,6 +186,8 @@ mistake 2 "--decay-steps=3: only used with --schedule=step" "${run[@]}" --decay-
 mistake 2 "--quiet and --verbose exclude each other" "${run[@]}" --quiet --verbose
 for word in Adam SGD; do understood syncopate run --data synthetic:200 --optimizer "$word"; done
 understood syncopate run --data synthetic:200 --mode ASYNC --transport Auto
+understood syncopate run --data synthetic:200 --mode SSP:2 --use-locking --worker-batch 8
+understood env SYNCOPATE_MODE=ssp:2 syncopate run --data synthetic:200
 
 answered "about words"
 
