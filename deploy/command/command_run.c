@@ -190,7 +190,8 @@ static void print_lease_remarks(const struct plan *plan)
         fprintf(plan->voice,
                 "  note       with %u workers a gradient is about %s old when it is applied\n",
                 options->workers, wording_counted(options->workers - 1, "update", "updates").text);
-    if (job_mode(&options->job)->bounds && options->job.staleness_bound != MODE_UNBOUNDED)
+    if (options->workers > 1 && job_mode(&options->job)->bounds &&
+        options->job.staleness_bound != MODE_UNBOUNDED)
         fprintf(plan->voice, "  note       nobody gets more than %s ahead of the slowest worker\n",
                 wording_counted(options->job.staleness_bound, "batch", "batches").text);
     uint32_t batch = plan->workload.job.batch;
