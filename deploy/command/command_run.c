@@ -186,12 +186,12 @@ static void print_step_remarks(const struct plan *plan)
 static void print_lease_remarks(const struct plan *plan)
 {
     const struct options *options = &plan->options;
+    bool bound = job_mode(&options->job)->bounds && options->job.staleness_bound != MODE_UNBOUNDED;
     if (options->workers > 1)
-        fprintf(plan->voice,
-                "  note       with %u workers a gradient is about %s old when it is applied\n",
-                options->workers, wording_counted(options->workers - 1, "update", "updates").text);
-    if (options->workers > 1 && job_mode(&options->job)->bounds &&
-        options->job.staleness_bound != MODE_UNBOUNDED)
+        fprintf(plan->voice, "  note       with %u workers a gradient is about %s old %s\n",
+                options->workers, wording_counted(options->workers - 1, "update", "updates").text,
+                bound ? "at most, on the mean" : "when it is applied");
+    if (options->workers > 1 && bound)
         fprintf(plan->voice, "  note       nobody gets more than %s ahead of the slowest worker\n",
                 wording_counted(options->job.staleness_bound, "batch", "batches").text);
     uint32_t batch = plan->workload.job.batch;

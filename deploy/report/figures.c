@@ -520,7 +520,8 @@ static const struct {
      "How many updates others made between a worker's reading of the parameters and the use of the "
      "gradient it computed from them. In sync mode it is 0 by construction. In async mode it is "
      "about the number of workers less one, more for a worker slower than the rest. Ssp limits by "
-     "how many batches workers may be apart, and with that the long ones, but not the mean."},
+     "how many batches workers may be apart; whoever has waited for that computes from the newest "
+     "parameters, which lowers it."},
     {"time", draw_times,
      "What each worker did all the while. Waiting is time at the barrier, for the slowest of the "
      "workers: the price of sync mode, which async mode does not pay, and ssp where its bound is "

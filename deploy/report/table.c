@@ -91,8 +91,8 @@ static const char *const notes[] = {
     "last "
     "epoch, which is about that.",
     "staleness: updates made between reading the parameters and applying the gradient made from "
-    "them. About one less than there are workers, with ssp's bound too: that limits batches, not "
-    "this.",
+    "them. About one less than there are workers; less where ssp makes them wait, though what it "
+    "limits is how many batches they are apart.",
     "seconds waiting: for others, of one worker on average.",
     "+-: mean and sample standard deviation over the seeds.",
 };
