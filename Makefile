@@ -215,7 +215,7 @@ unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(UNIT)
 
-coverage: setup-check ## lines and branches that units, threads and simulations run (minutes)
+coverage: setup-check ## lines and branches run by units, threads and simulations
 	@$(AGAIN) MODE=coverage run-coverage
 
 include-direction: ## who may include what; what comments point at
