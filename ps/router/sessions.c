@@ -34,7 +34,7 @@ void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES]
     memset(sessions->all, 0, JOB_WORKERS_MAX * sizeof *sessions->all);
 }
 
-static void take(struct session *session, const struct packet *packet)
+static void take(struct worker_session *session, const struct packet *packet)
 {
     const struct message *message = &packet->message;
     /* What the one before has not read, which may never read again, does not count against it. */
@@ -50,7 +50,7 @@ enum sender sessions_judge(struct sessions *sessions, const struct packet *packe
 {
     const struct message *message = &packet->message;
     assert(message->index < JOB_WORKERS_MAX);
-    struct session *session = &sessions->all[message->index];
+    struct worker_session *session = &sessions->all[message->index];
     bool same_process = session->known && message->incarnation == session->incarnation &&
                         key_equal(packet->key, session->key);
     if (same_process && message->ticket == session->ticket &&
@@ -68,7 +68,7 @@ enum sender sessions_judge(struct sessions *sessions, const struct packet *packe
 
 bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight)
 {
-    struct session *session = &sessions->all[worker];
+    struct worker_session *session = &sessions->all[worker];
     if (session->under_way > 0 && session->under_way + weight > sessions->window)
         return false;
     session->under_way += weight;
@@ -77,14 +77,14 @@ bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight
 
 void sessions_settle(struct sessions *sessions, uint32_t worker, uint64_t weight)
 {
-    struct session *session = &sessions->all[worker];
+    struct worker_session *session = &sessions->all[worker];
     assert(session->under_way >= weight);
     session->under_way -= weight;
 }
 
 struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct frame *values)
 {
-    struct session *session = &sessions->all[worker];
+    struct worker_session *session = &sessions->all[worker];
     if (session->answers == NULL)
         session->answers = in_flight_create();
     if (session->answers == NULL ||
@@ -103,7 +103,7 @@ void sessions_check(const struct sessions *sessions)
 {
     RULE(sessions->end <= JOB_WORKERS_MAX, "no worker has a number beyond the last");
     for (uint32_t i = 0; i < sessions->end; i++) {
-        const struct session *session = &sessions->all[i];
+        const struct worker_session *session = &sessions->all[i];
         RULE(session->known || session->under_way == 0, "of nobody nothing is under way");
         RULE(session->known || session->answers == NULL, "nobody is given anything");
         RULE(session->answers == NULL || in_flight_bytes(session->answers) <= sessions->answers_max,

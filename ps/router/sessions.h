@@ -27,7 +27,7 @@
 #include "common/wire/message.h"
 #include "ps/router/in_flight.h"
 
-struct session {
+struct worker_session {
     bool known;
     uint64_t incarnation, ticket, proof;
     uint8_t key[KEY_BYTES];
@@ -36,8 +36,8 @@ struct session {
 };
 
 struct sessions {
-    struct session *all; /* [JOB_WORKERS_MAX] by worker index. Owned. */
-    uint32_t end;        /* From here on nobody was ever known. */
+    struct worker_session *all; /* [JOB_WORKERS_MAX] by worker index. Owned. */
+    uint32_t end;               /* From here on nobody was ever known. */
     /* Bytes that one worker may have under way, and that may be under way to one process. */
     uint64_t window, answers_max;
     uint8_t secret[HASH_BYTES]; /* Of proofs, see proof.h. */
