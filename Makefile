@@ -95,7 +95,7 @@ UNIT      := $(call programs,unit)
 # Ninety programs that are nearly the same would be most of build/: in a release build the unit tests are
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
-APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_memory %/test_resolver %/test_solo,$(UNIT))
+APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_memory %/test_owner_memory %/test_resolver %/test_solo,$(UNIT))
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
@@ -366,6 +366,9 @@ ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_ha
     session_handle_trainer session_tick simulator_over outbox_log outbox_warn
 $(BUILD)/tests/unit/lib/test_memory $(BUILD)/tests/unit/worker/test_solo: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
 $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
+
+# Memory that test_owner_memory has not.
+$(BUILD)/tests/unit/owner/test_owner_memory: WRAP = -Wl,--wrap=frame_create
 
 # A name server of test_resolver's own.
 $(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo

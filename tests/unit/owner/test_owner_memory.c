@@ -1,0 +1,85 @@
+/* test_owner_memory.c - an owner without memory for a cut.
+ *
+ * frame_create is this program's own first (Makefile: --wrap), and fails when it is told to. */
+
+#include "ps/owner/owner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+struct frame *__real_frame_create(size_t bytes);
+struct frame *__wrap_frame_create(size_t bytes);
+
+static unsigned calls, fail_at; /* The call that fails, from 1; 0: none does. */
+
+struct frame *__wrap_frame_create(size_t bytes)
+{
+    return ++calls == fail_at ? NULL : __real_frame_create(bytes);
+}
+
+/* One server that owns all four chunks of the small job with adagrad: each has a slot to be copied. */
+struct fixture {
+    struct job job;
+    struct plan *plan;
+    struct owner *owner;
+    struct post post;
+};
+
+static void open_fixture(struct fixture *f)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = small_job(MODE_SYNC, 2, 1);
+    f->job.optimizer = optimizer_find("adagrad")->defaults;
+    strcpy(f->job.optimizer.name, "adagrad");
+    ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(owner_create(&f->owner, f->plan, 0, 1, NULL) == STATUS_OK);
+    struct packet load =
+        order_packet(&(struct order){.kind = ORDER_LOAD, .load = {.plan = f->plan}});
+    owner_handle(f->owner, &load, 0, &f->post.outbox);
+    post_clear(&f->post);
+}
+
+static void close_fixture(struct fixture *f)
+{
+    post_free(&f->post);
+    owner_destroy(&f->owner);
+    plan_destroy(&f->plan);
+    job_free(&f->job);
+}
+
+/* Whether a cut at version 0, where all chunks are, was taken; and how many arrays came of it. */
+static bool cut(struct fixture *f, unsigned fails_at, unsigned *arrays)
+{
+    struct packet packet = {.message.kind = MESSAGE_CUT};
+    post_clear(&f->post);
+    calls = 0;
+    fail_at = fails_at;
+    owner_handle(f->owner, &packet, 0, &f->post.outbox);
+    fail_at = 0;
+    *arrays = post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_OWNER_CUT), 1);
+    return post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
+}
+
+/* Of a cut that was given up nothing is left to be cut. */
+TEST_TIMES(a_cut_that_memory_lacks_for_is_given_up_and_the_next_one_is_whole, 4)
+{
+    struct fixture f;
+    unsigned arrays;
+    open_fixture(&f);
+    ck_assert(!cut(&f, (unsigned)_i + 1, &arrays));
+    ck_assert_uint_eq(arrays, 2 * (unsigned)_i + 1); /* And nothing of the chunks behind it. */
+    ck_assert_ptr_nonnull(post_log(&f.post, "out of memory for a checkpoint"));
+    ck_assert(cut(&f, 0, &arrays));
+    ck_assert_uint_eq(arrays, 8);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    return suite_run("owner memory", NULL);
+}
