@@ -95,7 +95,8 @@ UNIT      := $(call programs,unit)
 # Ninety programs that are nearly the same would be most of build/: in a release build the unit tests are
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
-APART     := $(filter %/test_checkpoint_memory %/test_disk_faults %/test_memory %/test_owner_memory %/test_resolver %/test_solo,$(UNIT))
+APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults test_memory test_owner_memory \
+    test_resolver test_simulate test_solo),$(UNIT))
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
@@ -369,6 +370,9 @@ $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(
 
 # Memory that test_owner_memory has not.
 $(BUILD)/tests/unit/owner/test_owner_memory: WRAP = -Wl,--wrap=frame_create
+
+# Histories of test_simulate's own.
+$(BUILD)/tests/unit/command/test_simulate: WRAP = -Wl,--wrap=history_run
 
 # A name server of test_resolver's own.
 $(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
