@@ -8,7 +8,7 @@
  * A mode's own state lies in a block of state_bytes that the owner makes, zeroed, and frees; a mode
  * that has none leaves it 0.
  *
- * Every member is required unless it says optional; modes_check asserts it at start.
+ * Every member is required unless it says optional; shard_mode_of asserts it.
  *
  * Threads: the owner's; `fault` is pure, and called by the router. */
 

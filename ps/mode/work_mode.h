@@ -11,7 +11,7 @@
  * A mode's own state lies in a block of state_bytes that the core makes, zeroed, and frees.
  *
  * Every member is required unless it says optional; those of leases are there together, as those of
- * gates are; asserted at start.
+ * gates are; work_begin asserts it.
  *
  * Threads: the coordinator's. */
 
