@@ -7,8 +7,8 @@
  * A mode's own state lies in a block of state_bytes that the session makes, zeroed, and frees; a
  * generation ends with `forget`.
  *
- * Every member is required unless it says optional; those of leases are there together; asserted at
- * start.
+ * Every member is required unless it says optional; those of leases are there together;
+ * follow_mode_of asserts it.
  *
  * Threads: the session's; `nodes` is pure, and the trainer's too. */
 
