@@ -5,8 +5,8 @@
 #
 #     lines       that have code, and those of them that were run
 #     branches    both ways out of every condition, and those that were taken; without those of
-#                 assert(), whose other way out ends the process
-#     asserting   the same with assert()'s
+#                 assert() and of the cores' invariants, whose other way out ends the process
+#     asserting   the same with theirs
 #
 # What the compiler makes of `a && b` counts as it does for gcov: two conditions, four branches. The
 # code that protoc-c writes is not ours, and not in it; nor are the programs' main files, which only
@@ -31,12 +31,12 @@ find "$folder" -name '*.gcno' -not -path '*/proto/*' -not -path '*/tests/*' -not
         # An assert goes on until its last parenthesis is closed.
         function follow_assert(text)
         {
-            if (within <= 0 && text !~ /(^|[^_A-Za-z])assert\(/) {
+            if (within <= 0 && text !~ /(^|[^_A-Za-z])(assert|RULE|INVARIANT)\(/) {
                 asserting = 0
                 return
             }
             if (within <= 0)
-                text = substr(text, match(text, /(^|[^_A-Za-z])assert\(/))
+                text = substr(text, match(text, /(^|[^_A-Za-z])(assert|RULE|INVARIANT)\(/))
             asserting = 1
             within += gsub(/\(/, "(", text) - gsub(/\)/, ")", text)
         }
