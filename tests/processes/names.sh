@@ -142,6 +142,9 @@ two_homes()
     hosts alpha "${four[alpha]}" alpha 10.213.80.1 alpha
     hosts beta "${four[alpha]}" alpha 10.213.80.1 alpha
     on alpha "$mode-ps" syncopate-ps --ps-hosts alpha:7000 --insecure --out "$place/out"
+    # Who finds nobody at the first address tries the second, and would lose nothing with the cable.
+    ip netns exec "$tag-beta" "$build/tests/processes/await_status" alpha:7000 'state: ' \
+        $((20 * patience)) >"$work/status.log" || fail "server 0 does not answer"
     for i in 0 1; do
         on beta "$mode-worker$i" "$program" --ps-hosts alpha:7000 --workers 2 --task-index "$i" \
             --mode "$mode" "$@"
