@@ -4,7 +4,10 @@
  *
  *     alpha, m, v  as in optimizer_adam.c
  *     var         -= lr * weight_decay * var          kernels only: biases do not decay
- *     var         -= m * alpha / (sqrt(v) + epsilon) */
+ *     var         -= m * alpha / (sqrt(v) + epsilon)
+ *
+ * A loop beside adam's, and not adam with a decay of 0: that would cost adam an operation an element,
+ * and turn its -0 into 0. */
 
 #include <math.h>
 

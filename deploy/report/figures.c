@@ -524,9 +524,9 @@ static const struct {
      "parameters, which lowers it."},
     {"time", draw_times,
      "What each worker did all the while. Waiting is time at the barrier, for the slowest of the "
-     "workers: the price of sync mode, which async mode does not pay, and ssp where its bound is "
-     "reached. Exchanging is everything "
-     "between sending a gradient and having the parameters that answer it, the waiting left out."},
+     "workers: the price of sync mode. Async and ssp have none; there it is time without a batch, "
+     "at the gate of a checkpoint and where ssp's bound is reached. Exchanging is all between "
+     "asking for parameters, most often with a gradient, and having them, the waiting left out."},
 };
 
 enum status figures_make(struct figures *figures, const struct comparison *comparison,
