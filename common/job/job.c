@@ -29,6 +29,14 @@ void job_set_mode(struct job *job, struct mode_setting setting)
     job->staleness_bound = setting.bound;
 }
 
+void job_forget_unused(struct job *job)
+{
+    const struct mode_facts *facts = job_mode(job);
+    job->use_locking = facts->locks && job->use_locking;
+    if (!facts->ages)
+        job->staleness_rate = STALENESS_RATE_NONE;
+}
+
 /* --- life cycle ---------------------------------------------------------------------------- */
 
 void job_free(struct job *job)
@@ -173,6 +181,16 @@ static enum status check_variables(const struct job *job, struct error *error)
     return check_unique(job->variables, job->variable_count, error);
 }
 
+/* Where all gradients of an update are of one version nothing is to be done about their age. */
+static enum status check_ages(const struct job *job, struct error *error)
+{
+    if (job_mode(job)->ages || job->staleness_rate == STALENESS_RATE_NONE)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "a staleness rate is for async and ssp; in %s mode no gradient is stale",
+                     job_mode(job)->name);
+}
+
 /* What one field cannot say alone. */
 static enum status check_work(const struct job *job, struct error *error)
 {
@@ -187,7 +205,9 @@ static enum status check_work(const struct job *job, struct error *error)
                          "a batch of %u in micro-batches of %u has %u leaves, the most is %d: use "
                          "larger micro-batches",
                          job->batch, job->micro_batch, job_leaves_max(job), TREE_LEAVES_MAX);
-    enum status status = optimizer_settings_check(&job->optimizer, error);
+    enum status status = check_ages(job, error);
+    if (status == STATUS_OK)
+        status = optimizer_settings_check(&job->optimizer, error);
     return status != STATUS_OK ? status : schedule_check(&job->schedule, error);
 }
 

@@ -16,6 +16,7 @@
 #include "common/job/mode.h"
 #include "common/job/optimizer.h"
 #include "common/job/schedule.h"
+#include "common/job/staleness_rate.h"
 #include "common/job/variable.h"
 
 #define ADDRESS_MAX     256 /* "host:port" with the terminating zero. */
@@ -30,6 +31,9 @@ struct job {
     bool use_locking; /* Where the mode has something to lock. */
     uint64_t seed;
     uint64_t staleness_bound; /* Of ssp: how many batches workers may be apart; else 0. */
+
+    /* What is done about gradients that others have overtaken, in modes in which some are. */
+    enum staleness_rate staleness_rate;
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -86,6 +90,9 @@ const struct mode_facts *job_mode(const struct job *job);
 /* As --mode has it. */
 struct mode_text job_mode_text(const struct job *job);
 void job_set_mode(struct job *job, struct mode_setting setting);
+
+/* Settings that the mode has no use for are as if they had not been given. */
+void job_forget_unused(struct job *job);
 
 /* --- derived ------------------------------------------------------------------------------- */
 

@@ -23,7 +23,8 @@ const struct job_field job_fields[] = {
 const size_t job_field_count = sizeof job_fields / sizeof *job_fields;
 
 _Static_assert(sizeof(enum mode) == sizeof(uint32_t) &&
-                   sizeof(enum schedule_kind) == sizeof(uint32_t),
+                   sizeof(enum schedule_kind) == sizeof(uint32_t) &&
+                   sizeof(enum staleness_rate) == sizeof(uint32_t),
                "words are kept as numbers of 32 bits");
 
 /* --- one field -------------------------------------------------------------------------------- */

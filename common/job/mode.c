@@ -13,7 +13,8 @@ static const struct mode_facts modes[MODE_COUNT] = {
                     .unit = "update",
                     .hue = 2,
                     .may_skip = true,
-                    .locks = true},
+                    .locks = true,
+                    .ages = true},
     [MODE_SYNC] = {.number = MODE_SYNC,
                    .name = "sync",
                    .hue = 1,
@@ -27,6 +28,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                   .unit = "update",
                   .may_skip = true,
                   .locks = true,
+                  .ages = true,
                   .bounds = true},
 };
 

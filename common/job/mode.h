@@ -31,6 +31,8 @@ struct mode_facts {
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
     bool locks;       /* --use-locking has something to lock. */
+    bool ages;        /* Updates are made while gradients are computed: something may be done about
+                       * their staleness. */
 };
 
 /* An unknown number has the name "unknown" and no other fact. */

@@ -57,7 +57,7 @@ static enum status job_work(const struct options *options, uint64_t examples, st
     if (examples == 0)
         return error_set(error, STATUS_INVALID, "the training set is empty");
     bool alone = !job_mode(job)->steps; /* An update is of one worker. */
-    job->use_locking = job_mode(job)->locks && job->use_locking;
+    job_forget_unused(job);
     job->examples = examples;
     bool own = alone && options->worker_batch;
     job->batch = own ? options->worker_batch : options->global_batch;

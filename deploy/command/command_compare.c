@@ -62,8 +62,7 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     options->job.seed += index / round;
     job_set_mode(&options->job, plan->modes[index % round / plan->workers_count]);
     options->workers = plan->workers[index % plan->workers_count];
-    if (!job_mode(&options->job)->locks)
-        options->job.use_locking = false; /* A variant of async; sync has nothing to lock. */
+    job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */
     snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
              job_mode_text(&options->job).text, options->workers, options->job.seed);
     char *colon = strchr(run->name, ':'); /* Of ssp:3: other programs take it for a host's. */

@@ -161,6 +161,11 @@ static void print_work(const struct plan *plan)
         fprintf(plan->voice, "  update     %s of one worker, applied %s\n",
                 wording_counted(job->batch, "example", "examples").text,
                 options->job.use_locking ? "as it arrives, a variable at a time" : "as it arrives");
+    if (job->staleness_rate != STALENESS_RATE_NONE)
+        fprintf(plan->voice, "  staleness  the learning rate is divided by %s\n",
+                job->staleness_rate == STALENESS_RATE_INVERSE
+                    ? "each gradient's staleness, per chunk"
+                    : "one less than the workers, for all gradients alike");
     if (options->job.steps > 0)
         fprintf(plan->voice, "  length     %s",
                 wording_counted(options->job.steps, "update", "updates").text);

@@ -79,6 +79,8 @@ static void write_job(struct json_writer *writer, const struct job *job)
 {
     json_writer_text(writer, "mode", job_mode_text(job).text);
     json_writer_bool(writer, "use_locking", job->use_locking);
+    if (job->staleness_rate != STALENESS_RATE_NONE)
+        json_writer_text(writer, "staleness_rate", staleness_rate_numbered(job->staleness_rate));
     json_writer_u64(writer, "seed", job->seed);
     json_writer_u64(writer, "global_batch", job->batch);
     json_writer_u64(writer, "micro_batch", job->micro_batch);

@@ -13,9 +13,10 @@
 #include "common/store/run_directory.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
-#define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults. */
+#define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults, staleness. */
 #define SUB_DISK   32
 #define SUB_FAULTS 48
+#define SUB_STALE  64
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
@@ -106,6 +107,20 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
     return draw_variables(job, random, plan->kind != WORK_MIXED);
 }
 
+/* In a sequence of their own, so that a history is otherwise what it is without. Sums that are to
+ * come out exact are of gradients as they are. */
+static void draw_staleness(struct history_plan *plan)
+{
+    struct random_sequence random;
+    struct job *job = &plan->job;
+    random_sequence_init(&random, plan->seed, RANDOM_STREAM_SIMULATOR, SUB_STALE);
+    if (plan->kind != WORK_MIXED)
+        return;
+    if (one_in(&random, 2))
+        job->staleness_rate = (enum staleness_rate)random_below(&random, STALENESS_RATE_COUNT);
+    job_forget_unused(job);
+}
+
 static void draw_faults(struct history_plan *plan, struct random_sequence *random)
 {
     static const uint64_t delays_us[] = {200, 2000, 20000, 100000};
@@ -179,6 +194,7 @@ enum status history_draw(struct history_plan *plan, uint64_t seed)
     random_sequence_init(&random, seed, RANDOM_STREAM_SIMULATOR, SUB_PLAN);
     if (draw_job(plan, &random) != STATUS_OK)
         return STATUS_MEMORY;
+    draw_staleness(plan);
     draw_faults(plan, &random);
     struct simulated_work work;
     if (simulated_work_init(&work, &plan->job, plan->kind) != STATUS_OK)
@@ -205,9 +221,11 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
 {
     static const char *const kinds[] = {"exact", "uniform", "mixed"};
     const struct job *job = &plan->job;
-    snprintf(text, size, "%s%s %s %s steps=%" PRIu64 " leaves=%u", job_mode_text(job).text,
-             job->use_locking ? "+locking" : "", job->optimizer.name, kinds[plan->kind], job->steps,
-             job_leaves_max(job));
+    snprintf(text, size, "%s%s", job_mode_text(job).text, job->use_locking ? "+locking" : "");
+    if (job->staleness_rate != STALENESS_RATE_NONE)
+        wording_append(text, size, "+rate:%s", staleness_rate_numbered(job->staleness_rate));
+    wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,
+                   kinds[plan->kind], job->steps, job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {
         const struct history_phase *phase = &plan->phases[i];
         wording_append(text, size, " %sps=%u workers=%u owners=%u%s", i > 0 ? "then " : "",

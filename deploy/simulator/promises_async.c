@@ -23,8 +23,13 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
                          " of chunk %u, which has %" PRIu64,
                          packet->message.index, exchange->base_version, index, chunk->version);
         w->expected.staleness = chunk->version - exchange->base_version;
-        model_state_apply(&server->state, w->job, chunk->version, exchange->examples, range->first,
-                          range->count, packet->payload->data);
+        model_state_apply(&server->state, w->job,
+                          &(struct model_update){.version = chunk->version,
+                                                 .staleness = w->expected.staleness,
+                                                 .examples = exchange->examples,
+                                                 .first = range->first,
+                                                 .count = range->count,
+                                                 .gradient = packet->payload->data});
     }
     witness_advance(w, server, index);
     chunk->check = witness_check_space(w, index, server->state.arrays[0]);

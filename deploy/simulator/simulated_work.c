@@ -163,21 +163,32 @@ void model_state_free(struct model_state *state)
     memset(state, 0, sizeof *state);
 }
 
-void model_state_apply(struct model_state *state, const struct job *job, uint64_t version,
-                       uint32_t examples, uint64_t first, uint64_t count, const float *gradient)
+/* Written out once more, as trees are. */
+static float rate_of(const struct job *job, const struct model_update *update)
 {
-    struct optimizer_update update = {
-        .t = version + 1,
-        .learning_rate = schedule_learning_rate(&job->schedule, version),
-        .scale = 1.0f / (float)examples,
-        .count = count,
-        .gradient = gradient,
-        .values_in = state->arrays[0] + first,
-        .values_out = state->arrays[0] + first,
+    double rate = (double)schedule_learning_rate(&job->schedule, update->version);
+    if (job->staleness_rate == STALENESS_RATE_INVERSE && update->staleness > 0)
+        rate /= (double)update->staleness;
+    if (job->staleness_rate == STALENESS_RATE_CONSTANT && job->worker_count > 1)
+        rate /= (double)(job->worker_count - 1);
+    return (float)rate;
+}
+
+void model_state_apply(struct model_state *state, const struct job *job,
+                       const struct model_update *update)
+{
+    struct optimizer_update step = {
+        .t = update->version + 1,
+        .learning_rate = rate_of(job, update),
+        .scale = 1.0f / (float)update->examples,
+        .count = update->count,
+        .gradient = update->gradient,
+        .values_in = state->arrays[0] + update->first,
+        .values_out = state->arrays[0] + update->first,
     };
     for (uint32_t slot = 0; slot + 1 < state->array_count; slot++)
-        update.slots[slot] = state->arrays[slot + 1] + first;
-    update_apply(job, state->offsets, first, &update);
+        step.slots[slot] = state->arrays[slot + 1] + update->first;
+    update_apply(job, state->offsets, update->first, &step);
 }
 
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,
@@ -185,5 +196,9 @@ void model_state_step(struct model_state *state, const struct simulated_work *wo
 {
     struct batch_range batch = job_batch(work->job, step);
     simulated_work_node(work, step, tree_root(batch.leaves), state->arrays[0], gradient);
-    model_state_apply(state, work->job, version, batch.examples, 0, state->elements, gradient);
+    model_state_apply(state, work->job,
+                      &(struct model_update){.version = version,
+                                             .examples = batch.examples,
+                                             .count = state->elements,
+                                             .gradient = gradient});
 }

@@ -60,9 +60,16 @@ enum status model_state_init(struct model_state *state, const struct job *job);
 enum status model_state_copy(struct model_state *to, const struct model_state *from);
 void model_state_free(struct model_state *state);
 
-/* Update elements [first, first + count) from `version` to the next. gradient: [count]. */
-void model_state_apply(struct model_state *state, const struct job *job, uint64_t version,
-                       uint32_t examples, uint64_t first, uint64_t count, const float *gradient);
+/* One update of elements [first, first + count). */
+struct model_update {
+    uint64_t version;   /* From this one to the next. */
+    uint64_t staleness; /* Of the gradient. */
+    uint32_t examples;
+    uint64_t first, count;
+    const float *gradient; /* [count] */
+};
+void model_state_apply(struct model_state *state, const struct job *job,
+                       const struct model_update *update);
 
 /* Make step number `step`, all of it, from the state as it is. gradient: [elements] scratch. */
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,

@@ -58,7 +58,11 @@ static enum status async_take(struct shard *shard, const struct message_exchange
     struct async_shard *state = state_of(shard);
     state->taken = true;
     state->batch = exchange->step;
-    state->update = (struct update){.gradient = gradient, .examples = exchange->examples};
+    state->update = (struct update){
+        .gradient = gradient,
+        .examples = exchange->examples,
+        .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
+    };
     *verdict = gradient != NULL ? VERDICT_APPLIED : VERDICT_REJECTED;
     return STATUS_OK;
 }

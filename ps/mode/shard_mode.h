@@ -43,6 +43,7 @@ enum fate {
 struct update {
     struct frame *gradient; /* The sum over `examples` examples; NULL: the batch is left out. */
     uint32_t examples;
+    uint64_t staleness; /* Versions made since the one that it was computed from. */
     bool keep_previous; /* The values of before stay readable. */
 };
 

@@ -471,8 +471,12 @@ static bool make_updates(struct owner *owner, struct owned *owned, struct outbox
     for (; owner->rules->next_update(&owned->shard, &update); any = true) {
         if (update.gradient == NULL) {
             chunk_skip(chunk);
-        } else if (chunk_apply(chunk, update.gradient->data, update.examples,
-                               update.keep_previous) != STATUS_OK) {
+        } else if (chunk_apply(chunk, &(struct chunk_update){
+                                          .gradient = update.gradient->data,
+                                          .examples = update.examples,
+                                          .staleness = update.staleness,
+                                          .keep_previous = update.keep_previous,
+                                      }) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
             return false;
@@ -547,7 +551,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     const struct message_exchange *exchange = &packet->message.exchange;
     struct owned *owned = find_chunk(owner, exchange->chunk);
     assert(owned != NULL); /* The router has looked it up. */
-    uint64_t version = owned->shard.chunk.version;
+    uint64_t staleness = chunk_staleness(&owned->shard.chunk, exchange->base_version);
     bool sent = exchange->gradient || exchange->skip;
     struct outcome outcome = {.verdict = VERDICT_NONE};
     if (sent && exchange->retry) {
@@ -556,9 +560,8 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     }
     if (sent)
         outcome.verdict = take_gradient(owner, owned, packet, outbox);
-    /* The version it was made from may have been lost with a server. */
-    if (outcome.verdict == VERDICT_APPLIED && version > exchange->base_version)
-        outcome.staleness = version - exchange->base_version;
+    if (outcome.verdict == VERDICT_APPLIED)
+        outcome.staleness = staleness;
     count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
     bool updated = make_updates(owner, owned, outbox);
     if (exchange->want)

@@ -125,27 +125,35 @@ static void keep_spare(struct chunk *chunk, struct frame *frame)
         frame_release(frame);
 }
 
-enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
-                        bool keep_previous)
+/* The schedule's, and what is taken off it. */
+static float rate_of(const struct chunk *chunk, const struct chunk_update *update)
 {
-    struct frame *next = next_frame(chunk, keep_previous);
+    const struct job *job = &chunk->plan->job;
+    return staleness_rate_of(job->staleness_rate,
+                             schedule_learning_rate(&job->schedule, chunk->version),
+                             update->staleness, job->worker_count);
+}
+
+enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
+{
+    struct frame *next = next_frame(chunk, update->keep_previous);
     if (next == NULL)
         return STATUS_MEMORY;
-    struct optimizer_update update = {
+    struct optimizer_update step = {
         .t = chunk->version + 1,
-        .learning_rate = schedule_learning_rate(&chunk->plan->job.schedule, chunk->version),
-        .scale = 1.0f / (float)examples,
+        .learning_rate = rate_of(chunk, update),
+        .scale = 1.0f / (float)update->examples,
         .count = chunk->count,
-        .gradient = gradient,
+        .gradient = update->gradient,
         .values_in = chunk->values->data,
         .values_out = next->data,
     };
-    memcpy(update.slots, chunk->slots, sizeof update.slots);
-    update_apply(&chunk->plan->job, chunk->plan->offsets, chunk->first, &update);
+    memcpy(step.slots, chunk->slots, sizeof step.slots);
+    update_apply(&chunk->plan->job, chunk->plan->offsets, chunk->first, &step);
 
     if (next != chunk->values) {
         chunk_drop_previous(chunk);
-        if (keep_previous)
+        if (update->keep_previous)
             chunk->previous = chunk->values;
         else
             keep_spare(chunk, chunk->values);
@@ -153,6 +161,11 @@ enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t exa
     }
     chunk->version++;
     return STATUS_OK;
+}
+
+uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base)
+{
+    return chunk->version > base ? chunk->version - base : 0;
 }
 
 void chunk_skip(struct chunk *chunk)

@@ -62,11 +62,19 @@ void chunk_initialize(struct chunk *chunk);
 /* Array 0 is the values, 1 and on the slots: [count] floats to be filled from a checkpoint. */
 float *chunk_array(struct chunk *chunk, uint32_t array);
 
-/* Make one update from the sum of the gradients of `examples` examples; version + 1.
- * keep_previous: the values of before stay readable as `previous`. STATUS_MEMORY changes nothing.
- */
-enum status chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
-                        bool keep_previous);
+struct chunk_update {
+    const float *gradient; /* [count] sum over `examples` examples. */
+    uint32_t examples;
+    uint64_t staleness; /* Versions made since the one that it was computed from. */
+    bool keep_previous; /* The values of before stay readable as `previous`. */
+};
+
+/* Make one update; version + 1. STATUS_MEMORY changes nothing. */
+enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update);
+
+/* How many versions have been made since `base`. None since one that is yet to come: those who
+ * compute from it have lost their server with it. */
+uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base);
 
 /* An update by nothing, for a batch whose gradient was not finite: version + 1, values as before.
  */

@@ -47,6 +47,7 @@ enum bug {
     BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
     JOINER_AT_ZERO,   /* Ssp: whoever joins starts at clock 0, and not at the slowest's. */
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
+    RATE_ON_GRADIENT, /* What staleness takes off the rate is taken off the gradient. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -74,6 +75,7 @@ static const char *const bug_names[BUG_COUNT] = {
     "bound off by one",
     "joiner at clock 0",
     "no fresh pull",
+    "rate applied to the gradient",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -110,10 +112,8 @@ static struct finding {
 
 bool __real_batch_set_has(const struct batch_set *set, uint64_t batch);
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch);
-enum status __real_chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
-                               bool keep_previous);
-enum status __wrap_chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
-                               bool keep_previous);
+enum status __real_chunk_apply(struct chunk *chunk, const struct chunk_update *update);
+enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *update);
 enum sender __real_sessions_judge(struct sessions *sessions, const struct packet *packet);
 enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet);
 uint64_t __real_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer);
@@ -156,15 +156,23 @@ bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch)
     return has && planted != DOUBLE_APPLY;
 }
 
-enum status __wrap_chunk_apply(struct chunk *chunk, const float *gradient, uint32_t examples,
-                               bool keep_previous)
+enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *update)
 {
-    times += planted == EARLY_DISCARD && keep_previous;
+    struct chunk_update changed = *update;
+    times += planted == EARLY_DISCARD && update->keep_previous;
+    changed.keep_previous = update->keep_previous && planted != EARLY_DISCARD;
     by_owner = true;
-    enum status status =
-        __real_chunk_apply(chunk, gradient, examples, keep_previous && planted != EARLY_DISCARD);
+    enum status status = __real_chunk_apply(chunk, &changed);
     by_owner = false;
     return status;
+}
+
+static void move_rate(const struct job *job, struct optimizer_update *update)
+{
+    float whole = schedule_learning_rate(&job->schedule, update->t - 1);
+    update->scale *= update->learning_rate / whole;
+    times += update->learning_rate != whole;
+    update->learning_rate = whole;
 }
 
 void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
@@ -176,6 +184,8 @@ void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_
         changed.t -= loaded;
         times += strcmp(job->optimizer.name, "adam") == 0;
     }
+    if (planted == RATE_ON_GRADIENT && by_owner)
+        move_rate(job, &changed);
     __real_update_apply(job, offsets, first, &changed);
 }
 

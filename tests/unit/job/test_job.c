@@ -101,6 +101,11 @@ TEST_PLAIN(work_out_of_range_is_refused)
     REFUSED("mode number", j->mode = MODE_COUNT);
     REFUSED("mode number", j->mode = (enum mode) - 1);
     REFUSED("locking", j->use_locking = true);
+    REFUSED("staleness rate is for async and ssp; in sync mode",
+            j->staleness_rate = STALENESS_RATE_INVERSE);
+    REFUSED("staleness rate number", j->staleness_rate = STALENESS_RATE_COUNT);
+    ACCEPTED(j->mode = MODE_ASYNC; j->staleness_rate = STALENESS_RATE_CONSTANT);
+    ACCEPTED(j->mode = MODE_SSP; j->staleness_rate = STALENESS_RATE_INVERSE);
     REFUSED("training examples", j->examples = 0);
     REFUSED("batch must", j->batch = 0);
     REFUSED("batch must", j->batch = BATCH_MAX + 1);

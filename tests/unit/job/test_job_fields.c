@@ -80,6 +80,7 @@ static struct job changed_job(const struct job_field *field)
     change(field, &job);
     if (!job_mode(&job)->bounds)
         job.staleness_bound = 0;
+    job_forget_unused(&job);
     ck_assert_msg(job_check(&job, &error) == STATUS_OK, "%s: %s", field->member, error.text);
     return job;
 }

@@ -39,7 +39,9 @@ static void close_fixture(struct fixture *f)
 
 static void apply(struct fixture *f, bool keep_previous)
 {
-    ck_assert(chunk_apply(&f->chunk, f->gradient, 1, keep_previous) == STATUS_OK);
+    const struct chunk_update update = {
+        .gradient = f->gradient, .examples = 1, .keep_previous = keep_previous};
+    ck_assert(chunk_apply(&f->chunk, &update) == STATUS_OK);
 }
 
 static float first(const struct frame *frame)
@@ -133,8 +135,11 @@ TEST_PLAIN(in_place_and_aside_give_the_same_bits)
     for (int step = 0; step < 5; step++) {
         for (int i = 0; i < 16; i++)
             a.gradient[i] = b.gradient[i] = 0.1f * (float)(i + step) - 0.7f;
-        ck_assert(chunk_apply(&a.chunk, a.gradient, 3, false) == STATUS_OK);
-        ck_assert(chunk_apply(&b.chunk, b.gradient, 3, true) == STATUS_OK);
+        const struct chunk_update aside = {.gradient = a.gradient, .examples = 3};
+        const struct chunk_update kept = {
+            .gradient = b.gradient, .examples = 3, .keep_previous = true};
+        ck_assert(chunk_apply(&a.chunk, &aside) == STATUS_OK);
+        ck_assert(chunk_apply(&b.chunk, &kept) == STATUS_OK);
     }
     ck_assert(memcmp(a.chunk.values->data, b.chunk.values->data, 64) == 0);
     close_fixture(&a);
@@ -150,6 +155,65 @@ TEST(the_schedule_follows_the_chunk_s_own_version)
         apply(f, false);
         ck_assert(first(f->chunk.values) == expected[i]);
     }
+}
+
+/* A chunk of an async job after one update of this staleness, from the gradient 1. */
+static float updated(const char *optimizer, enum staleness_rate rule, uint32_t workers,
+                     uint64_t staleness, double rate)
+{
+    struct fixture f;
+    open_fixture(&f);
+    f.plan->optimizer = optimizer_find(optimizer);
+    f.plan->job.optimizer = f.plan->optimizer->defaults;
+    f.plan->job.staleness_rate = rule;
+    f.plan->job.worker_count = workers;
+    f.plan->job.schedule.learning_rate = rate;
+    chunk_free(&f.chunk);
+    ck_assert(chunk_init(&f.chunk, f.plan, 1, NULL) == STATUS_OK);
+    chunk_initialize(&f.chunk);
+    const struct chunk_update update = {
+        .gradient = f.gradient, .examples = 1, .staleness = staleness};
+    ck_assert(chunk_apply(&f.chunk, &update) == STATUS_OK);
+    float value = first(f.chunk.values);
+    close_fixture(&f);
+    return value;
+}
+
+/* The bits of the same update at another rate: a factor of the gradient would give others, and
+ * hardly any less with a rule that divides by a mean of gradients. */
+TEST_PLAIN(staleness_divides_the_rate_and_not_the_gradient)
+{
+    static const char *const optimizers[] = {"sgd", "momentum", "adagrad", "rmsprop", "adam"};
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+        const char *name = optimizers[i];
+        float whole = updated(name, STALENESS_RATE_NONE, 8, 4, 0.5);
+        float quarter = updated(name, STALENESS_RATE_NONE, 8, 4, 0.125);
+        ck_assert_msg(quarter > 0.3f * whole && quarter < 0.2f * whole, "%s", name);
+        ck_assert(updated(name, STALENESS_RATE_INVERSE, 8, 4, 0.5) == quarter);
+        ck_assert(updated(name, STALENESS_RATE_INVERSE, 8, 1, 0.5) == whole);
+        ck_assert(updated(name, STALENESS_RATE_INVERSE, 8, 0, 0.5) == whole);
+        ck_assert(updated(name, STALENESS_RATE_CONSTANT, 5, 0, 0.5) == quarter);
+        ck_assert(updated(name, STALENESS_RATE_CONSTANT, 5, 99, 0.5) == quarter);
+        ck_assert(updated(name, STALENESS_RATE_CONSTANT, 2, 99, 0.5) == whole);
+        ck_assert(updated(name, STALENESS_RATE_CONSTANT, 1, 99, 0.5) == whole);
+    }
+}
+
+TEST_PLAIN(a_rate_is_divided_in_double_and_rounded_once)
+{
+    for (uint64_t staleness = 1; staleness < 100; staleness++)
+        ck_assert(staleness_rate_of(STALENESS_RATE_INVERSE, 0.1f, staleness, 1) ==
+                  (float)((double)0.1f / (double)staleness));
+    ck_assert(staleness_rate_of(STALENESS_RATE_CONSTANT, 0.1f, 0, 4) == (float)((double)0.1f / 3));
+}
+
+TEST(staleness_is_counted_in_versions_made)
+{
+    apply(f, false);
+    chunk_skip(&f->chunk);
+    ck_assert_uint_eq(chunk_staleness(&f->chunk, 0), 2);
+    ck_assert_uint_eq(chunk_staleness(&f->chunk, 2), 0);
+    ck_assert_uint_eq(chunk_staleness(&f->chunk, 7), 0); /* Lost with a server. */
 }
 
 TEST_PLAIN(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)

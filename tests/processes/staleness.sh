@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# staleness.sh - what is done about gradients that others have overtaken, in real runs: one worker, whom
+# nobody overtakes, ends with plain async's bits; every batch counts once; modes without staleness refuse.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+base=(--data synthetic:1000 --chunk-bytes 1K --worker-batch 20 --micro-batch 8 --steps 60
+    --model "conv 4x3 relu, pool 4, flatten, dense 10" --verbose)
+
+# all_applied NAME STEPS - as many verdicts as steps times chunks.
+all_applied()
+{
+    local chunks applied
+    chunks=$(sed -nE 's/.* plan chunks=[0-9]+ of=([0-9]+) .*/\1/p' "$work/$1.log" | head -n 1)
+    applied=$(member "$work/$1" applied)
+    if [ "$applied" != $(($2 * ${chunks:-0})) ] || [ "$applied" = 0 ]; then
+        fail "$1: $applied applied of $2 steps x ${chunks:-no} chunks"
+    fi
+}
+
+# trains NAME ARGUMENT...
+trains()
+{
+    local name=$1
+    shift
+    run "$name" 0 syncopate run "${base[@]}" --out "$work/$name" "$@"
+    if [ "$(member "$work/$name" state)" != "done" ]; then fail "$name is not done"; fi
+}
+
+bits() { member "$work/$1" parameters_sha256; }
+
+# --- the rate --------------------------------------------------------------------------------------
+if short_run; then
+    trains alone --mode async --workers 1 --ps 2
+    trains plain --mode async --workers 3 --ps 2
+    all_applied plain 60
+    for rule in inverse constant; do
+        trains "$rule" --mode async --workers 3 --ps 2 --staleness-rate "$rule"
+        all_applied "$rule" 60
+        if [ "$(member "$work/$rule" staleness_rate)" != "$rule" ]; then fail "run.json says no rule"; fi
+        trains "alone-$rule" --mode async --workers 1 --ps 2 --staleness-rate "$rule"
+        if [ "$(bits "alone-$rule")" != "$(bits alone)" ]; then fail "one worker alone: other bits"; fi
+        trains "serial-$rule" --mode async --ps 0 --staleness-rate "$rule"
+        if [ "$(bits "serial-$rule")" != "$(bits alone)" ]; then fail "without servers: other bits"; fi
+    done
+    said inverse "divided by each gradient's staleness" || fail "the run does not say what it does"
+    ok "rates by staleness: every batch once, and one worker has plain async's bits"
+
+    run sync 2 syncopate run "${base[@]}" --mode sync --staleness-rate inverse --out "$work/sync"
+    said sync "only used with --mode=async" || fail "sync takes a rate by staleness"
+    run other 3 syncopate run "${base[@]}" --mode async --staleness-rate none --steps 90 \
+        --out "$work/inverse"
+    said other "staleness rate: none in this job, inverse in the earlier one" ||
+        fail "another rule goes on"
+    trains inverse --mode async --workers 2 --ps 3 --staleness-rate inverse --steps 90
+    ok "sync refuses, another rule does not go on, the same one does"
+fi
+
+if long_run; then
+    trains tcp --mode ssp:2 --workers 3 --transport tcp --use-locking --staleness-rate inverse
+    trains shm --mode ssp:0 --workers 3 --transport shm --staleness-rate constant
+    all_applied tcp 60
+    all_applied shm 60
+    run compare 0 syncopate compare --modes sync,async --workers 2 --staleness-rate inverse \
+        --data synthetic:400 --epochs 1 --out "$work/compare"
+    ok "in ssp, over tcp and shm, and in a comparison with sync"
+fi
+nothing_runs
