@@ -41,6 +41,7 @@ struct state {
     struct score window, epoch;        /* Since the last progress event; of the epoch so far. */
     double began, window_began, stood; /* Seconds; stood: evaluating and writing checkpoints. */
     uint64_t epoch_number;             /* From 1; 0: no update has been made. */
+    uint64_t epoch_updates;            /* That `epoch` is of. */
     uint64_t last_cut;
 };
 
@@ -81,6 +82,14 @@ static void report_damage(void *argument, const char *line)
     log_warning("checkpoint damaged, looking for an older one: %s", line);
 }
 
+/* The epoch in which the run goes on is counted whole. */
+static void adopt_epoch(struct state *s, const struct tally *so_far)
+{
+    s->epoch = (struct score){
+        .loss = so_far->loss, .correct = so_far->correct, .examples = so_far->examples};
+    s->epoch_updates = so_far->updates;
+}
+
 static enum status restore(struct state *s, enum run_opening opening, struct error *error)
 {
     struct checkpoint_reader reader;
@@ -116,6 +125,7 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
         for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
         s->step = s->last_cut = s->summary.session_step = reader.manifest.step;
+        adopt_epoch(s, &reader.manifest.so_far);
     }
     checkpoint_close(&reader);
     return status;
@@ -166,8 +176,11 @@ static enum status update(struct state *s, struct error *error)
     s->worker.updates++;
     s->worker.examples += batch.examples;
     score_add(&s->window, &score);
-    if (batch.first == 0)
+    if (batch.first == 0) {
         memset(&s->epoch, 0, sizeof s->epoch);
+        s->epoch_updates = 0;
+    }
+    s->epoch_updates++;
     s->epoch_number = batch.epoch + 1;
     score_add(&s->epoch, &score);
     return STATUS_OK;
@@ -250,6 +263,9 @@ static enum status write_checkpoint(struct state *s, struct error *error)
         return status;
     struct manifest manifest = {
         .job = *s->job, .run_id = s->run_id, .step = s->step, .part_count = 1, .parts = &part};
+    if (s->step % job_steps_per_epoch(s->job) != 0)
+        manifest.so_far =
+            (struct tally){s->epoch.loss, s->epoch.correct, s->epoch.examples, s->epoch_updates};
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
     if (status != STATUS_OK)
         return status;

@@ -61,6 +61,12 @@ static void write_members(struct json_writer *writer, const struct manifest *man
     json_writer_text(writer, "format", CHECKPOINT_FORMAT);
     json_writer_id(writer, "run_id", manifest->run_id);
     json_writer_u64(writer, "step", manifest->step);
+    json_writer_object(writer, "epoch_so_far");
+    json_writer_u64(writer, "updates", manifest->so_far.updates);
+    json_writer_u64(writer, "examples", manifest->so_far.examples);
+    json_writer_u64(writer, "correct", manifest->so_far.correct);
+    json_writer_u64(writer, "loss", (uint64_t)manifest->so_far.loss);
+    json_writer_end(writer);
     job_write_json(writer, "job", &manifest->job);
     json_writer_array(writer, "parts");
     for (uint32_t i = 0; i < manifest->part_count; i++) {
@@ -150,6 +156,25 @@ static enum status read_parts(struct manifest *manifest, const struct json *list
     return status;
 }
 
+static enum status read_so_far(struct tally *so_far, const struct json *object, const char *path,
+                               struct error *error)
+{
+    struct json_fields fields;
+    json_fields_init(&fields, object, path, error);
+    so_far->updates = json_fields_u64(&fields, "updates", UINT64_MAX);
+    so_far->examples = json_fields_u64(&fields, "examples", UINT64_MAX);
+    so_far->correct = json_fields_u64(&fields, "correct", so_far->examples);
+    so_far->loss = (int64_t)json_fields_u64(&fields, "loss", UINT64_MAX);
+    return json_fields_end(&fields);
+}
+
+/* The epoch's updates before the checkpoint's step, or none: a part of them is not told. */
+static bool is_of_the_step(const struct manifest *manifest)
+{
+    uint64_t before = manifest->step % job_steps_per_epoch(&manifest->job);
+    return manifest->so_far.updates <= before;
+}
+
 static enum status read_members(struct manifest *manifest, const struct json *root,
                                 const char *path, struct error *error)
 {
@@ -159,10 +184,13 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
         json_fields_refuse(&fields, "format", "is not " CHECKPOINT_FORMAT);
     manifest->run_id = json_fields_id(&fields, "run_id");
     manifest->step = json_fields_u64(&fields, "step", UINT64_MAX);
+    const struct json *so_far = json_fields_object(&fields, "epoch_so_far");
     const struct json *job = json_fields_object(&fields, "job");
     const struct json *parts = json_fields_array(&fields, "parts", JOB_SERVERS_MAX);
     json_fields_text(&fields, "blake2b"); /* Checked already. */
     enum status status = json_fields_end(&fields);
+    if (status == STATUS_OK)
+        status = read_so_far(&manifest->so_far, so_far, path, error);
     if (status == STATUS_OK)
         status = job_read_json(&manifest->job, job, path, error);
     if (status == STATUS_OK)
@@ -171,6 +199,11 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
         status = error_set(error, STATUS_INVALID,
                            "%.300s: step %" PRIu64 " is beyond the job's %" PRIu64, path,
                            manifest->step, manifest->job.steps);
+    if (status == STATUS_OK && !is_of_the_step(manifest))
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%.300s: epoch_so_far has more updates than the epoch before step %" PRIu64,
+                      path, manifest->step);
     return status;
 }
 

@@ -1,9 +1,11 @@
 /* manifest.h - the file that makes a checkpoint of its parts: readable JSON, written last.
  *
  *     {
- *       "format": "syncopate-checkpoint-1",
+ *       "format": "syncopate-checkpoint-2",
  *       "run_id": "00c0ffee00c0ffee",
  *       "step": 938,
+ *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step, as
+ *                                              trained; loss in 2^-24 nats; no updates: not known
  *       "job": {...},                                  the whole declaration, see job_json.h
  *       "parts": [{"file": "part-0-of-2.safetensors", "bytes": 731904, "blake2b": "..."}, ...],
  *       "blake2b": "..."                               of all the text before this member's comma
@@ -25,13 +27,15 @@
 #include "common/file/disk.h"
 #include "common/job/checkpoint_part.h"
 #include "common/job/job.h"
+#include "common/job/tally.h"
 
-#define CHECKPOINT_FORMAT "syncopate-checkpoint-1"
+#define CHECKPOINT_FORMAT "syncopate-checkpoint-2"
 
 struct manifest {
     struct job job;
     uint64_t run_id;
     uint64_t step;
+    struct tally so_far; /* Of the epoch that `step` lies in; of no updates when it begins there. */
     uint32_t part_count;
     struct checkpoint_part *parts; /* [part_count], owned. */
 };

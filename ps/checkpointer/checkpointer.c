@@ -291,7 +291,10 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
         opened.run_id = checkpointer->claim.run_id;
         opened.generation = checkpointer->claim.number;
         opened.restore = checkpointer->reader_open;
-        opened.restore_step = checkpointer->reader_open ? checkpointer->reader.manifest.step : 0;
+        if (checkpointer->reader_open) {
+            opened.restore_step = checkpointer->reader.manifest.step;
+            opened.so_far = checkpointer->reader.manifest.so_far;
+        }
     }
     order_add(outbox, TO_COORDINATOR, 0,
               &(struct order){
@@ -592,12 +595,14 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
 }
 
 static enum status write_manifest(struct checkpointer *checkpointer, uint64_t step,
-                                  const struct frame *parts, struct error *error)
+                                  const struct tally *so_far, const struct frame *parts,
+                                  struct error *error)
 {
     struct manifest manifest = {
         .job = checkpointer->job,
         .run_id = checkpointer->claim.run_id,
         .step = step,
+        .so_far = *so_far,
         .part_count = checkpointer->part_count,
         .parts = parts->data,
     };
@@ -640,7 +645,7 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     uint64_t step = order->manifest.step;
     if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
-    enum status status = write_manifest(checkpointer, step, parts, &error);
+    enum status status = write_manifest(checkpointer, step, &order->manifest.so_far, parts, &error);
     if (status == STATUS_OK) {
         checkpointer->cut_failed = checkpointer->cut_failed && checkpointer->cut_step > step;
         prune(checkpointer, step, outbox);

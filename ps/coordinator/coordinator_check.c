@@ -66,7 +66,10 @@ static void check_marks(const struct coordinator *c)
         any = any || server->cut_taken || server->part_written;
         all_written = all_written && server->part_written;
     }
-    RULE(cut->collected == all_written, "with the last part the manifest is written");
+    RULE(IMPLIES(cut->collected, all_written), "no manifest is written before the last part");
+    RULE(IMPLIES(all_written && (cut->final || c->work.rules->has_reached(&c->work, cut->step)),
+                 cut->collected),
+         "with the last part, and all scores before it, the manifest is written");
     RULE(IMPLIES(any, cut->reached_us != 0), "what is taken or written was reached");
     RULE(cut->final || c->work.rules->set_gate == NULL || cut_is_taken(&c->work.membership) ||
              c->work.rules->gate(&c->work) == cut->step,

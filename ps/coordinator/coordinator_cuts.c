@@ -95,6 +95,16 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
         open_gate(c, now_us, outbox);
 }
 
+/* At the end there are no more scores to come. */
+void coordinator_collect_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    if (!c->cut.under_way || (!c->cut.final && !c->work.rules->has_reached(&c->work, c->cut.step)))
+        return;
+    struct tally so_far = statistics_so_far(&c->work.statistics, c->cut.step);
+    if (cut_collect(&c->cut, &c->work.membership, &c->envelope, &so_far, outbox) == STATUS_MEMORY)
+        abandon_cut(c, true, "out of memory", now_us, outbox);
+}
+
 void coordinator_handle_part_written(struct coordinator *c, const struct packet *packet,
                                      uint64_t now_us, struct outbox *outbox)
 {
@@ -109,8 +119,7 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
     cut_reached(&c->cut, now_us);
     c->work.membership.servers[written->server].part = written->part;
     c->work.membership.servers[written->server].part_written = true;
-    if (cut_collect(&c->cut, &c->work.membership, &c->envelope, outbox) == STATUS_MEMORY)
-        abandon_cut(c, true, "out of memory", now_us, outbox);
+    coordinator_collect_cut(c, now_us, outbox);
 }
 
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,

@@ -275,12 +275,13 @@ static uint64_t scored_before(const struct coordinator *c)
     return (c->first_step - lost) / job_steps_per_epoch(c->job);
 }
 
-static void open_first(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+static void open_first(struct coordinator *c, const struct tally *so_far, uint64_t now_us,
+                       struct outbox *outbox)
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
     evaluation_init(&c->evaluation, c->job->test_examples, scored_before(c));
-    if (work_begin(&c->work, c->job, c->first_step) != STATUS_OK)
+    if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
         coordinator_enter(c, GATHERING, now_us);
@@ -333,7 +334,7 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
                          " steps of this job",
                          c->first_step, c->job->steps);
     else if (first)
-        open_first(c, now_us, outbox);
+        open_first(c, &opened->so_far, now_us, outbox);
     else
         go_back(c, now_us, outbox);
 }

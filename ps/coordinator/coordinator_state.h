@@ -179,6 +179,9 @@ void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uin
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
                                   const struct packet *packet, uint64_t now_us,
                                   struct outbox *outbox);
+/* The manifest, when all parts are durable and what the epoch had scored by then is counted: parts
+ * can be quicker than scores. */
+void coordinator_collect_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_part_written(struct coordinator *c, const struct packet *packet,
                                      uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,

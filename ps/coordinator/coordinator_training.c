@@ -191,6 +191,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     add_report(&worker->summary, report);
     if (report->bad && job_mode(c->job)->may_skip)
         count_bad(c, packet, now_us, outbox);
+    coordinator_collect_cut(c, now_us, outbox);
     progress(c, now_us, outbox);
     tell_epochs(c, outbox);
 }

@@ -50,7 +50,8 @@ bool cut_is_taken(const struct membership *membership)
 }
 
 enum status cut_collect(struct cut *cut, const struct membership *membership,
-                        const struct envelope *envelope, struct outbox *outbox)
+                        const struct envelope *envelope, const struct tally *so_far,
+                        struct outbox *outbox)
 {
     if (cut->collected)
         return STATUS_AGAIN;
@@ -63,8 +64,9 @@ enum status cut_collect(struct cut *cut, const struct membership *membership,
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < membership->server_count; i++)
         to[i] = membership->servers[i].part;
-    const struct order manifest = {
-        .kind = ORDER_MANIFEST, .generation = envelope->generation, .manifest.step = cut->step};
+    const struct order manifest = {.kind = ORDER_MANIFEST,
+                                   .generation = envelope->generation,
+                                   .manifest = {cut->step, *so_far}};
     order_add(outbox, TO_CHECKPOINTER, 0, &manifest)->payload = parts;
     cut->collected = true;
     return STATUS_OK;

@@ -39,10 +39,11 @@ void cut_repeat(struct cut *cut, const struct membership *membership,
 /* Whether all servers have taken it. */
 bool cut_is_taken(const struct membership *membership);
 
-/* When all parts are durable: the manifest to the checkpointer, once. STATUS_AGAIN while they are
- * not, or when it was sent; STATUS_MEMORY. */
+/* When all parts are durable: the manifest to the checkpointer, once, with what the cut's epoch had
+ * scored before it. STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */
 enum status cut_collect(struct cut *cut, const struct membership *membership,
-                        const struct envelope *envelope, struct outbox *outbox);
+                        const struct envelope *envelope, const struct tally *so_far,
+                        struct outbox *outbox);
 
 /* Bytes of all parts. */
 uint64_t cut_bytes(const struct membership *membership);

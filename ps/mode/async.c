@@ -209,9 +209,7 @@ uint64_t async_next_cut(const struct work *work, bool started)
 
 void async_cutting(struct work *work, uint64_t step, uint64_t whole)
 {
-    (void)work;
-    (void)step;
-    (void)whole;
+    statistics_mark(&work->statistics, step, whole);
 }
 
 /* Every batch before it is done. */

@@ -26,14 +26,15 @@ static bool is_whole(const struct work_mode *mode)
            (mode->note_reached != NULL) == leases;
 }
 
-enum status work_begin(struct work *work, const struct job *job, uint64_t first)
+enum status work_begin(struct work *work, const struct job *job, uint64_t first,
+                       const struct tally *so_far)
 {
     assert(work->rules == NULL && (unsigned)job->mode < MODE_COUNT);
     work->job = job;
     work->rules = tables[job->mode];
     assert(work->rules != NULL && is_whole(work->rules));
     work->stop_step = job->steps;
-    statistics_init(&work->statistics, job, first);
+    statistics_init(&work->statistics, job, first, so_far);
     if (work->rules->state_bytes > 0 && (work->state = calloc(1, work->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
     return work->rules->init(work, first);

@@ -115,9 +115,10 @@ struct work_mode {
     void (*check)(const struct work *work);
 };
 
-/* The work of a job that begins at `first`; membership and assignment stay as they are.
- * STATUS_MEMORY. */
-enum status work_begin(struct work *work, const struct job *job, uint64_t first);
+/* The work of a job that begins at `first`, whose epoch had scored `so_far` before it (see
+ * statistics_init); membership and assignment stay as they are. STATUS_MEMORY. */
+enum status work_begin(struct work *work, const struct job *job, uint64_t first,
+                       const struct tally *so_far);
 void work_free(struct work *work);
 
 /* All of it, once there are rules; see common/base/invariant.h. */

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/job/tally.h"
 #include "common/store/event_member.h"
 #include "common/wire/outbox.h"
 
@@ -52,6 +53,7 @@ struct order_run_opened {
     char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
     bool restore;
     uint64_t restore_step;
+    struct tally so_far; /* Of restore_step's epoch, before it; see statistics_init. */
     uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
     uint64_t generation; /* ... both as recorded in the run directory. */
     /* Said whether or not another run can be opened: */
@@ -109,7 +111,11 @@ struct order {
         struct message_cut_taken owner_cut;
         struct {
             uint64_t step;
-        } stop_at, manifest;
+        } stop_at;
+        struct {
+            uint64_t step;
+            struct tally so_far; /* See statistics_so_far. */
+        } manifest;
         struct order_written written;
         struct order_event event;
     };

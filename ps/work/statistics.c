@@ -29,7 +29,20 @@ static void forget_open_steps(struct statistics *statistics)
     }
 }
 
-void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step)
+/* The epoch of `step` goes on with what is known of its first part. */
+static void adopt(struct statistics *statistics, uint64_t step, const struct tally *so_far)
+{
+    struct statistics_epochs *epochs = &statistics->epochs;
+    uint64_t epoch = step / job_steps_per_epoch(statistics->job);
+    if (so_far->updates == 0)
+        return;
+    epochs->since = step - so_far->updates;
+    epochs->numbers[epoch % 2] = epoch;
+    epochs->tallies[epoch % 2] = *so_far;
+}
+
+void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step,
+                     const struct tally *so_far)
 {
     memset(statistics, 0, sizeof *statistics);
     statistics->job = job;
@@ -37,8 +50,10 @@ void statistics_init(struct statistics *statistics, const struct job *job, uint6
     batch_set_init(&statistics->batches, first_step);
     forget_open_steps(statistics);
     clear_epochs(&statistics->epochs, first_step);
+    adopt(statistics, first_step, so_far);
     for (unsigned i = 0; i < STATISTICS_MARKS; i++)
         statistics->marks[i].step = NO_STEP;
+    statistics->marks[0] = (struct statistics_mark){first_step, true, statistics->epochs};
 }
 
 void statistics_free(struct statistics *statistics)
@@ -116,6 +131,12 @@ struct statistics_epoch statistics_epoch_now(const struct statistics *statistics
     return now;
 }
 
+/* Whether every update before the step is counted, and none from there on. */
+static bool is_just_before(const struct statistics *statistics, uint64_t step)
+{
+    return statistics->step == step && statistics_made(statistics) == step;
+}
+
 static void count_update(struct statistics *statistics, uint64_t step, const struct tally *tally)
 {
     const struct statistics_epochs *epochs = &statistics->epochs;
@@ -126,10 +147,8 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
         statistics->step = step + 1;
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
         struct statistics_mark *mark = &statistics->marks[i];
-        if (mark->step == statistics->step && !mark->passed) {
-            mark->passed = true;
-            mark->epochs = *epochs;
-        }
+        if (!mark->passed && is_just_before(statistics, mark->step))
+            *mark = (struct statistics_mark){mark->step, true, *epochs};
     }
 }
 
@@ -241,7 +260,7 @@ bool statistics_lacks(const struct statistics *statistics, struct node leaves)
     return false;
 }
 
-/* --- sync: going back ---------------------------------------------------------------------- */
+/* --- going back ---------------------------------------------------------------------------- */
 
 void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole)
 {
@@ -249,8 +268,22 @@ void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whol
     for (unsigned i = 0; i < STATISTICS_MARKS; i++)
         if (statistics->marks[i].step == step)
             place = i;
-    if (statistics->marks[place].step != step)
-        statistics->marks[place] = (struct statistics_mark){.step = step};
+    struct statistics_mark *mark = &statistics->marks[place];
+    if (mark->step != step)
+        *mark = (struct statistics_mark){.step = step};
+    if (!mark->passed && is_just_before(statistics, step))
+        *mark = (struct statistics_mark){step, true, statistics->epochs};
+}
+
+struct tally statistics_so_far(const struct statistics *statistics, uint64_t step)
+{
+    uint64_t epoch = step / job_steps_per_epoch(statistics->job);
+    for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
+        const struct statistics_mark *mark = &statistics->marks[i];
+        if (mark->step == step && mark->passed && mark->epochs.numbers[epoch % 2] == epoch)
+            return mark->epochs.tallies[epoch % 2];
+    }
+    return (struct tally){0};
 }
 
 void statistics_go_back(struct statistics *statistics, uint64_t step)

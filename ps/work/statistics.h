@@ -6,7 +6,8 @@
  * their place. Sums are integers, so they do not depend on the order of arrival.
  *
  * Sync mode can go back to a step: what came after it is forgotten and counted again. How the
- * epoch stood at a step that may be gone back to must have been marked before it was passed.
+ * epoch stood at a step that may be gone back to must have been marked before it was passed. A
+ * checkpoint tells it, too, so that the epoch in which a run goes on is counted whole.
  *
  * Threads: the coordinator's. */
 
@@ -17,17 +18,12 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
+#include "common/job/tally.h"
 #include "common/wire/message.h"
 #include "ps/shard/batch_set.h"
 
 #define STATISTICS_OPEN_STEPS 4 /* Sync: workers are at most one step apart. */
 #define STATISTICS_MARKS      2 /* The newest whole checkpoint and the one being made. */
-
-/* What a run of updates scored. */
-struct tally {
-    int64_t loss; /* 2^-24 nats. */
-    uint64_t correct, examples, updates;
-};
 
 struct statistics_node {
     struct node node;
@@ -48,7 +44,8 @@ struct statistics_epochs {
     struct tally tallies[2];
 };
 
-/* What an epoch scored as it was trained: of all its updates that this session has counted. */
+/* What an epoch scored as it was trained: of all its updates, or of those that have been counted
+ * (its first part is unknown when the checkpoint that a run went on from did not tell it). */
 struct statistics_epoch {
     uint64_t number; /* From 0. */
     struct tally tally;
@@ -74,7 +71,9 @@ struct statistics {
     uint64_t step;    /* Highest update counted whole, plus one. Async: see statistics_made. */
 };
 
-void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step);
+/* `so_far`: what the epoch of first_step had scored before it; of no updates: nobody knows. */
+void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step,
+                     const struct tally *so_far);
 void statistics_free(struct statistics *statistics);
 
 /* Count a report; false when it was counted before or does not fit the job. One of a bad gradient
@@ -84,9 +83,13 @@ bool statistics_report(struct statistics *statistics, const struct message_repor
 /* Sync: whether any of these leaves of the open step (number `step`) has not been reported. */
 bool statistics_lacks(const struct statistics *statistics, struct node leaves);
 
-/* Sync: a checkpoint will be made at this step. `whole`: the step of the newest that there is,
- * whose mark is kept. */
+/* A checkpoint will be made at this step; async: all before it, and nothing else, is counted.
+ * `whole`: the step of the newest that there is, whose mark is kept. */
 void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole);
+
+/* What the epoch of the marked step had scored before it, for its checkpoint. Of no updates where
+ * that is the epoch's first step, or not all before it is counted. */
+struct tally statistics_so_far(const struct statistics *statistics, uint64_t step);
 
 /* Sync: forget all updates from this step on. */
 void statistics_go_back(struct statistics *statistics, uint64_t step);

@@ -357,7 +357,7 @@ static const struct row rows[] = {
      COORDINATOR,
      MODE_SYNC,
      {.coordinator = cut_collected},
-     "with the last part",
+     "before the last part",
      NULL},
     {"statistics.updates",
      "+ 1",

@@ -140,8 +140,10 @@ enum aggregator_result __real_aggregator_offer(struct aggregator *aggregator, st
                                                struct frame *gradient);
 enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
                                                struct frame *gradient);
-enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first);
-enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first);
+enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first,
+                              const struct tally *so_far);
+enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
+                              const struct tally *so_far);
 bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 enum status __real_follow_init(struct follow *follow, const struct job *job);
@@ -302,10 +304,11 @@ static bool ask_from_zero(struct work *work, uint32_t worker, uint64_t *batch)
     return work_ssp.ask(work, worker, batch);
 }
 
-enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first)
+enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
+                              const struct tally *so_far)
 {
     static struct work_mode table;
-    enum status status = __real_work_begin(work, job, first);
+    enum status status = __real_work_begin(work, job, first, so_far);
     if (job->mode != MODE_SSP || (planted != BOUND_OFF_BY_ONE && planted != JOINER_AT_ZERO))
         return status;
     table = work_ssp;

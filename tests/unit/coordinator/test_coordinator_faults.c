@@ -1020,6 +1020,10 @@ TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
     players_checkpointer(p, part);
     ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_MANIFEST));
     write_parts(p, 2);
+    ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_MANIFEST)); /* Nor scored. */
+    players_follow(p);
+    report_step(p, 0, 0);
+    report_step(p, 0, 1);
     manifest_written(p, 2);
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
     ck_assert_uint_eq(summary_of(p).faults.checkpoints_failed, 1);

@@ -22,7 +22,8 @@ static bool report(struct statistics *statistics, uint64_t step, struct node nod
 /* What tests begin with, and how they end. */
 #define TEST(name, mode, workers, first)                                                           \
     SUITE_TEST(name, struct statistics, statistics, struct job job = small_job(mode, workers, 1);  \
-               statistics_init(statistics, &job, first), statistics_free(statistics);              \
+               statistics_init(statistics, &job, first, &(struct tally){0}),                       \
+               statistics_free(statistics);                                                        \
                job_free(&job))
 
 TEST(a_sync_step_counts_when_its_last_leaf_is_reported, MODE_SYNC, 2, 0)
@@ -125,7 +126,7 @@ TEST_PLAIN(an_epoch_is_complete_with_its_last_update_and_is_told_once)
     struct statistics statistics;
     struct statistics_epoch none;
     struct tally tally;
-    statistics_init(&statistics, &job, 0);
+    statistics_init(&statistics, &job, 0, &(struct tally){0});
     for (uint64_t step = 0; step < 6; step++) {
         ck_assert_uint_eq(completes(&statistics, step, &tally), step % 3 == 2 ? step / 3 + 1 : 0);
         if (step % 3 == 2) {
@@ -146,7 +147,7 @@ TEST_PLAIN(an_epoch_that_the_job_ends_within_is_complete_there)
     job.steps = 5;
     ck_assert_uint_eq(job_epochs(&job), 2);
     ck_assert_uint_eq(job_epoch(&job, 1).examples, 16);
-    statistics_init(&statistics, &job, 0);
+    statistics_init(&statistics, &job, 0, &(struct tally){0});
     for (uint64_t step = 0; step < 4; step++)
         ck_assert_uint_eq(completes(&statistics, step, &tally), step == 2 ? 1 : 0);
     ck_assert_uint_eq(completes(&statistics, 4, &tally), 2);
@@ -160,7 +161,7 @@ TEST_PLAIN(an_epoch_resumed_within_is_of_what_this_session_has_counted)
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct statistics statistics;
     struct tally tally;
-    statistics_init(&statistics, &job, 1);
+    statistics_init(&statistics, &job, 1, &(struct tally){0});
     ck_assert_uint_eq(statistics_epoch_now(&statistics).tally.updates, 0);
     ck_assert_uint_eq(completes(&statistics, 1, &tally), 0);
     ck_assert_uint_eq(completes(&statistics, 2, &tally), 1);
@@ -175,7 +176,7 @@ TEST_PLAIN(an_epoch_gone_back_into_is_told_again)
     struct statistics statistics;
     struct tally tally;
     for (int marked = 0; marked <= 1; marked++) {
-        statistics_init(&statistics, &job, 0);
+        statistics_init(&statistics, &job, 0, &(struct tally){0});
         if (marked)
             statistics_mark(&statistics, 2, UINT64_MAX);
         for (uint64_t step = 0; step < 4; step++)
@@ -196,7 +197,7 @@ TEST_PLAIN(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
     struct job job = small_job(MODE_ASYNC, 2, 1);
     struct statistics statistics;
     struct tally tally;
-    statistics_init(&statistics, &job, 0);
+    statistics_init(&statistics, &job, 0, &(struct tally){0});
     static const uint64_t steps[] = {0, 3, 2, 4, 1, 5};
     static const uint64_t complete[] = {0, 0, 0, 0, 1, 2};
     for (size_t i = 0; i < 6; i++) {
@@ -217,7 +218,7 @@ TEST_PLAIN(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)
     struct statistics statistics;
     struct tally tally;
     job.steps = 12;
-    statistics_init(&statistics, &job, 0);
+    statistics_init(&statistics, &job, 0, &(struct tally){0});
     static const uint64_t steps[] = {0, 1, 3, 4, 5}; /* Number 2 is somebody's who sleeps. */
     for (size_t i = 0; i < 5; i++)
         ck_assert_uint_eq(completes(&statistics, steps[i], &tally), steps[i] == 5 ? 2 : 0);
@@ -290,6 +291,33 @@ TEST(a_mark_that_was_given_up_does_not_push_out_the_whole_checkpoint_s, MODE_SYN
     report_steps(statistics, 3, 5);
     statistics_go_back(statistics, 2);
     ck_assert_uint_eq(statistics_epoch_now(statistics).tally.updates, 2);
+}
+
+/* Three updates an epoch: the checkpoint at step 4 lies in the middle of the second. */
+TEST(the_epoch_in_which_a_run_goes_on_is_counted_whole, MODE_SYNC, 2, 0)
+{
+    statistics_mark(statistics, 3, UINT64_MAX);
+    report_steps(statistics, 0, 3);
+    ck_assert_uint_eq(statistics_so_far(statistics, 3).updates, 0); /* An epoch begins there. */
+    statistics_mark(statistics, 4, 3);
+    ck_assert_uint_eq(statistics_so_far(statistics, 4).updates, 0); /* It is not counted yet. */
+    report_steps(statistics, 3, 6);
+    struct tally so_far = statistics_so_far(statistics, 4);
+    ck_assert_uint_eq(so_far.updates, 1);
+    struct tally whole = statistics_epoch_now(statistics).tally;
+
+    struct statistics on;
+    statistics_init(&on, statistics->job, 4, &so_far);
+    for (int i = 0; i < 2; i++) {
+        report_steps(&on, 4, 6);
+        struct statistics_epoch epoch;
+        ck_assert(statistics_take_epoch(&on, &epoch));
+        ck_assert_uint_eq(epoch.number, 1);
+        ck_assert_mem_eq(&epoch.tally, &whole, sizeof whole);
+        ck_assert_uint_eq(on.updates, 2); /* Of this session. */
+        statistics_go_back(&on, 4);       /* To where it began. */
+    }
+    statistics_free(&on);
 }
 
 TEST(going_back_further_than_this_session_counts_from_there, MODE_SYNC, 2, 4)
