@@ -96,7 +96,7 @@ UNIT      := $(call programs,unit)
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
 APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults test_memory test_owner_memory \
-    test_resolver test_simulate test_solo),$(UNIT))
+    test_resolver test_run_record test_simulate test_solo),$(UNIT))
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
@@ -352,7 +352,7 @@ HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTe
 $(FUZZ_A): $(FUZZLIB)
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $(LINKED) $(ALL_LIBS)
-$(BUILD)/tests/fuzz/seeds: $(BUILD)/tests/fuzz/seeds_main.o $(BUILD)/tests/lib/specimens.o $(FUZZ_A)
+$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/seeds_main.o lib/sample_record.o lib/specimens.o) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
@@ -365,7 +365,7 @@ comma     := ,
 SCARCE    := malloc calloc realloc aligned_alloc
 ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_handle_server \
     session_handle_trainer session_tick simulator_over outbox_log outbox_warn
-$(BUILD)/tests/unit/lib/test_memory $(BUILD)/tests/unit/worker/test_solo: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
+$(addprefix $(BUILD)/tests/unit/,lib/test_memory store/test_run_record worker/test_solo): WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
 $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
 
 # Memory that test_owner_memory has not.

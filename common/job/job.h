@@ -85,6 +85,9 @@ enum status job_check(const struct job *job, struct error *error);
 enum status job_compare(const struct job *a, const char *ours, const struct job *b,
                         const char *theirs, enum job_scope scope, struct error *error);
 
+/* Of all that job_compare looks at in this scope. */
+void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST_BYTES]);
+
 /* What the mode of the job means: the only door to it. */
 const struct mode_facts *job_mode(const struct job *job);
 /* As --mode has it. */

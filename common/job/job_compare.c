@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/wording.h"
-
 #include "common/job/job_fields.h"
 
 #define VALUE_TEXT_MAX 192 /* One side's value in a message, so that both fit. */
@@ -221,4 +221,83 @@ enum status job_compare(const struct job *a, const char *ours, const struct job 
         if (is_in_scope(&job_fields[i], scope))
             status = compare_field(&sides, &job_fields[i], a, b);
     return status;
+}
+
+/* --- digests ---------------------------------------------------------------------------------- */
+
+/* With its end, so that no two texts run into each other. */
+static void hash_text(struct hash *hash, const char *text)
+{
+    hash_update(hash, text, strlen(text) + 1);
+}
+
+static void hash_variable(struct hash *hash, const struct variable *variable)
+{
+    hash_text(hash, variable->name);
+    hash_update_u64(hash, variable->rank);
+    for (uint32_t axis = 0; axis < variable->rank; axis++)
+        hash_update_u64(hash, variable->shape[axis]);
+    hash_text(hash, initializer_name(variable->initializer));
+    hash_update_u64(hash, variable->fan_in);
+    hash_update_u64(hash, variable->fan_out);
+}
+
+/* The bits of a number; those of both zeros are the same. */
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    number += 0.0;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+static void hash_value(struct hash *hash, const struct job_field *field, const struct job *job)
+{
+    switch (field->kind) {
+    case JOB_FLAG:
+    case JOB_U32:
+    case JOB_U64:
+    case JOB_BYTES:
+    case JOB_WORD:
+        hash_update_u64(hash, job_field_whole(field, job));
+        return;
+    case JOB_FLOAT:
+    case JOB_FRACTION:
+    case JOB_REAL:
+    case JOB_RATE:
+        hash_update_u64(hash, bits_of(job_field_real(field, job)));
+        return;
+    case JOB_NAME:
+    case JOB_TEXT:
+        hash_text(hash, job_field_at(field, job));
+        return;
+    case JOB_DIGEST:
+        hash_update(hash, job->data_digest, DIGEST_BYTES);
+        return;
+    case JOB_VARIABLES:
+        hash_update_u64(hash, job->variable_count);
+        for (uint32_t i = 0; i < job->variable_count; i++)
+            hash_variable(hash, &job->variables[i]);
+        return;
+    case JOB_SERVERS:
+        hash_update_u64(hash, job->server_count);
+        for (uint32_t i = 0; i < job->server_count; i++)
+            hash_text(hash, job->servers[i]);
+        return;
+    }
+}
+
+void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST_BYTES])
+{
+    struct hash hash;
+    hash_init(&hash);
+    for (size_t i = 0; i < job_field_count; i++) {
+        const struct job_field *field = &job_fields[i];
+        bool unknown = field->flags & JOB_LATER && job_field_real(field, job) == 0;
+        if (!is_in_scope(field, scope) || unknown) /* What older programs did not know was 0. */
+            continue;
+        hash_text(&hash, field->member);
+        hash_value(&hash, field, job);
+    }
+    hash_final(&hash, digest);
 }

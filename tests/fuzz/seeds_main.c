@@ -15,6 +15,7 @@
 #include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
+#include "tests/lib/sample_record.h"
 #include "tests/lib/specimens.h"
 
 static const char *corpus;
@@ -450,6 +451,21 @@ static void make_session(const char *name, uint8_t settings, uint8_t kind)
     write_seed("session", name, script.bytes, script.count);
 }
 
+/* --- records of runs ----------------------------------------------------------------------- */
+
+static void make_record(const char *name, uint32_t workers, uint32_t chunks, uint32_t group)
+{
+    struct sample_record record;
+    sample_record_begin(&record, 1, workers, chunks);
+    record.group = group;
+    record.loss = 0.1;
+    sample_record_train(&record, 9);
+    sample_record_go_back(&record);
+    sample_record_train(&record, 4);
+    write_seed("run_record", name, record.writer.bytes, record.writer.count);
+    sample_record_free(&record);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -487,6 +503,9 @@ int main(int argc, char **argv)
     make_session("async", 1, 0);
     make_session("sync-two", 2, 2);
     make_session("async-two", 3, 3);
+    make_record("sync", 2, 0, 1);
+    make_record("async", 3, 2, 1);
+    make_record("groups", 2, 3, 2);
     job_free(&sgd);
     job_free(&adam);
     return 0;

@@ -133,6 +133,11 @@ static void expect_compared(const struct job_field *field, enum job_scope scope,
     enum status status = job_compare(&ours, "a", &theirs, "b", scope, &error);
     ck_assert_msg((status == STATUS_MISMATCH) == told, "%s in scope %d: '%s'", field->member,
                   (int)scope, error.text);
+    uint8_t a[DIGEST_BYTES], b[DIGEST_BYTES];
+    job_hash(&ours, scope, a);
+    job_hash(&theirs, scope, b);
+    ck_assert_msg((memcmp(a, b, DIGEST_BYTES) != 0) == told, "digest and %s in scope %d",
+                  field->member, (int)scope);
     bool list = field->kind == JOB_VARIABLES || field->kind == JOB_SERVERS;
     ck_assert_msg(!told || list || strncmp(error.text, field->words, strlen(field->words)) == 0,
                   "%s: '%s'", field->member, error.text);
