@@ -321,10 +321,10 @@ static void on_generation(struct progress *progress, const struct json *event)
     state->step = json_u64(event, "step", 0);
     if (state->steps_per_epoch > 0)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
-    if (state->facts->steps) /* Of batches that are leased what was counted stays so. */
-        memset(progress->epochs, 0, sizeof progress->epochs);
-    wording_append(text, PROGRESS_LINE_MAX, "a lost server is back; going on after update %s",
-                   wording_count(state->step).text);
+    memset(progress->epochs, 0, sizeof progress->epochs);
+    wording_append(text, PROGRESS_LINE_MAX, "a lost server is back: going back to step %s: %s made again",
+                   wording_count(state->step).text,
+                   wording_counted(json_u64(event, "recomputed", 0), "update", "updates").text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }

@@ -26,8 +26,8 @@
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 3
-#define PROTOCOL_VERSION_MAX 3
+#define PROTOCOL_VERSION_MIN 4
+#define PROTOCOL_VERSION_MAX 4
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
@@ -107,7 +107,6 @@ struct message_welcome {
 
 struct message_ready {
     bool shared, needs_chunks;
-    uint64_t reached; /* Async: one more than the highest batch that any of its chunks has had. */
 };
 
 struct message_start {

@@ -52,8 +52,9 @@ extern const struct promises promises_sync, promises_async, promises_ssp;
 /* The chunk has got a version more than it had. */
 void witness_advance(struct witness *witness, struct witness_server *server, uint32_t chunk);
 
-/* Values that the chunk had at this version; `check` is their checksum. */
-void witness_learn(struct witness *witness, uint32_t chunk, uint64_t version, uint64_t check);
+/* Values that the chunk had at this version, in this generation; `check` is their checksum. */
+void witness_learn(struct witness *witness, uint64_t generation, uint32_t chunk, uint64_t version,
+                   uint64_t check);
 
 /* The checksum of a chunk's part of the parameter space. */
 uint64_t witness_check_space(const struct witness *witness, uint32_t chunk, const float *space);

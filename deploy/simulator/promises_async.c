@@ -1,5 +1,6 @@
 /* promises_async.c - every (chunk, batch) counts once, applied to the values as they are then; a
- * worker sees its own gradients; a batch is given once. */
+ * worker sees its own gradients; batches are given in order, from the cut on that the generation begins
+ * from, and each to a worker once. */
 
 #include "deploy/simulator/promises_async.h"
 
@@ -16,7 +17,6 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
         return VERDICT_DUPLICATE;
     chunk->batches[exchange->step] = 1;
     if (!exchange->skip) {
-        /* What was lost with a server is forgotten with its generation. */
         if (exchange->base_version > chunk->version)
             witness_fail(w,
                          "a gradient of worker/%u was made from version %" PRIu64
@@ -33,7 +33,7 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
     }
     witness_advance(w, server, index);
     chunk->check = witness_check_space(w, index, server->state.arrays[0]);
-    witness_learn(w, index, chunk->version, chunk->check);
+    witness_learn(w, packet->message.generation, index, chunk->version, chunk->check);
     if (sender < w->process_count && w->processes[sender].worker != NULL) {
         struct witness_held *held = &w->processes[sender].worker->held[index];
         held->own = chunk->version;
@@ -95,11 +95,53 @@ void async_finish(struct witness *w, const struct witness_chunk *chunk, uint32_t
             witness_fail(w, "batch %" PRIu64 " is not in chunk %u", batch, index);
 }
 
+/* --- server 0 says ------------------------------------------------------------------------- */
+
+/* Another generation, or another server 0: it gives batches from where all chunks stand. */
+static void begin(struct witness *w, uint32_t server_0, const struct message *start)
+{
+    struct witness_giving *giving = &w->giving;
+    if (giving->begun && (start->generation < giving->generation ||
+                          (start->generation == giving->generation && giving->server_0 == server_0)))
+        return;
+    *giving = (struct witness_giving){
+        .begun = true,
+        .server_0 = server_0,
+        .generation = start->generation,
+        .next = start->start.step,
+    };
+    if (w->begun && start->generation == w->begun_generation && start->start.step != w->begun_step)
+        witness_fail(w,
+                     "generation %" PRIu64 " begins at batch %" PRIu64
+                     ", and servers have gone back to %" PRIu64,
+                     start->generation, start->start.step, w->begun_step);
+}
+
+void async_said(struct witness *w, uint32_t server_0, const struct outgoing *item, uint32_t to)
+{
+    const struct message *message = &item->packet.message;
+    struct witness_giving *giving = &w->giving;
+    (void)to;
+    if (order_of(&item->packet) != NULL)
+        return;
+    if (message->kind == MESSAGE_START)
+        begin(w, server_0, message);
+    if (message->kind != MESSAGE_WORK || message->work.enough || message->work.none ||
+        !giving->begun || giving->server_0 != server_0 || giving->generation != message->generation)
+        return;
+    if (message->work.batch > giving->next)
+        witness_fail(w, "batch %" PRIu64 " is given where %" PRIu64 " is the next", 
+                     message->work.batch, giving->next);
+    if (message->work.batch == giving->next)
+        giving->next++;
+}
+
 const struct promises promises_async = {
     .take = async_take,
     .retry = async_retry,
     .cut = async_cut,
     .given = async_given,
     .sent = async_sent,
+    .said = async_said,
     .finish = async_finish,
 };

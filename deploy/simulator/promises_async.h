@@ -16,6 +16,7 @@ void async_cut(struct witness *w, const struct witness_server *server, uint32_t 
 void async_given(struct witness *w, struct witness_worker *worker, uint64_t step);
 void async_sent(struct witness *w, const struct witness_worker *worker,
                 const struct message *message);
+void async_said(struct witness *w, uint32_t server_0, const struct outgoing *item, uint32_t to);
 void async_finish(struct witness *w, const struct witness_chunk *chunk, uint32_t index,
                   uint64_t step);
 

@@ -53,8 +53,7 @@ static void begin(struct witness *w, uint32_t server_0, const struct message *st
             .proof = w->clocks.workers[i].proof,
             .generation = w->clocks.workers[i].generation,
         };
-    /* Servers that have not lost their chunks keep what they had when others went back. */
-    w->clocks.fixed = !w->clocks.begun;
+    w->clocks.fixed = true;
     w->clocks.begun = true;
     w->clocks.server_0 = server_0;
     w->clocks.generation = start->generation;
@@ -154,6 +153,7 @@ static void ssp_said(struct witness *w, uint32_t process, const struct outgoing 
     const struct message *message = &item->packet.message;
     const struct order *order = order_of(&item->packet);
     struct witness_clock *clock = clock_of(w, to);
+    async_said(w, process, item, to);
     if (w->job->staleness_bound == MODE_UNBOUNDED)
         return;
     bool new = clock != NULL &&order == NULL && message->generation >= w->clocks.generation;

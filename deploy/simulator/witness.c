@@ -52,9 +52,12 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
 
 /* --- values that ever were ------------------------------------------------------------------- */
 
-static uint64_t name_values(uint32_t chunk, uint64_t version, uint64_t check)
+/* Where the serial training does not say what a version is, a generation has its own: nothing that
+ * was made after the cut that it begins from is ever seen again. */
+static uint64_t name_values(const struct witness *w, uint64_t generation, uint32_t chunk,
+                            uint64_t version, uint64_t check)
 {
-    const uint64_t numbers[] = {chunk, version, check};
+    const uint64_t numbers[] = {w->promises->serial ? 0 : generation, chunk, version, check};
     return simulated_checksum(numbers, sizeof numbers) | 1; /* 0 is an empty place. */
 }
 
@@ -84,19 +87,21 @@ static void grow_known(struct witness *w)
     free(old);
 }
 
-void witness_learn(struct witness *w, uint32_t chunk, uint64_t version, uint64_t check)
+void witness_learn(struct witness *w, uint64_t generation, uint32_t chunk, uint64_t version,
+                   uint64_t check)
 {
     if (2 * w->known_count >= w->known_capacity)
         grow_known(w);
-    uint64_t name = name_values(chunk, version, check);
+    uint64_t name = name_values(w, generation, chunk, version, check);
     size_t at = place_of(w, name);
     w->known_count += w->known[at] == 0;
     w->known[at] = name;
 }
 
-static bool ever_was(const struct witness *w, uint32_t chunk, uint64_t version, uint64_t check)
+static bool ever_was(const struct witness *w, uint64_t generation, uint32_t chunk, uint64_t version,
+                     uint64_t check)
 {
-    return w->known[place_of(w, name_values(chunk, version, check))] != 0;
+    return w->known[place_of(w, name_values(w, generation, chunk, version, check))] != 0;
 }
 
 static uint64_t check_values(const struct witness *w, uint32_t chunk, const float *values)
@@ -112,7 +117,7 @@ uint64_t witness_check_space(const struct witness *w, uint32_t chunk, const floa
 static void learn_all(struct witness *w, uint64_t version, const struct model_state *state)
 {
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        witness_learn(w, i, version, witness_check_space(w, i, state->arrays[0]));
+        witness_learn(w, 0, i, version, witness_check_space(w, i, state->arrays[0]));
 }
 
 /* --- cuts ------------------------------------------------------------------------------------ */
@@ -165,7 +170,8 @@ void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step,
 enum status witness_know(struct witness *witness, uint64_t step, const struct model_state *model)
 {
     struct witness *w = witness;
-    learn_all(w, step, model);
+    if (w->promises->serial)
+        learn_all(w, step, model);
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (add_cut(w, i, step, model) != STATUS_OK)
             return STATUS_MEMORY;
@@ -209,12 +215,11 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
     w->work = work;
     w->partition = partition;
     w->owners_a_server = owners_a_server;
+    w->promises = promises_of(w->job);
     w->leases = calloc((size_t)2 * job_leaves_max(w->job), sizeof *w->leases);
     grow_known(w);
     if (w->leases == NULL || w->known == NULL || model_state_init(&w->initial, w->job) != STATUS_OK)
         return STATUS_MEMORY;
-    learn_all(w, 0, &w->initial);
-    w->promises = promises_of(w->job);
     return w->promises->serial ? train_serially(w) : STATUS_OK;
 }
 
@@ -362,8 +367,11 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
     memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, version);
     memset(chunk->parked, 0, WITNESS_WORKERS_MAX * sizeof *chunk->parked);
-    if (!w->promises->serial)
-        chunk->check = witness_check_space(w, index, server->state.arrays[0]);
+    if (w->promises->serial)
+        return;
+    chunk->check = witness_check_space(w, index, server->state.arrays[0]);
+    witness_learn(w, server->owners[witness_owner_of(w, index)].generation, index, version,
+                  chunk->check);
 }
 
 static void forget_chunk(struct witness *w, struct witness_server *server, uint32_t index,
@@ -381,18 +389,20 @@ static void forget_chunk(struct witness *w, struct witness_server *server, uint3
     open_chunk(w, server, index, 0);
 }
 
-/* Whether a chunk lacks a batch that the checkpoint has. */
-static bool is_behind(const struct witness *w, const struct witness_server *server, uint32_t owner,
-                      uint64_t step)
+/* F4: all owners of all servers begin a generation from one cut. */
+static void check_load(struct witness *w, const struct witness_server *server,
+                       const struct order *order)
 {
-    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
-        if (!is_of(w, i, server, owner))
-            continue;
-        for (uint64_t batch = 0; batch < step; batch++)
-            if (!server->chunks[i].batches[batch])
-                return true;
-    }
-    return false;
+    if (order->generation == w->begun_generation && order->load.step != w->begun_step)
+        witness_fail(w,
+                     "ps/%u begins generation %" PRIu64 " from step %" PRIu64
+                     " and others from %" PRIu64,
+                     server->index, order->generation, order->load.step, w->begun_step);
+    if (order->generation <= w->begun_generation && w->begun)
+        return;
+    w->begun = true;
+    w->begun_generation = order->generation;
+    w->begun_step = order->load.step;
 }
 
 static void take_load(struct witness *w, struct witness_server *server, uint32_t owner,
@@ -410,8 +420,7 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
         if (is_of(w, i, server, owner))
             server->chunks[i].to_cut = false;
     it->verdicts = (struct verdict_counts){0};
-    if (order->load.keep && !is_behind(w, server, owner, order->load.step))
-        return; /* Else it will be told to load after all. */
+    check_load(w, server, order);
     it->load_step = order->load.step;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (is_of(w, i, server, owner))
@@ -441,8 +450,8 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
     if (!w->promises->serial)
         memcpy(server->state.arrays[state->array] + state->first, packet->payload->data,
                packet->payload->bytes);
-    if (state->array == 0 &&
-        !ever_was(w, index, state->step, check_values(w, index, packet->payload->data)))
+    if (state->array == 0 && w->promises->serial &&
+        !ever_was(w, 0, index, state->step, check_values(w, index, packet->payload->data)))
         witness_fail(w, "chunk %u is loaded with values that it did not have at version %" PRIu64,
                      index, state->step);
     if (chunk->arrays + 1 != 1u << w->initial.array_count)
@@ -700,7 +709,9 @@ static void check_result(struct witness *w, const struct packet *packet)
     if (!result->parameters)
         return;
     uint64_t check = check_values(w, result->chunk, packet->payload->data);
-    if (!ever_was(w, result->chunk, result->version, check) ||
+    uint64_t generation =
+        expected->server->owners[witness_owner_of(w, result->chunk)].generation;
+    if (!ever_was(w, generation, result->chunk, result->version, check) ||
         (!w->promises->serial && check != chunk->check))
         witness_fail(w, "chunk %u gives out values that are not its version %" PRIu64,
                      result->chunk, result->version);
@@ -746,7 +757,8 @@ static void check_state(struct witness *w, struct witness_server *server,
         chunk->to_cut = false;
     if (state->array == 0 &&
         (chunk->version != state->step ||
-         !ever_was(w, index, state->step, check_values(w, index, packet->payload->data))))
+         !ever_was(w, server->owners[witness_owner_of(w, index)].generation, index, state->step,
+                   check_values(w, index, packet->payload->data))))
         witness_fail(w, "chunk %u is cut with values that are not its version %" PRIu64, index,
                      state->step);
     if (w->promises->cut != NULL)
@@ -895,7 +907,7 @@ void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool
         worker->held[i].check = check;
         if (w->work->kind == WORK_UNIFORM && !is_uniform(w, range, parameters))
             witness_fail(w, "worker/%u is given a torn chunk %u", worker->index, i);
-        if (w->promises->serial && !ever_was(w, i, step, check))
+        if (w->promises->serial && !ever_was(w, 0, i, step, check))
             witness_fail(
                 w, "worker/%u is given a chunk %u for step %" PRIu64 " that is not of that version",
                 worker->index, i, step);
@@ -936,7 +948,7 @@ static void check_base(struct witness *w, struct witness_worker *worker,
     uint32_t chunk = message->exchange.chunk;
     uint64_t base = message->exchange.base_version;
     struct witness_held *held = &worker->held[chunk];
-    if (!message->exchange.skip && !ever_was(w, chunk, base, held->check))
+    if (!message->exchange.skip && !ever_was(w, message->generation, chunk, base, held->check))
         witness_fail(w,
                      "worker/%u computed from something else than version %" PRIu64 " of chunk %u",
                      worker->index, base, chunk);

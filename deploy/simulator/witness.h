@@ -21,6 +21,8 @@
  *   F1       a worker that has been replaced is not heard any more
  *   F2       one owner a leaf and assignment
  *   F3       a cut that can be taken is taken, of each chunk in the moment it gets there
+ *   F4       all servers begin a generation from one cut, at its version and with its batches;
+ *            nothing that was made after it is seen again, and batches are given from it on
  *
  * Threads: one. The first broken promise is kept, and everything after it ignored. */
 
@@ -148,6 +150,14 @@ struct witness_lease {
     uint32_t assignment, worker;
 };
 
+/* Async: which batches server 0 has given in its generation. */
+struct witness_giving {
+    bool begun;
+    uint32_t server_0; /* Its process. */
+    uint64_t generation;
+    uint64_t next; /* The first never given. */
+};
+
 /* Ssp: a worker's clock, as server 0 has to see it. */
 #define WITNESS_HELD_MAX 2
 struct witness_clock {
@@ -184,7 +194,10 @@ struct witness {
     size_t known_count, known_capacity;
     struct witness_cut *cuts; /* [cut_count] */
     size_t cut_count, cut_capacity;
+    bool begun;
+    uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
     struct witness_lease *leases; /* Sync: [2][leaves of a step] */
+    struct witness_giving giving; /* Async, ssp. */
     struct witness_clocks clocks; /* Ssp. */
     uint64_t most_started;        /* One more than the highest batch or step given to a trainer. */
     struct witness_expected expected;

@@ -10,8 +10,18 @@ void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uin
 {
     cut_begin(&c->cut, &c->work.membership, &c->envelope, step, final, now_us, outbox);
     c->work.rules->cutting(&c->work, step, c->last_cut);
+    c->marked = false;
+    coordinator_mark_cut(c);
     if (c->work.rules->set_gate != NULL)
         cut_reached(&c->cut, now_us); /* Every batch before it is done. */
+}
+
+void coordinator_mark_cut(struct coordinator *c)
+{
+    if (c->marked || !c->cut.under_way || !c->work.rules->has_reached(&c->work, c->cut.step))
+        return;
+    c->marked = true;
+    membership_mark_cut(&c->work.membership);
 }
 
 /* Whether training waits at the gate for this cut. */
@@ -133,6 +143,8 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     }
     c->cut.under_way = false;
     c->last_cut = c->last_due = c->cut.step;
+    coordinator_mark_cut(c); /* A report may have been lost with its worker. */
+    membership_mark_whole(&c->work.membership);
     uint64_t failed = log_once_end(&c->log_once);
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);

@@ -2,6 +2,7 @@
  * directory, WELCOME, READY, and START when all are there. */
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -290,16 +291,21 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
 static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
-    if (job_mode(c->job)->aligns) /* Else what was scored is of no step. */
-        evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
+    evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
+    membership_go_back(&c->work.membership);
+    if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
+        c->summary.test_loss = c->summary.test_accuracy = (double)NAN;
+        c->summary.test_step = 0;
+    }
     c->summary.faults.recomputed += again;
     outbox_log(outbox,
-               "generation %" PRIu64 ": going back to step %" PRIu64 "; %" PRIu64
-               " updates will be made again",
-               c->envelope.generation, c->first_step, again);
+               "generation %" PRIu64 ": going back to step %" PRIu64 ": %s made again",
+               c->envelope.generation, c->first_step,
+               wording_counted(again, "update", "updates").text);
     order_event(outbox, "generation",
                 EVENT_MEMBERS(event_count("generation", c->envelope.generation),
-                              event_count("step", c->first_step)));
+                              event_count("step", c->first_step),
+                              event_count("recomputed", again)));
     c->welcomed_us = now_us;
     for (uint32_t i = 0; i < c->work.membership.server_count; i++)
         coordinator_welcome_again(c, &c->work.membership.servers[i], outbox);
@@ -378,7 +384,6 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
         return;
     }
     server->ready = true;
-    server->reached = ready->reached;
     coordinator_start_when_gathered(c, now_us, outbox);
 }
 
@@ -420,15 +425,6 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
            c->options.on_worker_loss == LOSS_CONTINUE &&
            seconds_since(c->entered_us, now_us) > c->options.deadlines.silence &&
            membership_workers(&c->work.membership) > 0;
-}
-
-/* Batches that servers had before server 0 was killed: it knows no better how many they were. */
-static void note_reached(struct coordinator *c, bool first)
-{
-    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
-        c->work.rules->note_reached(&c->work, c->work.membership.servers[i].reached);
-    if (first)
-        c->summary.faults.recomputed += c->work.rules->next_cut(&c->work, false) - c->first_step;
 }
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -487,8 +483,6 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
     send_chunks(ORDER_EVERYBODY, outbox);
     if (first)
         say_started(c, now_us, outbox);
-    if (c->work.rules->note_reached != NULL)
-        note_reached(c, first);
     coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, false), now_us, outbox);
     c->deal_due = true;
     coordinator_stop_training(c, outbox);

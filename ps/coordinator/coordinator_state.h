@@ -59,6 +59,7 @@ struct coordinator {
     struct evaluation evaluation;
 
     struct cut cut;
+    bool marked;       /* Training has come to its step: what was counted then is known. */
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
     uint64_t last_due; /* The same, counting those that were given up. */
     bool closed;       /* The last checkpoint is whole, and the summary is being written. */
@@ -176,6 +177,8 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
                               struct outbox *outbox);
 void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                            struct outbox *outbox);
+/* When training has come to the step of the cut under way: what is counted is of the cut. */
+void coordinator_mark_cut(struct coordinator *c);
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
                                   const struct packet *packet, uint64_t now_us,
                                   struct outbox *outbox);

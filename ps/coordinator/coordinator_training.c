@@ -189,6 +189,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     if (!statistics_report(&c->work.statistics, report))
         return;
     add_report(&worker->summary, report);
+    coordinator_mark_cut(c);
     if (report->bad && job_mode(c->job)->may_skip)
         count_bad(c, packet, now_us, outbox);
     coordinator_collect_cut(c, now_us, outbox);

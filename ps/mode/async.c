@@ -49,6 +49,9 @@ static enum verdict async_judge(const struct shard *shard, const struct message_
     const struct batch_set *batches = &state_of(shard)->batches;
     if (batch_set_has(batches, exchange->step))
         return VERDICT_DUPLICATE;
+    /* Made from a version that does not exist yet: whoever goes back pulls anew. */
+    if (!exchange->skip && exchange->base_version > shard->chunk.version)
+        return VERDICT_REJECTED;
     return batch_set_can_add(batches, exchange->step) ? VERDICT_NONE : VERDICT_REJECTED;
 }
 
@@ -98,16 +101,6 @@ static enum when async_answer(const struct shard *shard, const struct wish *wish
     return WHEN_NOW;
 }
 
-static bool async_is_behind(const struct shard *shard, uint64_t step)
-{
-    return state_of(shard)->batches.low < step;
-}
-
-static uint64_t async_reached(const struct shard *shard)
-{
-    return batch_set_end(&state_of(shard)->batches);
-}
-
 static void async_check(const struct shard *shard)
 {
     const struct batch_set *batches = &state_of(shard)->batches;
@@ -129,8 +122,6 @@ const struct shard_mode shard_async = {
     .next_update = async_next_update,
     .applied = async_applied,
     .answer = async_answer,
-    .is_behind = async_is_behind,
-    .reached = async_reached,
     .check = async_check,
 };
 
@@ -171,9 +162,9 @@ uint64_t async_end(const struct work *work, bool deserted)
 
 uint64_t async_go_back(struct work *work, uint64_t step)
 {
-    uint64_t again = leases_go_back(leases_of(work), step);
+    leases_go_back(leases_of(work), step);
     leases_of(work)->gate = work->job->steps;
-    return again;
+    return statistics_go_back(&work->statistics, step);
 }
 
 bool async_stop(struct work *work)
@@ -204,7 +195,7 @@ bool async_is_drained(const struct work *work)
 uint64_t async_next_cut(const struct work *work, bool started)
 {
     (void)started;
-    return leases_reached(leases_of(work));
+    return leases_of(work)->next;
 }
 
 void async_cutting(struct work *work, uint64_t step, uint64_t whole)
@@ -266,11 +257,6 @@ void async_lost(struct work *work, uint32_t worker)
 bool async_has_spare(const struct work *work)
 {
     return leases_of(work)->returned_count > 0;
-}
-
-void async_note_reached(struct work *work, uint64_t reached)
-{
-    leases_raise_floor(leases_of(work), reached);
 }
 
 void async_check_work(const struct work *work)

@@ -19,7 +19,7 @@ struct async_work {
     .may_be_done = async_may_be_done, .is_drained = async_is_drained, .next_cut = async_next_cut,  \
     .cutting = async_cutting, .has_reached = async_has_reached, .set_gate = async_set_gate,        \
     .gate = async_gate, .is_at_gate = async_is_at_gate, .held = async_held,                        \
-    .is_enough = async_is_enough, .lost = async_lost, .note_reached = async_note_reached
+    .is_enough = async_is_enough, .lost = async_lost
 
 enum status async_init(struct work *work, uint64_t first);
 void async_close_work(struct work *work);
@@ -43,7 +43,6 @@ bool async_finished(struct work *work, uint32_t worker, uint64_t batch);
 bool async_is_enough(const struct work *work, uint32_t worker);
 void async_lost(struct work *work, uint32_t worker);
 bool async_has_spare(const struct work *work);
-void async_note_reached(struct work *work, uint64_t reached);
 void async_check_work(const struct work *work);
 
 #endif

@@ -92,12 +92,6 @@ struct shard_mode {
 
     enum when (*answer)(const struct shard *shard, const struct wish *wish, struct reply *reply);
 
-    /* Optional, both or none: chunks can be kept when another server has gone back. Whether this
-     * one lacks a batch before `step`, which nobody will be given again; and one more than the
-     * highest that it has. */
-    bool (*is_behind)(const struct shard *shard, uint64_t step);
-    uint64_t (*reached)(const struct shard *shard);
-
     /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
     void (*check)(const struct shard *shard);
 };

@@ -184,9 +184,7 @@ static uint64_t sync_end(const struct work *work, bool deserted)
 
 static uint64_t sync_go_back(struct work *work, uint64_t step)
 {
-    uint64_t made = work->statistics.step;
-    statistics_go_back(&work->statistics, step);
-    return made > step ? made - step : 0;
+    return statistics_go_back(&work->statistics, step);
 }
 
 /* Steps follow each other faster than server 0 hears of them: its router knows which it has let

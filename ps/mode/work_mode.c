@@ -22,8 +22,7 @@ static bool is_whole(const struct work_mode *mode)
            mode->has_reached != NULL && (mode->gate != NULL) == gates &&
            (mode->is_at_gate != NULL) == gates && (mode->held != NULL) == leases &&
            (mode->finished != NULL) == leases && (mode->is_enough != NULL) == leases &&
-           (mode->lost != NULL) == leases && (mode->has_spare != NULL) == leases &&
-           (mode->note_reached != NULL) == leases;
+           (mode->lost != NULL) == leases && (mode->has_spare != NULL) == leases;
 }
 
 enum status work_begin(struct work *work, const struct job *job, uint64_t first,

@@ -59,7 +59,7 @@ struct work_mode {
     uint64_t (*step)(const struct work *work);
     /* Where it ends. `deserted`: all workers have left it, after a stop. */
     uint64_t (*end)(const struct work *work, bool deserted);
-    /* All is back at `step`; how many updates will be made again. */
+    /* All is back at `step`; how many updates that were counted will be made again. */
     uint64_t (*go_back)(struct work *work, uint64_t step);
     /* Nobody is to make more than there is. False: server 0's own router has to say which version
      * will be the last; else stop_step does. */
@@ -107,8 +107,6 @@ struct work_mode {
     bool (*has_spare)(const struct work *work);
     /* Optional. Whether the worker is not given what there is, because it waits for `whom`. */
     bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
-    /* Some chunk has had batches below `reached` that this server 0 does not know of. */
-    void (*note_reached)(struct work *work, uint64_t reached);
 
     /* Optional. What is true of block and statistics between two messages; see
      * common/base/invariant.h. */

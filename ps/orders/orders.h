@@ -66,7 +66,6 @@ struct plan;
 struct order_load {
     const struct plan *plan; /* Read-only, for as long as the server lives. */
     bool restore;
-    bool keep; /* Async: a new generation begins, with the chunks as they are. */
     uint64_t step;
     char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
 };
@@ -74,7 +73,6 @@ struct order_load {
 struct order_loaded {
     bool shared;       /* From the checkpointer: it sees server 0's run directory. */
     bool needs_chunks; /* From the checkpointer: the checkpoint is with server 0. */
-    uint64_t reached;  /* From an owner: see message_ready. */
     enum status status;
     char text[MESSAGE_TEXT_MAX];
 };

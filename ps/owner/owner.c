@@ -127,29 +127,12 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-/* STATUS_AGAIN: chunks that were to be kept have to be loaded. */
-static void say_loaded(const struct owner *owner, enum status status, struct outbox *outbox)
+static void say_loaded(const struct owner *owner, struct outbox *outbox)
 {
-    struct order order = {.kind = ORDER_LOADED,
-                          .from = owner->index,
-                          .generation = owner->generation,
-                          .loaded.status = status};
-    for (uint32_t i = 0; owner->rules->reached != NULL && i < owner->owned_count; i++) {
-        uint64_t end = owner->rules->reached(&owner->owned[i].shard);
-        if (end > order.loaded.reached)
-            order.loaded.reached = end;
-    }
-    order_add(outbox, TO_ROUTER, 0, &order);
-}
-
-/* Some chunk lacks a batch that the checkpoint has, and that nobody will be given again: this
- * process has been away while another one was this server. */
-static bool is_behind(const struct owner *owner, uint64_t step)
-{
-    for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->rules->is_behind(&owner->owned[i].shard, step))
-            return true;
-    return false;
+    order_add(outbox, TO_ROUTER, 0,
+              &(struct order){.kind = ORDER_LOADED,
+                              .from = owner->index,
+                              .generation = owner->generation});
 }
 
 /* What a generation leaves behind beside its values. */
@@ -189,13 +172,10 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->to_cut = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
-    assert(!load->keep || (owner->rules->is_behind != NULL && owner->to_load == 0));
-    if (load->keep && is_behind(owner, load->step))
-        say_loaded(owner, STATUS_AGAIN, outbox);
-    else if (!load->keep && !reload(owner, load))
+    if (!reload(owner, load))
         give_up(owner, outbox, "out of memory for the model");
     else if (owner->to_load == 0)
-        say_loaded(owner, STATUS_OK, outbox);
+        say_loaded(owner, outbox);
 }
 
 static void handle_chunk_state(struct owner *owner, const struct packet *packet,
@@ -217,7 +197,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     owned->shard.chunk.version = state->step;
     owner->rules->open(&owned->shard);
     if (--owner->to_load == 0)
-        say_loaded(owner, STATUS_OK, outbox);
+        say_loaded(owner, outbox);
 }
 
 /* --- cutting ------------------------------------------------------------------------------- */

@@ -319,28 +319,23 @@ static void log_plan(const struct router *router, struct outbox *outbox)
                job_mode_text(&router->plan->job).text, router->plan->job.optimizer.name);
 }
 
-/* Async: keep the chunks that are here. */
-static void order_load(struct router *router, bool keep, struct outbox *outbox)
+static void order_load(struct router *router, struct outbox *outbox)
 {
     const struct message_welcome *welcome = &router->welcome;
-    router->loads++;
-    router->whole = keep;
-    if (!keep) /* Every worker starts from there: it is as good as given out. */
-        router->released = welcome->restore ? welcome->restore_step : 0;
+    /* Every worker starts from there: it is as good as given out. */
+    router->released = welcome->restore ? welcome->restore_step : 0;
     struct order order = {.kind = ORDER_LOAD,
                           .run_id = router->enrolment.envelope.run_id,
                           .generation = router->enrolment.envelope.generation,
                           .load = {.plan = router->plan,
-                                   .restore = welcome->restore && !keep,
-                                   .keep = keep,
-                                   .step = welcome->restore ? welcome->restore_step : 0}};
+                                   .restore = welcome->restore,
+                                   .step = router->released}};
     snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         order_add(outbox, TO_OWNER, i, &order);
     order_add(outbox, TO_CHECKPOINTER, 0, &order);
-    outbox_log(outbox, "generation=%llu %s step=%llu",
+    outbox_log(outbox, "generation=%llu starts from step=%llu",
                (unsigned long long)router->enrolment.envelope.generation,
-               keep ? "keeps its chunks, others are at" : "starts from",
                (unsigned long long)order.load.step);
 }
 
@@ -351,22 +346,19 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->state = ROUTER_LOADING;
     router->enrolment.started = true;
     router->welcome = *welcome;
-    router->loads = router->owners_loaded = router->checkpointer_loaded = 0;
-    router->needs_chunks = false;
-    router->reached = 0;
+    router->owners_loaded = 0;
+    router->checkpointer_loaded = router->needs_chunks = false;
     router->cut = (struct router_cut){0};
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
     sessions_forget(&router->sessions, welcome->secret);
-    order_load(router, router->whole && shard_mode_of(&router->plan->job)->is_behind != NULL,
-               outbox);
+    order_load(router, outbox);
 }
 
 static void say_ready(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     struct message_ready *ready = &enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready;
     ready->shared = router->shared;
-    ready->reached = router->reached;
     router->enrolment.beat_us = now_us;
 }
 
@@ -572,11 +564,10 @@ void router_handle_coordinator(struct router *router, struct packet *packet, uin
 
 static void ready_when_loaded(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router_state(router) != ROUTER_LOADING || router->checkpointer_loaded < router->loads ||
-        router->owners_loaded < router->loads * router->options.owner_count)
+    if (router_state(router) != ROUTER_LOADING || !router->checkpointer_loaded ||
+        router->owners_loaded < router->options.owner_count)
         return;
     router->state = ROUTER_SERVING;
-    router->whole = true;
     say_ready(router, now_us, outbox);
 }
 
@@ -594,15 +585,11 @@ static void handle_loaded(struct router *router, const struct order *order, uint
         return;
     if (order->from != ORDER_FROM_CHECKPOINTER) {
         router->owners_loaded++;
-        if (loaded->status == STATUS_AGAIN && router->whole)
-            order_load(router, false, outbox);
-        if (loaded->reached > router->reached)
-            router->reached = loaded->reached;
     } else if (loaded->status != STATUS_OK) {
         router_fail(router, EXIT_CANNOT_OPEN, loaded->text, outbox);
         return;
     } else {
-        router->checkpointer_loaded++;
+        router->checkpointer_loaded = true;
         router->shared = loaded->shared;
         router->needs_chunks = loaded->needs_chunks;
         if (loaded->needs_chunks)

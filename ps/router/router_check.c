@@ -20,16 +20,14 @@ static void check_plan(const struct router *r)
 
 static void check_loading(const struct router *r)
 {
-    uint32_t owners = r->loads * r->options.owner_count;
-    bool loaded = r->owners_loaded == owners && r->checkpointer_loaded == r->loads;
-    RULE((r->state == ROUTER_JOINING) == (r->loads == 0), "with the job comes the first LOAD");
-    RULE(r->owners_loaded <= owners && r->checkpointer_loaded <= r->loads,
-         "no LOAD is answered twice");
-    RULE(loaded == (r->state != ROUTER_LOADING), "it serves when all LOADs are answered");
-    RULE(IMPLIES(r->state == ROUTER_SERVING, r->whole), "who serves has all chunks");
+    bool any = r->owners_loaded > 0 || r->checkpointer_loaded;
+    bool all = r->owners_loaded == r->options.owner_count && r->checkpointer_loaded;
+    RULE(IMPLIES(r->state == ROUTER_JOINING, !any), "with the job comes the first LOAD");
+    RULE(r->owners_loaded <= r->options.owner_count, "no LOAD is answered twice");
+    RULE(all == (r->state == ROUTER_SERVING), "it serves when all have answered LOAD");
     RULE(IMPLIES(r->state != ROUTER_JOINING, r->enrolment.started && r->plan != NULL),
          "who loads knows the job");
-    RULE(IMPLIES(r->needs_chunks, r->checkpointer_loaded > 0),
+    RULE(IMPLIES(r->needs_chunks, r->checkpointer_loaded),
          "the checkpointer says whether chunks have to come");
 }
 

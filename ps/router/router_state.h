@@ -32,11 +32,9 @@ struct router {
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
 
     struct message_welcome welcome; /* Of this generation, as is the rest here. */
-    uint32_t loads;                 /* LOADs said to each owner and the checkpointer ... */
-    uint32_t owners_loaded, checkpointer_loaded; /* ... and answered by them. */
+    uint32_t owners_loaded;         /* That have answered LOAD ... */
+    bool checkpointer_loaded;       /* ... as the checkpointer has. */
     bool shared, needs_chunks;
-    bool whole;         /* The owners have all chunks, maybe of the generation before. */
-    uint64_t reached;   /* Async: when the generation began. */
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
     struct router_cut cut;
     struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */

@@ -15,7 +15,7 @@ enum status leases_init(struct leases *leases, uint32_t worker_count, uint64_t f
                         uint64_t limit)
 {
     memset(leases, 0, sizeof *leases);
-    leases->next = leases->floor = first;
+    leases->next = first;
     leases->gate = leases->limit = limit;
     batch_set_init(&leases->done, first);
     return leases_grow(leases, worker_count);
@@ -128,52 +128,25 @@ void leases_return(struct leases *leases, uint32_t worker)
 
 /* --- going back ---------------------------------------------------------------------------- */
 
-static uint64_t count_done(const struct leases *leases, uint64_t first)
+void leases_go_back(struct leases *leases, uint64_t first)
 {
-    uint64_t count = 0;
-    for (uint64_t batch = first; batch < leases->next; batch++)
-        count += batch_set_has(&leases->done, batch);
-    return count;
-}
-
-uint64_t leases_go_back(struct leases *leases, uint64_t first)
-{
-    uint64_t recomputed = count_done(leases, first);
-    leases_raise_floor(leases, leases->next);
     leases->next = first;
     leases->returned_count = 0;
     batch_set_init(&leases->done, first);
     memset(leases->held, 0xff, leases->worker_count * sizeof *leases->held);
-    return recomputed;
-}
-
-void leases_raise_floor(struct leases *leases, uint64_t floor)
-{
-    if (floor > leases->limit)
-        floor = leases->limit;
-    if (floor > leases->floor)
-        leases->floor = floor;
-    if (leases->gate < leases->floor)
-        leases->gate = leases->floor;
-}
-
-uint64_t leases_reached(const struct leases *leases)
-{
-    return leases->next > leases->floor ? leases->next : leases->floor;
 }
 
 /* --- looking ------------------------------------------------------------------------------- */
 
 bool leases_drained(const struct leases *leases)
 {
-    return leases->done.low == leases_reached(leases);
+    return leases->done.low == leases->next;
 }
 
 void leases_stop(struct leases *leases)
 {
-    uint64_t reached = leases_reached(leases);
-    if (reached < leases->limit)
-        leases->limit = reached;
+    if (leases->next < leases->limit)
+        leases->limit = leases->next;
 }
 
 bool leases_idle(const struct leases *leases, uint32_t worker)
@@ -216,8 +189,6 @@ void leases_check(const struct leases *leases)
     uint64_t open = leases->returned_count;
     batch_set_check(&leases->done);
     RULE(leases->done.low <= leases->next, "nothing is done that was not given out");
-    RULE(leases->floor <= leases->limit, "the floor is not above the end");
-    RULE(leases->floor <= leases->gate, "no gate is below the floor");
     RULE(leases->next <= leases->gate, "nothing is given out behind the gate");
     RULE(leases->next <= leases->limit, "nothing is given out after the end");
     RULE(leases->returned_count <= leases->returned_capacity, "there is room for what comes back");

@@ -7,9 +7,8 @@
  *
  *     leased: [done ......... done | open open done open | next ... gate ) not yet
  *
- * When a server has gone back to a checkpoint every batch from there on is given out again. Some
- * chunks have had some of them, up to the floor; there is no cut below it, because no chunk that
- * has had a batch can be as it was before.
+ * When all servers have gone back to a checkpoint every batch from there on is given out again, as
+ * if it had never been.
  *
  * Threads: the coordinator's. */
 
@@ -28,7 +27,6 @@
 struct leases {
     uint32_t worker_count;
     uint64_t next;  /* First batch never given out since the last going back. */
-    uint64_t floor; /* No batch from here on was ever given out. */
     uint64_t gate;  /* Batches from here on wait. */
     uint64_t limit; /* There are no batches from here on. */
     struct batch_set done;
@@ -60,16 +58,10 @@ unsigned leases_held(const struct leases *leases, uint32_t worker,
 /* The worker is gone: others will be given what it had. */
 void leases_return(struct leases *leases, uint32_t worker);
 
-/* Give everything from `first` on out again. Returns how many of those batches had been done. */
-uint64_t leases_go_back(struct leases *leases, uint64_t first);
+/* Give everything from `first` on out again. */
+void leases_go_back(struct leases *leases, uint64_t first);
 
-/* Batches below `floor` may have been given out, in a session that this one knows nothing of. */
-void leases_raise_floor(struct leases *leases, uint64_t floor);
-
-/* The first batch that certainly no chunk has had. */
-uint64_t leases_reached(const struct leases *leases);
-
-/* Whether every batch given out is done, and none below the floor is left to give. */
+/* Whether every batch given out is done. */
 bool leases_drained(const struct leases *leases);
 
 /* No more than what has been given out: that is where the job ends. */

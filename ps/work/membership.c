@@ -212,10 +212,13 @@ struct member *membership_take(struct membership *membership, const struct packe
         .moved_us = now_us,
         .departed = before.departed,
         .departure = before.departure,
+        .verdicts = before.verdicts,
         .earlier = before.earlier,
         .summary = before.summary,
+        .summary_cut = before.summary_cut,
+        .summary_whole = before.summary_whole,
+        .verdicts_whole = before.verdicts_whole,
     };
-    verdict_counts_add(&member->earlier, &before.verdicts);
     snprintf(member->host, sizeof member->host, "%s", message->join.host);
     memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
     memcpy(member->arithmetic, message->join.arithmetic, sizeof member->arithmetic);
@@ -231,6 +234,40 @@ void membership_free_place(struct member *member, enum departure departure)
         return;
     member->departed = member->incarnation;
     member->departure = departure;
+}
+
+/* --- what goes back ------------------------------------------------------------------------ */
+
+void membership_mark_cut(struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->worker_count; i++)
+        membership->workers[i].summary_cut = membership->workers[i].summary;
+}
+
+void membership_mark_whole(struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->worker_count; i++)
+        membership->workers[i].summary_whole = membership->workers[i].summary_cut;
+    for (uint32_t i = 0; i < membership->server_count; i++) {
+        struct member *server = &membership->servers[i];
+        server->verdicts_whole = server->earlier;
+        verdict_counts_add(&server->verdicts_whole, &server->verdicts);
+    }
+}
+
+void membership_go_back(struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->worker_count; i++) {
+        struct worker_summary *summary = &membership->workers[i].summary;
+        const struct worker_summary *whole = &membership->workers[i].summary_whole;
+        summary->updates = whole->updates;
+        summary->examples = whole->examples;
+        summary->staleness = whole->staleness;
+    }
+    for (uint32_t i = 0; i < membership->server_count; i++) {
+        membership->servers[i].earlier = membership->servers[i].verdicts_whole;
+        membership->servers[i].verdicts = (struct verdict_counts){0};
+    }
 }
 
 /* --- looking at all ------------------------------------------------------------------------ */

@@ -64,12 +64,11 @@ struct member {
     uint64_t departed;
     enum departure departure;
 
-    uint64_t reached; /* Servers, async: see message_ready. */
     /* Servers: of the cut under way. */
     bool cut_taken, part_written;
     struct checkpoint_part part;
-    struct verdict_counts verdicts; /* As of its last cut ... */
-    struct verdict_counts earlier;  /* ... and of its predecessors. */
+    struct verdict_counts verdicts; /* Of this generation, as of its last cut ... */
+    struct verdict_counts earlier;  /* ... and of what the generation began from. */
 
     /* Workers: the share of the work, and what came of it; see assignment.h and stragglers.h. */
     uint32_t position;
@@ -81,6 +80,11 @@ struct member {
     uint64_t moved_us;        /* When it last made progress, or began to owe work. */
     uint64_t told_slow_after; /* Microseconds: when the last line said so. */
     struct worker_summary summary;
+
+    /* What goes back with the updates, see membership_go_back: as of the cut under way, and as of the
+     * newest whole checkpoint. */
+    struct worker_summary summary_cut, summary_whole;
+    struct verdict_counts verdicts_whole;
 };
 
 struct membership {
@@ -134,6 +138,14 @@ struct member *membership_take(struct membership *membership, const struct packe
 
 /* Take the place away. */
 void membership_free_place(struct member *member, enum departure departure);
+
+/* What is counted of updates, by worker and server, is taken back with them: all that has been counted
+ * when training comes to the step of a cut is of that cut; when its checkpoint is whole, that is what
+ * remains of the counts when all go back to it. Before the first one nothing remains. Seconds stay:
+ * they have passed. */
+void membership_mark_cut(struct membership *membership);
+void membership_mark_whole(struct membership *membership);
+void membership_go_back(struct membership *membership);
 
 /* Every server is ready and there. */
 bool membership_is_served(const struct membership *membership);

@@ -139,7 +139,6 @@ static bool is_just_before(const struct statistics *statistics, uint64_t step)
 
 static void count_update(struct statistics *statistics, uint64_t step, const struct tally *tally)
 {
-    const struct statistics_epochs *epochs = &statistics->epochs;
     count_in_epoch(statistics, job_batch(statistics->job, step).epoch, tally);
     tally_add(&statistics->window, tally);
     statistics->updates++;
@@ -148,7 +147,7 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
         struct statistics_mark *mark = &statistics->marks[i];
         if (!mark->passed && is_just_before(statistics, mark->step))
-            *mark = (struct statistics_mark){mark->step, true, *epochs};
+            *mark = (struct statistics_mark){mark->step, true, statistics->epochs};
     }
 }
 
@@ -286,8 +285,9 @@ struct tally statistics_so_far(const struct statistics *statistics, uint64_t ste
     return (struct tally){0};
 }
 
-void statistics_go_back(struct statistics *statistics, uint64_t step)
+uint64_t statistics_go_back(struct statistics *statistics, uint64_t step)
 {
+    uint64_t made = statistics_made(statistics);
     clear_epochs(&statistics->epochs, step);
     statistics->finished_count = 0;
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
@@ -298,11 +298,13 @@ void statistics_go_back(struct statistics *statistics, uint64_t step)
             mark->step = NO_STEP;
     }
     forget_open_steps(statistics);
+    batch_set_init(&statistics->batches, step);
     memset(&statistics->window, 0, sizeof statistics->window);
     if (step < statistics->first) /* An older checkpoint, because the newest is damaged. */
         statistics->first = step;
     statistics->step = step;
     statistics->updates = step - statistics->first;
+    return made > step ? made - step : 0;
 }
 
 /* --- looking ------------------------------------------------------------------------------- */

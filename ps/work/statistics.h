@@ -5,7 +5,7 @@
  * gradients a node at or below one that is here is ignored, and one above some that are here takes
  * their place. Sums are integers, so they do not depend on the order of arrival.
  *
- * Sync mode can go back to a step: what came after it is forgotten and counted again. How the
+ * Training can go back to a step: what came after it is forgotten and counted again. How the
  * epoch stood at a step that may be gone back to must have been marked before it was passed. A
  * checkpoint tells it, too, so that the epoch in which a run goes on is counted whole.
  *
@@ -91,8 +91,8 @@ void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whol
  * that is the epoch's first step, or not all before it is counted. */
 struct tally statistics_so_far(const struct statistics *statistics, uint64_t step);
 
-/* Sync: forget all updates from this step on. */
-void statistics_go_back(struct statistics *statistics, uint64_t step);
+/* Forget all updates from this step on; how many had been counted. */
+uint64_t statistics_go_back(struct statistics *statistics, uint64_t step);
 
 /* What came in since the last call. */
 struct tally statistics_take_window(struct statistics *statistics);

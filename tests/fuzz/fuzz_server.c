@@ -364,7 +364,6 @@ static void send_other(struct server *server, struct fuzz_input *input)
     case MESSAGE_READY:
         packet.message.ready.shared = what & 1;
         packet.message.ready.needs_chunks = what & 2;
-        packet.message.ready.reached = step;
         break;
     case MESSAGE_PING:
         packet.message.ping.step = step;

@@ -30,7 +30,6 @@ struct player {
     uint32_t assignment;
     uint64_t step;
     bool computing, ready;
-    uint64_t reached;
 };
 
 struct players {

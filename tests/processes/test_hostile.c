@@ -192,7 +192,6 @@ static void fill(struct mischief *m, struct message *message)
         message->part_written.written = one_in(m, 2);
         break;
     case MESSAGE_READY:
-        message->ready.reached = any_number(m);
         message->ready.needs_chunks = one_in(m, 2);
         break;
     case MESSAGE_RECEIPT:

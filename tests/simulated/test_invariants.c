@@ -280,7 +280,7 @@ static const struct row rows[] = {
      ROUTER,
      MODE_SYNC,
      {.router = router_owners_loaded},
-     "when all LOADs are answered",
+     "when all have answered LOAD",
      NULL},
     {"router_cut.said",
      "true",

@@ -380,7 +380,7 @@ static void note_work(uint32_t process, const struct outgoing *item)
     at_work.process = process;
     at_work.owner = item->index;
     at_work.exchange = item->packet.message.kind == MESSAGE_EXCHANGE;
-    if (order != NULL && order->kind == ORDER_LOAD && !order->load.keep)
+    if (order != NULL && order->kind == ORDER_LOAD)
         loaded_at[process % 256][item->index % 4] = order->load.restore ? order->load.step : 0;
 }
 

@@ -9,7 +9,7 @@
 #include "tests/lib/players.h"
 #include "tests/lib/suite.h"
 
-enum { RUN = PLAYERS_RUN, SECOND = PLAYERS_SECOND };
+enum { RUN = PLAYERS_RUN, SECOND = PLAYERS_SECOND, EPOCH_EXAMPLES = 20 };
 
 /* --- what is checked again and again ------------------------------------------------------- */
 
@@ -55,6 +55,17 @@ static struct run_summary summary_of(struct players *p)
     return summary;
 }
 
+static const struct worker_summary *workers_of(struct players *p)
+{
+    const struct worker_summary *workers = NULL;
+    for (size_t i = 0; i < p->post.taken_count; i++)
+        if (is_summary(&p->post.taken[i].packet))
+            workers = (const void *)((const char *)p->post.taken[i].packet.payload->data +
+                                     sizeof(struct run_summary));
+    ck_assert_ptr_nonnull(workers);
+    return workers;
+}
+
 /* A server that has come back without its chunks is let in; the generation is asked for. */
 static void come_back(struct players *p, uint32_t server, uint64_t generation)
 {
@@ -81,9 +92,7 @@ static void go_back(struct players *p, uint64_t generation, bool restore, uint64
     players_follow(p);
     for (uint32_t i = 0; i < 2; i++) {
         ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
-        struct packet ready = players_packet(p, ROLE_PS, i, MESSAGE_READY);
-        ready.message.ready.reached = p->servers[i].reached;
-        players_give(p, ready);
+        players_say(p, ROLE_PS, i, MESSAGE_READY);
     }
 }
 
@@ -101,11 +110,26 @@ static void report_step(struct players *p, uint32_t worker, uint64_t step)
     players_report(p, worker, step, tree_root(job_batch(&p->job, step).leaves));
 }
 
+/* Its gradient is applied everywhere. */
+static void make_batch(struct players *p, uint32_t worker, uint64_t batch)
+{
+    struct batch_range range = job_batch(&p->job, batch);
+    struct packet report = players_packet(p, ROLE_WORKER, worker, MESSAGE_REPORT);
+    report.message.report = (struct message_report){.step = batch,
+                                                    .node = tree_root(range.leaves),
+                                                    .examples = range.examples,
+                                                    .has_staleness = true,
+                                                    .staleness = 1};
+    players_give(p, report);
+    players_lease(p, worker, true, batch);
+}
+
 static void take_cut(struct players *p, uint64_t step)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct packet taken = players_packet(p, ROLE_PS, i, MESSAGE_CUT_TAKEN);
-        taken.message.cut_taken = (struct message_cut_taken){.step = step, .taken = true};
+        taken.message.cut_taken = (struct message_cut_taken){
+            .step = step, .taken = true, .verdicts.applied = 10 * step};
         players_give(p, taken);
     }
 }
@@ -812,7 +836,8 @@ TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
     ck_assert_ptr_nonnull(players_told(p, 21, MESSAGE_WAITING));
 
     players_opened(p, 1, false, 0);
-    ck_assert_str_eq(players_event(p, "generation"), "\"generation\": 1, \"step\": 0");
+    ck_assert_str_eq(players_event(p, "generation"),
+                     "\"generation\": 1, \"step\": 0, \"recomputed\": 3");
     const struct message *welcome = players_told(p, 21, MESSAGE_WELCOME);
     ck_assert_uint_eq(welcome->generation, 1);
     ck_assert(!welcome->welcome.restore);
@@ -1163,7 +1188,7 @@ TEST_PLAIN(a_lease_is_always_answered)
     players_close(&p);
 }
 
-TEST_PREPARED(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor, MODE_ASYNC)
+TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
 {
     uint64_t batches[16];
     p->job.checkpoint_every = 2;
@@ -1173,31 +1198,44 @@ TEST_PREPARED(going_back_leases_every_batch_again_and_cuts_only_behind_the_floor
     players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
     players_kill(p, ROLE_WORKER, 1);
     players_lease(p, 0, false, 0);
-    players_lease(p, 0, true, 0);
-    players_lease(p, 0, true, 1);
+    make_batch(p, 0, 0);
+    make_batch(p, 0, 1);
     checkpoint(p, 2);
     post_clear(&p->post);
     players_lease(p, 0, false, 0); /* 2 and 3. */
-    players_lease(p, 0, true, 2);
-    players_lease(p, 0, true, 3);
+    make_batch(p, 0, 2);
+    make_batch(p, 0, 3);
     checkpoint(p, 4);
     post_clear(&p->post);
-    players_lease(p, 0, false, 0); /* 4 and 5; and 4 gets done. */
-    players_lease(p, 0, true, 4);
-    p->servers[0].reached = 6;
+    players_lease(p, 0, false, 0); /* 4 and 5; and 5 gets done. */
+    make_batch(p, 0, 5);
     lose_and_regain(p, 1, true, 4);
+    ck_assert_ptr_nonnull(strstr(players_event(p, "generation"), "\"step\": 4, \"recomputed\": 1"));
     players_follow(p);
     post_clear(&p->post);
 
     players_lease(p, 0, false, 0);
     ck_assert_uint_eq(batches_given(p, 0, batches), 2);
     ck_assert(batches[0] == 4 && batches[1] == 5);
-    players_lease(p, 0, true, 4);
-    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT)); /* 6 is the first that may be. */
-    players_lease(p, 0, true, 5);
+    make_batch(p, 0, 4);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    make_batch(p, 0, 5);
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 6);
+    take_cut(p, 6);
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_uint_eq(summary_of(p).faults.recomputed, 1);
+
+    /* Six updates there are, and seven were made. */
+    struct run_summary summary = summary_of(p);
+    ck_assert_uint_eq(summary.faults.recomputed, 1);
+    ck_assert_uint_eq(summary.step, 6);
+    ck_assert_uint_eq(summary.staleness.count, 6);
+    ck_assert_uint_eq(summary.staleness.sum, 6);
+    ck_assert_uint_eq(summary.train_epoch, 2);
+    ck_assert_uint_eq(summary.train_examples, EPOCH_EXAMPLES);
+    ck_assert_uint_eq(summary.verdicts.applied, 2 * (40 + 60)); /* Of both servers alike. */
+    const struct worker_summary *workers = workers_of(p);
+    ck_assert_uint_eq(workers[0].updates, 6);
+    ck_assert_uint_eq(workers[0].examples, 2 * EPOCH_EXAMPLES);
 }
 
 /* A member that never asks may never do it, and hold up everybody. */
@@ -1219,27 +1257,21 @@ TEST(work_of_the_lost_goes_to_whoever_has_asked_for_work, MODE_ASYNC)
     ck_assert(batches[0] == 0 && batches[1] == 1);
 }
 
-TEST(a_stop_after_going_back_still_makes_all_that_some_chunk_has_had, MODE_ASYNC)
+TEST(a_stop_after_going_back_ends_where_that_was, MODE_ASYNC)
 {
     uint64_t batches[16];
     players_start(p);
     players_lease(p, 0, false, 0);
     players_lease(p, 1, false, 0); /* 0 to 3 are out. */
-    players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
-    players_kill(p, ROLE_WORKER, 1);
+    players_stop(p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
     lose_and_regain(p, 1, false, 0);
     players_follow(p);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.stop_step, 0);
     post_clear(&p->post);
     players_lease(p, 0, false, 0);
-    players_stop(p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
-    players_lease(p, 0, true, 0);
-    players_lease(p, 0, true, 1);
-    ck_assert_uint_eq(batches_given(p, 0, batches), 4);
-    ck_assert_uint_eq(batches[3], 3);
-    players_lease(p, 0, true, 2);
-    players_lease(p, 0, true, 3);
+    ck_assert_uint_eq(batches_given(p, 0, batches), 0);
     ck_assert(players_told(p, 10, MESSAGE_WORK)->work.enough);
-    ck_assert_uint_eq(players_told(p, 10, MESSAGE_WORK)->work.batch, 4);
+    ck_assert_uint_eq(players_told(p, 10, MESSAGE_WORK)->work.batch, 0);
 }
 
 TEST(bad_gradients_are_left_out_until_they_are_too_many, MODE_ASYNC)
@@ -1625,7 +1657,7 @@ TEST_PLAIN(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
     players_close(&p);
 }
 
-TEST_PREPARED(batches_that_servers_had_before_server_0_was_killed_are_below_the_floor, MODE_ASYNC)
+TEST_PREPARED(after_server_0_was_killed_every_batch_from_the_checkpoint_on_is_leased, MODE_ASYNC)
 {
     uint64_t batches[16];
     p->job.checkpoint_every = 1;
@@ -1637,18 +1669,14 @@ TEST_PREPARED(batches_that_servers_had_before_server_0_was_killed_are_below_the_
     for (uint32_t i = 0; i < 2; i++) {
         players_join(p, ROLE_PS, i);
         players_join(p, ROLE_WORKER, i);
-        struct packet ready = players_packet(p, ROLE_PS, i, MESSAGE_READY);
-        ready.message.ready.reached = i == 1 ? 3 : 0;
-        players_give(p, ready);
+        players_say(p, ROLE_PS, i, MESSAGE_READY);
     }
     players_follow(p);
     players_lease(p, 0, false, 0);
-    ck_assert_uint_eq(batches_given(p, 0, batches), 2);
-    ck_assert(batches[0] == 1 && batches[1] == 2);
+    ck_assert_uint_eq(batches_given(p, 0, batches), 1); /* There is a gate at 2. */
+    ck_assert_uint_eq(batches[0], 1);
     players_lease(p, 0, true, 1);
-    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
-    players_lease(p, 0, true, 2);
-    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 3);
+    ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2);
 }
 
 TEST(silence_that_nobody_watched_does_not_count, MODE_SYNC)

@@ -28,7 +28,7 @@ TEST_PLAIN(an_order_keeps_its_place_among_messages_and_comes_out_as_it_went_in)
     const struct order *taken = order_of(&item.packet);
     ck_assert(taken != NULL && taken->kind == ORDER_LOAD);
     ck_assert(taken->run_id == 5 && taken->generation == 6);
-    ck_assert(taken->load.restore && !taken->load.keep && taken->load.step == 7);
+    ck_assert(taken->load.restore && taken->load.step == 7);
     ck_assert_str_eq(taken->load.out, "/tmp/run");
     frame_release(item.packet.payload);
     ck_assert(outbox_take(&outbox, &item) && order_of(&item.packet) == NULL);

@@ -27,10 +27,9 @@ static void order_load(struct fixture *f, struct order_load load)
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
 }
 
-static void order(struct fixture *f, bool restore, bool keep)
+static void order(struct fixture *f, bool restore)
 {
-    order_load(f,
-               (struct order_load){.plan = f->plan, .restore = restore, .keep = keep, .step = 2});
+    order_load(f, (struct order_load){.plan = f->plan, .restore = restore, .step = 2});
 }
 
 /* The chunks are there; what the owner says of them. */
@@ -45,7 +44,7 @@ static struct order loaded(struct fixture *f)
 
 static void load(struct fixture *f)
 {
-    order(f, false, false);
+    order(f, false);
     loaded(f);
 }
 
@@ -452,20 +451,12 @@ TEST(an_async_duplicate_changes_nothing, MODE_ASYNC)
 
 TEST(staleness_is_the_updates_since_the_version_it_was_made_from, MODE_ASYNC)
 {
-    const uint64_t bases[] = {0, 0, 0, 3, 1};
+    const uint64_t bases[] = {0, 0, 0, 3, 1}; /* Of the versions that there are. */
     const uint64_t expected[] = {0, 1, 2, 0, 3};
     for (uint64_t batch = 0; batch < 5; batch++) {
         send(f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
         ck_assert_uint_eq(answer(f, NULL).staleness, expected[batch]);
     }
-}
-
-TEST(a_version_that_a_server_has_lost_makes_no_gradient_stale, MODE_ASYNC)
-{
-    send(f, (struct sent){0, 0, 0, 9, left, 8, true});
-    struct message_result result = answer(f, NULL);
-    ck_assert(result.verdict == VERDICT_APPLIED);
-    ck_assert_uint_eq(result.staleness, 0);
 }
 
 TEST_PLAIN(a_batch_beyond_the_window_is_rejected_and_not_taken)
@@ -879,7 +870,7 @@ static void go_back(struct fixture *f, bool restore)
 {
     post_clear(&f->post);
     f->generation++;
-    order(f, restore, false);
+    order(f, restore);
     for (uint64_t i = 0; restore && i < 4; i++) {
         ck_assert_uint_eq(post_count_all(&f->post), 0);
         struct packet state = {
@@ -958,7 +949,7 @@ TEST(going_back_before_all_is_loaded_starts_over, MODE_SYNC)
 {
     float value;
     f->generation = 1;
-    order(f, true, false);
+    order(f, true);
     struct packet state = {.message = {.kind = MESSAGE_CHUNK_STATE, .generation = 1},
                            .payload = frame_of(7, 16)};
     state.message.chunk_state = (struct message_chunk_state){.step = 2, .count = 16};
@@ -986,56 +977,54 @@ TEST(what_is_of_another_generation_is_not_touched, MODE_SYNC)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
-TEST(an_async_server_keeps_its_chunks_and_says_how_far_they_are, MODE_ASYNC)
+/* A server that was not lost itself goes back like every other. */
+TEST(an_async_server_goes_back_and_keeps_nothing_of_what_it_had, MODE_ASYNC)
 {
     float value = 0;
-    order(f, false, true);
-    ck_assert_uint_eq(loaded(f).loaded.reached, 0);
-    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
-    send(f, (struct sent){0, 1, 4, 0, left, 8, false});
-    cut(f, 3); /* Given up. */
-    f->generation = 5;
+    for (uint64_t batch = 0; batch < 5; batch++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send(f, (struct sent){0, chunk, batch, 0, left, 8, false});
+    cut(f, 7); /* Given up. */
     post_clear(&f->post);
-    order(f, false, true);
-    ck_assert_uint_eq(loaded(f).loaded.reached, 5);
+    go_back(f, true);
+    loaded(f);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        pull(f, 0, chunk, 0);
+        ck_assert_uint_eq(answer(f, &value).version, 2);
+        ck_assert(value == 100.0f);
+    }
     ck_assert_uint_eq(counts(f).applied, 0);
-    send(f, (struct sent){1, 1, 4, 0, left, 1000, true}); /* Leased again for others' sake. */
-    struct message_result result = answer(f, &value);
-    ck_assert(result.verdict == VERDICT_DUPLICATE);
-    ck_assert_uint_eq(result.version, 1);
-    ck_assert(value == -1.0f);
-    send(f, (struct sent){1, 1, 0, 0, left, 8, false});
-    send(f, (struct sent){1, 1, 1, 0, left, 8, false});
+    for (uint64_t batch = 0; batch < 6; batch++) { /* Those of the checkpoint, and no other. */
+        send(f, (struct sent){1, 1, batch, 2, left, 8, true});
+        ck_assert(answer(f, &value).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
+    }
     ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
 }
 
-TEST(an_async_server_that_starts_again_has_the_batches_of_its_checkpoint, MODE_ASYNC)
+TEST(without_a_checkpoint_an_async_server_goes_back_to_the_beginning, MODE_ASYNC)
 {
-    go_back(f, true);
-    ck_assert_uint_eq(loaded(f).loaded.reached, 2);
-    for (uint64_t batch = 0; batch < 4; batch++) {
-        send(f, (struct sent){1, 1, batch, 0, left, 8, true});
-        ck_assert(answer(f, NULL).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
-    }
+    float value = 1;
+    send(f, (struct sent){0, 1, 4, 0, left, 8, false});
+    go_back(f, false);
+    loaded(f);
+    pull(f, 0, 1, 0);
+    ck_assert_uint_eq(answer(f, &value).version, 0);
+    ck_assert(value == 0);
+    send(f, (struct sent){1, 1, 4, 0, left, 8, true});
+    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
 }
 
-/* Another process was this server while this one was away: what had been finished before the
- * checkpoint will not be given to anybody again. */
-TEST_PLAIN(an_async_server_that_lacks_batches_of_the_checkpoint_has_to_load_it)
+/* Nobody who is told of the going back has such a one: the values are pulled anew. */
+TEST(an_async_gradient_from_a_version_that_there_is_not_is_rejected, MODE_ASYNC)
 {
-    for (uint64_t step = 1; step < 3; step++) {
-        struct fixture f;
-        open_fixture(&f, MODE_ASYNC);
-        for (uint32_t chunk = 0; chunk < 4; chunk++)
-            send(&f, (struct sent){0, chunk, 0, 0, left, 8, false});
-        for (uint32_t chunk = 0; chunk < 3; chunk++) /* The last one lacks batch 1. */
-            send(&f, (struct sent){0, chunk, 1, 0, left, 8, false});
-        post_clear(&f.post);
-        f.generation++;
-        order_load(&f, (struct order_load){.plan = f.plan, .keep = true, .step = step});
-        ck_assert_int_eq(loaded(&f).loaded.status, step == 1 ? STATUS_OK : STATUS_AGAIN);
-        close_fixture(&f);
-    }
+    float value = 0;
+    go_back(f, true);
+    loaded(f);
+    send(f, (struct sent){0, 1, 2, 3, left, 8, true});
+    ck_assert(answer(f, &value).verdict == VERDICT_REJECTED);
+    ck_assert(value == 100.0f);
+    send(f, (struct sent){0, 1, 2, 2, left, 8, true});
+    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
 }
 
 TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)

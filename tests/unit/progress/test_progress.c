@@ -338,10 +338,12 @@ TEST(a_new_generation_goes_back)
     char text[PROGRESS_LINE_MAX];
     scene_open(scene, false, false, false);
     happen(scene, START PROGRESS
-           "{\"time\": 12, \"event\": \"generation\", \"generation\": 2, \"step\": 938}\n");
+           "{\"time\": 12, \"event\": \"generation\", \"generation\": 2, \"step\": 938, "
+           "\"recomputed\": 1062}\n");
     progress_tick(&scene->progress, 1);
     ck_assert_ptr_nonnull(
-        strstr(shown(scene), "a lost server is back; going on after update 938\n"));
+        strstr(shown(scene),
+               "a lost server is back: going back to step 938: 1,062 updates made again\n"));
     progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
 }

@@ -880,11 +880,11 @@ static struct order_load load_order(struct fixture *f)
     ck_assert_uint_eq(checkpointer->generation, f->generation);
     ck_assert_uint_eq(checkpointer->run_id, RUN);
     ck_assert_uint_eq(owner->generation, f->generation);
-    ck_assert_int_eq(owner->load.keep, checkpointer->load.keep);
+    ck_assert_int_eq(owner->load.restore, checkpointer->load.restore);
     return owner->load;
 }
 
-TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
+static void goes_back(struct fixture *f)
 {
     serve(f);
     from_peer(f, good_exchange(f));
@@ -895,7 +895,7 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
         post_clear(&f->post);
         send_welcome(f, true);
         struct order_load load = load_order(f);
-        ck_assert(load.restore && !load.keep);
+        ck_assert(load.restore);
         ck_assert_uint_eq(load.step, 3);
         ck_assert(router_state(f->router) == ROUTER_LOADING);
         ck_assert_uint_eq(router_enrolment(f->router)->envelope.generation, f->generation);
@@ -918,6 +918,16 @@ TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
     ck_assert_uint_eq(rejected(f), 0); /* And the cut of before is no hindrance. */
 }
 
+TEST(a_new_generation_loads_everything_again_in_sync, MODE_SYNC)
+{
+    goes_back(f);
+}
+
+TEST(a_new_generation_loads_everything_again_in_async, MODE_ASYNC)
+{
+    goes_back(f);
+}
+
 TEST_PLAIN(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
 {
     const uint32_t order[] = {0, 1, UINT32_MAX, 0, 1}; /* Owners and the checkpointer, from any. */
@@ -936,34 +946,6 @@ TEST_PLAIN(what_one_generation_has_loaded_is_not_what_the_next_one_needs)
         ck_assert_uint_eq(post_count(&f.post, TO_COORDINATOR, MESSAGE_READY), 1);
         close_fixture(&f);
     }
-}
-
-TEST(a_new_generation_keeps_what_an_async_server_has, MODE_ASYNC)
-{
-    send_pages(f, UINT32_MAX);
-    send_welcome(f, true);
-    post_clear(&f->post);
-    f->generation = 1;
-    send_welcome(f, true); /* It has nothing yet. */
-    struct order_load load = load_order(f);
-    ck_assert(load.restore && !load.keep);
-    all_loaded(f);
-    for (f->generation = 2; f->generation < 4;
-         f->generation++) { /* Also when it has not said so. */
-        post_clear(&f->post);
-        send_welcome(f, true);
-        load = load_order(f);
-        ck_assert(load.keep && !load.restore);
-    }
-    f->generation = 3;
-    post_clear(&f->post);
-    for (uint32_t i = 0; i < 2; i++) {
-        obey(f, (struct order){
-                    .kind = ORDER_LOADED, .from = i, .generation = 3, .loaded.reached = 40 + i});
-    }
-    loaded(f, UINT32_MAX);
-    struct packet *ready = post_find(&f->post, TO_COORDINATOR, MESSAGE_READY);
-    ck_assert_uint_eq(ready->message.ready.reached, 41);
 }
 
 TEST(an_old_or_repeated_welcome_changes_nothing, MODE_SYNC)

@@ -168,7 +168,7 @@ TEST(nothing_is_exhausted_while_something_was_given_back, 2, 0, 2)
     ck_assert(leases_exhausted(leases));
 }
 
-TEST(going_back_gives_everything_again_and_remembers_how_far_it_was, 2, 0, 100)
+TEST(going_back_gives_everything_again_as_if_it_had_never_been, 2, 0, 100)
 {
     uint64_t batch;
     for (int i = 0; i < 4; i++)
@@ -176,34 +176,33 @@ TEST(going_back_gives_everything_again_and_remembers_how_far_it_was, 2, 0, 100)
     leases_finish(leases, 0, 0);
     leases_finish(leases, 1, 3);
     leases_return(leases, 0); /* Batch 1. */
-    ck_assert_uint_eq(leases_go_back(leases, 0), 2);
-    ck_assert_uint_eq(leases_reached(leases), 4);
-    leases->gate = 4;
+    leases_go_back(leases, 0);
+    ck_assert(leases_drained(leases)); /* Nothing is out. */
+    ck_assert(leases_idle(leases, 1));
     for (uint64_t i = 0; i < 4; i++) {
-        ck_assert(!leases_drained(leases)); /* Not below the floor. */
+        leases->gate = i + 1; /* One may be anywhere. */
         ck_assert(leases_take(leases, 0, &batch));
         ck_assert_uint_eq(batch, i);
-        leases_finish(leases, 0, batch);
+        ck_assert(!leases_take(leases, 1, &batch));
+        leases_finish(leases, 0, i);
+        ck_assert(leases_drained(leases));
     }
-    ck_assert(leases_drained(leases));
-    ck_assert(!leases_take(leases, 0, &batch));
-    ck_assert_uint_eq(leases_go_back(leases, 2), 2); /* Once more, not so far. */
-    ck_assert_uint_eq(leases_reached(leases), 4);
+    leases_go_back(leases, 2); /* Once more, not so far. */
     ck_assert(leases_take(leases, 1, &batch));
     ck_assert_uint_eq(batch, 2);
 }
 
-TEST(no_stop_and_no_gate_is_below_the_floor, 1, 10, 100)
+TEST(a_stop_after_going_back_ends_where_that_was, 2, 0, 100)
 {
-    leases->gate = 12;
-    leases_raise_floor(leases, 15);
-    ck_assert_uint_eq(leases->gate, 15);
+    uint64_t batch;
+    for (int i = 0; i < 4; i++)
+        ck_assert(leases_take(leases, (uint32_t)i / 2, &batch));
     leases_stop(leases);
-    ck_assert_uint_eq(leases->limit, 15);
-    leases_raise_floor(leases, UINT64_MAX); /* From a server that is not in its right mind. */
-    ck_assert_uint_eq(leases_reached(leases), 15);
-    leases_raise_floor(leases, 3);
-    ck_assert_uint_eq(leases_reached(leases), 15);
+    ck_assert_uint_eq(leases->limit, 4);
+    leases_go_back(leases, 2);
+    leases_stop(leases);
+    ck_assert_uint_eq(leases->limit, 2);
+    ck_assert(leases_exhausted(leases) && leases_drained(leases));
 }
 
 TEST(room_is_made_for_workers_that_join_later, 1, 0, 100)

@@ -281,6 +281,24 @@ TEST(going_back_forgets_what_came_after_and_counts_it_again, MODE_SYNC, 2, 0)
     ck_assert_uint_eq(statistics->updates, 6);
 }
 
+/* At its gate: all before it are done, in whatever order, and none after. */
+TEST(going_back_in_async_counts_every_batch_once_again, MODE_ASYNC, 2, 0)
+{
+    report_steps(statistics, 2, 4);
+    report_steps(statistics, 0, 2);
+    statistics_mark(statistics, 4, UINT64_MAX);
+    report_steps(statistics, 5, 6);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(statistics_go_back(statistics, 4), (uint64_t)i + 1);
+        ck_assert_uint_eq(statistics->updates, 4);
+        ck_assert_uint_eq(statistics_epoch_now(statistics).tally.updates, 1); /* Batch 3. */
+        report_steps(statistics, 4, 6);
+        ck_assert(!report(statistics, 5, tree_root(job_batch(statistics->job, 5).leaves)));
+        ck_assert_uint_eq(statistics->updates, 6);
+        ck_assert_uint_eq(statistics_epoch_now(statistics).tally.examples, 20);
+    }
+}
+
 TEST(a_mark_that_was_given_up_does_not_push_out_the_whole_checkpoint_s, MODE_SYNC, 2, 0)
 {
     statistics_mark(statistics, 2, UINT64_MAX);
