@@ -322,7 +322,8 @@ static void on_generation(struct progress *progress, const struct json *event)
     if (state->steps_per_epoch > 0)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
     memset(progress->epochs, 0, sizeof progress->epochs);
-    wording_append(text, PROGRESS_LINE_MAX, "a lost server is back: going back to step %s: %s made again",
+    wording_append(text, PROGRESS_LINE_MAX,
+                   "a lost server is back: going back to step %s: %s made again",
                    wording_count(state->step).text,
                    wording_counted(json_u64(event, "recomputed", 0), "update", "updates").text);
     if (!progress->style.quiet)

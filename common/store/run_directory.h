@@ -19,7 +19,8 @@
  *     epoch        an epoch's updates are all made: means over its examples as they were trained;
  *                  `examples` says over how many, `of` how many it has
  *     evaluation   the test score after an epoch
- *     generation   training went back to `step`; what was told beyond it is told again
+ *     generation   training went back to `step`, undoing `recomputed` updates; what was told beyond it
+ *                  is told again
  *
  * While it is open, events.jsonl is locked, so that no two runs share a folder; the lock of a
  * process that was killed is gone with it.
@@ -58,7 +59,8 @@ struct staleness {
 void staleness_add(struct staleness *staleness, uint64_t value);
 void staleness_merge(struct staleness *into, const struct staleness *from);
 
-/* How one worker spent the run. */
+/* How one worker spent the run. What was undone when all went back to a checkpoint counts in the seconds,
+ * which have passed, and in nothing else. */
 struct worker_summary {
     uint64_t updates;  /* Batches or steps it contributed to. */
     uint64_t examples; /* It computed gradients of. */
@@ -71,7 +73,7 @@ struct worker_summary {
 struct run_faults {
     uint64_t generation; /* How often the run went back to a checkpoint. */
     uint64_t workers_lost, servers_lost;
-    uint64_t recomputed;          /* Updates made again since a server was lost. */
+    uint64_t recomputed;          /* Updates undone with a lost server, and made again. */
     uint64_t fenced;              /* Messages of older generations and replaced processes. */
     uint64_t bad_gradients;       /* Async: not finite, and left out. */
     uint64_t checkpoints_skipped; /* Fell due while another was being written. */
@@ -107,6 +109,7 @@ struct run_summary {
      * held when it had no more of the epoch to do. */
     double test_loss, test_accuracy;
     uint64_t test_step;
+    /* Of updates that stand: what was undone is in neither, see run_faults.recomputed. */
     struct staleness staleness;
     struct verdict_counts verdicts; /* Of all servers. */
     struct mode_figures mode_figures;

@@ -101,8 +101,9 @@ void async_finish(struct witness *w, const struct witness_chunk *chunk, uint32_t
 static void begin(struct witness *w, uint32_t server_0, const struct message *start)
 {
     struct witness_giving *giving = &w->giving;
-    if (giving->begun && (start->generation < giving->generation ||
-                          (start->generation == giving->generation && giving->server_0 == server_0)))
+    if (giving->begun &&
+        (start->generation < giving->generation ||
+         (start->generation == giving->generation && giving->server_0 == server_0)))
         return;
     *giving = (struct witness_giving){
         .begun = true,
@@ -130,7 +131,7 @@ void async_said(struct witness *w, uint32_t server_0, const struct outgoing *ite
         !giving->begun || giving->server_0 != server_0 || giving->generation != message->generation)
         return;
     if (message->work.batch > giving->next)
-        witness_fail(w, "batch %" PRIu64 " is given where %" PRIu64 " is the next", 
+        witness_fail(w, "batch %" PRIu64 " is given where %" PRIu64 " is the next",
                      message->work.batch, giving->next);
     if (message->work.batch == giving->next)
         giving->next++;

@@ -394,10 +394,9 @@ static void check_load(struct witness *w, const struct witness_server *server,
                        const struct order *order)
 {
     if (order->generation == w->begun_generation && order->load.step != w->begun_step)
-        witness_fail(w,
-                     "ps/%u begins generation %" PRIu64 " from step %" PRIu64
-                     " and others from %" PRIu64,
-                     server->index, order->generation, order->load.step, w->begun_step);
+        witness_fail(
+            w, "ps/%u begins generation %" PRIu64 " from step %" PRIu64 " and others from %" PRIu64,
+            server->index, order->generation, order->load.step, w->begun_step);
     if (order->generation <= w->begun_generation && w->begun)
         return;
     w->begun = true;
@@ -709,8 +708,7 @@ static void check_result(struct witness *w, const struct packet *packet)
     if (!result->parameters)
         return;
     uint64_t check = check_values(w, result->chunk, packet->payload->data);
-    uint64_t generation =
-        expected->server->owners[witness_owner_of(w, result->chunk)].generation;
+    uint64_t generation = expected->server->owners[witness_owner_of(w, result->chunk)].generation;
     if (!ever_was(w, generation, result->chunk, result->version, check) ||
         (!w->promises->serial && check != chunk->check))
         witness_fail(w, "chunk %u gives out values that are not its version %" PRIu64,

@@ -196,10 +196,10 @@ struct witness {
     size_t cut_count, cut_capacity;
     bool begun;
     uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
-    struct witness_lease *leases; /* Sync: [2][leaves of a step] */
-    struct witness_giving giving; /* Async, ssp. */
-    struct witness_clocks clocks; /* Ssp. */
-    uint64_t most_started;        /* One more than the highest batch or step given to a trainer. */
+    struct witness_lease *leases;          /* Sync: [2][leaves of a step] */
+    struct witness_giving giving;          /* Async, ssp. */
+    struct witness_clocks clocks;          /* Ssp. */
+    uint64_t most_started; /* One more than the highest batch or step given to a trainer. */
     struct witness_expected expected;
     struct witness_counts counts;
     bool failed;

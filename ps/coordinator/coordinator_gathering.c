@@ -298,8 +298,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
         c->summary.test_step = 0;
     }
     c->summary.faults.recomputed += again;
-    outbox_log(outbox,
-               "generation %" PRIu64 ": going back to step %" PRIu64 ": %s made again",
+    outbox_log(outbox, "generation %" PRIu64 ": going back to step %" PRIu64 ": %s made again",
                c->envelope.generation, c->first_step,
                wording_counted(again, "update", "updates").text);
     order_event(outbox, "generation",

@@ -130,9 +130,8 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 static void say_loaded(const struct owner *owner, struct outbox *outbox)
 {
     order_add(outbox, TO_ROUTER, 0,
-              &(struct order){.kind = ORDER_LOADED,
-                              .from = owner->index,
-                              .generation = owner->generation});
+              &(struct order){
+                  .kind = ORDER_LOADED, .from = owner->index, .generation = owner->generation});
 }
 
 /* What a generation leaves behind beside its values. */

@@ -72,8 +72,8 @@ struct chunk_update {
 /* Make one update; version + 1. STATUS_MEMORY changes nothing. */
 enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update);
 
-/* How many versions have been made since `base`. None since one that is yet to come: those who
- * compute from it have lost their server with it. */
+/* How many versions have been made since `base`; none since one that is yet to come, of which no
+ * gradient is taken. */
 uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base);
 
 /* An update by nothing, for a batch whose gradient was not finite: version + 1, values as before.

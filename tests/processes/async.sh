@@ -69,4 +69,29 @@ run second 0 syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --worke
 all_applied "$work/stopped" $((steps - reached)) second
 if [ "$(member "$work/stopped" step)" != "$steps" ]; then fail "the second session ended early"; fi
 ok "an async run stopped at step $reached goes on to step $steps"
+
+# A server that is killed takes the other one back too: of every batch each chunk has one update, and no
+# figure counts what was undone.
+hosts=127.0.0.1:$(free_port),127.0.0.1:$(free_port)
+server() { start "$1" syncopate-ps --ps-hosts "$hosts" --task-index "$2" --out "$work/back"; }
+told() { sed -nE 's/.*"'"$1"'".* "step": ([0-9]+),.*/\1/p' "$work/back/events.jsonl" 2>/dev/null | tail -n 1; }
+beyond() { [ "$(told progress)" -ge "$1" ] 2>/dev/null; }
+server ps0 0
+server ps1 1
+for i in 0 1 2; do
+    start "w$i" syncopate-worker --ps-hosts "$hosts" --task-index "$i" --workers 3 "${base[@]}" \
+        --steps "$steps" --checkpoint-every 60 --slow "$i:$slow"
+done
+within 60 beyond 70 || fail "no update 70"
+murder ps1
+server again 1
+for i in w0 w1 w2 ps0 again; do ends "$i" 0 60; done
+again=$(member "$work/back" recomputed)
+says ps0 "generation 1: going back to step $(told generation): $again updates made again"
+if [ "$again" -lt 1 ]; then fail "nothing was undone"; fi
+all_applied "$work/back" "$steps" ps0
+updates=$(grep -oE '"updates": [0-9]+' "$work/back/run.json" | awk '{ n += $2 } END { print n }')
+if [ "$updates" != "$steps" ]; then fail "workers made $updates updates of $steps"; fi
+ok "a server that is killed takes the other one back to step $(told generation):" \
+    "$again updates made again, and each is counted once"
 nothing_runs

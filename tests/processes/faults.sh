@@ -24,7 +24,7 @@ again-ps0-gathering|server 0|gathering|both|killed, started again|all join again
 again-ps1-gathering|another server|gathering|both|killed, started again|it takes its place, the job starts|3|0
 again-w0-gathering|a worker|gathering|both|killed, started again|it takes its place, the job starts|3|0
 *again-ps0-running|server 0|running|both|killed, started again|all join again and go on from the newest checkpoint|3|0
-*again-ps1-running|another server|running|both|killed, started again|it takes its place; sync: all go on from the newest checkpoint, async: what it had taken since is computed again|3|0
+*again-ps1-running|another server|running|both|killed, started again|it takes its place; all go back to the newest checkpoint, and on from there|3|0
 *again-w0-running|a worker|running|both|killed, started again|it takes its place; the others do its work until then|3|0
 again-ps0-evaluating|server 0|evaluating|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
 again-ps1-evaluating|another server|evaluating|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0

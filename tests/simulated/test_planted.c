@@ -21,6 +21,7 @@
 #include "deploy/simulator/history.h"
 #include "deploy/simulator/simulated_disk.h"
 #include "ps/mode/work_mode.h"
+#include "ps/owner/owner_state.h"
 #include "ps/router/sessions.h"
 #include "ps/shard/aggregator.h"
 #include "ps/shard/batch_set.h"
@@ -44,6 +45,8 @@ enum bug {
     LATE_COUNT,       /* Duplicates are counted only after a restart; ... */
     EARLY_COUNT,      /* ... only before one. */
     CHILDREN_KEPT,    /* Gradients stay when that of a node above them comes. */
+    CHUNKS_KEPT,      /* Async: a server that was not lost does not go back; ... */
+    LEASES_KEPT,      /* ... leases do not. */
     BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
     JOINER_AT_ZERO,   /* Ssp: whoever joins starts at clock 0, and not at the slowest's. */
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
@@ -72,6 +75,8 @@ static const char *const bug_names[BUG_COUNT] = {
     "duplicates counted late",
     "duplicates counted early",
     "children kept",
+    "chunks kept",
+    "leases kept",
     "bound off by one",
     "joiner at clock 0",
     "no fresh pull",
@@ -116,6 +121,10 @@ enum status __real_chunk_apply(struct chunk *chunk, const struct chunk_update *u
 enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *update);
 enum sender __real_sessions_judge(struct sessions *sessions, const struct packet *packet);
 enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet);
+void __real_owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox);
+void __wrap_owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox);
 uint64_t __real_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer);
 uint64_t __wrap_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer);
 
@@ -262,6 +271,28 @@ void __wrap___assert_fail(const char *assertion, const char *file, unsigned line
     _exit(EXIT_SUCCESS);
 }
 
+/* An owner that has its chunks says at once that they are there, as they are. */
+void __wrap_owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    const struct order *order = order_of(packet);
+    bool keeps = planted == CHUNKS_KEPT && order != NULL && order->kind == ORDER_LOAD &&
+                 owner->filled && owner->to_load == 0 && owner->rules == &shard_async;
+    if (!keeps) {
+        __real_owner_handle(owner, packet, now_us, outbox);
+        return;
+    }
+    times++;
+    owner->generation = order->generation;
+    owner->verdicts = (struct verdict_counts){0};
+    owner->to_cut = 0;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        owner->owned[i].cut_step = UINT64_MAX;
+    order_add(outbox, TO_ROUTER, 0,
+              &(struct order){
+                  .kind = ORDER_LOADED, .from = owner->index, .generation = owner->generation});
+}
+
 /* --- in a mode's table ----------------------------------------------------------------------- */
 
 static bool ask_off_by_one(struct work *work, uint32_t worker, uint64_t *batch)
@@ -304,11 +335,22 @@ static bool ask_from_zero(struct work *work, uint32_t worker, uint64_t *batch)
     return work_ssp.ask(work, worker, batch);
 }
 
+static uint64_t go_back_without_leases(struct work *work, uint64_t step)
+{
+    times++;
+    return statistics_go_back(&work->statistics, step);
+}
+
 enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
                               const struct tally *so_far)
 {
     static struct work_mode table;
     enum status status = __real_work_begin(work, job, first, so_far);
+    if (planted == LEASES_KEPT && work->rules->ask != NULL) {
+        table = *work->rules;
+        table.go_back = go_back_without_leases;
+        work->rules = &table;
+    }
     if (job->mode != MODE_SSP || (planted != BOUND_OFF_BY_ONE && planted != JOINER_AT_ZERO))
         return status;
     table = work_ssp;

@@ -128,8 +128,8 @@ static void take_cut(struct players *p, uint64_t step)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct packet taken = players_packet(p, ROLE_PS, i, MESSAGE_CUT_TAKEN);
-        taken.message.cut_taken = (struct message_cut_taken){
-            .step = step, .taken = true, .verdicts.applied = 10 * step};
+        taken.message.cut_taken =
+            (struct message_cut_taken){.step = step, .taken = true, .verdicts.applied = 10 * step};
         players_give(p, taken);
     }
 }

@@ -341,9 +341,8 @@ TEST(a_new_generation_goes_back)
            "{\"time\": 12, \"event\": \"generation\", \"generation\": 2, \"step\": 938, "
            "\"recomputed\": 1062}\n");
     progress_tick(&scene->progress, 1);
-    ck_assert_ptr_nonnull(
-        strstr(shown(scene),
-               "a lost server is back: going back to step 938: 1,062 updates made again\n"));
+    ck_assert_ptr_nonnull(strstr(
+        shown(scene), "a lost server is back: going back to step 938: 1,062 updates made again\n"));
     progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
 }

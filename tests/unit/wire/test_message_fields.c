@@ -379,7 +379,8 @@ END_TEST
 /* A zero that is negative would come back as the other; protobuf-c does not write it. */
 TEST_PLAIN(there_is_one_zero)
 {
-    static const uint8_t bytes[] = {8, PROTOCOL_VERSION_MAX, 0x8a, 4, 9, 0x11, 0, 0, 0, 0, 0, 0, 0, 0x80};
+    static const uint8_t bytes[] = {
+        8, PROTOCOL_VERSION_MAX, 0x8a, 4, 9, 0x11, 0, 0, 0, 0, 0, 0, 0, 0x80};
     const double zero = 0;
     struct message message;
     struct error error;
