@@ -29,6 +29,7 @@
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/mailbox.h"
 #include "ps/cores.h"
+#include "ps/shard/staleness_book.h"
 
 /* For a clean stop once whoever started us is gone; then all is to be said and done in time. */
 #define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
@@ -129,11 +130,17 @@ static enum status start_listening(struct server *server, struct error *error)
     return STATUS_OK;
 }
 
+static uint32_t processors(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 0;
+}
+
 static uint32_t choose_owner_threads(int32_t wish)
 {
     if (wish >= 0)
         return wish > OWNERS_MAX ? OWNERS_MAX : (uint32_t)wish;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t cores = processors();
     return cores <= 2 ? 0 : cores >= 8 ? 4 : 2;
 }
 
@@ -150,6 +157,7 @@ static enum status make_cores(struct server *server)
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = from->max_bad_gradients,
+                        .processors = processors(),
                         .allow_mixed = from->allow_mixed},
         .checkpointer = {.server = from->index, .disk = from->disk, .keep = from->keep},
     };
@@ -332,7 +340,7 @@ static bool share_memory(struct server *server)
 }
 
 /* What peers may have under way towards this server: workers their window, which a small model does
- * not fill in two steps, and other servers all arrays of their chunks, where they do not see this
+ * not fill in two steps, and other servers figures, and all arrays of their chunks, where they do not see this
  * one's disk; with each chunk a header, and once more when a question is repeated. */
 static void expect_traffic(struct server *server)
 {
@@ -341,7 +349,9 @@ static void expect_traffic(struct server *server)
     const struct partition *partition = &plan->partition;
     uint64_t pushes = (uint64_t)plan->pushes_max;
     uint64_t steps = 2 * pushes * partition_server_bytes(partition, server->options.index);
-    struct traffic traffic = {.payload_bytes = partition->chunk_elements * sizeof(float),
+    uint64_t chunk = partition->chunk_elements * sizeof(float);
+    struct traffic traffic = {.payload_bytes =
+                                  chunk > STALENESS_BYTES_MAX ? chunk : STALENESS_BYTES_MAX,
                               .window_bytes = steps < WINDOW_BYTES ? steps : WINDOW_BYTES,
                               .header_bytes = 4 * (pushes + 1) * plan->chunk_count * HEADER_BYTES,
                               /* Workers may be added while the job runs. */

@@ -210,8 +210,7 @@ static void progress(struct state *s)
                        event_real("epoch_loss", mean_loss(&s->epoch), 6),
                        event_real("epoch_accuracy", accuracy(&s->epoch), 6),
                        event_real("images_per_second",
-                                  (double)s->window.examples / (now - s->window_began), 1),
-                       event_count("staleness_mean", 0), event_count("staleness_max", 0)));
+                                  (double)s->window.examples / (now - s->window_began), 1)));
     s->window_began = now;
     memset(&s->window, 0, sizeof s->window);
 }

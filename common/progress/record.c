@@ -10,6 +10,7 @@
 
 #include "common/base/array.h"
 #include "common/file/json.h"
+#include "common/store/histogram_json.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
 #define EVENTS_BYTES_MAX   (512u << 20) /* Weeks of training. */
@@ -87,15 +88,10 @@ static void take_summary(struct record *record, const struct json *root)
 
 static void take_staleness(struct record *record, const struct json *root)
 {
-    struct staleness *staleness = &record->summary.staleness;
-    const struct json *buckets = json_at(root, "staleness.histogram");
-    size_t count = json_length(buckets, "");
+    histogram_read_json(&record->summary.staleness.shape, root, "staleness");
+    record->summary.staleness.renewed = json_u64(root, "staleness.renewed", 0);
+    record->summary.staleness.expected = json_u64(root, "staleness.expected", 0);
     record->staleness_mean = json_number(root, "staleness.mean");
-    staleness->max = json_u64(root, "staleness.max", 0);
-    for (size_t i = 0; i < count; i++) {
-        size_t bucket = i < STALENESS_BUCKETS ? i : STALENESS_BUCKETS - 1;
-        staleness->buckets[bucket] += json_u64(json_item(buckets, i), "", 0);
-    }
 }
 
 static enum status take_workers(struct record *record, const struct json *root, struct error *error)
@@ -130,12 +126,14 @@ static enum status read_run(struct record *record, struct error *error)
     enum status status = json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &root, error);
     if (status != STATUS_OK)
         return status;
-    if (json_is_a_record(root)) {
+    if (json_is_a_record(root))
+        status = run_format_check(root, path, error);
+    if (status == STATUS_OK && json_is_a_record(root)) {
         take_configuration(record, root);
         take_summary(record, root);
         take_staleness(record, root);
         status = take_workers(record, root, error);
-    } else {
+    } else if (status == STATUS_OK) {
         status = error_set(error, STATUS_INVALID, "%s: is not the record of a run", path);
     }
     json_release(&root);

@@ -75,12 +75,29 @@ static void print_session(FILE *out, const struct record *record)
                 wording_count(record->summary.session_step).text);
 }
 
+/* Of every (gradient, chunk). With W workers its mean is about W - 1, however slow any of them is. */
+static void print_staleness(FILE *out, const struct record *record)
+{
+    const struct run_summary *summary = &record->summary;
+    const struct histogram *shape = &summary->staleness.shape;
+    if (mode_facts_named(record->mode_text)->steps || isnan(record->staleness_mean))
+        return;
+    fprintf(out, "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds)\n",
+            record->staleness_mean, record->workers > 0 ? record->workers - 1 : 0);
+    fprintf(out, "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",
+            histogram_deviation(shape), wording_count(histogram_quantile(shape, 0.5)).text,
+            wording_count(histogram_quantile(shape, 0.99)).text,
+            wording_counted(shape->max, "update", "updates").text);
+    if (summary->processors > 0 && summary->workers_beside > summary->processors)
+        fprintf(out, "                 %s on %s: this is the scheduler's shape\n",
+                wording_counted(summary->workers_beside, "worker", "workers").text,
+                wording_counted(summary->processors, "processor", "processors").text);
+}
+
 static void print_gradients(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    if (!mode_facts_named(record->mode_text)->steps && !isnan(record->staleness_mean))
-        fprintf(out, "  staleness      mean %.2f, max %s\n", record->staleness_mean,
-                wording_counted(summary->staleness.max, "update", "updates").text);
+    print_staleness(out, record);
     if (summary->verdicts.applied > 0)
         fprintf(out,
                 "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",

@@ -11,8 +11,11 @@
 #include "common/base/clock.h"
 #include "common/base/wording.h"
 #include "common/job/job_json.h"
+#include "common/store/histogram_json.h"
 
-#define RUN_FORMAT         "syncopate-run-1"
+#define RUN_FORMAT_PREFIX  "syncopate-run-"
+#define RUN_FORMAT_NUMBER  "2"
+#define RUN_FORMAT         RUN_FORMAT_PREFIX RUN_FORMAT_NUMBER
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
 
 /* Room that every name below a run directory fits into. */
@@ -27,40 +30,24 @@ static const char *const state_names[] = {
     [RUN_FAILED] = "failed",
 };
 
-/* --- staleness ----------------------------------------------------------------------------- */
-
-void staleness_add(struct staleness *staleness, uint64_t value)
-{
-    staleness->count++;
-    staleness->sum += value;
-    staleness->max = value > staleness->max ? value : staleness->max;
-    staleness->buckets[value < STALENESS_BUCKETS ? value : STALENESS_BUCKETS - 1]++;
-}
-
-void staleness_merge(struct staleness *into, const struct staleness *from)
-{
-    into->count += from->count;
-    into->sum += from->sum;
-    into->max = from->max > into->max ? from->max : into->max;
-    for (size_t i = 0; i < STALENESS_BUCKETS; i++)
-        into->buckets[i] += from->buckets[i];
-}
-
 /* --- run.json ------------------------------------------------------------------------------ */
 
 static void write_staleness(struct json_writer *writer, const struct staleness *staleness)
 {
-    size_t used = STALENESS_BUCKETS;
-    while (used > 0 && staleness->buckets[used - 1] == 0)
-        used--;
     json_writer_object(writer, "staleness");
-    json_writer_real(writer, "mean",
-                     staleness->count ? (double)staleness->sum / (double)staleness->count : NAN);
-    json_writer_u64(writer, "max", staleness->max);
-    json_writer_array_line(writer, "histogram");
-    for (size_t i = 0; i < used; i++)
-        json_writer_u64(writer, NULL, staleness->buckets[i]);
+    histogram_write_json(writer, &staleness->shape);
+    json_writer_u64(writer, "renewed", staleness->renewed);
+    json_writer_u64(writer, "expected", staleness->expected);
     json_writer_end(writer);
+}
+
+static void write_share(struct json_writer *writer, const struct staleness_share *share)
+{
+    json_writer_object(writer, "staleness");
+    json_writer_u64(writer, "count", share->count);
+    json_writer_real(writer, "mean",
+                     share->count > 0 ? (double)share->sum / (double)share->count : NAN);
+    json_writer_u64(writer, "max", share->max);
     json_writer_end(writer);
 }
 
@@ -96,6 +83,8 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_real(writer, "test_loss", summary->test_loss);
     json_writer_real(writer, "test_accuracy", summary->test_accuracy);
     json_writer_u64(writer, "session_step", summary->session_step);
+    json_writer_u64(writer, "processors", summary->processors);
+    json_writer_u64(writer, "workers_beside", summary->workers_beside);
     json_writer_real(writer, "seconds", summary->seconds);
     json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
     json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
@@ -141,7 +130,7 @@ static void write_worker(struct json_writer *writer, const struct worker_summary
     json_writer_real(writer, "exchange_seconds", worker->exchange_seconds);
     json_writer_real(writer, "wait_seconds", worker->wait_seconds);
     json_writer_real(writer, "evaluate_seconds", worker->evaluate_seconds);
-    write_staleness(writer, &worker->staleness);
+    write_share(writer, &worker->staleness);
     json_writer_end(writer);
 }
 
@@ -247,6 +236,8 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
     *summary = (struct run_summary){
         .step = json_u64(root, "step", 0),
         .session_step = json_u64(root, "session_step", 0),
+        .processors = (uint32_t)json_u64(root, "processors", 0),
+        .workers_beside = (uint32_t)json_u64(root, "workers_beside", 0),
         .seconds = json_number(root, "seconds"),
         .evaluation_seconds = json_number(root, "evaluation_seconds"),
         .checkpoint_seconds = json_number(root, "checkpoint_seconds"),
@@ -269,6 +260,19 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
                    .events_lost = read_fault(root, "events_lost")},
     };
     read_mode_figures(&summary->mode_figures, root);
+}
+
+enum status run_format_check(const struct json *root, const char *file, struct error *error)
+{
+    const char *format = json_text(root, "format");
+    size_t prefix = strlen(RUN_FORMAT_PREFIX);
+    if (format == NULL || strncmp(format, RUN_FORMAT_PREFIX, prefix) != 0 ||
+        strcmp(format, RUN_FORMAT) == 0)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%.300s is of format %.20s, and this program knows " RUN_FORMAT_NUMBER
+                     " alone: use the version of syncopate that wrote it",
+                     file, format + prefix);
 }
 
 /* False when it is none of ours. */
@@ -458,7 +462,9 @@ static enum status examine_run(const struct disk *disk, const char *directory,
         status = read_run_json(disk, directory, path, &root, error);
     if (status != STATUS_OK)
         return status;
-    if (!read_state(root, &finding->state))
+    if (run_format_check(root, path, error) != STATUS_OK)
+        status = STATUS_EXISTS;
+    else if (!read_state(root, &finding->state))
         status = error_set(error, STATUS_EXISTS, "%.300s is not ours; choose another --out", path);
     if (status == STATUS_OK && job != NULL)
         status = check_declaration(root, directory, path, job, finding->state == RUN_DONE, error);
@@ -487,7 +493,8 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
     enum status status = json_read_file(disk, file, RUN_JSON_BYTES_MAX, &root, error);
     if (status != STATUS_OK)
         return status;
-    if (!read_state(root, &found->state))
+    status = run_format_check(root, file, error);
+    if (status == STATUS_OK && !read_state(root, &found->state))
         status = error_set(error, STATUS_INVALID, "%.300s: is not the record of a run", file);
     if (status == STATUS_OK)
         status = job_read_json(&found->job, json_at(root, "job"), file, error);

@@ -30,8 +30,8 @@
  * anything is changed. What is only a log is set aside, and the run goes on.
  *
  * run.json has "state" ("running", "stopped", "done", "failed"), the configuration, the results,
- * and under "job" the whole declaration; numbers that are not known are null. A histogram ends at
- * its last bucket that is not 0.
+ * and under "job" the whole declaration; numbers that are not known are null. Histograms are
+ * as histogram_json.h has them.
  *
  * Threads: one owner. Source: proto/CONTRACT.md section 5. */
 
@@ -43,21 +43,12 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
+#include "common/job/staleness.h"
 #include "common/job/verdict.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
 
 struct json;
-
-#define STALENESS_BUCKETS 65 /* 0, 1, ..., 63, and 64 or more. */
-
-/* Counted per gradient (one worker's contribution to one update), all its chunks together. */
-struct staleness {
-    uint64_t count, sum, max;
-    uint64_t buckets[STALENESS_BUCKETS];
-};
-void staleness_add(struct staleness *staleness, uint64_t value);
-void staleness_merge(struct staleness *into, const struct staleness *from);
 
 /* How one worker spent the run. What was undone when all went back to a checkpoint counts in the seconds,
  * which have passed, and in nothing else. */
@@ -65,7 +56,7 @@ struct worker_summary {
     uint64_t updates;  /* Batches or steps it contributed to. */
     uint64_t examples; /* It computed gradients of. */
     double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
-    struct staleness staleness;
+    struct staleness_share staleness; /* Of its gradients. */
 };
 
 /* What went wrong and was survived; "faults" in run.json. Of the whole run, whoever was server 0:
@@ -110,15 +101,21 @@ struct run_summary {
     double test_loss, test_accuracy;
     uint64_t test_step;
     /* Of updates that stand: what was undone is in neither, see run_faults.recomputed. */
-    struct staleness staleness;
+    struct staleness staleness;     /* Of all (gradient, chunk); empty where none grows stale. */
     struct verdict_counts verdicts; /* Of all servers. */
     struct mode_figures mode_figures;
     struct run_faults faults;
     uint32_t exit_code; /* That server 0 ends with. */
+    uint32_t processors;     /* Of server 0's host, 0: not known; and ... */
+    uint32_t workers_beside; /* ... how many of the workers were on it. */
     uint32_t worker_count;
     const struct worker_summary *workers;         /* [worker_count], borrowed. */
     char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
 };
+
+/* The format of run.json, or none: STATUS_INVALID for another one of ours, by its number, because
+ * its fields mean something else. `file` names it. */
+enum status run_format_check(const struct json *root, const char *file, struct error *error);
 
 /* One figure more; the first MODE_FIGURES_MAX are kept. */
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);

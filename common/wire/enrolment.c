@@ -2,6 +2,7 @@
 
 #include "common/wire/enrolment.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,16 +41,23 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
     snprintf(e->join.arithmetic, sizeof e->join.arithmetic, "%s", options->arithmetic);
 }
 
+struct message *enrolment_say_with(struct enrolment *enrolment, enum message_kind kind,
+                                   struct frame *payload, struct outbox *outbox)
+{
+    assert(enrolment->envelope.role == ROLE_PS);
+    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, kind);
+    packet->message.generation = enrolment->envelope.generation;
+    packet->payload = payload;
+    return &packet->message;
+}
+
 struct message *enrolment_say(struct enrolment *enrolment, enum message_kind kind,
                               struct outbox *outbox)
 {
     struct envelope *envelope = &enrolment->envelope;
     struct message *message;
-    if (envelope->role == ROLE_PS) {
-        message = &outbox_add(outbox, TO_COORDINATOR, kind)->message;
-        message->generation = envelope->generation;
-        return message;
-    }
+    if (envelope->role == ROLE_PS)
+        return enrolment_say_with(enrolment, kind, NULL, outbox);
     message = &envelope_to_server(envelope, 0, kind, outbox)->message;
     if (kind == MESSAGE_JOIN || kind == MESSAGE_JOB_PAGE) /* Of nobody's member: the run counts. */
         message->generation = message->ticket = message->proof = 0;

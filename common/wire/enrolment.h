@@ -67,6 +67,9 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
  * whoever carries it. */
 struct message *enrolment_say(struct enrolment *enrolment, enum message_kind kind,
                               struct outbox *outbox);
+/* The same from a server, with a payload: a reference that is taken over, or NULL. */
+struct message *enrolment_say_with(struct enrolment *enrolment, enum message_kind kind,
+                                   struct frame *payload, struct outbox *outbox);
 
 /* Something has come from server 0. False when it is over, and nothing else is to be done. */
 bool enrolment_hear(struct enrolment *enrolment, const struct message *message, uint64_t now_us,

@@ -128,8 +128,6 @@ struct message_report {
     int64_t loss; /* 2^-24 nats. */
     uint64_t correct, examples;
     uint64_t compute_us, exchange_us, wait_us;
-    bool has_staleness;
-    uint64_t staleness;
     bool bad; /* The gradient was not finite. */
 };
 
@@ -177,8 +175,6 @@ struct message_evaluation {
 struct message_done {
     uint64_t step;
     uint64_t exchange_us, wait_us;
-    bool has_staleness;
-    uint64_t staleness;
 };
 
 struct message_chunk_state {

@@ -229,19 +229,23 @@ static char *draw_accuracy(const struct comparison *comparison)
 
 /* --- staleness ----------------------------------------------------------------------------- */
 
-/* Percent of the group's gradients by staleness into shares[STALENESS_BUCKETS]; 0 when there are none.
+#define STALENESS_BARS 65 /* 0, 1, ..., 63, and 64 or more. */
+
+/* Percent of the group's gradients by staleness into shares[STALENESS_BARS]; 0 when there are none.
  */
 static int staleness_shares(const struct group *group, double *shares)
 {
     double sum = 0;
-    memset(shares, 0, STALENESS_BUCKETS * sizeof(*shares));
+    memset(shares, 0, STALENESS_BARS * sizeof(*shares));
     for (size_t i = 0; i < group->record_count; i++) {
-        for (size_t bucket = 0; bucket < STALENESS_BUCKETS; bucket++) {
-            shares[bucket] += group->records[i]->summary.staleness.buckets[bucket];
-            sum += group->records[i]->summary.staleness.buckets[bucket];
+        const struct histogram *shape = &group->records[i]->summary.staleness.shape;
+        for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+            shares[bucket < STALENESS_BARS ? bucket : STALENESS_BARS - 1] +=
+                (double)shape->buckets[bucket];
+            sum += (double)shape->buckets[bucket];
         }
     }
-    for (size_t bucket = 0; bucket < STALENESS_BUCKETS && sum > 0; bucket++)
+    for (size_t bucket = 0; bucket < STALENESS_BARS && sum > 0; bucket++)
         shares[bucket] *= 100 / sum;
     return sum > 0;
 }
@@ -249,10 +253,10 @@ static int staleness_shares(const struct group *group, double *shares)
 static size_t staleness_last(const struct comparison *comparison)
 {
     size_t last = 4; /* Fewer bars would be absurdly wide. */
-    double shares[STALENESS_BUCKETS];
+    double shares[STALENESS_BARS];
     for (size_t i = 0; i < comparison->group_count; i++) {
         staleness_shares(&comparison->groups[i], shares);
-        for (size_t bucket = last + 1; bucket < STALENESS_BUCKETS; bucket++)
+        for (size_t bucket = last + 1; bucket < STALENESS_BARS; bucket++)
             last = shares[bucket] > 0 ? bucket : last;
     }
     return last;
@@ -262,7 +266,7 @@ static size_t staleness_last(const struct comparison *comparison)
 static void staleness_bars(struct plot *plot, const struct group *group, size_t index, size_t count,
                            size_t last)
 {
-    double shares[STALENESS_BUCKETS];
+    double shares[STALENESS_BARS];
     char style[32];
     char note[128];
     if (!staleness_shares(group, shares))
@@ -283,7 +287,7 @@ static void staleness_bars(struct plot *plot, const struct group *group, size_t 
 
 static void staleness_fit(struct plot *plot, const struct comparison *comparison, size_t last)
 {
-    double shares[STALENESS_BUCKETS];
+    double shares[STALENESS_BARS];
     for (size_t i = 0; i < comparison->group_count; i++) {
         if (staleness_shares(&comparison->groups[i], shares)) {
             axis_see(&plot->x, -0.6);
@@ -304,9 +308,9 @@ static char *draw_staleness(const struct comparison *comparison)
     static const char cut[] = "share of each run's gradients; the last bar holds 64 and more";
     size_t last = staleness_last(comparison);
     struct plot_words words = {
-        "Staleness of the gradients", last == STALENESS_BUCKETS - 1 ? cut : all,
-        "Bar chart: share of gradients by the number of updates made since their parameters were "
-        "read.",
+        "Staleness of the gradients, chunk by chunk", last == STALENESS_BARS - 1 ? cut : all,
+        "Bar chart: share of gradients by the number of updates made to a chunk since its parameters "
+        "were read.",
         "updates made between reading the parameters and applying the gradient", "gradients (%)"};
     struct plot_key keys[COMPARISON_GROUPS_MAX];
     struct plot plot;

@@ -11,7 +11,7 @@
 #include "deploy/report/svg.h"
 
 #define CELL_BYTES   48
-#define COLUMN_COUNT 12 /* Two of them texts. */
+#define COLUMN_COUNT 15 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -50,10 +50,30 @@ static double number_staleness_mean(const struct record *record)
     return record->staleness_mean;
 }
 
+/* Of nothing: none. */
+static double of_any(const struct record *record, double number)
+{
+    return isfinite(record->staleness_mean) ? number : NAN;
+}
+
+static double number_staleness_deviation(const struct record *record)
+{
+    return of_any(record, histogram_deviation(&record->summary.staleness.shape));
+}
+
+static double number_staleness_p50(const struct record *record)
+{
+    return of_any(record, (double)histogram_quantile(&record->summary.staleness.shape, 0.5));
+}
+
+static double number_staleness_p99(const struct record *record)
+{
+    return of_any(record, (double)histogram_quantile(&record->summary.staleness.shape, 0.99));
+}
+
 static double number_staleness_max(const struct record *record)
 {
-    return isfinite(record->staleness_mean) ? (double)record->summary.staleness.max
-                                            : NAN; /* Of nothing: none. */
+    return of_any(record, (double)record->summary.staleness.shape.max);
 }
 
 struct column {
@@ -77,6 +97,9 @@ static const struct column columns[COLUMN_COUNT] = {
     {"final", "loss", "train_loss", number_loss, 4, 1},
     {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01},
     {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1},
+    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1},
+    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1},
+    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1},
     {"", "max", "staleness_max", number_staleness_max, 0, 1},
     {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1},
 };
@@ -90,9 +113,10 @@ static const char *const notes[] = {
     "of the "
     "last "
     "epoch, which is about that.",
-    "staleness: updates made between reading the parameters and applying the gradient made from "
-    "them. About one less than there are workers; less where ssp makes them wait, though what it "
-    "limits is how many batches they are apart.",
+    "staleness: updates of a chunk between the version that a gradient was made from and its own, "
+    "counted where it is applied, for each gradient and chunk. The mean is about one less than there "
+    "are workers, whatever their speeds; only the shape says anything: sd (standard deviation), p50 "
+    "(half are not above), p99, max. With more workers than processors it is the scheduler's shape.",
     "seconds waiting: for others, of one worker on average.",
     "+-: mean and sample standard deviation over the seeds.",
 };

@@ -14,6 +14,8 @@ struct promises {
     /* The values of a version are those of the serial training (S1). Else the witness applies
      * itself what owners take, and holds every bit of theirs against its own. */
     bool serial;
+    /* Gradients grow stale, and owners count it. */
+    bool stale;
     /* A version is asked for by its number, waited for, and answered in the moment it is there; the
      * version before stays readable (S7, S8). Else whatever there is is given at once. */
     bool releases;
@@ -51,6 +53,13 @@ extern const struct promises promises_sync, promises_async, promises_ssp;
 
 /* The chunk has got a version more than it had. */
 void witness_advance(struct witness *witness, struct witness_server *server, uint32_t chunk);
+
+/* The chunk is about to get a version more, from this worker's gradient; and what its owner says of
+ * all of them at its cut, NULL for nothing. */
+void witness_note_update(const struct witness *witness, struct witness_chunk *chunk,
+                         uint32_t worker, uint64_t base);
+void witness_check_staleness(struct witness *witness, const struct witness_server *server,
+                             uint32_t owner, const struct frame *said);
 
 /* Values that the chunk had at this version, in this generation; `check` is their checksum. */
 void witness_learn(struct witness *witness, uint64_t generation, uint32_t chunk, uint64_t version,

@@ -31,6 +31,7 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
                                                  .count = range->count,
                                                  .gradient = packet->payload->data});
     }
+    witness_note_update(w, chunk, packet->message.index, exchange->base_version);
     witness_advance(w, server, index);
     chunk->check = witness_check_space(w, index, server->state.arrays[0]);
     witness_learn(w, packet->message.generation, index, chunk->version, chunk->check);
@@ -138,6 +139,7 @@ void async_said(struct witness *w, uint32_t server_0, const struct outgoing *ite
 }
 
 const struct promises promises_async = {
+    .stale = true,
     .take = async_take,
     .retry = async_retry,
     .cut = async_cut,

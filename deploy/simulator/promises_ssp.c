@@ -207,6 +207,7 @@ static void ssp_sent(struct witness *w, const struct witness_worker *worker,
 }
 
 const struct promises promises_ssp = {
+    .stale = true,
     .take = async_take,
     .retry = async_retry,
     .cut = async_cut,

@@ -48,6 +48,8 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     if (from->apart_max > to->apart_max)
         to->apart_max = from->apart_max;
     to->bases += from->bases;
+    to->identities += from->identities;
+    to->renewed += from->renewed;
 }
 
 /* --- values that ever were ------------------------------------------------------------------- */
@@ -229,6 +231,7 @@ static void free_server(struct witness *w, struct witness_server *server)
         free(server->chunks[i].leaves);
         free(server->chunks[i].batches);
         free(server->chunks[i].parked);
+        free(server->chunks[i].updates);
     }
     free(server->chunks);
     free(server->owners);
@@ -279,8 +282,10 @@ static enum status init_chunk(struct witness *w, struct witness_chunk *chunk)
     chunk->leaves = calloc(job_leaves_max(w->job), 1);
     chunk->batches = calloc(w->job->steps, 1);
     chunk->parked = calloc(WITNESS_WORKERS_MAX, sizeof *chunk->parked);
-    return chunk->leaves == NULL || chunk->batches == NULL || chunk->parked == NULL ? STATUS_MEMORY
-                                                                                    : STATUS_OK;
+    chunk->updates = calloc(w->job->steps, sizeof *chunk->updates);
+    bool made = chunk->leaves != NULL && chunk->batches != NULL && chunk->parked != NULL &&
+                chunk->updates != NULL;
+    return made ? STATUS_OK : STATUS_MEMORY;
 }
 
 enum status witness_add_server(struct witness *witness, uint32_t index)
@@ -361,7 +366,7 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
 {
     struct witness_chunk *chunk = &server->chunks[index];
     chunk->loaded = true;
-    chunk->version = version;
+    chunk->version = chunk->first = version;
     chunk->leaves_in = 0;
     memset(chunk->leaves, 0, job_leaves_max(w->job));
     memset(chunk->batches, 0, w->job->steps);
@@ -416,8 +421,10 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     it->cut_taken = 0;
     it->cut_owed = false;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner))
+        if (is_of(w, i, server, owner)) {
             server->chunks[i].to_cut = false;
+            server->chunks[i].first = server->chunks[i].version;
+        }
     it->verdicts = (struct verdict_counts){0};
     check_load(w, server, order);
     it->load_step = order->load.step;
@@ -715,7 +722,8 @@ static void check_result(struct witness *w, const struct packet *packet)
                      result->chunk, result->version);
 }
 
-static void check_cut(struct witness *w, struct witness_server *server, const struct order *order)
+static void check_cut(struct witness *w, struct witness_server *server, const struct order *order,
+                      const struct frame *figures)
 {
     struct witness_owner *owner = &server->owners[order->from];
     const struct verdict_counts *seen = &owner->verdicts;
@@ -735,6 +743,8 @@ static void check_cut(struct witness *w, struct witness_server *server, const st
                      ", %" PRIu64 " are right",
                      order->from, server->index, said->applied, said->stale, said->duplicate,
                      said->rejected, seen->applied, seen->stale, seen->duplicate, seen->rejected);
+    if (w->promises->stale && !w->scarce)
+        witness_check_staleness(w, server, order->from, figures);
 }
 
 /* An array of a chunk on its way to a checkpoint. */
@@ -807,7 +817,7 @@ void witness_owner_gave(struct witness *witness, uint32_t process, const struct 
         return;
     if (order != NULL) {
         if (order->kind == ORDER_OWNER_CUT)
-            check_cut(witness, server, order);
+            check_cut(witness, server, order, item->packet.payload);
         return;
     }
     switch (item->packet.message.kind) {

@@ -49,6 +49,7 @@ struct witness_counts {
     uint64_t loads; /* Of chunks, from a checkpoint. */
     uint64_t retries, receipts, newest;
     uint64_t grants, apart_max; /* Ssp: batches given, and how far ahead anybody was then. */
+    uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases;             /* Ssp: of chunks, that were held against the bound. */
 };
 
@@ -58,6 +59,12 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
 struct witness_parked {
     bool waiting;
     uint64_t peer, request, want_version;
+};
+
+/* One that made a version of the next number, where gradients grow stale. */
+struct witness_update {
+    uint32_t worker;
+    uint64_t base;
 };
 
 struct witness_chunk {
@@ -71,6 +78,8 @@ struct witness_chunk {
     bool to_cut; /* When it comes to cut_step. */
     uint64_t cut_step;
     struct witness_parked *parked; /* Sync: [WITNESS_WORKERS_MAX] */
+    struct witness_update *updates; /* [steps] those from `first` to `version` are there. */
+    uint64_t first;                 /* Version that it was loaded with. */
 };
 
 /* One owner of a server process. */

@@ -60,6 +60,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     if (c == NULL)
         return;
     work_free(&c->work);
+    staleness_ledger_free(&c->staleness);
     declaration_free(&c->declaration);
     free(c);
     *coordinator = NULL;
@@ -244,8 +245,10 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     describe_bound(c, message, text);
     snprintf(envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message.waiting.text,
              MESSAGE_TEXT_MAX, "%s", text);
-    if (message->kind == MESSAGE_READY && current)
+    if (message->kind == MESSAGE_READY && current) {
+        staleness_ledger_hear(&c->staleness, message->index, packet->payload);
         coordinator_handle_ready(c, member, packet, now_us, outbox);
+    }
 }
 
 /* A chunk of a server that does not see our disk. */
@@ -436,18 +439,14 @@ static void describe_scores(const struct coordinator *c, struct message_status_a
 static void describe_work(const struct coordinator *c, struct message_status_answer *answer,
                           uint64_t now_us)
 {
-    struct staleness all = {0};
     uint64_t examples = 0;
-    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
-        staleness_merge(&all, &c->work.membership.workers[i].summary.staleness);
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    }
     double seconds =
         c->summary.seconds > 0 ? c->summary.seconds : coordinator_training_seconds(c, now_us);
     answer->training_seconds = seconds;
     answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
-    answer->staleness_mean = all.count > 0 ? (double)all.sum / (double)all.count : (double)NAN;
-    answer->staleness_max = all.max;
+    answer->staleness_mean = staleness_ledger_mean(&c->staleness, &answer->staleness_max);
 }
 
 static void describe_job(const struct coordinator *c, struct message_status_answer *answer)

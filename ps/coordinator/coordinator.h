@@ -50,6 +50,7 @@ struct coordinator_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
+    uint32_t processors; /* Of this host, for run.json; 0: not known. */
 };
 
 struct coordinator;

@@ -90,6 +90,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
 {
     const struct message_cut_taken *taken = &packet->message.cut_taken;
     server->verdicts = taken->verdicts;
+    staleness_ledger_hear(&c->staleness, packet->message.index, packet->payload);
     if (!c->cut.under_way || taken->step != c->cut.step || server->cut_taken)
         return;
     if (!taken->taken) {
@@ -100,6 +101,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
         return;
     }
     server->cut_taken = true;
+    staleness_ledger_cut(&c->staleness, packet->message.index);
     cut_reached(&c->cut, now_us);
     if (cut_is_taken(&c->work.membership) && c->work.rules->set_gate != NULL && !c->cut.final)
         open_gate(c, now_us, outbox);
@@ -145,6 +147,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     c->last_cut = c->last_due = c->cut.step;
     coordinator_mark_cut(c); /* A report may have been lost with its worker. */
     membership_mark_whole(&c->work.membership);
+    staleness_ledger_keep(&c->staleness, c->cut.step);
     uint64_t failed = log_once_end(&c->log_once);
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);

@@ -20,6 +20,16 @@ double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us
 
 /* --- the summary --------------------------------------------------------------------------- */
 
+/* Of the workers that there were, how many on this host. */
+static uint32_t count_beside(const struct membership *membership)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < membership->worker_count; i++)
+        count += membership->workers[i].ever &&
+                 strcmp(membership->workers[i].host, membership->servers[0].host) == 0;
+    return count;
+}
+
 static void sum_up_members(struct coordinator *c)
 {
     struct run_summary *summary = &c->summary;
@@ -29,13 +39,24 @@ static void sum_up_members(struct coordinator *c)
         verdict_counts_add(&summary->verdicts, &c->work.membership.servers[i].earlier);
         verdict_counts_add(&summary->verdicts, &c->work.membership.servers[i].verdicts);
     }
-    memset(&summary->staleness, 0, sizeof summary->staleness);
-    for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
-        staleness_merge(&summary->staleness, &c->work.membership.workers[i].summary.staleness);
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    }
     summary->worker_count = c->work.membership.worker_count;
+    summary->processors = c->options.processors;
+    summary->workers_beside = count_beside(&c->work.membership);
     summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
+}
+
+/* What owners have counted, of all and of each worker. */
+static void sum_up_staleness(struct coordinator *c)
+{
+    struct staleness_tally tally = {0};
+    staleness_ledger_total(&c->staleness, &tally);
+    c->summary.staleness = tally.all;
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        c->work.membership.workers[i].summary.staleness =
+            i < tally.worker_count ? tally.workers[i] : (struct staleness_share){0};
+    staleness_tally_free(&tally);
 }
 
 /* False: without memory for it. */
@@ -60,6 +81,7 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
         summary->seconds = coordinator_training_seconds(c, now_us);
     summary->faults.generation = c->envelope.generation;
     sum_up_members(c);
+    sum_up_staleness(c);
     summary->mode_figures = (struct mode_figures){0};
     if (c->work.rules != NULL && c->work.rules->figures != NULL)
         c->work.rules->figures(&c->work, &summary->mode_figures);

@@ -282,7 +282,9 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
     evaluation_init(&c->evaluation, c->job->test_examples, scored_before(c));
-    if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK)
+    if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
+        staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
+            STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
         coordinator_enter(c, GATHERING, now_us);
@@ -292,6 +294,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
 {
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
     evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
+    staleness_ledger_go_back(&c->staleness, c->first_step);
     membership_go_back(&c->work.membership);
     if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
         c->summary.test_loss = c->summary.test_accuracy = (double)NAN;

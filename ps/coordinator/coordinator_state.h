@@ -21,6 +21,7 @@
 #include "ps/mode/work_mode.h"
 #include "ps/orders/orders.h"
 #include "ps/work/evaluation.h"
+#include "ps/work/staleness_ledger.h"
 
 #define NO_STEP UINT64_MAX
 
@@ -57,6 +58,7 @@ struct coordinator {
     bool deserted; /* It stops after all workers have left. */
 
     struct evaluation evaluation;
+    struct staleness_ledger staleness; /* What servers say of it. */
 
     struct cut cut;
     bool marked;       /* Training has come to its step: what was counted then is known. */

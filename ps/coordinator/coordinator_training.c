@@ -106,9 +106,8 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     struct tally window = statistics_take_window(&c->work.statistics);
     struct tally epoch = statistics_epoch_now(&c->work.statistics).tally;
     uint64_t made = statistics_made(&c->work.statistics);
-    struct staleness all = {0};
-    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
-        staleness_merge(&all, &c->work.membership.workers[i].summary.staleness);
+    uint64_t stalest;
+    double stale = staleness_ledger_mean(&c->staleness, &stalest);
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
     order_event(
@@ -121,9 +120,8 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
                       event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
                       event_real("images_per_second",
                                  seconds > 0 ? (double)window.examples / seconds : 0.0, 1),
-                      event_real("staleness_mean",
-                                 all.count > 0 ? (double)all.sum / (double)all.count : 0.0, 4),
-                      event_count("staleness_max", all.max)));
+                      event_real("staleness_mean", stale, 4),
+                      event_count("staleness_max", stalest)));
 }
 
 /* Of epochs that are complete. */
@@ -149,8 +147,6 @@ static void add_report(struct worker_summary *summary, const struct message_repo
     summary->compute_seconds += (double)report->compute_us * 1e-6;
     summary->exchange_seconds += (double)report->exchange_us * 1e-6;
     summary->wait_seconds += (double)report->wait_us * 1e-6;
-    if (report->has_staleness)
-        staleness_add(&summary->staleness, report->staleness);
 }
 
 static void count_bad(struct coordinator *c, const struct packet *packet, uint64_t now_us,
@@ -285,8 +281,6 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
     stragglers_moved(worker, now_us);
     worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
     worker->summary.wait_seconds += (double)done->wait_us * 1e-6;
-    if (done->has_staleness)
-        staleness_add(&worker->summary.staleness, done->staleness);
     coordinator_finish_when_done(c, now_us, outbox);
 }
 

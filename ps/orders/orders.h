@@ -3,7 +3,7 @@
  *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS MANIFEST EVENT SUMMARY
  *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
  *   router -> owners, checkpointer    LOAD
- *   owners, checkpointer -> router    LOADED; owners TAKEN, OWNER_CUT
+ *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT
  *   router -> coordinator       STOP_AT (server 0)
  *
  * Orders lie in the same queues as messages (outbox, mailbox), so that both keep their order: a
@@ -33,7 +33,8 @@ enum order_kind {
     ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */
     ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
-    ORDER_OWNER_CUT,   /* My chunks are cut, or cannot be. */
+    ORDER_FIGURES,     /* How stale gradients were. Payload: a tally (ps/shard/staleness_book.h). */
+    ORDER_OWNER_CUT,   /* My chunks are cut, or cannot be. Payload: the same, as of then. */
     ORDER_STOP_AT,     /* The last version there will be. */
     ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,

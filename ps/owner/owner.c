@@ -56,6 +56,7 @@ void owner_destroy(struct owner **owner)
     for (uint32_t i = 0; i < o->owned_count; i++) {
         shard_free(&o->owned[i].shard);
         free(o->owned[i].parked);
+        staleness_book_free(&o->owned[i].staleness);
     }
     free(o->owned);
     free(o);
@@ -125,7 +126,54 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
     snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
 }
 
+/* --- figures ------------------------------------------------------------------------------- */
+
+#define FIGURES_US 500000u /* Between two tellings while it trains. */
+
+/* What all its books say, or NULL: nothing grows stale, or there is no memory to say it. */
+static struct frame *make_figures(const struct owner *owner)
+{
+    struct staleness_tally tally = {.all.shape = owner->staleness};
+    if (job_mode(&owner->plan->job)->steps)
+        return NULL;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        staleness_tally_book(&tally, &owner->owned[i].staleness);
+    struct frame *frame = staleness_tally_frame(&tally);
+    staleness_tally_free(&tally);
+    return frame;
+}
+
+static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *outbox)
+{
+    const struct order order = {
+        .kind = ORDER_FIGURES, .from = owner->index, .generation = owner->generation};
+    if (now_us - owner->told_us < FIGURES_US)
+        return;
+    owner->told_us = now_us;
+    order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
+}
+
+/* The gradient has made an update, be it one by nothing. */
+static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
+                            uint64_t now_us, struct outbox *outbox)
+{
+    if (job_mode(&owner->plan->job)->steps)
+        return;
+    if (staleness_book_add(&owned->staleness, &owner->staleness, packet->message.index,
+                           packet->message.exchange.base_version,
+                           owned->shard.chunk.version) != STATUS_OK)
+        outbox_warn(outbox, "out of memory for figures: a gradient's staleness is not counted");
+    tell_figures(owner, now_us, outbox);
+}
+
 /* --- loading ------------------------------------------------------------------------------- */
+
+/* It has values: the mode and the figures begin. */
+static void open_chunk(struct owner *owner, struct owned *owned)
+{
+    owner->rules->open(&owned->shard);
+    staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
+}
 
 static void say_loaded(const struct owner *owner, struct outbox *outbox)
 {
@@ -143,6 +191,7 @@ static void forget(struct owned *owned)
         memset(owned->parked, 0, owned->parked_count * sizeof *owned->parked);
     owned->cut_step = UINT64_MAX;
     owned->arrays_loaded = 0;
+    staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
 /* From the beginning, or to be filled by CHUNK_STATEs. */
@@ -157,7 +206,7 @@ static bool reload(struct owner *owner, const struct order_load *load)
         if (load->restore)
             continue;
         chunk_initialize(&owned->shard.chunk);
-        owner->rules->open(&owned->shard);
+        open_chunk(owner, owned);
     }
     owner->filled = true;
     return true;
@@ -168,6 +217,8 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     const struct order_load *load = &order->load;
     owner->generation = order->generation;
     owner->verdicts = (struct verdict_counts){0};
+    memset(&owner->staleness, 0, sizeof owner->staleness);
+    owner->told_us = 0;
     owner->to_cut = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
@@ -194,7 +245,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     if (owned->arrays_loaded != (1u << arrays) - 1)
         return;
     owned->shard.chunk.version = state->step;
-    owner->rules->open(&owned->shard);
+    open_chunk(owner, owned);
     if (--owner->to_load == 0)
         say_loaded(owner, outbox);
 }
@@ -204,12 +255,12 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
 static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
                            struct outbox *outbox)
 {
-    order_add(
-        outbox, TO_ROUTER, 0,
-        &(struct order){.kind = ORDER_OWNER_CUT,
-                        .from = owner->index,
-                        .generation = owner->generation,
-                        .owner_cut = {.step = step, .taken = taken, .verdicts = owner->verdicts}});
+    const struct order order = {
+        .kind = ORDER_OWNER_CUT,
+        .from = owner->index,
+        .generation = owner->generation,
+        .owner_cut = {.step = step, .taken = taken, .verdicts = owner->verdicts}};
+    order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
 /* Slots are copied, because the next update writes them; values are only referred to, because the
@@ -442,7 +493,8 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint6
 }
 
 /* Make the updates that can be made, each of them before any answer. Whether there was one. */
-static bool make_updates(struct owner *owner, struct owned *owned, struct outbox *outbox)
+static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
+                         uint64_t now_us, struct outbox *outbox)
 {
     struct chunk *chunk = &owned->shard.chunk;
     struct update update;
@@ -461,6 +513,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, struct outbox
             return false;
         }
         owner->rules->applied(&owned->shard, &update);
+        count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         if (owned->cut_step == chunk->version)
             cut_chunk(owner, owned, outbox);
     }
@@ -542,7 +595,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     if (outcome.verdict == VERDICT_APPLIED)
         outcome.staleness = staleness;
     count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
-    bool updated = make_updates(owner, owned, outbox);
+    bool updated = make_updates(owner, owned, packet, now_us, outbox);
     if (exchange->want)
         answer_wish(owner, owned, packet, outcome, now_us, outbox);
     else

@@ -7,6 +7,7 @@
 
 #include "ps/mode/shard_mode.h"
 #include "ps/owner/owner.h"
+#include "ps/shard/staleness_book.h"
 
 /* What has become of a gradient. */
 struct outcome {
@@ -27,6 +28,7 @@ struct owned {
     uint32_t parked_count;
     uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
     uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+    struct staleness_book staleness; /* Of the updates since it was loaded. */
 };
 
 struct owner {
@@ -41,6 +43,8 @@ struct owner {
     uint32_t to_load;               /* Chunks not loaded yet. */
     uint32_t to_cut;                /* Chunks not cut yet. */
     struct verdict_counts verdicts; /* Of this generation. */
+    struct histogram staleness;     /* Of all its chunks, since they were loaded. */
+    uint64_t told_us;               /* When the router was last told of it. */
 };
 
 /* See common/base/invariant.h. */

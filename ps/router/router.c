@@ -38,7 +38,8 @@ enum status router_create(struct router **router, const struct router_options *o
     r->stop_step = UINT64_MAX;
     r->counts_us = now_us;
     r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
-    if (r->owner_verdicts == NULL) {
+    if (r->owner_verdicts == NULL ||
+        owner_figures_init(&r->figures, options->owner_count) != STATUS_OK) {
         router_destroy(router);
         return STATUS_MEMORY;
     }
@@ -55,6 +56,7 @@ void router_destroy(struct router **router)
     sessions_free(&r->sessions);
     free(r->owner_of);
     free(r->owner_verdicts);
+    owner_figures_free(&r->figures);
     free(r);
     *router = NULL;
 }
@@ -350,13 +352,16 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->cut = (struct router_cut){0};
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
+    owner_figures_forget(&router->figures);
     sessions_forget(&router->sessions, welcome->secret);
     order_load(router, outbox);
 }
 
 static void say_ready(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    struct message_ready *ready = &enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready;
+    struct frame *figures = owner_figures_news(&router->figures);
+    struct message_ready *ready =
+        &enrolment_say_with(&router->enrolment, MESSAGE_READY, figures, outbox)->ready;
     ready->shared = router->shared;
     router->enrolment.beat_us = now_us;
 }
@@ -429,7 +434,8 @@ static void begin_cut(struct router *router, uint64_t now_us, struct outbox *out
 static void say_cut_taken(struct router *router, struct outbox *outbox)
 {
     const struct router_cut *cut = &router->cut;
-    enrolment_say(&router->enrolment, MESSAGE_CUT_TAKEN, outbox)->cut_taken =
+    struct frame *figures = owner_figures_at_cut(&router->figures);
+    enrolment_say_with(&router->enrolment, MESSAGE_CUT_TAKEN, figures, outbox)->cut_taken =
         (struct message_cut_taken){
             .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
 }
@@ -597,6 +603,12 @@ static void handle_loaded(struct router *router, const struct order *order, uint
     ready_when_loaded(router, now_us, outbox);
 }
 
+static void take_figures(struct router *router, uint32_t owner, struct packet *packet)
+{
+    owner_figures_put(&router->figures, owner, packet->payload);
+    packet->payload = NULL;
+}
+
 static void handle_owner_cut(struct router *router, const struct message_cut_taken *answer,
                              uint32_t owner, struct outbox *outbox)
 {
@@ -611,6 +623,7 @@ static void handle_owner_cut(struct router *router, const struct message_cut_tak
     cut->verdicts = (struct verdict_counts){.rejected = router->rejected};
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         verdict_counts_add(&cut->verdicts, &router->owner_verdicts[i]);
+    owner_figures_cut(&router->figures);
     say_cut_taken(router, outbox);
 }
 
@@ -653,7 +666,11 @@ static void obey(struct router *router, const struct order *order, struct packet
     case ORDER_LOADED:
         handle_loaded(router, order, now_us, outbox);
         break;
+    case ORDER_FIGURES:
+        take_figures(router, order->from, packet);
+        break;
     case ORDER_OWNER_CUT:
+        take_figures(router, order->from, packet);
         handle_owner_cut(router, &order->owner_cut, order->from, outbox);
         break;
     default:

@@ -6,6 +6,7 @@
 #define PS_ROUTER_ROUTER_STATE_H
 
 #include "common/wire/pages.h"
+#include "ps/router/owner_figures.h"
 #include "ps/router/router.h"
 #include "ps/router/sessions.h"
 
@@ -38,6 +39,7 @@ struct router {
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
     struct router_cut cut;
     struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
+    struct owner_figures figures;          /* Of staleness. */
     uint64_t rejected;                     /* Gradients that did not fit the plan. */
     uint64_t released;                     /* Highest version given out. */
     uint64_t stop_step;                    /* Last version there will be. */

@@ -262,7 +262,6 @@ void membership_go_back(struct membership *membership)
         const struct worker_summary *whole = &membership->workers[i].summary_whole;
         summary->updates = whole->updates;
         summary->examples = whole->examples;
-        summary->staleness = whole->staleness;
     }
     for (uint32_t i = 0; i < membership->server_count; i++) {
         membership->servers[i].earlier = membership->servers[i].verdicts_whole;

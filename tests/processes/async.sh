@@ -24,6 +24,20 @@ all_applied()
     fi
 }
 
+# adds_up OUT COUNT NAME - the two sides of what staleness sums up to, and one for every (gradient, chunk).
+adds_up()
+{
+    local sum renewed expected
+    sum=$(member "$1" sum) renewed=$(member "$1" renewed) expected=$(member "$1" expected)
+    if [ "$(member "$1" count)" != "$2" ]; then
+        fail "$3: staleness of $(member "$1" count) gradients, and $2 were applied"
+    fi
+    if [ $((sum + renewed)) != "$expected" ]; then
+        fail "$3: staleness sums up to $sum, and with $renewed renewed it has to be $expected"
+    fi
+    ok "$3: staleness sums up to what it has to: $sum + $renewed renewed = $expected"
+}
+
 # trains NAME WORKERS SERVERS ARGUMENT...
 trains()
 {
@@ -36,6 +50,7 @@ trains()
     all_applied "$work/$name" "$steps" "$name"
     mean=$(member "$work/$name" mean) max=$(member "$work/$name" max)
     case $mean in [0-9]*) ;; *) fail "$name: staleness is $mean" ;; esac
+    if ! sanitized; then adds_up "$work/$name" "$(member "$work/$name" applied)" "$name"; fi
     ok "async $name: $workers workers, $servers servers: $(member "$work/$name" applied) applied," \
         "staleness mean $mean, max $max"
     if [ "$workers" -gt 1 ] && [ "$max" -lt 1 ]; then fail "$name: nothing was ever stale"; fi
@@ -50,6 +65,7 @@ if ! sanitized; then trains threads 4 2 --owner-threads 2; fi
 # One worker has nobody to be stale against.
 run single 0 syncopate run "${base[@]}" --steps 50 --out "$work/single" --workers 1 --ps 2
 all_applied "$work/single" 50 single
+adds_up "$work/single" "$(member "$work/single" applied)" single
 if [ "$(member "$work/single" max)" != 0 ]; then fail "one worker alone is stale"; fi
 ok "one async worker has staleness 0"
 

@@ -256,7 +256,6 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
         x->version = what->want_version;
         x->began_us = now_us;
         x->held_us = 0;
-        x->staleness = 0;
     }
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
@@ -388,8 +387,6 @@ static void take_numbers(struct exchange *x, const struct message_result *result
 {
     if (result->held_us > x->held_us)
         x->held_us = result->held_us;
-    if (result->staleness > x->staleness)
-        x->staleness = result->staleness;
 }
 
 enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,

@@ -70,8 +70,7 @@ struct exchange {
     uint64_t version; /* Sync: that all chunks have, or will have. */
     uint64_t began_us;
     /* Of the answers: */
-    uint64_t staleness; /* The stalest chunk's. */
-    uint32_t held_us;   /* The longest wait at a barrier. */
+    uint32_t held_us; /* The longest wait at a barrier. */
 };
 
 enum status exchange_init(struct exchange *exchange, const struct job *job,

@@ -247,10 +247,6 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     uint64_t held = x->held_us < took ? x->held_us : took;
     s->wait_us += held;
     s->exchange_us += took - held;
-    if (s->exchanged) {
-        s->has_staleness = true;
-        s->staleness = x->staleness;
-    }
     s->have_parameters = true;
     s->complete_us = now_us;
     s->rounds = 0;
@@ -518,10 +514,7 @@ static void add_times(struct session *s, struct message_report *report)
 {
     report->exchange_us = s->exchange_us;
     report->wait_us = s->wait_us;
-    report->has_staleness = s->has_staleness;
-    report->staleness = s->staleness;
-    s->exchange_us = s->wait_us = s->staleness = 0;
-    s->has_staleness = false;
+    s->exchange_us = s->wait_us = 0;
 }
 
 /* A START has come since WORK was given. In the same generation others may profit from what this
@@ -603,8 +596,6 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
         .step = s->follow.rules->done_step(&s->follow),
         .exchange_us = s->exchange_us,
         .wait_us = s->wait_us,
-        .has_staleness = s->has_staleness,
-        .staleness = s->staleness,
     };
     announcements_done(&s->announcements, &done);
 }

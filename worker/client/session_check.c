@@ -31,7 +31,6 @@ static void check_trainer(const struct session *s)
     RULE(busy || s->exchange.pushed_count == 0 || s->exchange.under_way > 0,
          "gradients are kept until they are answered");
     RULE(IMPLIES(s->announcements.done, s->trainer == DONE), "DONE is said for the trainer");
-    RULE(s->staleness == 0 || s->has_staleness, "staleness is of an exchange");
 }
 
 void session_check(const struct session *session)

@@ -36,9 +36,9 @@ struct session {
     uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
     uint32_t rounds;               /* Of asking for the newest, since the last success. */
     uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
-    bool exchanged, has_staleness; /* The exchange under way, the last one pushed a gradient. */
-    uint64_t staleness, exchange_us, wait_us; /* Since the last report, for the next. */
-    uint64_t complete_us;                     /* When the parameters were all here. */
+    bool exchanged;                /* The exchange under way, or the last one, pushed a gradient. */
+    uint64_t exchange_us, wait_us; /* Since the last report, for the next. */
+    uint64_t complete_us;          /* When the parameters were all here. */
 
     /* Since when. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */

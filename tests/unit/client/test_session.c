@@ -602,22 +602,6 @@ TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated, MODE_
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 2);
 }
 
-TEST(the_staleness_of_a_gradient_is_that_of_its_stalest_chunk, MODE_ASYNC)
-{
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    for (uint32_t chunk = 0; chunk < 4; chunk++)
-        answer(f, (struct reply){.chunk = chunk,
-                                 .verdict = VERDICT_APPLIED,
-                                 .version = 5,
-                                 .staleness = chunk == 1 ? 3 : 1});
-    post_clear(&f->post);
-    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
-    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
-    ck_assert(report->has_staleness);
-    ck_assert_uint_eq(report->staleness, 3);
-}
-
 /* --- ends
  * ----------------------------------------------------------------------------------------- */
 

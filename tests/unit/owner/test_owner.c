@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ps/shard/batch_set.h"
+#include "ps/shard/staleness_book.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
@@ -457,6 +458,86 @@ TEST(staleness_is_the_updates_since_the_version_it_was_made_from, MODE_ASYNC)
         send(f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
         ck_assert_uint_eq(answer(f, NULL).staleness, expected[batch]);
     }
+}
+
+/* What the owner says of staleness at a cut. */
+static struct staleness staleness_at_cut(struct fixture *f)
+{
+    struct staleness_tally tally = {0};
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    struct packet *cut = post_order_packet(&f->post, TO_ROUTER, ORDER_OWNER_CUT);
+    ck_assert_ptr_nonnull(cut);
+    ck_assert_ptr_nonnull(cut->payload);
+    ck_assert(staleness_tally_read(&tally, cut->payload) == STATUS_OK);
+    struct staleness all = tally.all;
+    staleness_tally_free(&tally);
+    post_clear(&f->post);
+    return all;
+}
+
+/* Each chunk for itself: the maximum over a gradient's chunks would count these as 1 and 2. */
+TEST(staleness_is_counted_for_every_gradient_and_chunk, MODE_ASYNC)
+{
+    send(f, (struct sent){0, 0, 0, 0, left, 1, true}); /* Chunk 0 first of worker 0, ... */
+    send(f, (struct sent){1, 0, 1, 0, left, 1, true});
+    send(f, (struct sent){1, 1, 1, 0, left, 1, true}); /* ... chunk 1 first of worker 1. */
+    send(f, (struct sent){0, 1, 0, 0, left, 1, true});
+    send(f, (struct sent){0, 0, 2, 1, left, 1, true});
+    struct staleness all = staleness_at_cut(f);
+    ck_assert_uint_eq(all.shape.count, 5);
+    ck_assert_uint_eq(all.shape.sum, 3);
+    ck_assert_uint_eq(all.shape.buckets[1], 3);
+    ck_assert_uint_eq(all.expected, 3);
+    ck_assert_uint_eq(all.renewed, 0);
+}
+
+TEST(a_batch_that_is_left_out_is_counted_among_the_stale, MODE_ASYNC)
+{
+    send(f, (struct sent){0, 0, 0, 0, left, 1, true});
+    send(f, (struct sent){1, 0, 1, 0, left, NAN, true});
+    struct staleness all = staleness_at_cut(f);
+    ck_assert_uint_eq(all.shape.count, 2);
+    ck_assert_uint_eq(all.shape.sum, 1);
+    ck_assert_uint_eq(all.expected, 1);
+}
+
+TEST(what_is_refused_or_had_before_is_not_counted_among_the_stale, MODE_ASYNC)
+{
+    send(f, (struct sent){0, 0, 0, 0, left, 1, true});
+    send(f, (struct sent){1, 0, 0, 0, left, 1, true});
+    ck_assert_uint_eq(staleness_at_cut(f).shape.count, 1);
+}
+
+TEST(a_generation_begins_its_figures_anew, MODE_ASYNC)
+{
+    for (uint64_t batch = 0; batch < 3; batch++)
+        send(f, (struct sent){batch % 2, 0, batch, 0, left, 1, true});
+    ck_assert_uint_eq(staleness_at_cut(f).shape.count, 3);
+    f->generation++;
+    load(f);
+    struct staleness all = staleness_at_cut(f);
+    ck_assert_uint_eq(all.shape.count, 0);
+    ck_assert_uint_eq(all.expected, 0);
+}
+
+TEST(figures_are_told_twice_a_second_while_it_trains, MODE_ASYNC)
+{
+    unsigned told = 0;
+    for (uint64_t batch = 0; batch < 5; batch++) {
+        f->now_us += 300000;
+        send(f, (struct sent){0, 0, batch, batch, left, 1, true});
+        told += post_count_orders(&f->post, TO_ROUTER, ORDER_FIGURES);
+        post_clear(&f->post);
+    }
+    ck_assert_uint_eq(told, 2);
+}
+
+TEST(in_sync_nothing_is_said_of_staleness, MODE_SYNC)
+{
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(post_order_packet(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->payload);
 }
 
 TEST_PLAIN(a_batch_beyond_the_window_is_rejected_and_not_taken)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/wire/pages.h"
+#include "ps/shard/staleness_book.h"
 #include "ps/work/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -791,6 +792,59 @@ TEST(a_cut_is_taken_when_every_owner_has_taken_it, MODE_SYNC)
         ck_assert_uint_eq(taken->message.cut_taken.verdicts.rejected, 81);
         post_clear(&f->post);
     }
+}
+
+/* An owner says that so many gradients were each so stale. */
+static void say_figures(struct fixture *f, enum order_kind kind, uint32_t owner, unsigned count)
+{
+    struct staleness_tally tally = {.all.expected = count};
+    for (unsigned i = 0; i < count; i++)
+        histogram_add(&tally.all.shape, 1);
+    struct packet packet = order_packet(&(struct order){.kind = kind,
+                                                        .from = owner,
+                                                        .generation = f->generation,
+                                                        .owner_cut = {.step = 4, .taken = true}});
+    packet.payload = staleness_tally_frame(&tally);
+    router_handle_inside(f->router, &packet, f->now_us, &f->post.outbox);
+    ck_assert_ptr_null(packet.payload);
+}
+
+/* How many gradients the message for server 0 says something of; UINT64_MAX: nothing is said. */
+static uint64_t figures_in(struct fixture *f, enum message_kind kind)
+{
+    struct staleness_tally tally = {0};
+    struct packet *packet = post_find(&f->post, TO_COORDINATOR, kind);
+    ck_assert_ptr_nonnull(packet);
+    if (packet->payload == NULL)
+        return UINT64_MAX;
+    ck_assert(staleness_tally_read(&tally, packet->payload) == STATUS_OK);
+    uint64_t count = tally.all.shape.count;
+    staleness_tally_free(&tally);
+    post_clear(&f->post);
+    return count;
+}
+
+TEST(owners_figures_go_with_signs_of_life_and_with_the_cut, MODE_ASYNC)
+{
+    serve(f);
+    post_clear(&f->post);
+    say_figures(f, ORDER_FIGURES, 0, 3);
+    say_figures(f, ORDER_FIGURES, 1, 4);
+    say_figures(f, ORDER_FIGURES, 0, 5); /* In the place of the 3. */
+    f->now_us += 600000;
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(figures_in(f, MESSAGE_READY), 9);
+    f->now_us += 600000;
+    router_tick(f->router, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(figures_in(f, MESSAGE_READY), UINT64_MAX); /* No news. */
+    post_clear(&f->post);
+    name_cut(f, 4, false);
+    say_figures(f, ORDER_OWNER_CUT, 0, 6);
+    say_figures(f, ORDER_OWNER_CUT, 1, 6);
+    ck_assert_uint_eq(figures_in(f, MESSAGE_CUT_TAKEN), 12);
+    say_figures(f, ORDER_FIGURES, 1, 9); /* Training goes on; CUT_TAKEN was lost. */
+    name_cut(f, 4, false);
+    ck_assert_uint_eq(figures_in(f, MESSAGE_CUT_TAKEN), 12);
 }
 
 /* What the checkpointer says of the part passes the router by. */

@@ -51,23 +51,6 @@ static struct json *read_run(const char *path)
     return root;
 }
 
-START_TEST(staleness_is_counted_in_buckets)
-{
-    struct staleness staleness = {0}, other = {0};
-    staleness_add(&staleness, 0);
-    staleness_add(&staleness, 63);
-    staleness_add(&other, 64);
-    staleness_add(&other, 1000000);
-    staleness_merge(&staleness, &other);
-    ck_assert_uint_eq(staleness.count, 4);
-    ck_assert_uint_eq(staleness.sum, 1000127);
-    ck_assert_uint_eq(staleness.max, 1000000);
-    ck_assert_uint_eq(staleness.buckets[0], 1);
-    ck_assert_uint_eq(staleness.buckets[63], 1);
-    ck_assert_uint_eq(staleness.buckets[64], 2);
-}
-END_TEST
-
 START_TEST(a_new_directory_is_made_and_claimed)
 {
     char path[DISK_PATH_MAX];
@@ -283,7 +266,7 @@ START_TEST(a_run_json_that_is_not_ours_is_refused)
 {
     static const char *const texts[] = {
         "", "{}", "[]", "{\"state\": \"running\"}",
-        "{\"format\": \"syncopate-run-1\", \"state\": \"running\"}"};
+        "{\"format\": \"syncopate-run-2\", \"state\": \"running\"}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
         struct job job = sample_job();
@@ -298,6 +281,26 @@ START_TEST(a_run_json_that_is_not_ours_is_refused)
         ck_assert_ptr_nonnull(strstr(error.text, file));
         job_free(&job);
     }
+}
+END_TEST
+
+START_TEST(a_run_json_of_another_format_is_refused_by_its_number)
+{
+    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
+    struct job job = sample_job();
+    struct run_found found;
+    struct error error;
+    const char *text = "{\"format\": \"syncopate-run-1\", \"state\": \"running\"}";
+    scratch_path(path, "run");
+    scratch_path(file, "run/run.json");
+    mkdir(path, 0700);
+    scratch_write(file, text, strlen(text));
+    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
+    ck_assert_msg(strstr(error.text, "is of format 1, and this program knows 2") != NULL, "%s",
+                  error.text);
+    ck_assert_int_eq(run_directory_find(&found, &disk_posix, path, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "is of format 1"));
+    job_free(&job);
 }
 END_TEST
 
@@ -422,9 +425,12 @@ START_TEST(a_summary_has_its_documented_fields)
     static const char *const names[] = {"waits", "second", "third", "fourth", "one too many"};
     for (size_t i = 0; i <= MODE_FIGURES_MAX; i++)
         mode_figures_add(&summary.mode_figures, names[i], 31 + i);
-    staleness_add(&summary.staleness, 0);
-    staleness_add(&summary.staleness, 2);
-    workers[0].staleness = summary.staleness;
+    histogram_add(&summary.staleness.shape, 0);
+    histogram_add(&summary.staleness.shape, 2);
+    histogram_add(&summary.staleness.shape, 5000);
+    summary.staleness.expected = 5005;
+    summary.staleness.renewed = 3;
+    workers[0].staleness = (struct staleness_share){.count = 2, .sum = 2, .max = 2};
     scratch_path(path, "run");
     ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
     ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
@@ -445,8 +451,14 @@ START_TEST(a_summary_has_its_documented_fields)
         {"train_loss", 0.1},
         {"train_accuracy", 0},
         {"images_per_second", 42667},
-        {"staleness.mean", 1},
-        {"staleness.max", 2},
+        {"staleness.count", 3},
+        {"staleness.mean", 5002.0 / 3},
+        {"staleness.p50", 2},
+        {"staleness.p99", 5000},
+        {"staleness.max", 5000},
+        {"staleness.sum", 5002},
+        {"staleness.expected", 5005},
+        {"staleness.renewed", 3},
         {"verdicts.applied", 4},
         {"verdicts.stale", 3},
         {"verdicts.duplicate", 2},
@@ -473,7 +485,8 @@ START_TEST(a_summary_has_its_documented_fields)
     ck_assert_str_eq(json_text(root, "parameters_sha256"), "abc");
     ck_assert_ptr_nonnull(json_at(root, "test_accuracy"));
     ck_assert(isnan(json_number(root, "test_accuracy")));
-    ck_assert_uint_eq(json_length(root, "staleness.histogram"), 3);
+    ck_assert_uint_eq(json_length(root, "staleness.histogram"), HISTOGRAM_EXACT);
+    ck_assert_uint_eq(json_length(root, "staleness.histogram_powers"), 3); /* From 4096 on. */
     ck_assert_uint_eq(json_length(root, "worker_details"), 2);
     const struct json *worker = json_item(json_at(root, "worker_details"), 0);
     ck_assert_double_eq(json_number(worker, "examples"), 48);
@@ -879,7 +892,6 @@ END_TEST
 static void add(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, staleness_is_counted_in_buckets);
     tcase_add_test(tcase, a_new_directory_is_made_and_claimed);
     tcase_add_test(tcase, an_unfinished_run_of_the_same_job_is_resumed);
     tcase_add_test(tcase, an_unfinished_run_of_another_job_is_refused);
@@ -889,6 +901,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_cosine_that_would_end_later_is_refused_naming_the_option);
     tcase_add_test(tcase, a_folder_with_other_things_stays_as_it_is);
     tcase_add_test(tcase, a_run_json_that_is_not_ours_is_refused);
+    tcase_add_test(tcase, a_run_json_of_another_format_is_refused_by_its_number);
     tcase_add_test(tcase, an_interrupted_claim_and_an_empty_folder_are_free);
     tcase_add_test(tcase, two_live_runs_cannot_share_a_folder);
     tcase_add_test(tcase, a_place_that_cannot_be_written_is_refused);

@@ -1,0 +1,35 @@
+/* owner_figures.h - what the owners of one server last said of staleness, on its way to server 0: with
+ * a sign of life when there is news, and with every CUT_TAKEN as of that cut, so that what a cut
+ * says is not lost when messages are.
+ *
+ * Threads: the router's. Ownership: frames that are put in are owned. */
+
+#ifndef PS_ROUTER_OWNER_FIGURES_H
+#define PS_ROUTER_OWNER_FIGURES_H
+
+#include "ps/shard/staleness_book.h"
+
+struct owner_figures {
+    struct frame **owners; /* [owner_count], owned; NULL where one has said nothing. */
+    uint32_t owner_count;
+    struct frame *at_cut; /* Owned; NULL for none. */
+    bool news;
+};
+
+enum status owner_figures_init(struct owner_figures *figures, uint32_t owner_count);
+void owner_figures_free(struct owner_figures *figures);
+
+/* A generation begins. */
+void owner_figures_forget(struct owner_figures *figures);
+
+/* An owner has said this, a tally or NULL. Takes the reference. */
+void owner_figures_put(struct owner_figures *figures, uint32_t owner, struct frame *frame);
+
+/* All owners have been cut: what they have said is as of the cut. */
+void owner_figures_cut(struct owner_figures *figures);
+
+/* A reference, the caller's, or NULL: for CUT_TAKEN; and for a sign of life, once. */
+struct frame *owner_figures_at_cut(const struct owner_figures *figures);
+struct frame *owner_figures_news(struct owner_figures *figures);
+
+#endif
