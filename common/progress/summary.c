@@ -82,9 +82,11 @@ static void print_staleness(FILE *out, const struct record *record)
     const struct histogram *shape = &summary->staleness.shape;
     if (mode_facts_named(record->mode_text)->steps || isnan(record->staleness_mean))
         return;
-    fprintf(out, "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds)\n",
+    fprintf(out,
+            "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds)\n",
             record->staleness_mean, record->workers > 0 ? record->workers - 1 : 0);
-    fprintf(out, "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",
+    fprintf(out,
+            "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",
             histogram_deviation(shape), wording_count(histogram_quantile(shape, 0.5)).text,
             wording_count(histogram_quantile(shape, 0.99)).text,
             wording_counted(shape->max, "update", "updates").text);

@@ -105,7 +105,7 @@ struct run_summary {
     struct verdict_counts verdicts; /* Of all servers. */
     struct mode_figures mode_figures;
     struct run_faults faults;
-    uint32_t exit_code; /* That server 0 ends with. */
+    uint32_t exit_code;      /* That server 0 ends with. */
     uint32_t processors;     /* Of server 0's host, 0: not known; and ... */
     uint32_t workers_beside; /* ... how many of the workers were on it. */
     uint32_t worker_count;

@@ -309,7 +309,8 @@ static char *draw_staleness(const struct comparison *comparison)
     size_t last = staleness_last(comparison);
     struct plot_words words = {
         "Staleness of the gradients, chunk by chunk", last == STALENESS_BARS - 1 ? cut : all,
-        "Bar chart: share of gradients by the number of updates made to a chunk since its parameters "
+        "Bar chart: share of gradients by the number of updates made to a chunk since its "
+        "parameters "
         "were read.",
         "updates made between reading the parameters and applying the gradient", "gradients (%)"};
     struct plot_key keys[COMPARISON_GROUPS_MAX];

@@ -114,9 +114,12 @@ static const char *const notes[] = {
     "last "
     "epoch, which is about that.",
     "staleness: updates of a chunk between the version that a gradient was made from and its own, "
-    "counted where it is applied, for each gradient and chunk. The mean is about one less than there "
-    "are workers, whatever their speeds; only the shape says anything: sd (standard deviation), p50 "
-    "(half are not above), p99, max. With more workers than processors it is the scheduler's shape.",
+    "counted where it is applied, for each gradient and chunk. The mean is about one less than "
+    "there "
+    "are workers, whatever their speeds; only the shape says anything: sd (standard deviation), "
+    "p50 "
+    "(half are not above), p99, max. With more workers than processors it is the scheduler's "
+    "shape.",
     "seconds waiting: for others, of one worker on average.",
     "+-: mean and sample standard deviation over the seeds.",
 };

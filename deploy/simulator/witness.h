@@ -48,9 +48,9 @@ struct witness_counts {
     uint64_t cuts;
     uint64_t loads; /* Of chunks, from a checkpoint. */
     uint64_t retries, receipts, newest;
-    uint64_t grants, apart_max; /* Ssp: batches given, and how far ahead anybody was then. */
+    uint64_t grants, apart_max;   /* Ssp: batches given, and how far ahead anybody was then. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
-    uint64_t bases;             /* Ssp: of chunks, that were held against the bound. */
+    uint64_t bases;               /* Ssp: of chunks, that were held against the bound. */
 };
 
 void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);
@@ -77,7 +77,7 @@ struct witness_chunk {
     uint32_t leaves_in;
     bool to_cut; /* When it comes to cut_step. */
     uint64_t cut_step;
-    struct witness_parked *parked; /* Sync: [WITNESS_WORKERS_MAX] */
+    struct witness_parked *parked;  /* Sync: [WITNESS_WORKERS_MAX] */
     struct witness_update *updates; /* [steps] those from `first` to `version` are there. */
     uint64_t first;                 /* Version that it was loaded with. */
 };

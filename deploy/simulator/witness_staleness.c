@@ -87,8 +87,8 @@ static void compare(struct witness *w, const struct witness_server *server, uint
     staleness_tally_free(&tally);
 }
 
-void witness_check_staleness(struct witness *w, const struct witness_server *server,
-                             uint32_t owner, const struct frame *said)
+void witness_check_staleness(struct witness *w, const struct witness_server *server, uint32_t owner,
+                             const struct frame *said)
 {
     struct staleness *seen = calloc(1, sizeof *seen);
     if (seen == NULL) {

@@ -110,18 +110,17 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     double stale = staleness_ledger_mean(&c->staleness, &stalest);
     double seconds = seconds_since(c->window_us, now_us);
     c->window_us = now_us;
-    order_event(
-        outbox, "progress",
-        EVENT_MEMBERS(event_count("step", made),
-                      event_real("epoch", (double)made / (double)epoch_steps, 4),
-                      event_real("loss", tally_loss(&window), 6),
-                      event_real("accuracy", tally_accuracy(&window), 6),
-                      event_real("epoch_loss", tally_loss(&epoch), 6),
-                      event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
-                      event_real("images_per_second",
-                                 seconds > 0 ? (double)window.examples / seconds : 0.0, 1),
-                      event_real("staleness_mean", stale, 4),
-                      event_count("staleness_max", stalest)));
+    order_event(outbox, "progress",
+                EVENT_MEMBERS(event_count("step", made),
+                              event_real("epoch", (double)made / (double)epoch_steps, 4),
+                              event_real("loss", tally_loss(&window), 6),
+                              event_real("accuracy", tally_accuracy(&window), 6),
+                              event_real("epoch_loss", tally_loss(&epoch), 6),
+                              event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
+                              event_real("images_per_second",
+                                         seconds > 0 ? (double)window.examples / seconds : 0.0, 1),
+                              event_real("staleness_mean", stale, 4),
+                              event_count("staleness_max", stalest)));
 }
 
 /* Of epochs that are complete. */

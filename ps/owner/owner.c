@@ -134,7 +134,7 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 static struct frame *make_figures(const struct owner *owner)
 {
     struct staleness_tally tally = {.all.shape = owner->staleness};
-    if (job_mode(&owner->plan->job)->steps)
+    if (!job_mode(&owner->plan->job)->ages)
         return NULL;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         staleness_tally_book(&tally, &owner->owned[i].staleness);
@@ -157,7 +157,7 @@ static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *ou
 static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
                             uint64_t now_us, struct outbox *outbox)
 {
-    if (job_mode(&owner->plan->job)->steps)
+    if (!job_mode(&owner->plan->job)->ages)
         return;
     if (staleness_book_add(&owned->staleness, &owner->staleness, packet->message.index,
                            packet->message.exchange.base_version,

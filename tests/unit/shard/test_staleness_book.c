@@ -66,7 +66,8 @@ TEST_TIMES(the_sum_is_what_the_last_updates_say_whatever_the_speeds, 50)
     begin(&h, (uint64_t)_i * 7);
     uint32_t workers = 1 + (uint32_t)random_below(&random, (uint32_t)WORKERS);
     for (unsigned i = 0; i < UPDATES; i++) /* The fast are much faster. */
-        update(&h, (uint32_t)random_below(&random, (uint32_t)1 + random_below(&random, (uint32_t)workers)));
+        update(&h, (uint32_t)random_below(&random,
+                                          (uint32_t)1 + random_below(&random, (uint32_t)workers)));
     struct staleness_tally tally = tally_of(&h);
     ck_assert_uint_eq(tally.all.shape.count, UPDATES);
     ck_assert_uint_eq(tally.all.shape.sum, h.sum);
