@@ -421,10 +421,8 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     it->cut_taken = 0;
     it->cut_owed = false;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner)) {
+        if (is_of(w, i, server, owner))
             server->chunks[i].to_cut = false;
-            server->chunks[i].first = server->chunks[i].version;
-        }
     it->verdicts = (struct verdict_counts){0};
     check_load(w, server, order);
     it->load_step = order->load.step;

@@ -273,8 +273,6 @@ static void leave_generation(struct session *s, uint64_t now_us)
     s->apart_below = 0;
     s->ask_at_us = 0;
     s->have_parameters = false;
-    s->has_staleness = false; /* It is of an update that was undone, or that is in the cut. */
-    s->staleness = 0;
     s->waiting_us = now_us;
     exchange_forget(&s->exchange);
     s->follow.rules->forget(&s->follow);

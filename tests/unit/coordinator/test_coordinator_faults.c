@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ps/shard/staleness_book.h"
 #include "tests/lib/players.h"
 #include "tests/lib/suite.h"
 
@@ -115,19 +116,27 @@ static void make_batch(struct players *p, uint32_t worker, uint64_t batch)
 {
     struct batch_range range = job_batch(&p->job, batch);
     struct packet report = players_packet(p, ROLE_WORKER, worker, MESSAGE_REPORT);
-    report.message.report = (struct message_report){.step = batch,
-                                                    .node = tree_root(range.leaves),
-                                                    .examples = range.examples,
-                                                    .has_staleness = true,
-                                                    .staleness = 1};
+    report.message.report = (struct message_report){
+        .step = batch, .node = tree_root(range.leaves), .examples = range.examples};
     players_give(p, report);
     players_lease(p, worker, true, batch);
+}
+
+/* What a server says of so many gradients of worker 0, each overtaken by one. */
+static struct frame *staleness_of(uint64_t count)
+{
+    struct staleness_share share = {count, count, 1};
+    struct staleness_tally tally = {.all.expected = count, .workers = &share, .worker_count = 1};
+    for (uint64_t i = 0; i < count; i++)
+        histogram_add(&tally.all.shape, 1);
+    return staleness_tally_frame(&tally);
 }
 
 static void take_cut(struct players *p, uint64_t step)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct packet taken = players_packet(p, ROLE_PS, i, MESSAGE_CUT_TAKEN);
+        taken.payload = staleness_of(10 * step);
         taken.message.cut_taken =
             (struct message_cut_taken){.step = step, .taken = true, .verdicts.applied = 10 * step};
         players_give(p, taken);
@@ -1228,12 +1237,13 @@ TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
     struct run_summary summary = summary_of(p);
     ck_assert_uint_eq(summary.faults.recomputed, 1);
     ck_assert_uint_eq(summary.step, 6);
-    ck_assert_uint_eq(summary.staleness.count, 6);
-    ck_assert_uint_eq(summary.staleness.sum, 6);
+    ck_assert_uint_eq(summary.staleness.shape.count, 2 * (40 + 60));
+    ck_assert_uint_eq(summary.staleness.expected, 2 * (40 + 60));
     ck_assert_uint_eq(summary.train_epoch, 2);
     ck_assert_uint_eq(summary.train_examples, EPOCH_EXAMPLES);
     ck_assert_uint_eq(summary.verdicts.applied, 2 * (40 + 60)); /* Of both servers alike. */
     const struct worker_summary *workers = workers_of(p);
+    ck_assert_uint_eq(workers[0].staleness.sum, 2 * (40 + 60));
     ck_assert_uint_eq(workers[0].updates, 6);
     ck_assert_uint_eq(workers[0].examples, 2 * EPOCH_EXAMPLES);
 }

@@ -304,7 +304,6 @@ TEST(what_a_place_did_is_kept_when_it_changes_hands)
 /* Of two servers one is lost, and both go back: what is counted of an update is counted once. */
 TEST(what_was_counted_after_the_checkpoint_is_taken_back)
 {
-    struct staleness *staleness = &m->workers[1].summary.staleness;
     admit_at(m, join_of(ROLE_PS, 0, 1), 0);
     admit_at(m, join_of(ROLE_PS, 1, 1), 0);
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
@@ -312,14 +311,12 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
         m->workers[1].summary.updates += 7;
         m->workers[1].summary.examples += 70;
         m->workers[1].summary.compute_seconds += 1;
-        staleness_add(staleness, round);
         membership_mark_cut(m);
         m->workers[1].summary.updates++; /* While it is written. */
         m->servers[0].verdicts.applied = m->servers[1].verdicts.applied = 5;
         membership_mark_whole(m);
         m->servers[0].verdicts.applied = 6; /* Of a cut that is given up. */
         m->workers[1].summary.updates++;
-        staleness_add(staleness, 100);
         membership_mark_cut(m);
         admit_at(m, join_of(ROLE_PS, 1, 1 + round), SUSPECT_US);
         membership_go_back(m);
@@ -329,8 +326,6 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
         }
         ck_assert_uint_eq(m->workers[1].summary.updates, 7 * round);
         ck_assert_uint_eq(m->workers[1].summary.examples, 70 * round);
-        ck_assert_uint_eq(staleness->count, round);
-        ck_assert_uint_eq(staleness->max, round);
         ck_assert(m->workers[1].summary.compute_seconds == (double)round); /* They have passed. */
     }
 }
