@@ -526,12 +526,16 @@ static const struct {
      "gradient it computed from them. In sync mode it is 0 by construction. In async mode it is "
      "about the number of workers less one, more for a worker slower than the rest. Ssp limits by "
      "how many batches workers may be apart; whoever has waited for that computes from the newest "
-     "parameters, which lowers it."},
+     "parameters, which lowers it. Of the updates that stand: what was undone when all went back "
+     "to a "
+     "checkpoint is not in it."},
     {"time", draw_times,
      "What each worker did all the while. Waiting is time at the barrier, for the slowest of the "
      "workers: the price of sync mode. Async and ssp have none; there it is time without a batch, "
      "at the gate of a checkpoint and where ssp's bound is reached. Exchanging is all between "
-     "asking for parameters, most often with a gradient, and having them, the waiting left out."},
+     "asking for parameters, most often with a gradient, and having them, the waiting left out. "
+     "What "
+     "was done for updates that were undone is in it."},
 };
 
 enum status figures_make(struct figures *figures, const struct comparison *comparison,

@@ -1,4 +1,4 @@
-/* bench_recovery.c - from kill -9 of a process of a sync job to the next step that the job makes.
+/* bench_recovery.c - from kill -9 of a process of a job to the next step or update that the job makes.
  *
  *     bench_recovery [--json FILE] [--more]
  *
@@ -7,6 +7,8 @@
  * --worker-timeout has passed, and a new process follows after the measurement. Steps are taken
  * from server 0's answers to STATUS, asked every 2 ms. With a server killed, "a step" is one after
  * the job has gone back to its newest checkpoint: every server has then served exchanges again.
+ *
+ * Sync has all rows; async those that differ, where all go back as well.
  *
  * BENCH_KILLS: kills a row, 5 unless set; the figures that count have 20. */
 
@@ -37,6 +39,7 @@
 #define WORKER_TIMEOUT "5" /* The default. */
 
 struct cluster {
+    const char *mode;
     char programs[DISK_PATH_MAX], folder[FOLDER_PATH_MAX];
     char hosts[SERVERS * 32], first[32];
     pid_t pids[SERVERS + WORKERS]; /* Servers, then workers. */
@@ -109,6 +112,7 @@ static void start(struct cluster *cluster, unsigned process)
         add(&command, "out", out);
     } else {
         add(&command, "workers", "2");
+        add(&command, "mode", cluster->mode);
         add(&command, "model", "softmax");
         add(&command, "data", "synthetic:2000");
         add(&command, "steps", "1000000000");
@@ -149,8 +153,9 @@ static void await_steps(struct cluster *cluster, uint64_t steps)
     fail("the job makes no step");
 }
 
-static void cluster_open(struct cluster *cluster)
+static void cluster_open(struct cluster *cluster, const char *mode)
 {
+    *cluster = (struct cluster){.mode = mode};
     find_programs(cluster->programs);
     folder_make(cluster->folder);
     for (unsigned i = 0; i < SERVERS; i++) {
@@ -205,6 +210,8 @@ static void measure_row(struct benchmark *benchmark, struct cluster *cluster, co
                         unsigned kills)
 {
     struct measured measured = {.rounds = kills};
+    char setting[32];
+    snprintf(setting, sizeof setting, "%s %d ps", cluster->mode, SERVERS);
     for (unsigned i = 0; i < kills; i++)
         measured.seconds[i] = measure_kill(cluster, row);
     benchmark_line(benchmark, &(struct figure){.what = row->what,
@@ -212,7 +219,7 @@ static void measure_row(struct benchmark *benchmark, struct cluster *cluster, co
                                                .is_time = true,
                                                .per_call = 1,
                                                .ours = &measured,
-                                               .setting = "sync 2 ps"});
+                                               .setting = setting});
     struct spread spread = spread_of(measured.seconds, kills);
     benchmark_remark(benchmark, "of %u kills: p50 %.2f s, max %.2f s", kills, spread.median,
                      spread.most);
@@ -227,21 +234,32 @@ static unsigned read_kills(void)
     return (unsigned)kills;
 }
 
+static void measure_mode(struct benchmark *benchmark, const char *mode, const struct row *rows,
+                         size_t count)
+{
+    static struct cluster cluster;
+    unsigned kills = read_kills();
+    cluster_open(&cluster, mode);
+    for (size_t i = 0; i < count; i++)
+        measure_row(benchmark, &cluster, &rows[i], kills);
+    cluster_close(&cluster);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct row rows[] = {
+    static const struct row sync[] = {
         {"worker killed, started again: next step", SERVERS + 1, true},
         {"worker killed for good: next step", SERVERS + 1, false},
         {"server killed, started again: next step", 1, true},
         {"server 0 killed, started again: next step", 0, true},
     };
+    static const struct row async[] = {
+        {"server killed, started again: next update", 1, true},
+        {"server 0 killed, started again: next update", 0, true},
+    };
     struct benchmark benchmark;
-    struct cluster cluster = {.hosts = ""};
-    unsigned kills = read_kills();
     benchmark_open(&benchmark, "recovery", argc, argv);
-    cluster_open(&cluster);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        measure_row(&benchmark, &cluster, &rows[i], kills);
-    cluster_close(&cluster);
+    measure_mode(&benchmark, "sync", sync, sizeof sync / sizeof *sync);
+    measure_mode(&benchmark, "async", async, sizeof async / sizeof *async);
     return benchmark_close(&benchmark);
 }
