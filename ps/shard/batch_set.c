@@ -27,14 +27,6 @@ bool batch_set_has(const struct batch_set *set, uint64_t batch)
     return set->bits[batch % BATCH_SET_WINDOW / 64] >> (batch % 64) & 1;
 }
 
-uint64_t batch_set_end(const struct batch_set *set)
-{
-    uint64_t end = set->low + BATCH_SET_WINDOW;
-    while (end > set->low && !batch_set_has(set, end - 1))
-        end--;
-    return end;
-}
-
 bool batch_set_can_add(const struct batch_set *set, uint64_t batch)
 {
     return !batch_set_has(set, batch) && batch - set->low < BATCH_SET_WINDOW;

@@ -23,9 +23,6 @@ void batch_set_init(struct batch_set *set, uint64_t low);
 
 bool batch_set_has(const struct batch_set *set, uint64_t batch);
 
-/* One more than the highest batch in the set. */
-uint64_t batch_set_end(const struct batch_set *set);
-
 /* Whether a batch not in the set can be added. */
 bool batch_set_can_add(const struct batch_set *set, uint64_t batch);
 

@@ -79,22 +79,6 @@ TEST_PLAIN(the_largest_numbers_are_safe)
     ck_assert(!batch_set_has(&set, UINT64_MAX - 1));
 }
 
-TEST_PLAIN(its_end_is_behind_the_highest_batch)
-{
-    struct batch_set set;
-    batch_set_init(&set, 100);
-    ck_assert_uint_eq(batch_set_end(&set), 100);
-    batch_set_add(&set, 103);
-    ck_assert_uint_eq(batch_set_end(&set), 104);
-    batch_set_add(&set, 100 + BATCH_SET_WINDOW - 1);
-    batch_set_add(&set, 101);
-    ck_assert_uint_eq(batch_set_end(&set), 100 + BATCH_SET_WINDOW);
-    batch_set_init(&set, 0);
-    for (uint64_t batch = 0; batch < 70; batch++)
-        batch_set_add(&set, batch);
-    ck_assert_uint_eq(batch_set_end(&set), 70);
-}
-
 int main(void)
 {
     return suite_run("batch_set", NULL);
