@@ -18,6 +18,12 @@ const struct mode_facts *job_mode(const struct job *job)
     return mode_facts(job->mode);
 }
 
+const char *recording_numbered(unsigned number)
+{
+    static const char *const words[RECORDING_COUNT] = {"off", "on"};
+    return number < RECORDING_COUNT ? words[number] : NULL;
+}
+
 struct mode_text job_mode_text(const struct job *job)
 {
     return mode_text((struct mode_setting){job->mode, job->staleness_bound});

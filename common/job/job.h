@@ -26,6 +26,10 @@
 #define DIGEST_BYTES    32
 #define BATCH_MAX       65536 /* Examples in an update. */
 
+/* Whether a run can be made again, see common/store/run_record.h. */
+enum recording { RECORDING_OFF, RECORDING_ON, RECORDING_COUNT };
+const char *recording_numbered(unsigned number); /* NULL from the first that is not there. */
+
 struct job {
     enum mode mode;
     bool use_locking; /* Where the mode has something to lock. */
@@ -48,6 +52,7 @@ struct job {
     uint32_t micro_batch; /* Examples in one leaf. */
     uint64_t steps;       /* Updates to make in all. */
     uint64_t checkpoint_every; /* Updates between checkpoints; 0: at the end and on a stop only. */
+    enum recording record;     /* Whether it is written down what was computed from what. */
 
     /* How the work is spread; decides nothing about what is computed. */
     uint64_t chunk_bytes;

@@ -27,6 +27,7 @@ struct mode_facts {
                        * runs can be compared by their parameters. */
     bool aligns;      /* All that a worker computes from is of one version. */
     bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
+    bool records;     /* What is computed has a number, and chunks note it (--record). */
     bool lends;       /* Workers of the host read values where servers write them. */
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */

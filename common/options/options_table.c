@@ -129,6 +129,8 @@ static const struct option_choice choice_schedule = {.word = schedule_numbered,
                                                      .numbered = schedule_numbered};
 static const struct option_choice choice_staleness_rate = {.word = staleness_rate_numbered,
                                                            .numbered = staleness_rate_numbered};
+static const struct option_choice choice_record = {.word = recording_numbered,
+                                                   .numbered = recording_numbered};
 static const struct option_choice choice_job_name = {.word = job_name_word};
 static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};

@@ -31,7 +31,9 @@
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
+#define LEASE_BASES_BYTES    1024 /* More of them are a payload. */
 #define JOB_BYTES_MAX        (8u << 20)
+#define COMPUTATION_MAX      (UINT64_C(1) << 60) /* No number is greater. */
 #define WINDOW_BYTES         (16u << 20) /* Gradients under way from one worker to one server. */
 
 enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
@@ -103,6 +105,7 @@ struct message_welcome {
     char out[MESSAGE_TEXT_MAX];
     uint64_t ticket, proof;
     uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/work/proof.h. */
+    bool records;               /* Chunks note which computations they have had. */
 };
 
 struct message_ready {
@@ -114,6 +117,7 @@ struct message_start {
     uint32_t assignment, members, position;
     uint64_t stop_step;
     uint64_t scored; /* Epochs whose test score is complete. */
+    bool records;    /* What is computed is announced before it is sent. */
 };
 
 struct message_ping {
@@ -146,6 +150,16 @@ struct message_exchange {
     bool skip;       /* Async: the batch's gradient was not finite; count it without one. */
     bool has_report; /* For server 0's first chunk alone. */
     struct message_report report;
+    uint64_t computation; /* The number it was announced under; 0: of a job without record. */
+};
+
+struct message_lease {
+    bool finished; /* The sender has finished ... */
+    uint64_t batch;
+    bool announces;    /* It computes ... */
+    uint64_t bases_of; /* ... this batch, from these versions (common/job/bases.h): */
+    uint32_t bases_bytes;
+    uint8_t bases[LEASE_BASES_BYTES]; /* [bases_bytes]; none: the payload has them. */
 };
 
 struct message_receipt {
@@ -267,13 +281,11 @@ struct message {
             uint32_t chunk;
             uint64_t version;
         } moved_on;
-        struct {
-            bool finished;
-            uint64_t batch;
-        } lease;
+        struct message_lease lease;
         struct {
             bool enough, none;
             uint64_t batch;
+            uint64_t computation; /* Of what the LEASE has announced; 0 for nothing. */
         } work;
         struct message_report report;
         struct message_evaluation evaluation;

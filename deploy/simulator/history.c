@@ -98,6 +98,7 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
                            : one_in(random, 10)   ? MODE_UNBOUNDED
                                                   : random_below(random, 5);
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
+    job->record = plan->seed % 6 == 0 ? RECORDING_OFF : RECORDING_ON;
     plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
     job->seed = plan->seed;
     snprintf(job->model, sizeof job->model, "simulated");

@@ -50,6 +50,9 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     to->bases += from->bases;
     to->identities += from->identities;
     to->renewed += from->renewed;
+    to->record.announced += from->record.announced;
+    to->record.numbered += from->record.numbered;
+    to->record.entries += from->record.entries;
 }
 
 /* --- values that ever were ------------------------------------------------------------------- */
@@ -222,6 +225,7 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
     grow_known(w);
     if (w->leases == NULL || w->known == NULL || model_state_init(&w->initial, w->job) != STATUS_OK)
         return STATUS_MEMORY;
+    witness_record_init(w);
     return w->promises->serial ? train_serially(w) : STATUS_OK;
 }
 
@@ -258,6 +262,7 @@ void witness_free(struct witness *witness)
     for (size_t i = 0; i < w->cut_count; i++)
         for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
             free(w->cuts[i].arrays[array]);
+    witness_record_free(w);
     free(w->processes);
     free(w->known);
     free(w->cuts);
@@ -975,6 +980,7 @@ void witness_session_asks(struct witness *witness, uint32_t process, const struc
     const struct message *message = &packet->message;
     const struct message_exchange *exchange = &message->exchange;
     struct witness_worker *worker = w->processes[process].worker;
+    witness_record_asks(w, process, packet);
     if (message->kind != MESSAGE_EXCHANGE || !exchange->gradient || exchange->retry || w->failed ||
         exchange->chunk >= w->partition->chunk_count)
         return;
@@ -999,6 +1005,7 @@ void witness_coordinator_hears(struct witness *witness, uint32_t process,
 void witness_coordinator_says(struct witness *witness, uint32_t process,
                               const struct outgoing *item, uint32_t to)
 {
+    witness_record_says(witness, item, to);
     if (witness->promises->said != NULL && !witness->failed)
         witness->promises->said(witness, process, item, to);
 }

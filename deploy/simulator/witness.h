@@ -35,6 +35,7 @@
 #include "common/job/partition.h"
 #include "common/wire/outbox.h"
 #include "deploy/simulator/simulated_work.h"
+#include "deploy/simulator/witness_record.h"
 #include "ps/orders/orders.h"
 
 #define WITNESS_WORKERS_MAX 64 /* Indexes. */
@@ -51,6 +52,7 @@ struct witness_counts {
     uint64_t grants, apart_max;   /* Ssp: batches given, and how far ahead anybody was then. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases;               /* Ssp: of chunks, that were held against the bound. */
+    struct witness_record_counts record;
 };
 
 void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);
@@ -209,6 +211,7 @@ struct witness {
     struct witness_giving giving;          /* Async, ssp. */
     struct witness_clocks clocks;          /* Ssp. */
     uint64_t most_started; /* One more than the highest batch or step given to a trainer. */
+    struct witness_record record;
     struct witness_expected expected;
     struct witness_counts counts;
     bool failed;

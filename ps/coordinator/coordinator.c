@@ -61,6 +61,7 @@ void coordinator_destroy(struct coordinator **coordinator)
         return;
     work_free(&c->work);
     staleness_ledger_free(&c->staleness);
+    computations_free(&c->computations);
     declaration_free(&c->declaration);
     free(c);
     *coordinator = NULL;

@@ -117,6 +117,7 @@ static void check_run(const struct coordinator *c)
          "training is not before where it began");
     work_check(&c->work);
     evaluation_check(&c->evaluation);
+    computations_check(&c->computations);
     check_workers(c);
     check_servers(c);
     check_cut(c);

@@ -15,6 +15,11 @@
 
 /* --- joining ------------------------------------------------------------------------------- */
 
+bool coordinator_records(const struct coordinator *c)
+{
+    return job_mode(c->job)->records && c->job->record == RECORDING_ON && !c->options.allow_mixed;
+}
+
 static void welcome(const struct coordinator *c, const struct member *member, enum role role,
                     struct outbox *outbox)
 {
@@ -24,6 +29,7 @@ static void welcome(const struct coordinator *c, const struct member *member, en
     message->welcome.proof = member->proof;
     if (role == ROLE_PS)
         memcpy(message->welcome.secret, c->options.secret, HASH_BYTES);
+    message->welcome.records = coordinator_records(c);
     message->welcome.restore = c->restore;
     message->welcome.restore_step = c->first_step;
     snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
@@ -97,8 +103,8 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     char text[MESSAGE_TEXT_MAX];
     enum refusal refusal;
     bool replaces = false;
-    /* Sync promises equal bits; async does not. */
-    bool exact = job_mode(c->job)->exact && !c->options.allow_mixed;
+    /* Who is to have the same bits, now or when the run is made again, computes alike. */
+    bool exact = (job_mode(c->job)->exact || coordinator_records(c)) && !c->options.allow_mixed;
     switch (membership_judge(&c->work.membership, packet, exact, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
         coordinator_hear(membership_place(&c->work.membership, &packet->message), packet, now_us,
@@ -284,7 +290,8 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
     evaluation_init(&c->evaluation, c->job->test_examples, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
-            STATUS_OK)
+            STATUS_OK ||
+        computations_init(&c->computations, c->job, coordinator_records(c), 1) != STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
         coordinator_enter(c, GATHERING, now_us);
@@ -308,6 +315,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
                 EVENT_MEMBERS(event_count("generation", c->envelope.generation),
                               event_count("step", c->first_step),
                               event_count("recomputed", again)));
+    computations_go_back(&c->computations);
     c->welcomed_us = now_us;
     for (uint32_t i = 0; i < c->work.membership.server_count; i++)
         coordinator_welcome_again(c, &c->work.membership.servers[i], outbox);
@@ -451,6 +459,7 @@ void coordinator_send_start(struct coordinator *c, struct member *worker, struct
         .step = c->work.rules->step(&c->work),
         .stop_step = c->work.stop_step,
         .scored = c->evaluation.scored,
+        .records = coordinator_records(c),
     };
     assignment_send(&c->work.assignment, worker, &c->envelope, &from, outbox);
 }

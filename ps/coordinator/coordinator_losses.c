@@ -42,6 +42,8 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
     worker->gone_us = now_us;
     if (c->state == CLOSING)
         return; /* All its work is done. */
+    if (computations_gone(&c->computations, index) != STATUS_OK)
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the record");
     if (c->options.on_worker_loss == LOSS_FAIL)
         coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox, "%s", line);
     else if (c->options.on_worker_loss == LOSS_WAIT && c->state != GATHERING)

@@ -20,6 +20,7 @@
 #include "ps/coordinator/declaration.h"
 #include "ps/mode/work_mode.h"
 #include "ps/orders/orders.h"
+#include "ps/work/computations.h"
 #include "ps/work/evaluation.h"
 #include "ps/work/staleness_ledger.h"
 
@@ -59,6 +60,7 @@ struct coordinator {
 
     struct evaluation evaluation;
     struct staleness_ledger staleness; /* What servers say of it. */
+    struct computations computations; /* Since the last cut that is in the record. */
 
     struct cut cut;
     bool marked;       /* Training has come to its step: what was counted then is known. */
@@ -114,6 +116,8 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
                                    uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox);
+/* Whether what is computed has a number, and chunks note it. */
+bool coordinator_records(const struct coordinator *c);
 /* Whether server 0 was killed in this run before, which then kept its id. */
 bool coordinator_goes_on(const struct coordinator *c);
 /* The generation, to a server that is of an older one. */

@@ -13,13 +13,22 @@
 
 /* --- leases -------------------------------------------------------------------------------- */
 
+/* Whatever answers a LEASE has the number of what that announced. */
+static struct packet *add_work(const struct coordinator *c, uint32_t index, uint64_t request,
+                               struct outbox *outbox)
+{
+    const struct member *worker = &c->work.membership.workers[index];
+    struct packet *packet = envelope_to_peer(&c->envelope, worker->peer, MESSAGE_WORK, outbox);
+    packet->message.request = request;
+    packet->message.work.computation =
+        computations_answer(&c->computations, index, worker->ticket, request);
+    return packet;
+}
+
 static void send_work(const struct coordinator *c, uint32_t index, uint64_t request, uint64_t batch,
                       struct outbox *outbox)
 {
-    struct packet *packet = envelope_to_peer(&c->envelope, c->work.membership.workers[index].peer,
-                                             MESSAGE_WORK, outbox);
-    packet->message.request = request;
-    packet->message.work.batch = batch;
+    add_work(c, index, request, outbox)->message.work.batch = batch;
 }
 
 bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
@@ -37,8 +46,7 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
     if (!c->work.rules->is_enough(&c->work, index))
         return sent;
-    struct packet *packet = envelope_to_peer(&c->envelope, worker->peer, MESSAGE_WORK, outbox);
-    packet->message.request = request;
+    struct packet *packet = add_work(c, index, request, outbox);
     packet->message.work.enough = true;
     packet->message.work.batch = c->work.stop_step;
     return true;
@@ -69,6 +77,27 @@ static void cut_at_gate(struct coordinator *c, uint64_t now_us, struct outbox *o
         coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
+/* What a worker computes from what: numbered also when the batch is not on lease to it, since a late
+ * WORK may have told it so; chunks have had such a batch, and nothing comes of it. One that is not
+ * answered says it again. */
+static void take_announcement(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+                              struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    const struct message_lease *lease = &message->lease;
+    const struct frame *payload = packet->payload;
+    uint64_t clock =
+        c->work.rules->clock != NULL ? c->work.rules->clock(&c->work, message->index) : 0;
+    if (!c->computations.records || lease->bases_of >= c->job->steps)
+        return;
+    enum status status = payload == NULL ? computations_announce(&c->computations, message, clock,
+                                                                 lease->bases, lease->bases_bytes)
+                                         : computations_announce(&c->computations, message, clock,
+                                                                 payload->data, payload->bytes);
+    if (status == STATUS_MEMORY)
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the record");
+}
+
 /* Always answered, so that a worker whose question or answer was lost asks again. */
 void coordinator_handle_lease(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox)
@@ -81,15 +110,17 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
             frees = c->work.rules->finished(&c->work, message->index, message->lease.batch);
             stragglers_moved(&c->work.membership.workers[message->index], now_us);
             cut_at_gate(c, now_us, outbox);
-        } else {
-            sent = repeat_work(c, message->index, message->request, outbox);
         }
+        if (message->lease.announces)
+            take_announcement(c, packet, now_us, outbox);
+        else if (!message->lease.finished)
+            sent = repeat_work(c, message->index, message->request, outbox);
         sent = coordinator_top_up(c, message->index, message->request, outbox) || sent;
         if (frees)
             coordinator_top_up_all(c, outbox);
     }
     if (!sent)
-        envelope_answer(&c->envelope, packet, MESSAGE_WORK, outbox)->message.work.none = true;
+        add_work(c, message->index, message->request, outbox)->message.work.none = true;
 }
 
 /* --- scores -------------------------------------------------------------------------------- */

@@ -172,6 +172,11 @@ static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *wh
     return waits(work, worker) && find_minimum(work, whom);
 }
 
+static uint64_t ssp_clock(const struct work *work, uint32_t worker)
+{
+    return counts(work, worker) ? state_of(work)->clocks[worker].finished : 0;
+}
+
 static void ssp_figures(const struct work *work, struct mode_figures *figures)
 {
     mode_figures_add(figures, "batches_apart_max", state_of(work)->apart_max);
@@ -211,6 +216,7 @@ const struct work_mode work_ssp = {
     .finished = ssp_finished,
     .has_spare = ssp_has_spare,
     .waits_for = ssp_waits_for,
+    .clock = ssp_clock,
     .figures = ssp_figures,
     .check = ssp_check,
 };

@@ -107,6 +107,8 @@ struct work_mode {
     bool (*has_spare)(const struct work *work);
     /* Optional. Whether the worker is not given what there is, because it waits for `whom`. */
     bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
+    /* Optional. How many batches it has finished, in a mode that counts them. */
+    uint64_t (*clock)(const struct work *work, uint32_t worker);
 
     /* Optional. What is true of block and statistics between two messages; see
      * common/base/invariant.h. */

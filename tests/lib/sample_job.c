@@ -36,6 +36,7 @@ struct job sample_job(void)
         .micro_batch = 16,
         .steps = 2000,
         .checkpoint_every = 938,
+        .record = RECORDING_ON,
         .chunk_bytes = 4096,
         .worker_count = 3,
         .server_count = 2,

@@ -168,6 +168,7 @@ struct job specimen_job(enum mode mode)
         .micro_batch = 16,
         .steps = 2003,
         .checkpoint_every = 938,
+        .record = RECORDING_ON,
         .chunk_bytes = 4096,
         .worker_count = 3,
         .server_count = 2,

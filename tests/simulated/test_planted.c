@@ -155,8 +155,8 @@ enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t
                               const struct tally *so_far);
 bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
-enum status __real_follow_init(struct follow *follow, const struct job *job);
-enum status __wrap_follow_init(struct follow *follow, const struct job *job);
+enum status __real_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
+enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
                           const char *function) __attribute__((noreturn));
 
@@ -366,10 +366,10 @@ static enum next next_without_pull(struct follow *follow, uint64_t *step)
     return next == NEXT_PULL ? follow_ssp.next(follow, step) : next;
 }
 
-enum status __wrap_follow_init(struct follow *follow, const struct job *job)
+enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count)
 {
     static struct follow_mode table;
-    enum status status = __real_follow_init(follow, job);
+    enum status status = __real_follow_init(follow, job, chunk_count);
     if (job->mode != MODE_SSP || planted != NO_FRESH_PULL)
         return status;
     table = follow_ssp;

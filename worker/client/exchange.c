@@ -523,6 +523,12 @@ void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us
         exchange->links[i].asked_us = exchange->links[i].heard_us = now_us;
 }
 
+void exchange_versions(const struct exchange *exchange, uint64_t *versions)
+{
+    for (uint32_t i = 0; i < exchange->partition->chunk_count; i++)
+        versions[i] = exchange->chunks[i].version;
+}
+
 bool exchange_has_pushed(const struct exchange *exchange, uint64_t *step)
 {
     for (uint32_t i = 0; i < exchange->pushed_count; i++)

@@ -110,6 +110,9 @@ uint64_t exchange_silence_us(const struct exchange *exchange, uint64_t now_us, u
 /* This process was stopped for a while: nobody was silent meanwhile. */
 void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us);
 
+/* The versions of what the view has, of every chunk. */
+void exchange_versions(const struct exchange *exchange, uint64_t *versions);
+
 /* Whether gradients were sent whose step is not known to be over; then of which. */
 bool exchange_has_pushed(const struct exchange *exchange, uint64_t *step);
 

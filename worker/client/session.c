@@ -45,7 +45,7 @@ enum status session_create(struct session **session, const struct session_option
     s->envelope = &s->enrolment.envelope;
     s->options = *options;
     s->waiting_us = now_us;
-    enum status status = follow_init(&s->follow, options->job);
+    enum status status = follow_init(&s->follow, options->job, options->partition->chunk_count);
     if (status == STATUS_OK)
         status = exchange_init(&s->exchange, options->job, options->partition, options->parameters);
     if (status == STATUS_OK)
@@ -65,6 +65,7 @@ void session_destroy(struct session **session)
         return;
     if ((*session)->exchange.chunks != NULL)
         exchange_free(&(*session)->exchange);
+    held_push_forget(&(*session)->held);
     follow_free(&(*session)->follow);
     free((*session)->job_bytes);
     free(*session);
@@ -108,13 +109,20 @@ const char *session_waiting(const struct session *session, double *seconds, uint
     return waits && what[0] != '\0' ? what : NULL;
 }
 
+/* Nothing is under way any more, nor about to be. */
+static void forget_pushed(struct session *s)
+{
+    exchange_forget(&s->exchange);
+    held_push_forget(&s->held);
+}
+
 /* Over for this worker: the trainer is told so that it lets go. */
 static void tell_end(struct session *s, struct outbox *outbox)
 {
     if (!s->enrolment.over || s->end_told)
         return;
     s->end_told = true;
-    exchange_forget(&s->exchange);
+    forget_pushed(s);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
     packet->message.stop.exit_code = (uint32_t)s->enrolment.exit_code;
     snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", s->enrolment.reason);
@@ -146,8 +154,8 @@ static void end_left(struct session *s, const char *reason, struct outbox *outbo
  * computed twice, and the last to leave leaves all chunks at one version. */
 static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    s->announcements.leave_held =
-        s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
+    s->announcements.leave_held = s->exchanged && (s->exchange.under_way > 0 || s->held.waits) &&
+                                  now_us - s->leave_us < FINISH_US;
     announcements_tick(&s->announcements, s->envelope, now_us, outbox);
 }
 
@@ -188,8 +196,25 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 static bool trainer_waits(const struct session *s)
 {
     const struct follow_mode *rules = s->follow.rules;
-    return s->trainer == IDLE ||
+    return (s->trainer == IDLE && !s->held.waits) ||
            (s->trainer == DONE && rules->has_more != NULL && rules->has_more(&s->follow));
+}
+
+/* The trainer is about to compute this batch from what is here. */
+static void begin_computation(struct session *s, uint64_t batch)
+{
+    struct computation *computation = &s->follow.computation;
+    if (!computation->announces)
+        return;
+    exchange_versions(&s->exchange, computation->versions);
+    computation_begin(computation, batch);
+}
+
+/* What the rules have to say, in as few messages as it takes. */
+static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (s->follow.rules->speak != NULL && is_started(s))
+        s->follow.rules->speak(&s->follow, s->envelope, now_us, outbox);
 }
 
 static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -212,6 +237,8 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
         s->have_parameters = false;
         ask_newest(s, now_us, outbox);
     } else if (next != NEXT_WAIT) {
+        if (next == NEXT_COMPUTE)
+            begin_computation(s, step);
         hand_to_trainer(s, step, next == NEXT_ENOUGH, now_us, outbox);
     }
 }
@@ -220,7 +247,7 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
  * have made meanwhile this worker did not owe. */
 static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    exchange_forget(&s->exchange);
+    forget_pushed(s);
     s->have_parameters = false;
     s->waiting_us = s->rounds == 0 ? now_us : s->waiting_us;
     if (++s->rounds <= ROUNDS_AT_ONCE)
@@ -274,7 +301,7 @@ static void leave_generation(struct session *s, uint64_t now_us)
     s->ask_at_us = 0;
     s->have_parameters = false;
     s->waiting_us = now_us;
-    exchange_forget(&s->exchange);
+    forget_pushed(s);
     s->follow.rules->forget(&s->follow);
     announcements_forget_scores(&s->announcements);
     announcements_forget_done(&s->announcements);
@@ -327,6 +354,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
     if (!same || !s->enrolment.started || start->stop_step < s->follow.stop_step)
         s->follow.stop_step = start->stop_step;
     s->start = *start;
+    s->follow.computation.announces = start->records;
     s->start_told = false;
     s->rejoined = false;
     s->waiting_us = now_us;
@@ -337,7 +365,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
         return;
     s->follow.rules->forget(&s->follow);
     announcements_forget_done(&s->announcements);
-    exchange_forget(&s->exchange);
+    forget_pushed(s);
     s->ask_at_us = 0;
     s->have_parameters = false;
     s->abandoned = s->trainer == BUSY;
@@ -396,12 +424,35 @@ static void handle_moved_on(struct session *s, uint32_t server, const struct mes
         follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
 }
 
+/* What the trainer has computed goes out; the last of its step asks for values. */
+static void push(struct session *s, struct message_exchange *what, struct frame *gradient,
+                 uint64_t now_us, struct outbox *outbox)
+{
+    s->follow.rules->push(&s->follow, what);
+    if (exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox) != STATUS_OK)
+        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+}
+
+/* Its number has come. The exchange has taken since it was computed. */
+static void push_held(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    struct held_push held = s->held;
+    if (!held.waits ||
+        !computation_may_leave(&s->follow.computation, held.what.step, &held.what.computation))
+        return;
+    s->held = (struct held_push){0};
+    push(s, &held.what, held.gradient, now_us, outbox);
+    s->exchange.began_us = held.since_us;
+    held_push_forget(&held);
+}
+
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
     if (message->generation != s->envelope->generation || s->follow.rules->work == NULL)
         return;
     s->follow.rules->work(&s->follow, s->envelope, message, now_us, outbox);
+    push_held(s, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -500,6 +551,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     }
     if (is_member(s))
         announce(s, now_us, outbox);
+    speak(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
     if (CHECKED)
@@ -520,7 +572,8 @@ static void add_times(struct session *s, struct message_report *report)
 static void finish_abandoned(struct session *s, struct message_exchange *what, bool last,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
-    bool current = s->work_generation == s->envelope->generation;
+    bool current = s->work_generation == s->envelope->generation &&
+                   computation_may_leave(&s->follow.computation, what->step, &what->computation);
     enum status status = STATUS_OK;
     s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
     if (current && (what->gradient || what->skip))
@@ -539,7 +592,7 @@ static void finish_abandoned(struct session *s, struct message_exchange *what, b
         s->trainer = IDLE;
         s->abandoned = false;
         s->waiting_us = now_us;
-        exchange_forget(&s->exchange);
+        forget_pushed(s);
     }
 }
 
@@ -553,8 +606,8 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         add_times(s, &what.report);
     bool last = what.want;
     what.want = last && !s->abandoned;
-    s->follow.rules->push(&s->follow, &what);
     if (s->abandoned) {
+        s->follow.rules->push(&s->follow, &what);
         finish_abandoned(s, &what, last, packet->payload, now_us, outbox);
         return;
     }
@@ -564,9 +617,10 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         enrolment_wait(&s->enrolment, "");
         s->exchanged = packet->payload != NULL;
     }
-    if (exchange_push(&s->exchange, s->envelope, &what, packet->payload, now_us, outbox) !=
-        STATUS_OK)
-        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+    if (computation_may_leave(&s->follow.computation, what.step, &what.computation))
+        push(s, &what, packet->payload, now_us, outbox);
+    else
+        held_push_keep(&s->held, &what, packet->payload, now_us);
 }
 
 static void trainer_evaluation(struct session *s, const struct message *message, uint64_t now_us,
@@ -654,6 +708,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
         }
     if (is_member(s))
         announce(s, now_us, outbox);
+    speak(s, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
     if (CHECKED)
@@ -700,6 +755,7 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
              s->enrolment.joining       ? "does not let this worker in again"
              : s->trainer == DONE       ? "does not end the job"
              : s->start.assignment == 0 ? "does not start the job"
+             : s->held.waits            ? "does not number what was computed"
              : s->exchange.under_way    ? "lets it go on though the step does not end"
                                         : "gives no work",
              wording_duration(waited).text, what[0] != '\0' ? ": " : "", what);
@@ -724,6 +780,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->waiting_us += gap_us;
     s->busy_us += gap_us;
     s->complete_us += gap_us;
+    s->held.since_us += gap_us;
     exchange_resume(&s->exchange, gap_us, now_us);
 }
 
@@ -736,7 +793,7 @@ int session_patience_ms(const struct session *session)
 
 static bool is_idle(const struct session *s)
 {
-    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0;
+    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0 && !s->held.waits;
 }
 
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)

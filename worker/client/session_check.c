@@ -30,6 +30,11 @@ static void check_trainer(const struct session *s)
          "what the trainer reads is here");
     RULE(busy || s->exchange.pushed_count == 0 || s->exchange.under_way > 0,
          "gradients are kept until they are answered");
+    RULE(IMPLIES(s->held.waits, s->trainer == IDLE && s->exchange.under_way == 0),
+         "what waits for its number is not under way");
+    RULE(IMPLIES(s->held.waits, s->follow.computation.open && s->follow.computation.number == 0),
+         "nothing waits for a number that is here");
+    RULE(s->held.waits || s->held.gradient == NULL, "what does not wait is let go");
     RULE(IMPLIES(s->announcements.done, s->trainer == DONE), "DONE is said for the trainer");
 }
 
@@ -42,7 +47,8 @@ void session_check(const struct session *session)
     follow_check(&s->follow);
     announcements_check(&s->announcements, s->envelope);
     RULE(s->end_told == s->enrolment.over, "the trainer knows the end as soon as it is there");
-    RULE(IMPLIES(s->end_told, s->exchange.pushed_count == 0 && s->exchange.under_way == 0),
+    RULE(IMPLIES(s->end_told,
+                 s->exchange.pushed_count == 0 && s->exchange.under_way == 0 && !s->held.waits),
          "after the end nothing is under way");
     if (s->end_told)
         return;

@@ -7,6 +7,7 @@
 
 #include "worker/client/announcements.h"
 #include "worker/client/exchange.h"
+#include "worker/client/held_push.h"
 #include "worker/client/session.h"
 #include "worker/mode/follow_mode.h"
 
@@ -20,7 +21,8 @@ struct session {
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     struct exchange exchange;
-    struct follow follow; /* What the mode makes of it; the steps that it is at. */
+    struct follow follow;  /* What the mode makes of it; the steps that it is at. */
+    struct held_push held; /* Computed, and its number is not here yet. */
     struct announcements announcements;
 
     /* What server 0 has said. */

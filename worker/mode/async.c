@@ -16,6 +16,7 @@ void follow_async_init(struct follow *follow)
 void follow_async_forget(struct follow *follow)
 {
     lease_book_forget(book_of(follow));
+    computation_forget(&follow->computation);
 }
 
 enum next follow_async_next(struct follow *follow, uint64_t *step)
@@ -45,8 +46,10 @@ void follow_async_complete(struct follow *follow, uint64_t version, struct envel
                            uint64_t now_us, struct outbox *outbox)
 {
     (void)version;
+    (void)now_us;
+    (void)outbox;
     if (book_of(follow)->current != UINT64_MAX)
-        lease_book_finish(book_of(follow), envelope, now_us, outbox);
+        lease_book_finish(book_of(follow), envelope);
 }
 
 uint64_t follow_async_done_step(const struct follow *follow)
@@ -57,21 +60,32 @@ uint64_t follow_async_done_step(const struct follow *follow)
 void follow_async_begin(struct follow *follow, struct envelope *envelope, uint64_t now_us,
                         struct outbox *outbox)
 {
-    lease_book_ask(book_of(follow), envelope, now_us, outbox);
+    (void)now_us;
+    (void)outbox;
+    lease_book_ask(book_of(follow), envelope);
 }
 
 void follow_async_work(struct follow *follow, struct envelope *envelope,
                        const struct message *message, uint64_t now_us, struct outbox *outbox)
 {
+    (void)outbox;
     if (message->work.enough && message->work.batch < follow->stop_step)
         follow->stop_step = message->work.batch;
-    lease_book_work(book_of(follow), envelope, message, now_us, outbox);
+    computation_heard(&follow->computation, message->request, message->work.computation);
+    lease_book_work(book_of(follow), envelope, message, now_us);
 }
 
 void follow_async_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
                        struct outbox *outbox)
 {
-    lease_book_tick(book_of(follow), envelope, idle, now_us, outbox);
+    lease_book_tick(book_of(follow), envelope, idle, now_us);
+    follow_async_speak(follow, envelope, now_us, outbox);
+}
+
+void follow_async_speak(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    lease_book_speak(book_of(follow), &follow->computation, envelope, now_us, outbox);
 }
 
 bool follow_async_has_more(const struct follow *follow)

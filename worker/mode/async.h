@@ -17,7 +17,8 @@ struct follow_async {
 #define FOLLOW_ASYNC                                                                               \
     .nodes = follow_async_nodes, .complete = follow_async_complete,                                \
     .done_step = follow_async_done_step, .begin = follow_async_begin, .tick = follow_async_tick,   \
-    .has_more = follow_async_has_more, .knows_end = follow_async_knows_end
+    .speak = follow_async_speak, .has_more = follow_async_has_more,                                \
+    .knows_end = follow_async_knows_end
 
 void follow_async_init(struct follow *follow);
 void follow_async_forget(struct follow *follow);
@@ -34,6 +35,8 @@ void follow_async_work(struct follow *follow, struct envelope *envelope,
                        const struct message *message, uint64_t now_us, struct outbox *outbox);
 void follow_async_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
                        struct outbox *outbox);
+void follow_async_speak(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+                        struct outbox *outbox);
 bool follow_async_has_more(const struct follow *follow);
 bool follow_async_knows_end(const struct follow *follow);
 void follow_async_check(const struct follow *follow);

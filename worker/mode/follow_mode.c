@@ -20,8 +20,8 @@ static bool is_whole(const struct follow_mode *mode)
     return mode->init != NULL && mode->forget != NULL && mode->next != NULL &&
            mode->nodes != NULL && mode->push != NULL && mode->complete != NULL &&
            mode->done_step != NULL && (mode->work != NULL) == leases &&
-           (mode->tick != NULL) == leases && (mode->has_more != NULL) == leases &&
-           (mode->knows_end != NULL) == leases;
+           (mode->tick != NULL) == leases && (mode->speak != NULL) == leases &&
+           (mode->has_more != NULL) == leases && (mode->knows_end != NULL) == leases;
 }
 
 const struct follow_mode *follow_mode_of(const struct job *job)
@@ -32,7 +32,7 @@ const struct follow_mode *follow_mode_of(const struct job *job)
     return mode;
 }
 
-enum status follow_init(struct follow *follow, const struct job *job)
+enum status follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count)
 {
     memset(follow, 0, sizeof *follow);
     follow->job = job;
@@ -42,13 +42,14 @@ enum status follow_init(struct follow *follow, const struct job *job)
         (follow->state = calloc(1, follow->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
     follow->rules->init(follow);
-    return STATUS_OK;
+    return computation_init(&follow->computation, chunk_count);
 }
 
 void follow_free(struct follow *follow)
 {
     free(follow->state);
     follow->state = NULL;
+    computation_free(&follow->computation);
 }
 
 void follow_check(const struct follow *follow)
@@ -57,6 +58,7 @@ void follow_check(const struct follow *follow)
               "it follows the rules of the job's mode");
     INVARIANT("follow", (follow->state != NULL) == (follow->rules->state_bytes > 0),
               "it has the block of its mode, if that has one");
+    computation_check(&follow->computation);
     if (follow->rules->check != NULL)
         follow->rules->check(follow);
 }

@@ -22,6 +22,7 @@
 #include "common/job/job.h"
 #include "common/job/tree.h"
 #include "common/wire/envelope.h"
+#include "worker/mode/computation.h"
 
 struct follow_mode;
 
@@ -31,6 +32,7 @@ struct follow {
     void *state;                     /* [rules->state_bytes] the mode's. Owned. */
     uint64_t step;                   /* Version held or asked for; or the latest batch. */
     uint64_t stop_step;              /* The last version that there will be. */
+    struct computation computation;  /* What is computed, where that is announced. */
 };
 
 enum next {
@@ -70,6 +72,9 @@ struct follow_mode {
                  uint64_t now_us, struct outbox *outbox);
     void (*tick)(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
                  struct outbox *outbox);
+    /* What the others have left to be said, once a message has been worked off. */
+    void (*speak)(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+                  struct outbox *outbox);
     /* Whether work has come for a worker that was done. */
     bool (*has_more)(const struct follow *follow);
     /* Whether it has been told that there is enough. */
@@ -79,7 +84,7 @@ struct follow_mode {
     void (*check)(const struct follow *follow);
 };
 
-enum status follow_init(struct follow *follow, const struct job *job);
+enum status follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 void follow_free(struct follow *follow);
 
 /* See common/base/invariant.h. */

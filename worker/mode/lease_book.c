@@ -23,18 +23,7 @@ void lease_book_forget(struct lease_book *book)
 
 /* --- saying -------------------------------------------------------------------------------- */
 
-static void say(struct lease_said *said, const struct envelope *envelope, uint64_t now_us,
-                struct outbox *outbox)
-{
-    struct packet *packet =
-        envelope_to_server_as(envelope, 0, MESSAGE_LEASE, said->request, outbox);
-    packet->message.lease.finished = said->finished;
-    packet->message.lease.batch = said->batch;
-    said->said_us = now_us;
-}
-
-static void say_first(struct lease_book *book, struct envelope *envelope, bool finished,
-                      uint64_t batch, uint64_t now_us, struct outbox *outbox)
+static void note(struct lease_book *book, struct envelope *envelope, bool finished, uint64_t batch)
 {
     for (uint32_t i = 0; i < book->said_count; i++)
         if (book->said[i].finished == finished && book->said[i].batch == batch)
@@ -42,24 +31,49 @@ static void say_first(struct lease_book *book, struct envelope *envelope, bool f
     /* What is forgotten comes again: its batch stays on lease, and WORK brings it. */
     if (book->said_count == LEASES_SAID_MAX)
         memmove(book->said, book->said + 1, --book->said_count * sizeof *book->said);
-    struct lease_said *said = &book->said[book->said_count++];
-    *said = (struct lease_said){
+    book->said[book->said_count++] = (struct lease_said){
         .request = ++envelope->last_request, .batch = batch, .finished = finished};
-    say(said, envelope, now_us, outbox);
-    book->said_us = now_us;
 }
 
-void lease_book_ask(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
-                    struct outbox *outbox)
+void lease_book_ask(struct lease_book *book, struct envelope *envelope)
 {
-    say_first(book, envelope, false, 0, now_us, outbox);
+    note(book, envelope, false, 0);
 }
 
-void lease_book_finish(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
-                       struct outbox *outbox)
+void lease_book_finish(struct lease_book *book, struct envelope *envelope)
 {
-    say_first(book, envelope, true, book->current, now_us, outbox);
+    note(book, envelope, true, book->current);
     book->current = UINT64_MAX;
+}
+
+static struct packet *add_lease(const struct envelope *envelope, uint64_t request,
+                                struct computation *computation, uint64_t now_us,
+                                struct outbox *outbox)
+{
+    struct packet *packet = envelope_to_server_as(envelope, 0, MESSAGE_LEASE, request, outbox);
+    if (computation_goes_with(computation, request))
+        computation_announce(computation, packet, now_us);
+    return packet;
+}
+
+void lease_book_speak(struct lease_book *book, struct computation *computation,
+                      struct envelope *envelope, uint64_t now_us, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < book->said_count; i++) {
+        struct lease_said *said = &book->said[i];
+        if (said->said && now_us - said->said_us < REPEAT_US)
+            continue;
+        struct packet *packet = add_lease(envelope, said->request, computation, now_us, outbox);
+        packet->message.lease.finished = said->finished;
+        packet->message.lease.batch = said->batch;
+        book->said_us = said->said ? book->said_us : now_us;
+        said->said = true;
+        said->said_us = now_us;
+    }
+    if (computation_is_due(computation, now_us))
+        add_lease(envelope,
+                  computation->request != 0 ? computation->request : ++envelope->last_request,
+                  computation, now_us, outbox);
 }
 
 static void heard(struct lease_book *book, uint64_t request)
@@ -72,14 +86,10 @@ static void heard(struct lease_book *book, uint64_t request)
         }
 }
 
-void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us,
-                     struct outbox *outbox)
+void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us)
 {
-    for (uint32_t i = 0; i < book->said_count; i++)
-        if (now_us - book->said[i].said_us >= REPEAT_US)
-            say(&book->said[i], envelope, now_us, outbox);
     if (idle && !book->enough && book->said_count == 0 && now_us - book->said_us >= REPEAT_US)
-        lease_book_ask(book, envelope, now_us, outbox);
+        lease_book_ask(book, envelope);
 }
 
 /* --- taking -------------------------------------------------------------------------------- */
@@ -111,7 +121,7 @@ static bool holds(const struct lease_book *book, uint64_t batch)
 }
 
 void lease_book_work(struct lease_book *book, struct envelope *envelope,
-                     const struct message *message, uint64_t now_us, struct outbox *outbox)
+                     const struct message *message, uint64_t now_us)
 {
     uint64_t batch = message->work.batch;
     heard(book, message->request);
@@ -124,7 +134,7 @@ void lease_book_work(struct lease_book *book, struct envelope *envelope,
     if (take_once(book, batch))
         book->held[book->held_count++] = batch;
     else /* Done long ago, but still on lease, as it seems: whoever leases must hear of it. */
-        say_first(book, envelope, true, batch, now_us, outbox);
+        note(book, envelope, true, batch);
 }
 
 bool lease_book_next(struct lease_book *book, uint64_t *batch)

@@ -2,7 +2,8 @@
  *
  * A batch is taken once, however often WORK brings it: repeats can come long after it is done. What
  * is said in a LEASE is said again, under the same number, until a WORK with that number comes; a
- * worker that has nothing to do asks again and again.
+ * worker that has nothing to do asks again and again. It is noted first, and said by
+ * lease_book_speak, so that one LEASE says both what is finished and what is computed next.
  *
  * Threads: the session's. Time arrives as an argument. */
 
@@ -15,6 +16,7 @@
 #include "common/job/job.h"
 #include "common/wire/envelope.h"
 #include "common/wire/message.h"
+#include "worker/mode/computation.h"
 
 #define LEASES_HELD_MAX  4    /* More than the coordinator gives. */
 #define LEASES_SAID_MAX  8    /* Without an answer; the oldest is forgotten for a ninth. */
@@ -23,6 +25,7 @@
 struct lease_said {
     uint64_t request, batch, said_us;
     bool finished;
+    bool said; /* At said_us. */
 };
 
 struct lease_book {
@@ -44,23 +47,25 @@ void lease_book_init(struct lease_book *book, const struct job *job);
 void lease_book_forget(struct lease_book *book);
 
 /* Give me work. */
-void lease_book_ask(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
-                    struct outbox *outbox);
+void lease_book_ask(struct lease_book *book, struct envelope *envelope);
 
 /* The current batch is done: every chunk has answered. */
-void lease_book_finish(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
-                       struct outbox *outbox);
+void lease_book_finish(struct lease_book *book, struct envelope *envelope);
 
 /* WORK has come, but for enough's batch, which is the caller's. */
 void lease_book_work(struct lease_book *book, struct envelope *envelope,
-                     const struct message *message, uint64_t now_us, struct outbox *outbox);
+                     const struct message *message, uint64_t now_us);
 
 /* The next batch becomes the current one; false when there is none. */
 bool lease_book_next(struct lease_book *book, uint64_t *batch);
 
 /* idle: there is nothing to do. */
-void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us,
-                     struct outbox *outbox);
+void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle,
+                     uint64_t now_us);
+
+/* Say what is new, or has had no answer for a while. */
+void lease_book_speak(struct lease_book *book, struct computation *computation,
+                      struct envelope *envelope, uint64_t now_us, struct outbox *outbox);
 
 /* See common/base/invariant.h. */
 void lease_book_check(const struct lease_book *book);

@@ -237,6 +237,20 @@ TEST(arithmetic_may_differ_where_bits_are_not_promised, MODE_ASYNC)
     ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
 }
 
+/* It would be made again with other bits. */
+TEST(arithmetic_may_not_differ_where_a_run_is_recorded, MODE_ASYNC)
+{
+    f->job.record = RECORDING_ON;
+    players_gather(f);
+    players_join(f, ROLE_WORKER, 0);
+    struct packet odd = players_join_packet(f, ROLE_WORKER, 1);
+    odd.message.join.probe_digest[3] ^= 1;
+    players_give(f, odd);
+    const struct message *refused = players_told(f, 11, MESSAGE_REFUSED);
+    ck_assert_ptr_nonnull(refused);
+    ck_assert_int_eq(refused->refused.reason, REFUSAL_PROBE);
+}
+
 TEST(a_left_over_of_another_run_cannot_end_a_job_that_is_still_being_declared, MODE_SYNC)
 {
     struct packet old = players_packet(f, ROLE_WORKER, 0, MESSAGE_STOP);

@@ -116,7 +116,7 @@ static bool is_among(const char *member, const char *const *list)
 
 /* Written here once more: that a row moves from one list to another has to be meant. */
 static const char *const labels[] = {"data", NULL};
-static const char *const spread[] = {"steps",        "checkpoint_every", "chunk_bytes",
+static const char *const spread[] = {"steps",        "checkpoint_every", "record", "chunk_bytes",
                                      "worker_count", "servers",          NULL};
 static const char *const read_later[] = {"data_digest", NULL};
 static const char *const without_option[] = {

@@ -23,7 +23,7 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t bound)
     f->job.staleness_bound = bound;
     f->job.steps = 1000;
     f->now_us = 1000000;
-    ck_assert_int_eq(follow_init(&f->follow, &f->job), STATUS_OK);
+    ck_assert_int_eq(follow_init(&f->follow, &f->job, 1), STATUS_OK);
     f->follow.rules->begin(&f->follow, &f->envelope, f->now_us, &f->post.outbox);
 }
 

@@ -1,0 +1,95 @@
+/* computations.h - what workers compute where the run is recorded: each computation has a number, and
+ * it is known who made it, of which batch and from which version of every chunk.
+ *
+ * A batch is no computation: a worker may be lost in the middle of its push, and another compute the
+ * batch from other versions, each with a part of the chunks. Numbers are from 1, go on over
+ * generations and sessions, and are given once. What is here is of the time since the last cut that
+ * was written: it matters when a worker dies; when a server does, all go back to that cut.
+ *
+ *     LEASE(announces) --> announce: numbered, in order --> WORK(computation)
+ *                                 |                               ^
+ *                                 '-- repeated: the same number --'
+ *
+ * Memory: at most COMPUTATIONS_MAX, of 40 bytes and about one a chunk.
+ *
+ * Threads: the coordinator's. */
+
+#ifndef PS_WORK_COMPUTATIONS_H
+#define PS_WORK_COMPUTATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/wire/message.h"
+
+/* Batches after which what is recorded is cut and written down, whatever else is. */
+#define RECORD_BATCHES_MAX 65536
+/* Between two cuts. A batch has one computation, and one more for each worker lost in it. */
+#define COMPUTATIONS_MAX (4 * RECORD_BATCHES_MAX)
+
+struct computed {
+    uint64_t number; /* 0: none; the worker has gone. */
+    uint64_t batch;
+    uint64_t clock; /* Where workers have clocks: that of this one. */
+    uint32_t worker;
+    uint32_t bases_bytes; /* Of all one behind the other, see common/job/bases.h. */
+};
+
+/* The latest LEASE of a worker that announced something. */
+struct announced {
+    uint64_t ticket, request, number;
+};
+
+struct computations {
+    bool records;
+    uint32_t chunk_count;
+    uint64_t version_max;
+    uint64_t next;        /* Number. */
+    struct computed *all; /* [count] in order. Owned. */
+    uint32_t count;
+    size_t capacity;
+    uint8_t *bases; /* [bases_bytes] of all of them. Owned. */
+    size_t bases_bytes, bases_capacity;
+    struct announced *latest; /* [worker_count] Owned. */
+    uint32_t worker_count;
+};
+
+/* The first number is `next`. STATUS_MEMORY, or that the job's chunks cannot be counted. */
+enum status computations_init(struct computations *computations, const struct job *job,
+                              bool records, uint64_t next);
+void computations_free(struct computations *computations);
+
+/* A worker of this ticket says in its LEASE with this request that it computes the batch from these
+ * bases. STATUS_OK: it has its number. STATUS_AGAIN: it has said something else since, or there are
+ * too many; STATUS_INVALID: they are no bases; STATUS_MEMORY. Then nothing has changed. */
+enum status computations_announce(struct computations *computations, const struct message *lease,
+                                  uint64_t clock, const uint8_t *bases, size_t bytes);
+
+/* The number of what the LEASE with this request has announced, of a worker of this ticket; 0:
+ * nothing. */
+uint64_t computations_answer(const struct computations *computations, uint32_t worker,
+                             uint64_t ticket, uint64_t request);
+
+/* The worker is lost, or has left: another begins in its place. STATUS_MEMORY. */
+enum status computations_gone(struct computations *computations, uint32_t worker);
+
+/* All go back: what was announced since the last cut is of no use. */
+void computations_go_back(struct computations *computations);
+
+/* Everything that was announced before a moment. */
+struct computations_mark {
+    uint64_t next;
+    uint32_t count;
+    size_t bases_bytes;
+};
+struct computations_mark computations_mark(const struct computations *computations);
+/* It is in the record. */
+void computations_drop(struct computations *computations, struct computations_mark before);
+
+/* See common/base/invariant.h. */
+void computations_check(const struct computations *computations);
+
+#endif
