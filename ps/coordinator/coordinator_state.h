@@ -60,7 +60,7 @@ struct coordinator {
 
     struct evaluation evaluation;
     struct staleness_ledger staleness; /* What servers say of it. */
-    struct computations computations; /* Since the last cut that is in the record. */
+    struct computations computations;  /* Since the last cut that is in the record. */
 
     struct cut cut;
     bool marked;       /* Training has come to its step: what was counted then is known. */
