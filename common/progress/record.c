@@ -92,6 +92,8 @@ static void take_staleness(struct record *record, const struct json *root)
     record->summary.staleness.renewed = json_u64(root, "staleness.renewed", 0);
     record->summary.staleness.expected = json_u64(root, "staleness.expected", 0);
     record->staleness_mean = json_number(root, "staleness.mean");
+    histogram_read_json(&record->summary.spread.pulls, root, "spread");
+    histogram_read_json(&record->summary.spread.parts, root, "part_spread");
 }
 
 static enum status take_workers(struct record *record, const struct json *root, struct error *error)

@@ -96,10 +96,27 @@ static void print_staleness(FILE *out, const struct record *record)
                 wording_counted(summary->processors, "processor", "processors").text);
 }
 
+/* Of what gradients were made from; and what locking does. */
+static void print_spread(FILE *out, const struct run_spread *spread)
+{
+    const struct histogram *pulls = &spread->pulls, *parts = &spread->parts;
+    if (pulls->count == 0)
+        return;
+    fprintf(out, "  spread         of a pull's chunks mean %.2f, 99 %% up to %s, max %s\n",
+            histogram_mean(pulls), wording_count(histogram_quantile(pulls, 0.99)).text,
+            wording_counted(pulls->max, "update", "updates").text);
+    if (parts->max == 0)
+        fprintf(out, "                 within a variable's part on a server 0 in all\n");
+    else
+        fprintf(out, "                 within a variable's part on a server mean %.2f, max %s\n",
+                histogram_mean(parts), wording_count(parts->max).text);
+}
+
 static void print_gradients(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
     print_staleness(out, record);
+    print_spread(out, &summary->spread);
     if (summary->verdicts.applied > 0)
         fprintf(out,
                 "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",

@@ -41,6 +41,16 @@ static void write_staleness(struct json_writer *writer, const struct staleness *
     json_writer_end(writer);
 }
 
+static void write_spread(struct json_writer *writer, const struct run_spread *spread)
+{
+    json_writer_object(writer, "spread");
+    histogram_write_json(writer, &spread->pulls);
+    json_writer_end(writer);
+    json_writer_object(writer, "part_spread");
+    histogram_write_json(writer, &spread->parts);
+    json_writer_end(writer);
+}
+
 static void write_share(struct json_writer *writer, const struct staleness_share *share)
 {
     json_writer_object(writer, "staleness");
@@ -90,6 +100,7 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
     json_writer_real(writer, "images_per_second", summary->images_per_second);
     write_staleness(writer, &summary->staleness);
+    write_spread(writer, &summary->spread);
     json_writer_object(writer, "verdicts");
     json_writer_u64(writer, "applied", summary->verdicts.applied);
     json_writer_u64(writer, "stale", summary->verdicts.stale);

@@ -53,10 +53,17 @@ struct json;
 /* How one worker spent the run. What was undone when all went back to a checkpoint counts in the seconds,
  * which have passed, and in nothing else. */
 struct worker_summary {
-    uint64_t updates;  /* Batches or steps it contributed to. */
+    uint64_t updates;  /* That its gradients are in: steps of which it had leaves, or batches. */
     uint64_t examples; /* It computed gradients of. */
     double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
     struct staleness_share staleness; /* Of its gradients. */
+};
+
+/* How far apart the chunks were that gradients were made from, a number for each gradient. */
+struct run_spread {
+    struct histogram pulls; /* Newest version less the oldest, of all chunks. */
+    struct histogram
+        parts; /* The same within a variable's part on one server, the largest of all. */
 };
 
 /* What went wrong and was survived; "faults" in run.json. Of the whole run, whoever was server 0:
@@ -103,6 +110,7 @@ struct run_summary {
     /* Of updates that stand: what was undone is in neither, see run_faults.recomputed. */
     struct staleness staleness;     /* Of all (gradient, chunk); empty where none grows stale. */
     struct verdict_counts verdicts; /* Of all servers. */
+    struct run_spread spread;       /* Empty where all chunks are of one version. */
     struct mode_figures mode_figures;
     struct run_faults faults;
     uint32_t exit_code;      /* That server 0 ends with. */

@@ -132,7 +132,8 @@ struct message_report {
     int64_t loss; /* 2^-24 nats. */
     uint64_t correct, examples;
     uint64_t compute_us, exchange_us, wait_us;
-    bool bad; /* The gradient was not finite. */
+    bool bad;                     /* The gradient was not finite. */
+    uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
 };
 
 struct message_exchange {

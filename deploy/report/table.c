@@ -11,7 +11,7 @@
 #include "deploy/report/svg.h"
 
 #define CELL_BYTES   48
-#define COLUMN_COUNT 15 /* Two of them texts. */
+#define COLUMN_COUNT 17 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -76,32 +76,45 @@ static double number_staleness_max(const struct record *record)
     return of_any(record, (double)record->summary.staleness.shape.max);
 }
 
+static double number_spread(const struct record *record)
+{
+    return histogram_mean(&record->summary.spread.pulls);
+}
+
+static double number_part_spread(const struct record *record)
+{
+    return histogram_mean(&record->summary.spread.parts);
+}
+
 struct column {
     const char *above, *heading; /* Two lines; a mean and its maximum share the upper one. */
     const char *name;            /* In JSON. */
     record_number_fn *number;    /* NULL: mode, workers, seeds. */
     int decimals;
     double unit; /* Shown as a multiple of this. */
+    bool wide;   /* Left out where lines are short. */
 };
 
 enum { COLUMN_MODE, COLUMN_WORKERS, COLUMN_SEEDS, COLUMN_UPDATES, COLUMN_EXAMPLES };
 
 static const struct column columns[COLUMN_COUNT] = {
-    {"", "mode", "mode", NULL, 0, 1},
-    {"", "workers", "workers", NULL, 0, 1},
-    {"", "seeds", "seeds", NULL, 0, 1},
-    {"", "updates", "updates", number_updates, 0, 1},
-    {"examples", "an update", "examples_per_update", number_examples, 0, 1},
-    {"", "seconds", "seconds", number_seconds, 1, 1},
-    {"", "images/s", "images_per_second", number_images, 0, 1},
-    {"final", "loss", "train_loss", number_loss, 4, 1},
-    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01},
-    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1},
-    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1},
-    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1},
-    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1},
-    {"", "max", "staleness_max", number_staleness_max, 0, 1},
-    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1},
+    {"", "mode", "mode", NULL, 0, 1, false},
+    {"", "workers", "workers", NULL, 0, 1, false},
+    {"", "seeds", "seeds", NULL, 0, 1, false},
+    {"", "updates", "updates", number_updates, 0, 1, false},
+    {"examples", "an update", "examples_per_update", number_examples, 0, 1, false},
+    {"", "seconds", "seconds", number_seconds, 1, 1, false},
+    {"", "images/s", "images_per_second", number_images, 0, 1, false},
+    {"final", "loss", "train_loss", number_loss, 4, 1, false},
+    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, false},
+    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1, false},
+    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1, false},
+    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1, false},
+    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1, false},
+    {"", "max", "staleness_max", number_staleness_max, 0, 1, false},
+    {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
+    {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
+    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, false},
 };
 
 static const char *const notes[] = {
@@ -120,6 +133,10 @@ static const char *const notes[] = {
     "p50 "
     "(half are not above), p99, max. With more workers than processors it is the scheduler's "
     "shape.",
+    "spread of a pull: newest version of a chunk less the oldest among those that a gradient was "
+    "made "
+    "from, on average; of a part: the same within one variable on one server, which --use-locking "
+    "makes 0.",
     "seconds waiting: for others, of one worker on average.",
     "+-: mean and sample standard deviation over the seeds.",
 };
@@ -225,7 +242,7 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
     for (size_t row = 0; row < comparison->group_count + 2; row++) {
         for (size_t column = 0; column < COLUMN_COUNT; column++) {
             bool work = column == COLUMN_UPDATES || column == COLUMN_EXAMPLES;
-            if (!column_shown(comparison, column) || (told && work))
+            if (!column_shown(comparison, column) || (told && work) || columns[column].wide)
                 continue;
             if (row < 2) {
                 snprintf(cell, sizeof(cell), "%s",

@@ -29,7 +29,8 @@ const char *table_note(size_t index);
  *                  "updates": {"mean", "deviation"}, "examples_per_update": {..}, "seconds": {..},
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
  *                  "staleness_deviation",
- *                  "staleness_p50", "staleness_p99", "staleness_max", "wait_seconds": {..}}]} */
+ *                  "staleness_p50", "staleness_p99", "staleness_max",
+ *                  "spread_mean", "part_spread_mean", "wait_seconds": {..}}]} */
 char *table_json(const struct comparison *comparison, const char *command);
 
 #endif

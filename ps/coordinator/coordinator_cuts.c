@@ -22,6 +22,7 @@ void coordinator_mark_cut(struct coordinator *c)
         return;
     c->marked = true;
     membership_mark_cut(&c->work.membership);
+    c->spread_cut = c->summary.spread;
 }
 
 /* Whether training waits at the gate for this cut. */
@@ -147,6 +148,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     c->last_cut = c->last_due = c->cut.step;
     coordinator_mark_cut(c); /* A report may have been lost with its worker. */
     membership_mark_whole(&c->work.membership);
+    c->spread_whole = c->spread_cut;
     staleness_ledger_keep(&c->staleness, c->cut.step);
     uint64_t failed = log_once_end(&c->log_once);
     if (failed > 0)

@@ -303,6 +303,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
     evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
     staleness_ledger_go_back(&c->staleness, c->first_step);
     membership_go_back(&c->work.membership);
+    c->summary.spread = c->spread_whole;
     if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
         c->summary.test_loss = c->summary.test_accuracy = (double)NAN;
         c->summary.test_step = 0;

@@ -71,6 +71,7 @@ struct coordinator {
     struct log_once log_once; /* Of checkpoints that cannot be written. */
 
     struct run_summary summary;
+    struct run_spread spread_cut, spread_whole; /* As of the cut under way, and the checkpoint. */
     struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
     uint64_t noted_us;       /* ... since then. */
     uint64_t training_us;    /* When training first started. */

@@ -170,9 +170,12 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     }
 }
 
-static void add_report(struct worker_summary *summary, const struct message_report *report)
+/* Of a step a worker may report several nodes, which are one update. */
+static void add_report(struct member *worker, const struct message_report *report)
 {
-    summary->updates++;
+    struct worker_summary *summary = &worker->summary;
+    summary->updates += worker->reported != report->step + 1;
+    worker->reported = report->step + 1;
     summary->examples += report->bad ? 0 : report->examples;
     summary->compute_seconds += (double)report->compute_us * 1e-6;
     summary->exchange_seconds += (double)report->exchange_us * 1e-6;
@@ -214,7 +217,11 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     }
     if (!statistics_report(&c->work.statistics, report))
         return;
-    add_report(&worker->summary, report);
+    add_report(worker, report);
+    if (!job_mode(c->job)->aligns) {
+        histogram_add(&c->summary.spread.pulls, report->spread);
+        histogram_add(&c->summary.spread.parts, report->part_spread);
+    }
     coordinator_mark_cut(c);
     if (report->bad && job_mode(c->job)->may_skip)
         count_bad(c, packet, now_us, outbox);

@@ -214,6 +214,7 @@ struct member *membership_take(struct membership *membership, const struct packe
         .departure = before.departure,
         .verdicts = before.verdicts,
         .earlier = before.earlier,
+        .reported = before.reported,
         .summary = before.summary,
         .summary_cut = before.summary_cut,
         .summary_whole = before.summary_whole,
@@ -261,6 +262,7 @@ void membership_go_back(struct membership *membership)
         struct worker_summary *summary = &membership->workers[i].summary;
         const struct worker_summary *whole = &membership->workers[i].summary_whole;
         summary->updates = whole->updates;
+        membership->workers[i].reported = 0;
         summary->examples = whole->examples;
     }
     for (uint32_t i = 0; i < membership->server_count; i++) {

@@ -79,6 +79,7 @@ struct member {
     uint64_t step;            /* As of its last PING. */
     uint64_t moved_us;        /* When it last made progress, or began to owe work. */
     uint64_t told_slow_after; /* Microseconds: when the last line said so. */
+    uint64_t reported;        /* One more than the step or batch of its latest report; 0: none. */
     struct worker_summary summary;
 
     /* What goes back with the updates, see membership_go_back: as of the cut under way, and as of the

@@ -56,11 +56,33 @@ trains()
     if [ "$workers" -gt 1 ] && [ "$max" -lt 1 ]; then fail "$name: nothing was ever stale"; fi
 }
 
+# part_spread OUT - how far apart the chunks of a variable on one server were in a gradient, at most.
+part_spread() { sed -n '/"part_spread"/,/}/s/^ *"max": \([0-9]*\),$/\1/p' "$1/run.json"; }
+
 trains plain 3 2
 trains locking 3 2 --use-locking
 trains checkpoints 4 1 --checkpoint-every 30
 trains slow 2 3 --slow 1:5
 if ! sanitized; then trains threads 4 2 --owner-threads 2; fi
+
+# Where two threads own the pieces of one variable, a worker is given pieces of several versions; with
+# locking it is one piece, on one server.
+for locking in apart together; do
+    flag=()
+    if [ $locking = together ]; then flag=(--use-locking); fi
+    run $locking 0 syncopate run --mode async --data synthetic:2000 --chunk-bytes 4K --worker-batch 20 \
+        --micro-batch 10 --model "flatten, dense 64 relu, dense 10" --epochs 4 --workers 4 --ps 1 \
+        --owner-threads 2 --out "$work/$locking" "${flag[@]}"
+done
+if ! [ "$(part_spread "$work/apart")" -gt 0 ]; then
+    fail "without locking no variable was given in pieces of several versions"
+fi
+if [ "$(part_spread "$work/together")" != 0 ]; then
+    fail "with locking a variable was given in pieces $(part_spread "$work/together") updates apart"
+fi
+said apart "within a variable's part on a server mean" || fail "the summary has no spread"
+said together "within a variable's part on a server 0 in all" || fail "the summary has no 0"
+ok "what locking does shows: parts of variables up to $(part_spread "$work/apart") updates apart without it, 0 with it"
 
 # One worker has nobody to be stale against.
 run single 0 syncopate run "${base[@]}" --steps 50 --out "$work/single" --workers 1 --ps 2

@@ -529,6 +529,20 @@ static void check_staleness(const struct cluster *cluster, const struct record *
     ck_assert(histogram_adds_up(&staleness->shape));
 }
 
+/* A worker's updates are those that it has a gradient in: in sync of all, in async of its own. */
+static void check_updates(const struct cluster *cluster, const struct record *record)
+{
+    uint64_t made = cluster->job.steps - record->summary.session_step, sum = 0;
+    for (uint32_t i = 0; i < record->summary.worker_count; i++) {
+        ck_assert_uint_le(record->summary.workers[i].updates, made);
+        sum += record->summary.workers[i].updates;
+    }
+    if (cluster->job.mode == MODE_SYNC)
+        ck_assert_uint_ge(sum, made);
+    else
+        ck_assert_uint_eq(sum, made);
+}
+
 static void check_done(const struct cluster *cluster)
 {
     struct record record = read_record(cluster);
@@ -537,6 +551,7 @@ static void check_done(const struct cluster *cluster)
     ck_assert_double_eq(record.summary.test_accuracy, 1);
     check_verdicts(cluster, &record);
     check_staleness(cluster, &record);
+    check_updates(cluster, &record);
     record_free(&record);
     check_model(cluster);
 }

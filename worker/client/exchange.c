@@ -36,7 +36,8 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
     x->chunks = calloc(partition->chunk_count, sizeof *x->chunks);
     x->links = calloc(job->server_count, sizeof *x->links);
     x->pushed[0].sent = calloc(partition->chunk_count, sizeof *x->pushed[0].sent);
-    if (x->chunks == NULL || x->links == NULL || x->pushed[0].sent == NULL) {
+    if (x->chunks == NULL || x->links == NULL || x->pushed[0].sent == NULL ||
+        spread_init(&x->spread, job, partition) != STATUS_OK) {
         exchange_free(x);
         return STATUS_MEMORY;
     }
@@ -81,6 +82,7 @@ void exchange_free(struct exchange *exchange)
         forget_values(&x->chunks[i]);
     free(x->chunks);
     free(x->links);
+    spread_free(&x->spread);
     memset(x, 0, sizeof *x);
 }
 
@@ -379,7 +381,7 @@ static void take_values(struct exchange *x, const struct packet *packet)
     else
         memcpy(x->parameters + x->partition->chunks[result->chunk].first, packet->payload->data,
                packet->payload->bytes);
-    asked->version = result->version;
+    asked->version = x->spread.versions[result->chunk] = result->version;
     asked->first_request = asked->request = 0;
 }
 

@@ -29,6 +29,7 @@
 #include "common/job/tree.h"
 #include "common/transport/transport.h"
 #include "common/wire/envelope.h"
+#include "worker/client/spread.h"
 
 #define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubled ... */
 #define EXCHANGE_RETRY_MOST_US 4000000u   /* ... up to this. */
@@ -70,7 +71,8 @@ struct exchange {
     uint64_t version; /* Sync: that all chunks have, or will have. */
     uint64_t began_us;
     /* Of the answers: */
-    uint32_t held_us; /* The longest wait at a barrier. */
+    uint32_t held_us;     /* The longest wait at a barrier. */
+    struct spread spread; /* The versions that they are of. */
 };
 
 enum status exchange_init(struct exchange *exchange, const struct job *job,

@@ -276,6 +276,10 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     s->exchange_us += took - held;
     s->have_parameters = true;
     s->complete_us = now_us;
+    if (!job_mode(s->options.job)->aligns) {
+        s->spread = spread_of_pull(&x->spread);
+        s->part_spread = spread_of_parts(&x->spread);
+    }
     s->rounds = 0;
     s->waiting_us = now_us;
     s->follow.rules->complete(&s->follow, x->version, s->envelope, now_us, outbox);
@@ -564,6 +568,8 @@ static void add_times(struct session *s, struct message_report *report)
 {
     report->exchange_us = s->exchange_us;
     report->wait_us = s->wait_us;
+    report->spread = s->spread;
+    report->part_spread = s->part_spread;
     s->exchange_us = s->wait_us = 0;
 }
 

@@ -40,6 +40,7 @@ struct session {
     uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
     bool exchanged;                /* The exchange under way, or the last one, pushed a gradient. */
     uint64_t exchange_us, wait_us; /* Since the last report, for the next. */
+    uint64_t spread, part_spread;  /* Of the parameters that are here; see spread.h. */
     uint64_t complete_us;          /* When the parameters were all here. */
 
     /* Since when. */

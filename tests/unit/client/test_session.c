@@ -602,6 +602,22 @@ TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated, MODE_
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 2);
 }
 
+TEST(a_report_says_how_far_apart_was_what_its_gradient_was_made_from, MODE_ASYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.spread, 0);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        answer(f, (struct reply){.chunk = chunk,
+                                 .verdict = VERDICT_APPLIED,
+                                 .version = chunk == 2 ? 9 : 4 + chunk});
+    post_clear(&f->post);
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->spread, 5);
+    ck_assert_uint_eq(report->part_spread, 5); /* Chunks 0 and 2 are one server's, of the kernel. */
+}
+
 /* --- ends
  * ----------------------------------------------------------------------------------------- */
 

@@ -1248,6 +1248,22 @@ TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
     ck_assert_uint_eq(workers[0].examples, 2 * EPOCH_EXAMPLES);
 }
 
+/* Its share of a step may be several nodes; and one step made again is one update. */
+TEST(nodes_of_one_step_are_one_update_of_their_worker, MODE_SYNC)
+{
+    players_start(p);
+    for (uint64_t step = 0; step < 2; step++) {
+        players_report(p, 0, step, (struct node){0, 1});
+        players_report(p, 1, step, (struct node){2, 2});
+        players_report(p, 0, step, (struct node){1, 1});
+        players_report(p, 0, step, (struct node){1, 1}); /* Repeated. */
+    }
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    const struct worker_summary *workers = workers_of(p);
+    ck_assert_uint_eq(workers[0].updates, 2);
+    ck_assert_uint_eq(workers[1].updates, 2);
+}
+
 /* A member that never asks may never do it, and hold up everybody. */
 TEST(work_of_the_lost_goes_to_whoever_has_asked_for_work, MODE_ASYNC)
 {
