@@ -1259,6 +1259,7 @@ TEST(nodes_of_one_step_are_one_update_of_their_worker, MODE_SYNC)
         players_report(p, 0, step, (struct node){1, 1}); /* Repeated. */
     }
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).worker_count, 2);
     const struct worker_summary *workers = workers_of(p);
     ck_assert_uint_eq(workers[0].updates, 2);
     ck_assert_uint_eq(workers[1].updates, 2);
