@@ -71,7 +71,7 @@ for locking in apart together; do
     flag=()
     if [ $locking = together ]; then flag=(--use-locking); fi
     run $locking 0 syncopate run --mode async --data synthetic:2000 --chunk-bytes 4K --worker-batch 20 \
-        --micro-batch 10 --model "flatten, dense 64 relu, dense 10" --epochs 4 --workers 4 --ps 1 \
+        --micro-batch 10 --model "flatten, dense 512 relu, dense 10" --epochs 4 --workers 4 --ps 2 \
         --owner-threads 2 --out "$work/$locking" "${flag[@]}"
 done
 if ! [ "$(part_spread "$work/apart")" -gt 0 ]; then
