@@ -30,7 +30,7 @@ worker  model data
 worker  mode
 worker  client
 worker  .
-deploy  launcher manual report simulator
+deploy  launcher manual replay report simulator
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.

@@ -244,6 +244,31 @@ enum status partition_make(struct partition *partition, const struct variable *v
     return status;
 }
 
+enum status partition_make_told(struct partition *partition, const struct variable *variables,
+                                uint32_t variable_count, const uint64_t *elements,
+                                uint32_t chunk_count, struct error *error)
+{
+    uint64_t granules = space_granules(variables, variable_count), first = 0;
+    *partition = (struct partition){.server_count = 1, .elements = granules * PARAMETER_ALIGNMENT};
+    enum status status = allocate_chunks(partition, chunk_count, "fewer of them", error);
+    for (uint32_t i = 0; i < chunk_count && status == STATUS_OK; i++) {
+        uint64_t left = granules - first, size = elements[i] / PARAMETER_ALIGNMENT;
+        if (elements[i] % PARAMETER_ALIGNMENT != 0 || size == 0 || size > left)
+            status = error_set(error, STATUS_INVALID, "chunk %u of %llu elements does not fit", i,
+                               (unsigned long long)elements[i]);
+        else
+            set_chunk(partition, i, first, size, 0);
+        first += size;
+    }
+    if (status == STATUS_OK && first != granules)
+        status = error_set(error, STATUS_INVALID, "%u chunks do not cover the model", chunk_count);
+    if (status == STATUS_OK)
+        status = place_chunks(partition, error);
+    if (status != STATUS_OK)
+        partition_free(partition);
+    return status;
+}
+
 void partition_free(struct partition *partition)
 {
     free(partition->chunks);

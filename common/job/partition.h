@@ -50,6 +50,11 @@ struct partition {
 enum status partition_make(struct partition *partition, const struct variable *variables,
                            uint32_t variable_count, uint32_t server_count, uint64_t chunk_bytes,
                            bool use_locking, struct error *error);
+/* Chunks of so many elements each, all of one server: as a record tells of them. STATUS_INVALID when
+ * they are not a space of these variables. */
+enum status partition_make_told(struct partition *partition, const struct variable *variables,
+                                uint32_t variable_count, const uint64_t *elements,
+                                uint32_t chunk_count, struct error *error);
 void partition_free(struct partition *partition);
 
 /* Bytes of values that one server owns. */

@@ -278,7 +278,7 @@ static enum status take_computation(struct run_record_reader *r, struct varint_i
                            c.number, bases[i], i, r->oldest);
     }
     *number = c.number;
-    *base = r->segment.chunk_count > 0 ? bases[0] : 0;
+    *base = bases[0];
     s->computations[s->computation_count++] = c;
     return STATUS_OK;
 }
@@ -291,6 +291,8 @@ static enum status take_computations(struct run_record_reader *r, const struct b
     enum status status = STATUS_OK;
     if (r->piece_count > 0 || block->body == block->end)
         return damaged(r, block->start, error, "computations behind the entries, or none of them");
+    if (r->segment.chunk_count == 0)
+        return damaged(r, block->start, error, "computations, and there are no chunks");
     while (status == STATUS_OK && input.at < input.count)
         status = take_computation(r, &input, &number, &base, error);
     return status;

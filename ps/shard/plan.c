@@ -32,20 +32,33 @@ static uint32_t pushes_max(const struct job *job)
     return in_last > in_others ? in_last : in_others;
 }
 
-enum status plan_create(struct plan **plan, const struct job *job, uint32_t server, uint64_t run_id,
+/* The chunks that a plan is to have; told NULL: as the declaration makes them. */
+struct dealing {
+    const uint64_t *told;
+    uint32_t count;
+};
+
+static enum status deal(struct plan *plan, const struct job *job, const struct dealing *dealing,
                         struct error *error)
+{
+    if (dealing->told != NULL)
+        return partition_make_told(&plan->partition, job->variables, job->variable_count,
+                                   dealing->told, dealing->count, error);
+    return partition_make(&plan->partition, job->variables, job->variable_count, job->server_count,
+                          job->chunk_bytes, job->use_locking, error);
+}
+
+static enum status create(struct plan **plan, const struct job *job, const struct dealing *dealing,
+                          struct error *error)
 {
     struct plan *p = calloc(1, sizeof *p);
     if (p == NULL)
         return error_set(error, STATUS_MEMORY, "no memory for a plan");
-    p->server = server;
-    p->run_id = run_id;
     enum status status = job_copy(&p->job, job);
     if (status != STATUS_OK)
         error_set(error, status, "no memory for a plan");
     else
-        status = partition_make(&p->partition, job->variables, job->variable_count,
-                                job->server_count, job->chunk_bytes, job->use_locking, error);
+        status = deal(p, job, dealing, error);
     p->offsets = calloc(job->variable_count, sizeof *p->offsets);
     if (status == STATUS_OK && p->offsets == NULL)
         status = error_set(error, STATUS_MEMORY, "no memory for a plan");
@@ -56,10 +69,35 @@ enum status plan_create(struct plan **plan, const struct job *job, uint32_t serv
     variables_layout(job->variables, job->variable_count, p->offsets);
     p->pushes_max = pushes_max(&p->job);
     p->optimizer = optimizer_find(job->optimizer.name);
-    for (uint32_t i = 0; i < p->partition.chunk_count; i++)
-        p->chunk_count += p->partition.chunks[i].server == server;
     *plan = p;
     return STATUS_OK;
+}
+
+static void serve(struct plan *plan, uint32_t server)
+{
+    plan->server = server;
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
+        plan->chunk_count += plan->partition.chunks[i].server == server;
+}
+
+enum status plan_create(struct plan **plan, const struct job *job, uint32_t server, uint64_t run_id,
+                        struct error *error)
+{
+    enum status status = create(plan, job, &(struct dealing){0}, error);
+    if (status != STATUS_OK)
+        return status;
+    (*plan)->run_id = run_id;
+    serve(*plan, server);
+    return STATUS_OK;
+}
+
+enum status plan_create_told(struct plan **plan, const struct job *job, const uint64_t *elements,
+                             uint32_t chunk_count, struct error *error)
+{
+    enum status status = create(plan, job, &(struct dealing){elements, chunk_count}, error);
+    if (status == STATUS_OK)
+        serve(*plan, 0);
+    return status;
 }
 
 void plan_destroy(struct plan **plan)

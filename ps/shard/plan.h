@@ -26,6 +26,9 @@ struct plan {
 /* The job has passed job_check. */
 enum status plan_create(struct plan **plan, const struct job *job, uint32_t server, uint64_t run_id,
                         struct error *error);
+/* With other chunks than the declaration makes, all of one server; see partition_make_told. */
+enum status plan_create_told(struct plan **plan, const struct job *job, const uint64_t *elements,
+                             uint32_t chunk_count, struct error *error);
 void plan_destroy(struct plan **plan);
 
 /* Name of the variable that element `element` of the parameter space belongs to. */

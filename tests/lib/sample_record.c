@@ -10,15 +10,17 @@
 #define WORKERS_MAX 32
 
 struct worker {
-    bool busy;
-    uint64_t pushed; /* A bit a chunk. */
+    bool busy, here;
+    uint64_t clock;
+    uint64_t held[CHUNKS_MAX]; /* Versions when it had finished its last. */
+    uint64_t pushed;           /* A bit a chunk. */
     size_t computation;
 };
 
 struct computation {
     struct run_record_computation told;
     uint64_t bases[CHUNKS_MAX];
-    uint32_t gone; /* 1 + the worker that went before it; 0: none. */
+    uint32_t gone; /* A bit for each worker that went before it. */
     bool used;
 };
 
@@ -36,31 +38,43 @@ struct training {
     struct worker workers[WORKERS_MAX];
 };
 
-void sample_record_begin(struct sample_record *record, uint64_t seed, uint32_t workers,
-                         uint32_t chunks)
+void sample_record_begin_with(struct sample_record *record, uint64_t seed, uint32_t workers,
+                              const struct run_record_segment *segment, const uint64_t *elements,
+                              uint32_t chunks)
 {
     assert(chunks <= CHUNKS_MAX && workers <= WORKERS_MAX);
     memset(record, 0, sizeof *record);
     random_sequence_init(&record->random, seed, RANDOM_STREAM_PROBE, 0);
     record->workers = workers;
     record->group = 1;
+    record->bound = MODE_UNBOUNDED;
     record->generation = 1;
-    record->at.computation = 1;
-    record->segment = (struct run_record_segment){.run_id = 0xc0ffee,
-                                                  .session = 1,
-                                                  .worker_count = workers,
-                                                  .server_count = 2,
-                                                  .instructions = 1,
-                                                  .computation = 1,
-                                                  .chunk_count = chunks};
-    memset(record->segment.declaration, 7, DIGEST_BYTES);
+    record->segment = *segment;
+    record->segment.chunk_count = chunks;
+    record->at = (struct run_record_cut){segment->batches, segment->version, segment->computation};
     record->segment.elements = calloc(chunks + 1, sizeof *record->segment.elements);
     assert(record->segment.elements != NULL);
     for (uint32_t i = 0; i < chunks; i++)
-        record->segment.elements[i] = 16 * (i + 1);
+        record->segment.elements[i] = elements[i];
     run_record_writer_init(&record->writer);
     run_record_writer_segment(&record->writer, &record->segment);
     run_record_writer_generation(&record->writer, record->generation);
+}
+
+void sample_record_begin(struct sample_record *record, uint64_t seed, uint32_t workers,
+                         uint32_t chunks)
+{
+    uint64_t elements[CHUNKS_MAX];
+    struct run_record_segment segment = {.run_id = 0xc0ffee,
+                                         .session = 1,
+                                         .worker_count = workers,
+                                         .server_count = 2,
+                                         .instructions = 1,
+                                         .computation = 1};
+    memset(segment.declaration, 7, DIGEST_BYTES);
+    for (uint32_t i = 0; i < CHUNKS_MAX; i++)
+        elements[i] = 16 * (i + 1);
+    sample_record_begin_with(record, seed, workers, &segment, elements, chunks);
 }
 
 void sample_record_free(struct sample_record *record)
@@ -90,11 +104,33 @@ static bool next_batch(struct training *t, uint64_t *batch)
     return true;
 }
 
+/* Of the workers that are here. */
+static uint64_t least_clock(const struct training *t)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < t->record->workers; i++)
+        if (t->workers[i].here && t->workers[i].clock < least)
+            least = t->workers[i].clock;
+    return least == UINT64_MAX ? 0 : least;
+}
+
+static void come(struct training *t, struct worker *worker)
+{
+    if (worker->here)
+        return;
+    worker->clock = least_clock(t);
+    worker->here = true;
+    memcpy(worker->held, t->versions, sizeof worker->held);
+}
+
 static void compute(struct training *t, uint32_t index)
 {
     struct worker *worker = &t->workers[index];
     struct sample_record *r = t->record;
     uint64_t batch;
+    come(t, worker);
+    if (r->bound != MODE_UNBOUNDED && worker->clock - least_clock(t) > r->bound)
+        return;
     if (!next_batch(t, &batch))
         return;
     if (t->count == t->capacity) {
@@ -103,12 +139,27 @@ static void compute(struct training *t, uint32_t index)
         assert(t->computations != NULL);
     }
     struct computation *c = &t->computations[t->count];
-    *c = (struct computation){
-        .told = {.number = r->at.computation++, .worker = index, .batch = r->at.batches + batch},
-        .gone = t->gone};
-    memcpy(c->bases, t->versions, sizeof c->bases);
+    *c = (struct computation){.gone = t->gone};
+    c->told.number = r->at.computation++;
+    c->told.worker = index;
+    c->told.batch = r->at.batches + batch;
+    c->told.clock = r->bound == MODE_UNBOUNDED ? 0 : worker->clock;
+    memcpy(c->bases, r->held ? worker->held : t->versions, sizeof c->bases);
     t->gone = 0;
-    *worker = (struct worker){.busy = true, .computation = t->count++};
+    worker->busy = true;
+    worker->pushed = 0;
+    worker->computation = t->count++;
+}
+
+static void give(struct training *t, struct computation *c, uint32_t chunk, uint64_t batch)
+{
+    t->owner[chunk * t->batches + batch] = c->told.number;
+    c->used = true;
+    uint64_t place = t->places[chunk]++;
+    bool closes = (place + 1) % t->record->group == 0 || place + 1 == t->batches;
+    t->entries[chunk * t->batches + place] =
+        (struct run_record_entry){c->told.number, draw(t, 20) == 0, closes};
+    t->versions[chunk] += closes;
 }
 
 static void push(struct training *t, uint32_t index, uint32_t chunk)
@@ -119,15 +170,12 @@ static void push(struct training *t, uint32_t index, uint32_t chunk)
     uint64_t *owner = &t->owner[chunk * t->batches + batch];
     worker->pushed |= UINT64_C(1) << chunk;
     worker->busy = worker->pushed != (UINT64_C(1) << t->record->segment.chunk_count) - 1;
-    if (*owner != 0)
-        return; /* A duplicate. */
-    *owner = c->told.number;
-    c->used = true;
-    uint64_t place = t->places[chunk]++;
-    bool closes = (place + 1) % t->record->group == 0 || place + 1 == t->batches;
-    t->entries[chunk * t->batches + place] =
-        (struct run_record_entry){c->told.number, draw(t, 20) == 0, closes};
-    t->versions[chunk] += closes;
+    if (*owner == 0)
+        give(t, c, chunk, batch); /* Else a duplicate. */
+    if (worker->busy)
+        return;
+    worker->clock++;
+    memcpy(worker->held, t->versions, sizeof worker->held);
 }
 
 static void act(struct training *t)
@@ -138,8 +186,8 @@ static void act(struct training *t)
     if (!worker->busy) {
         compute(t, index);
     } else if ((double)draw(t, 1000) < 1000 * t->record->loss) {
-        worker->busy = false;
-        t->gone = index + 1;
+        worker->busy = worker->here = false;
+        t->gone |= 1u << index;
         t->returned[t->returned_count++] =
             t->computations[worker->computation].told.batch - t->record->at.batches;
     } else if (!(worker->pushed >> chunk & 1)) {
@@ -160,8 +208,9 @@ static void tell(struct training *t)
     struct sample_record *r = t->record;
     for (size_t i = 0; i < t->count; i++) {
         struct computation *c = &t->computations[i];
-        if (c->gone > 0)
-            run_record_writer_gone(&r->writer, c->gone - 1);
+        for (uint32_t worker = 0; worker < r->workers; worker++)
+            if (c->gone >> worker & 1)
+                run_record_writer_gone(&r->writer, worker);
         c->told.bases = c->bases;
         if (c->used)
             run_record_writer_computation(&r->writer, &c->told);

@@ -1,0 +1,596 @@
+/* replay.c - chunks side by side, one entry each in turn; a computation is made when the first chunk
+ * comes to an entry of its, and forgotten behind the last. */
+
+#include "deploy/replay/replay.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/job/checkpoint_part.h"
+#include "deploy/replay/kept.h"
+#include "ps/shard/chunk.h"
+#include "ps/shard/plan.h"
+
+/* A computation of the stretch. */
+struct making {
+    float *gradient; /* [elements] while some chunk is to have it yet. */
+    bool counts;     /* Its score does: it is the last of its batch. */
+};
+
+/* The chunks as they were after so many batches, as far as they have come there. */
+struct passing {
+    uint64_t batches;
+    float *values; /* [elements] */
+    uint32_t missing;
+    struct passing *next;
+};
+
+struct replay {
+    struct job job;
+    struct replay_calls calls;
+    uint64_t until, elements;
+    struct run_record_reader reader;
+    struct plan *plan; /* Of the segment. */
+    struct chunk *chunks;
+    uint64_t *places; /* [chunk_count] batches had. */
+    uint32_t chunk_count;
+    struct kept kept;
+    struct making *makings; /* [computation_count] of the stretch ... */
+    uint32_t *left;         /* ... and how many entries each has yet that are no skips. */
+    float **spare;          /* [spare_count] gradients to be used again. */
+    size_t spare_count, gradients;
+    float *carried[CHECKPOINT_ARRAYS_MAX]; /* [elements] what the segment before ended with. */
+    float *parameters;                     /* [elements] what a gradient is made from. */
+    float *result;                         /* [elements] at `until`. */
+    struct passing *passing;
+    struct tally *epochs; /* [epoch_count] */
+    uint64_t epoch_count;
+    struct replay_figures figures;
+};
+
+static enum status no_memory(struct error *error)
+{
+    return error_set(error, STATUS_MEMORY, "out of memory to replay it");
+}
+
+static float *make_space(const struct replay *r)
+{
+    return aligned_alloc(64, r->elements * sizeof(float));
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+enum status replay_create(struct replay **replay, const struct job *job, uint64_t until,
+                          const struct replay_calls *calls, struct error *error)
+{
+    struct replay *r = calloc(1, sizeof *r);
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    *replay = r;
+    if (r == NULL || offsets == NULL || job_copy(&r->job, job) != STATUS_OK)
+        goto fail;
+    r->calls = *calls;
+    r->until = until;
+    r->elements = variables_layout(job->variables, job->variable_count, offsets);
+    r->epoch_count = job_epochs(job);
+    r->epochs = calloc(r->epoch_count + 1, sizeof *r->epochs);
+    r->parameters = make_space(r);
+    r->result = make_space(r);
+    if (r->epochs == NULL || r->parameters == NULL || r->result == NULL)
+        goto fail;
+    free(offsets);
+    return STATUS_OK;
+fail:
+    free(offsets);
+    replay_destroy(replay);
+    return no_memory(error);
+}
+
+static void forget_stretch(struct replay *r)
+{
+    for (uint32_t i = 0; r->makings != NULL && i < r->reader.stretch.computation_count; i++)
+        free(r->makings[i].gradient);
+    free(r->makings);
+    free(r->left);
+    r->makings = NULL;
+    r->left = NULL;
+}
+
+static void end_segment(struct replay *r)
+{
+    forget_stretch(r);
+    kept_free(&r->kept);
+    for (uint32_t i = 0; i < r->chunk_count; i++)
+        chunk_free(&r->chunks[i]);
+    free(r->chunks);
+    free(r->places);
+    r->chunks = NULL;
+    r->places = NULL;
+    r->chunk_count = 0;
+    plan_destroy(&r->plan);
+    run_record_reader_close(&r->reader);
+}
+
+void replay_destroy(struct replay **replay)
+{
+    struct replay *r = *replay;
+    if (r == NULL)
+        return;
+    end_segment(r);
+    while (r->passing != NULL) {
+        struct passing *next = r->passing->next;
+        free(r->passing->values);
+        free(r->passing);
+        r->passing = next;
+    }
+    for (size_t i = 0; i < r->spare_count; i++)
+        free(r->spare[i]);
+    free(r->spare);
+    for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
+        free(r->carried[i]);
+    free(r->parameters);
+    free(r->result);
+    free(r->epochs);
+    job_free(&r->job);
+    free(r);
+    *replay = NULL;
+}
+
+/* --- what is kept -------------------------------------------------------------------------- */
+
+static void measure(struct replay *r)
+{
+    struct replay_figures *f = &r->figures;
+    uint64_t bytes = r->kept.bytes + r->gradients * r->elements * sizeof(float);
+    f->bytes_max = bytes > f->bytes_max ? bytes : f->bytes_max;
+    f->gradients_max = r->gradients > f->gradients_max ? r->gradients : f->gradients_max;
+    f->versions_max =
+        r->kept.versions_max > f->versions_max ? r->kept.versions_max : f->versions_max;
+}
+
+static float *take_gradient(struct replay *r)
+{
+    float *gradient = r->spare_count > 0 ? r->spare[--r->spare_count] : make_space(r);
+    r->gradients += gradient != NULL;
+    return gradient;
+}
+
+static void give_gradient(struct replay *r, float *gradient)
+{
+    float **spare = realloc(r->spare, (r->spare_count + 1) * sizeof *spare);
+    r->gradients--;
+    if (spare == NULL) {
+        free(gradient);
+        return;
+    }
+    r->spare = spare;
+    r->spare[r->spare_count++] = gradient;
+}
+
+/* --- the end of an epoch ------------------------------------------------------------------- */
+
+static bool is_passed(const struct replay *r, uint64_t batches)
+{
+    bool told = batches % job_steps_per_epoch(&r->job) == 0 || batches == r->job.steps;
+    return batches > 0 && ((told && r->calls.passed != NULL) || batches == r->until);
+}
+
+static struct passing *find_passing(struct replay *r, uint64_t batches)
+{
+    struct passing *p = r->passing;
+    while (p != NULL && p->batches != batches)
+        p = p->next;
+    if (p != NULL)
+        return p;
+    p = calloc(1, sizeof *p);
+    if (p == NULL || (p->values = make_space(r)) == NULL) {
+        free(p);
+        return NULL;
+    }
+    p->batches = batches;
+    p->missing = r->chunk_count;
+    p->next = r->passing;
+    r->passing = p;
+    return p;
+}
+
+static enum status passed(struct replay *r, struct passing *p, struct error *error)
+{
+    struct passing **at = &r->passing;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    enum status status = STATUS_OK;
+    bool end = p->batches % job_steps_per_epoch(&r->job) == 0 || p->batches == r->job.steps;
+    if (r->calls.passed != NULL && end)
+        status = r->calls.passed(r->calls.context, p->batches, p->values, error);
+    if (p->batches == r->until)
+        memcpy(r->result, p->values, r->elements * sizeof(float));
+    free(p->values);
+    free(p);
+    return status;
+}
+
+/* The chunk has had one batch more. */
+static enum status pass(struct replay *r, const struct chunk *chunk, uint64_t batches,
+                        struct error *error)
+{
+    if (!is_passed(r, batches))
+        return STATUS_OK;
+    struct passing *p = find_passing(r, batches);
+    if (p == NULL)
+        return no_memory(error);
+    memcpy(p->values + chunk->first, chunk->values->data, chunk->count * sizeof(float));
+    return --p->missing == 0 ? passed(r, p, error) : STATUS_OK;
+}
+
+/* --- segments ------------------------------------------------------------------------------ */
+
+/* From each stretch, how many of a computation's entries are no skips: without one it need not be
+ * made. */
+static uint32_t *count_left(const struct run_record_stretch *s, uint32_t chunk_count)
+{
+    uint32_t *left = calloc(s->computation_count + 1, sizeof *left);
+    uint64_t entries = (s->to.batches - s->from.batches) * chunk_count;
+    for (uint64_t i = 0; left != NULL && i < entries; i++)
+        left[s->places[i].computation] += !s->places[i].skipped;
+    return left;
+}
+
+static enum status foresee(struct replay *r, const char *name, const void *bytes, size_t count,
+                           struct error *error)
+{
+    struct run_record_reader reader;
+    enum status status = run_record_reader_open(&reader, name, bytes, count, error);
+    while (status == STATUS_OK && (status = run_record_reader_next(&reader, error)) == STATUS_OK) {
+        uint32_t *left = count_left(&reader.stretch, reader.segment.chunk_count);
+        status = left == NULL ? STATUS_MEMORY : kept_foresee(&r->kept, &reader.stretch, left);
+        free(left);
+        if (status != STATUS_OK)
+            no_memory(error);
+    }
+    kept_foreseen(&r->kept);
+    run_record_reader_close(&reader);
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* What the segment that ends leaves to the next. */
+static enum status carry(struct replay *r)
+{
+    for (uint32_t array = 0; r->plan != NULL && array <= r->plan->optimizer->slot_count; array++) {
+        if (r->carried[array] == NULL && (r->carried[array] = make_space(r)) == NULL)
+            return STATUS_MEMORY;
+        for (uint32_t i = 0; i < r->chunk_count; i++)
+            memcpy(r->carried[array] + r->chunks[i].first, chunk_array(&r->chunks[i], array),
+                   r->chunks[i].count * sizeof(float));
+    }
+    return STATUS_OK;
+}
+
+static enum status make_plan(struct replay *r, struct error *error)
+{
+    const struct run_record_segment *segment = &r->reader.segment;
+    struct job job = r->job;
+    struct error why = {0};
+    job.worker_count = segment->worker_count; /* A learning rate may depend on it. */
+    bool serial = segment->chunk_count == 0;
+    enum status status = plan_create_told(&r->plan, &job, serial ? &r->elements : segment->elements,
+                                          serial ? 1 : segment->chunk_count, &why);
+    return status == STATUS_OK ? status
+                               : error_set(error, status, "%s: %.200s", r->reader.name, why.text);
+}
+
+static enum status fill(struct replay *r, uint32_t index)
+{
+    struct chunk *chunk = &r->chunks[index];
+    enum status status = chunk_init(chunk, r->plan, index, NULL);
+    if (status != STATUS_OK)
+        return status;
+    chunk_initialize(chunk);
+    for (uint32_t array = 0; r->carried[0] != NULL && array <= r->plan->optimizer->slot_count;
+         array++)
+        memcpy(chunk_array(chunk, array), r->carried[array] + chunk->first,
+               chunk->count * sizeof(float));
+    chunk->version = r->reader.segment.version;
+    r->places[index] = r->reader.segment.batches;
+    return kept_made(&r->kept, index, chunk->version, chunk->values);
+}
+
+static enum status make_chunks(struct replay *r)
+{
+    uint32_t count = r->plan->partition.chunk_count;
+    r->chunks = calloc(count, sizeof *r->chunks);
+    r->places = calloc(count, sizeof *r->places);
+    if (r->chunks == NULL || r->places == NULL)
+        return STATUS_MEMORY;
+    enum status status = STATUS_OK;
+    for (; r->chunk_count < count && status == STATUS_OK; r->chunk_count++)
+        status = fill(r, r->chunk_count);
+    return status;
+}
+
+enum status replay_begin(struct replay *replay, const char *name, const void *bytes, size_t count,
+                         struct error *error)
+{
+    struct replay *r = replay;
+    if (carry(r) != STATUS_OK)
+        return no_memory(error);
+    end_segment(r);
+    enum status status = run_record_reader_open(&r->reader, name, bytes, count, error);
+    if (status == STATUS_OK)
+        status = make_plan(r, error);
+    if (status != STATUS_OK)
+        return status;
+    if (kept_init(&r->kept, r->plan->partition.chunk_count) != STATUS_OK)
+        return no_memory(error);
+    if (r->reader.segment.chunk_count > 0)
+        status = foresee(r, name, bytes, count, error);
+    if (status == STATUS_OK && make_chunks(r) != STATUS_OK)
+        status = no_memory(error);
+    return status;
+}
+
+/* --- computations -------------------------------------------------------------------------- */
+
+static bool can_be_made(const struct replay *r, const struct run_record_computation *c)
+{
+    for (uint32_t i = 0; i < r->chunk_count; i++)
+        if (r->chunks[i].version < c->bases[i])
+            return false;
+    return true;
+}
+
+static void add_score(struct replay *r, uint64_t batch, const struct tally *score)
+{
+    uint64_t epoch = job_batch(&r->job, batch).epoch;
+    if (epoch >= r->epoch_count)
+        return;
+    struct tally *sum = &r->epochs[epoch];
+    sum->loss += score->loss;
+    sum->correct += score->correct;
+    sum->examples += score->examples;
+    sum->updates++;
+}
+
+static enum status make(struct replay *r, uint32_t index, struct error *error)
+{
+    const struct run_record_computation *c = &r->reader.stretch.computations[index];
+    struct making *making = &r->makings[index];
+    struct tally score = {0};
+    making->gradient = take_gradient(r);
+    if (making->gradient == NULL)
+        return no_memory(error);
+    measure(r);
+    for (uint32_t i = 0; i < r->chunk_count; i++) {
+        const struct frame *base = kept_look(&r->kept, i, c->bases[i]);
+        memcpy(r->parameters + r->chunks[i].first, base->data, base->bytes);
+        kept_use(&r->kept, i, c->bases[i]);
+    }
+    r->figures.computations++;
+    enum status status = r->calls.gradient(r->calls.context, r->parameters, c->batch,
+                                           making->gradient, &score, error);
+    if (status == STATUS_OK && making->counts)
+        add_score(r, c->batch, &score);
+    return status;
+}
+
+/* --- entries ------------------------------------------------------------------------------- */
+
+static enum status apply(struct replay *r, uint32_t index, const float *gradient, uint64_t batch,
+                         uint64_t base, struct error *error)
+{
+    struct chunk *chunk = &r->chunks[index];
+    uint64_t staleness = chunk_staleness(chunk, base);
+    enum status status = STATUS_OK;
+    if (gradient == NULL)
+        chunk_skip(chunk);
+    else
+        status = chunk_apply(chunk, &(struct chunk_update){
+                                        .gradient = gradient + chunk->first,
+                                        .examples = job_batch(&r->job, batch).examples,
+                                        .staleness = staleness,
+                                    });
+    if (status != STATUS_OK)
+        return no_memory(error);
+    r->figures.entries++;
+    r->figures.skipped += gradient == NULL;
+    r->figures.staleness_max =
+        staleness > r->figures.staleness_max ? staleness : r->figures.staleness_max;
+    if (kept_made(&r->kept, index, chunk->version, chunk->values) != STATUS_OK)
+        return no_memory(error);
+    measure(r);
+    return pass(r, chunk, ++r->places[index], error);
+}
+
+/* The next entry of a chunk; STATUS_AGAIN when it cannot be made yet. */
+static enum status step(struct replay *r, uint32_t index, struct error *error)
+{
+    const struct run_record_stretch *s = &r->reader.stretch;
+    uint64_t done = r->places[index] - s->from.batches, batches = s->to.batches - s->from.batches;
+    const struct run_record_place *place = &s->places[index * batches + done];
+    const struct run_record_computation *c = &s->computations[place->computation];
+    struct making *making = &r->makings[place->computation];
+    enum status status = STATUS_OK;
+    if (!place->skipped && making->gradient == NULL) {
+        if (!can_be_made(r, c))
+            return STATUS_AGAIN;
+        status = make(r, place->computation, error);
+    }
+    if (status == STATUS_OK)
+        status = apply(r, index, place->skipped ? NULL : making->gradient, c->batch,
+                       c->bases[index], error);
+    if (status == STATUS_OK && !place->skipped && --r->left[place->computation] == 0) {
+        give_gradient(r, making->gradient);
+        making->gradient = NULL;
+    }
+    return status;
+}
+
+static enum status stuck(const struct replay *r, struct error *error)
+{
+    const struct run_record_stretch *s = &r->reader.stretch;
+    uint64_t batches = s->to.batches - s->from.batches;
+    uint32_t i = 0;
+    while (r->places[i] == s->to.batches)
+        i++;
+    const struct run_record_place *place = &s->places[i * batches + r->places[i] - s->from.batches];
+    return error_set(error, STATUS_INVALID,
+                     "%s: damaged: computation %" PRIu64 " of batch %" PRIu64
+                     " begins from versions that cannot be there before it",
+                     r->reader.name, s->computations[place->computation].number,
+                     s->computations[place->computation].batch);
+}
+
+/* Whoever can goes one entry on. */
+static enum status round_of_chunks(struct replay *r, bool *any, struct error *error)
+{
+    *any = false;
+    for (uint32_t i = 0; i < r->chunk_count; i++) {
+        if (r->places[i] == r->reader.stretch.to.batches)
+            continue;
+        enum status status = step(r, i, error);
+        if (status != STATUS_OK && status != STATUS_AGAIN)
+            return status;
+        *any = *any || status == STATUS_OK;
+    }
+    return STATUS_OK;
+}
+
+bool replay_is_over(const struct replay *replay)
+{
+    for (uint32_t i = 0; i < replay->chunk_count; i++)
+        if (replay->places[i] < replay->until)
+            return false;
+    return replay->chunk_count > 0;
+}
+
+static bool is_done(const struct replay *r)
+{
+    for (uint32_t i = 0; i < r->chunk_count; i++)
+        if (r->places[i] < r->reader.stretch.to.batches)
+            return false;
+    return true;
+}
+
+/* --- stretches ----------------------------------------------------------------------------- */
+
+/* Which computation of a batch is its last, and how many batches have entries of several. */
+static enum status look_at_batches(struct replay *r)
+{
+    const struct run_record_stretch *s = &r->reader.stretch;
+    uint64_t batches = s->to.batches - s->from.batches;
+    uint32_t *last = calloc(batches + 1, sizeof *last), *first = calloc(batches + 1, sizeof *first);
+    if (last == NULL || first == NULL) {
+        free(last);
+        free(first);
+        return STATUS_MEMORY;
+    }
+    for (uint64_t i = 0; i < s->computation_count; i++) {
+        uint64_t batch = s->computations[i].batch - s->from.batches;
+        r->figures.torn += first[batch] != 0 && first[batch] == last[batch];
+        last[batch] = (uint32_t)i + 1;
+        if (first[batch] == 0)
+            first[batch] = (uint32_t)i + 1;
+    }
+    for (uint64_t i = 0; i < batches; i++)
+        if (last[i] != 0)
+            r->makings[last[i] - 1].counts = true;
+    free(last);
+    free(first);
+    return STATUS_OK;
+}
+
+static enum status begin_stretch(struct replay *r, struct error *error)
+{
+    const struct run_record_stretch *s = &r->reader.stretch;
+    r->makings = calloc(s->computation_count + 1, sizeof *r->makings);
+    r->left = count_left(s, r->chunk_count);
+    if (r->makings == NULL || r->left == NULL || look_at_batches(r) != STATUS_OK ||
+        kept_stretch(&r->kept, s, r->left) != STATUS_OK)
+        return no_memory(error);
+    return STATUS_OK;
+}
+
+static enum status replay_entries(struct replay *r, struct error *error)
+{
+    bool any = true;
+    enum status status = begin_stretch(r, error);
+    while (status == STATUS_OK && !is_done(r) && !replay_is_over(r)) {
+        status = round_of_chunks(r, &any, error);
+        if (status == STATUS_OK && !any)
+            return stuck(r, error);
+    }
+    return status;
+}
+
+/* Every step from the values of the one before. */
+static enum status replay_serially(struct replay *r, struct error *error)
+{
+    const struct run_record_stretch *s = &r->reader.stretch;
+    struct chunk *whole = &r->chunks[0];
+    enum status status = STATUS_OK;
+    float *gradient = take_gradient(r);
+    if (gradient == NULL)
+        return no_memory(error);
+    while (status == STATUS_OK && r->places[0] < s->to.batches && !replay_is_over(r)) {
+        struct tally score = {0};
+        uint64_t batch = r->places[0];
+        memcpy(r->parameters, whole->values->data, whole->values->bytes);
+        status = r->calls.gradient(r->calls.context, r->parameters, batch, gradient, &score, error);
+        r->figures.computations++;
+        if (status != STATUS_OK)
+            break;
+        add_score(r, batch, &score);
+        status = apply(r, 0, gradient, batch, whole->version, error);
+    }
+    give_gradient(r, gradient);
+    return status;
+}
+
+enum status replay_next(struct replay *replay, struct error *error)
+{
+    struct replay *r = replay;
+    if (replay_is_over(r))
+        return STATUS_NOT_FOUND;
+    forget_stretch(r);
+    enum status status = run_record_reader_next(&r->reader, error);
+    if (status != STATUS_OK)
+        return status;
+    return r->reader.segment.chunk_count == 0 ? replay_serially(r, error)
+                                              : replay_entries(r, error);
+}
+
+/* --- looking ------------------------------------------------------------------------------- */
+
+const struct run_record_reader *replay_reader(const struct replay *replay)
+{
+    return &replay->reader;
+}
+
+const struct replay_figures *replay_figures(const struct replay *replay)
+{
+    return &replay->figures;
+}
+
+const float *replay_parameters(struct replay *replay)
+{
+    struct replay *r = replay;
+    if (replay_is_over(r) && r->places[0] > 0)
+        return r->result;
+    for (uint32_t i = 0; i < r->chunk_count; i++)
+        memcpy(r->parameters + r->chunks[i].first, r->chunks[i].values->data,
+               r->chunks[i].values->bytes);
+    return r->parameters;
+}
+
+uint64_t replay_batches(const struct replay *replay)
+{
+    return replay_is_over(replay) ? replay->until : replay->reader.stretch.to.batches;
+}
+
+const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch)
+{
+    bool any = epoch < replay->epoch_count && replay->epochs[epoch].updates > 0;
+    return any ? &replay->epochs[epoch] : NULL;
+}
