@@ -3,7 +3,12 @@
  *   a worker that is given a batch is at most S ahead of the slowest, of those that are here and
  *   have asked; whoever joins starts at the slowest; who waits is told for a slowest one
  *
- * and once all have asked, with the same W workers from the start, of what is computed:
+ * and of what is computed, whoever has come or gone:
+ *
+ *   at clock c it is made from values that hold every update of clock <= c - S - 1 of the others that
+ *   are here (its worker's own it holds as in async)
+ *
+ * and once all have asked, with the same W workers from the start:
  *
  *   at clock c it is made from values that hold its worker's c updates and c - S of each other
  *   at S = 0 in round k it is made from versions first + k W to first + (k + 1) W - 1 */
@@ -73,6 +78,16 @@ static bool *place_of(struct witness_clock *clock, uint64_t batch, uint64_t **he
     return NULL;
 }
 
+/* It says what it computes now, and from what: at the clock that it has now. */
+static void note_computation(struct witness_clock *clock, const struct message_lease *lease)
+{
+    uint64_t *held;
+    bool *holds = lease->announces ? place_of(clock, lease->bases_of, &held) : NULL;
+    uint64_t *at = holds != NULL ? &clock->clocks[holds - clock->holds] : NULL;
+    if (at != NULL && *at == UINT64_MAX)
+        *at = clock->finished;
+}
+
 static void ssp_heard(struct witness *w, uint32_t server_0, const struct packet *packet)
 {
     const struct message *message = &packet->message;
@@ -89,10 +104,11 @@ static void ssp_heard(struct witness *w, uint32_t server_0, const struct packet 
         w->clocks.fixed = w->clocks.fixed && clock->finished == 0;
     }
     bool *holds = message->lease.finished ? place_of(clock, message->lease.batch, &held) : NULL;
-    if (holds == NULL)
-        return;
-    *holds = false;
-    clock->finished++;
+    if (holds != NULL) {
+        *holds = false;
+        clock->finished++;
+    }
+    note_computation(clock, &message->lease);
 }
 
 /* --- server 0 says ------------------------------------------------------------------------- */
@@ -122,6 +138,7 @@ static void give(struct witness *w, uint32_t process, struct witness_clock *cloc
     }
     clock->holds[place] = true;
     clock->held[place] = batch;
+    clock->clocks[place] = UINT64_MAX; /* It has not said that it computes it. */
 }
 
 /* A wait names one whose clock is the least. */
@@ -195,11 +212,83 @@ static void check_base(struct witness *w, const struct witness_worker *worker,
                      base < least ? "lacks what it has to hold" : "is of another round");
 }
 
+/* The clock at which a worker computes a batch that it holds; false when it is not known, as where
+ * nothing is recorded. */
+static bool clock_at(struct witness *w, const struct message *message, uint64_t batch,
+                     uint64_t *clock)
+{
+    uint64_t *held;
+    if (message->index >= WITNESS_WORKERS_MAX || message->generation != w->clocks.generation)
+        return false;
+    struct witness_clock *worker = &w->clocks.workers[message->index];
+    bool *holds =
+        worker->asked && worker->ticket == message->ticket ? place_of(worker, batch, &held) : NULL;
+    if (holds == NULL)
+        return false;
+    *clock = worker->clocks[holds - worker->holds];
+    return *clock != UINT64_MAX;
+}
+
+static enum verdict ssp_take(struct witness *w, struct witness_server *server, uint32_t chunk,
+                             const struct packet *packet, uint32_t sender)
+{
+    struct witness_chunk *c = &server->chunks[chunk];
+    const uint64_t version = c->version;
+    enum verdict verdict = async_take(w, server, chunk, packet, sender);
+    if (c->version == version || version >= w->job->steps)
+        return verdict;
+    struct witness_update *update = &c->updates[version];
+    update->ticket = packet->message.ticket;
+    if (!clock_at(w, &packet->message, packet->message.exchange.step, &update->clock))
+        update->clock = UINT64_MAX;
+    return verdict;
+}
+
+static const struct witness_chunk *chunk_now(const struct witness *w, uint32_t chunk)
+{
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        const struct witness_server *server = w->processes[i].server;
+        if (server != NULL && server->alive && server->current &&
+            server->index == w->partition->chunks[chunk].server)
+            return &server->chunks[chunk];
+    }
+    return NULL;
+}
+
+/* No version since its base is of an update that it had to hold. */
+static void check_included(struct witness *w, const struct message *message, uint64_t clock)
+{
+    const struct message_exchange *exchange = &message->exchange;
+    const struct witness_chunk *chunk = chunk_now(w, exchange->chunk);
+    uint64_t from = exchange->base_version;
+    if (chunk == NULL)
+        return;
+    w->counts.included++;
+    for (uint64_t v = from > chunk->first ? from : chunk->first; v < chunk->version; v++) {
+        const struct witness_update *update = &chunk->updates[v];
+        const struct witness_clock *other =
+            &w->clocks.workers[update->worker % WITNESS_WORKERS_MAX];
+        bool here = update->clock != UINT64_MAX && update->worker != message->index &&
+                    other->asked && other->ticket == update->ticket;
+        if (here && update->clock + w->job->staleness_bound < clock)
+            witness_fail(w,
+                         "worker/%u computes batch %" PRIu64 " at clock %" PRIu64
+                         " from version %" PRIu64 " of chunk %u, which lacks what worker/%u made "
+                         "at clock %" PRIu64,
+                         message->index, exchange->step, clock, from, exchange->chunk,
+                         update->worker, update->clock);
+    }
+}
+
 static void ssp_sent(struct witness *w, const struct witness_worker *worker,
                      const struct message *message)
 {
     const struct witness_clock *clock = &w->clocks.workers[worker->index % WITNESS_WORKERS_MAX];
+    uint64_t at;
     async_sent(w, worker, message);
+    if (w->job->staleness_bound != MODE_UNBOUNDED &&
+        clock_at(w, message, message->exchange.step, &at))
+        check_included(w, message, at);
     if (w->job->staleness_bound != MODE_UNBOUNDED && w->clocks.fixed &&
         asked(w) == w->clocks.members && message->generation == w->clocks.generation &&
         message->ticket == clock->ticket)
@@ -208,7 +297,7 @@ static void ssp_sent(struct witness *w, const struct witness_worker *worker,
 
 const struct promises promises_ssp = {
     .stale = true,
-    .take = async_take,
+    .take = ssp_take,
     .retry = async_retry,
     .cut = async_cut,
     .given = async_given,

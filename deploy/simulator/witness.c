@@ -48,6 +48,7 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     if (from->apart_max > to->apart_max)
         to->apart_max = from->apart_max;
     to->bases += from->bases;
+    to->included += from->included;
     to->identities += from->identities;
     to->renewed += from->renewed;
     to->record.announced += from->record.announced;

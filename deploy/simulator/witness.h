@@ -51,7 +51,7 @@ struct witness_counts {
     uint64_t retries, receipts, newest;
     uint64_t grants, apart_max;   /* Ssp: batches given, and how far ahead anybody was then. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
-    uint64_t bases;               /* Ssp: of chunks, that were held against the bound. */
+    uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct witness_record_counts record;
 };
 
@@ -67,6 +67,7 @@ struct witness_parked {
 struct witness_update {
     uint32_t worker;
     uint64_t base;
+    uint64_t ticket, clock; /* Ssp: the worker's; UINT64_MAX: not known. */
 };
 
 struct witness_chunk {
@@ -177,6 +178,8 @@ struct witness_clock {
     uint64_t finished;
     bool holds[WITNESS_HELD_MAX];
     uint64_t held[WITNESS_HELD_MAX];
+    uint64_t
+        clocks[WITNESS_HELD_MAX]; /* How many it had finished when it said that it computes it. */
 };
 
 struct witness_clocks {

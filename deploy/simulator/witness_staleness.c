@@ -14,7 +14,8 @@ void witness_note_update(const struct witness *w, struct witness_chunk *chunk, u
                          uint64_t base)
 {
     if (chunk->version < w->job->steps)
-        chunk->updates[chunk->version] = (struct witness_update){worker, base};
+        chunk->updates[chunk->version] =
+            (struct witness_update){.worker = worker, .base = base, .clock = UINT64_MAX};
 }
 
 /* Of one worker in one chunk: how many updates, how many after its last one, and how many it was
