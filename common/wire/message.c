@@ -309,7 +309,8 @@ static bool get_page(const struct message_field *field, ProtobufCBinaryData from
     if (from.len < field->least || from.len > field->most)
         return false;
     *(uint32_t *)(uintptr_t)row_above(field, message) = (uint32_t)from.len;
-    memcpy((char *)message + field->offset, from.data, from.len);
+    if (from.len > 0) /* Else there is no data, not even at an address. */
+        memcpy((char *)message + field->offset, from.data, from.len);
     return true;
 }
 
