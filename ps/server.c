@@ -358,7 +358,7 @@ static void expect_traffic(struct server *server)
                               .peers = 2 * plan->job.worker_count + plan->job.server_count,
                               .members = plan->job.worker_count + plan->job.server_count};
     for (uint32_t i = 1; server->options.index == 0 && i < partition->server_count; i++) {
-        uint64_t state = (1 + OPTIMIZER_SLOTS_MAX) * partition_server_bytes(partition, i);
+        uint64_t state = CHECKPOINT_ARRAYS_MAX * partition_server_bytes(partition, i);
         traffic.window_bytes = state > traffic.window_bytes ? state : traffic.window_bytes;
     }
     if (transport->expect != NULL)

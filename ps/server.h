@@ -22,7 +22,9 @@
  *        collects checkpoints for the others has their 3 S for 2 n S
  *
  *     model            sync (3 + k) S: a version, the one before, a spare to write the next to
- *                      async (2 + k) S
+ *                      async (2 + k) S; with delay compensation (W + 3 + k) S, or 1 more where it
+ *                      adapts: what each worker computes from, a gradient that is moved, and the
+ *                      mean square
  *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
  *     between threads  W G: gradients and requests with the owners, see sessions.h
  *     answers          W (3 S + 2 c): values on their way to workers, see in_flight.h. What versions

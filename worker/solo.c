@@ -2,6 +2,7 @@
  * space; checkpoints, scores and run.json as server 0 writes them. */
 
 #include "worker/solo.h"
+#include "common/job/compensation.h"
 #include "common/job/update.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@
 struct state {
     struct solo *solo;
     const struct job *job;
-    const struct optimizer *optimizer;
+    struct slots slots;
     uint64_t elements, step, run_id;
     uint64_t *offsets;                    /* [variable_count] where each variable starts. */
     float *gradient;                      /* [elements] */
@@ -68,8 +69,8 @@ static enum status initialize(struct state *s, struct error *error)
     for (uint32_t i = 0; i < s->job->variable_count; i++)
         variable_initialize(&s->job->variables[i], i, s->job->seed, 0,
                             variable_elements(&s->job->variables[i]), s->arrays[0] + offsets[i]);
-    for (uint32_t slot = 0; slot < s->optimizer->slot_count; slot++) {
-        float first = s->optimizer->slot_initial(&s->job->optimizer, slot);
+    for (uint32_t slot = 0; slot < s->slots.count; slot++) {
+        float first = job_slot_initial(s->job, slot);
         for (uint64_t i = 0; i < s->elements; i++)
             s->arrays[1 + slot][i] = first;
     }
@@ -122,7 +123,7 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
                            " steps of this job",
                            reader.manifest.step, s->job->steps);
     if (status == STATUS_OK) {
-        for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
+        for (uint32_t i = 0; i <= s->slots.count; i++)
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
         s->step = s->last_cut = s->summary.session_step = reader.manifest.step;
         adopt_epoch(s, &reader.manifest.so_far);
@@ -149,6 +150,19 @@ static void slow_down(double factor, double seconds)
     nanosleep(&rest, NULL);
 }
 
+/* Nobody overtakes a gradient here, so nothing is compensated, nor taken off the rate; but with other
+ * workers the run may go on elsewhere. */
+static void count_squares(struct state *s, float scale)
+{
+    const struct kernels_compensation what = {
+        .count = s->elements,
+        .sum = s->gradient,
+        .scale = scale,
+        .mean_square = s->arrays[s->slots.count],
+    };
+    compensation_apply(s->job, &what);
+}
+
 static enum status update(struct state *s, struct error *error)
 {
     struct score score = {0};
@@ -169,8 +183,9 @@ static enum status update(struct state *s, struct error *error)
         .values_in = s->arrays[0],
         .values_out = s->arrays[0],
     };
-    for (uint32_t slot = 0; slot < s->optimizer->slot_count; slot++)
+    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX && slot < s->slots.count; slot++)
         apply.slots[slot] = s->arrays[1 + slot];
+    count_squares(s, apply.scale);
     update_apply(s->job, s->offsets, 0, &apply);
     s->step++;
     s->worker.updates++;
@@ -254,10 +269,10 @@ static enum status write_checkpoint(struct state *s, struct error *error)
     struct checkpoint_part part;
     struct checkpoint_chunk chunk = {.first = 0, .count = s->elements};
     double began = clock_now_seconds();
-    for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
+    for (uint32_t i = 0; i <= s->slots.count; i++)
         chunk.arrays[i] = s->arrays[i];
     enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 0, 1,
-                                               s->optimizer, &chunk, 1, &part, error);
+                                               s->slots, &chunk, 1, &part, error);
     if (status != STATUS_OK)
         return status;
     struct manifest manifest = {
@@ -370,7 +385,7 @@ static int exit_code_of(enum status status)
 static enum status make_arrays(struct state *s, struct error *error)
 {
     bool made = (s->gradient = aligned_alloc(64, s->elements * sizeof(float))) != NULL;
-    for (uint32_t i = 0; i <= s->optimizer->slot_count; i++)
+    for (uint32_t i = 0; i <= s->slots.count; i++)
         made = (s->arrays[i] = aligned_alloc(64, s->elements * sizeof(float))) != NULL && made;
     if (!made)
         error_set(error, STATUS_MEMORY, "out of memory for the model");
@@ -409,7 +424,7 @@ int solo_run(struct solo *solo, struct error *error)
     int exit_code;
     struct state s = {.solo = solo,
                       .job = solo->job,
-                      .optimizer = optimizer_find(solo->job->optimizer.name),
+                      .slots = job_slots(solo->job),
                       .run_id = hash_random_u64(),
                       .last_cut = UINT64_MAX};
     s.elements = model_elements(solo->gradient->model);

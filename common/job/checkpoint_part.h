@@ -9,10 +9,9 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "common/job/optimizer.h"
 
 #define CHECKPOINT_PART_NAME_MAX 64
-#define CHECKPOINT_ARRAYS_MAX    (1 + OPTIMIZER_SLOTS_MAX) /* Values, and the slots. */
+#define CHECKPOINT_ARRAYS_MAX    (1 + SLOTS_MAX) /* Values, and the slots. */
 
 struct checkpoint_part {
     char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */

@@ -39,8 +39,11 @@ void job_forget_unused(struct job *job)
 {
     const struct mode_facts *facts = job_mode(job);
     job->use_locking = facts->locks && job->use_locking;
-    if (!facts->ages)
-        job->staleness_rate = STALENESS_RATE_NONE;
+    if (facts->ages)
+        return;
+    job->staleness_rate = STALENESS_RATE_NONE;
+    job->delay_compensation = 0;
+    job->compensation_adapts = false;
 }
 
 /* --- life cycle ---------------------------------------------------------------------------- */
@@ -190,10 +193,15 @@ static enum status check_variables(const struct job *job, struct error *error)
 /* Where all gradients of an update are of one version nothing is to be done about their age. */
 static enum status check_ages(const struct job *job, struct error *error)
 {
-    if (job_mode(job)->ages || job->staleness_rate == STALENESS_RATE_NONE)
+    const char *what = job->staleness_rate != STALENESS_RATE_NONE ? "a staleness rate"
+                       : job->delay_compensation > 0              ? "delay compensation"
+                                                                  : NULL;
+    if (job->compensation_adapts && !(job->delay_compensation > 0))
+        return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
+    if (job_mode(job)->ages || what == NULL)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,
-                     "a staleness rate is for async and ssp; in %s mode no gradient is stale",
+                     "%s is for async and ssp; in %s mode no gradient is stale", what,
                      job_mode(job)->name);
 }
 
@@ -292,6 +300,20 @@ struct epoch_range job_epoch(const struct job *job, uint64_t epoch)
         return (struct epoch_range){first, end, job->examples};
     end = job->steps > first ? job->steps : first;
     return (struct epoch_range){first, end, (end - first) * job->batch};
+}
+
+struct slots job_slots(const struct job *job)
+{
+    struct slots slots = optimizer_slots(optimizer_find(job->optimizer.name));
+    if (job->compensation_adapts)
+        slots.names[slots.count++] = "compensation";
+    return slots;
+}
+
+float job_slot_initial(const struct job *job, uint32_t slot)
+{
+    const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
+    return slot < optimizer->slot_count ? optimizer->slot_initial(&job->optimizer, slot) : 0.0f;
 }
 
 uint32_t job_leaves_max(const struct job *job)

@@ -16,7 +16,6 @@
 #include "common/job/mode.h"
 #include "common/job/optimizer.h"
 #include "common/job/schedule.h"
-#include "common/job/staleness_rate.h"
 #include "common/job/variable.h"
 
 #define ADDRESS_MAX     256 /* "host:port" with the terminating zero. */
@@ -32,12 +31,14 @@ const char *recording_numbered(unsigned number); /* NULL from the first that is 
 
 struct job {
     enum mode mode;
-    bool use_locking; /* Where the mode has something to lock. */
+    bool use_locking;         /* Where the mode has something to lock. */
+    bool compensation_adapts; /* The strength of delay_compensation is each element's own. */
     uint64_t seed;
     uint64_t staleness_bound; /* Of ssp: how many batches workers may be apart; else 0. */
 
     /* What is done about gradients that others have overtaken, in modes in which some are. */
     enum staleness_rate staleness_rate;
+    float delay_compensation; /* Its strength; 0: none. See compensation.h. */
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -126,6 +127,12 @@ struct epoch_range {
     uint64_t examples;
 };
 struct epoch_range job_epoch(const struct job *job, uint64_t epoch);
+
+/* What elements have beside their values: the rule's slots, and behind them the mean square of
+ * compensation that adapts. The job has passed job_check. */
+struct slots job_slots(const struct job *job);
+/* First value of every element of a slot. */
+float job_slot_initial(const struct job *job, uint32_t slot);
 
 /* Most leaves any step of the job has. */
 uint32_t job_leaves_max(const struct job *job);

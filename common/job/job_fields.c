@@ -6,6 +6,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "common/job/compensation.h"
 #include "common/job/partition.h"
 
 /* clang-format off */

@@ -35,6 +35,14 @@ const char *optimizer_names(void)
     return names + strlen(", ");
 }
 
+struct slots optimizer_slots(const struct optimizer *optimizer)
+{
+    struct slots slots = {.count = optimizer->slot_count};
+    for (uint32_t slot = 0; slot < optimizer->slot_count; slot++)
+        slots.names[slot] = optimizer->slot_names[slot];
+    return slots;
+}
+
 float optimizer_slot_zero(const struct optimizer_settings *settings, uint32_t slot)
 {
     (void)settings;

@@ -55,6 +55,17 @@ struct optimizer {
     void (*apply)(const struct optimizer_update *update);
 };
 
+/* The arrays that elements have beside their values, and their names in checkpoints. */
+#define SLOTS_MAX (OPTIMIZER_SLOTS_MAX + 1)
+
+struct slots {
+    uint32_t count;
+    const char *names[SLOTS_MAX]; /* "m", "v" */
+};
+
+/* The rule's own; those of a job are job_slots (job.h). */
+struct slots optimizer_slots(const struct optimizer *optimizer);
+
 /* The slot_initial of rules whose slots start at 0. */
 float optimizer_slot_zero(const struct optimizer_settings *settings, uint32_t slot);
 

@@ -9,7 +9,17 @@
  * Warm-up multiplies any of them by min(1, (version + 1) / warmup) (Goyal et al. 2017, gradual).
  *
  * version counts updates already made, so the first update uses version 0. Evaluated in double and
- * rounded once to float. Threads: pure. */
+ * rounded once to float.
+ *
+ * What is taken off the rate of a gradient that others have overtaken, --staleness-rate:
+ *
+ *   none      nothing
+ *   inverse   rate / max(1, staleness)      (Zhang et al., IJCAI 2016, "Staleness-aware async-SGD")
+ *   constant  rate / max(1, workers - 1)    the control: what a staleness is on the mean, for all
+ *                                            alike. Where it does as well, inverse has shown nothing
+ *
+ * It is the rate that is divided and never the gradient: rules that divide by a mean of gradients,
+ * such as adam, would take a factor of the gradient out again. Threads: pure. */
 
 #ifndef COMMON_JOB_SCHEDULE_H
 #define COMMON_JOB_SCHEDULE_H
@@ -29,6 +39,19 @@ struct schedule {
 };
 
 float schedule_learning_rate(const struct schedule *schedule, uint64_t version);
+
+enum staleness_rate {
+    STALENESS_RATE_NONE,
+    STALENESS_RATE_INVERSE,
+    STALENESS_RATE_CONSTANT,
+    STALENESS_RATE_COUNT
+};
+
+const char *staleness_rate_numbered(unsigned number); /* NULL from the first that is not there. */
+
+/* The rate of one update. staleness: versions made since the one that it was computed from;
+ * workers: as declared. Divided in double and rounded once. */
+float staleness_rate_of(enum staleness_rate rule, float rate, uint64_t staleness, uint32_t workers);
 
 /* "constant", "step", "cosine"; "unknown" for a number that is none. */
 const char *schedule_kind_name(enum schedule_kind kind);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/job/compensation.h"
 #include "common/job/job_fields.h"
 #include "common/job/partition.h"
 
@@ -29,6 +30,16 @@ static bool read_mode(const char *text, struct options *options)
 static void write_mode(const struct options *options, char *text, size_t size)
 {
     snprintf(text, size, "%s", job_mode_text(&options->job).text);
+}
+
+static bool read_compensation(const char *text, struct options *options)
+{
+    return compensation_read(text, &options->job) == STATUS_OK;
+}
+
+static void write_compensation(const struct options *options, char *text, size_t size)
+{
+    snprintf(text, size, "%s", compensation_text(&options->job).text);
 }
 
 static const char *optimizer_word(unsigned index)
@@ -131,6 +142,11 @@ static const struct option_choice choice_staleness_rate = {.word = staleness_rat
                                                            .numbered = staleness_rate_numbered};
 static const struct option_choice choice_record = {.word = recording_numbered,
                                                    .numbered = recording_numbered};
+static const struct option_choice choice_compensation = {
+    .read = read_compensation,
+    .write = write_compensation,
+    .expected = COMPENSATION_WORDS,
+};
 static const struct option_choice choice_job_name = {.word = job_name_word};
 static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};

@@ -60,13 +60,13 @@ static bool parse_step(const char *name, uint64_t *step)
 /* --- writing ------------------------------------------------------------------------------- */
 
 /* The name of array number `index` of a chunk. */
-static const char *array_name(const struct optimizer *optimizer, uint32_t index)
+static const char *array_name(const struct slots *slots, uint32_t index)
 {
-    return index == 0 ? "values" : optimizer->slot_names[index - 1];
+    return index == 0 ? "values" : slots->names[index - 1];
 }
 
 static void describe_part(struct safetensors_writer *writer, uint64_t step,
-                          const struct optimizer *optimizer, const struct checkpoint_chunk *chunks,
+                          const struct slots *slots, const struct checkpoint_chunk *chunks,
                           uint32_t chunk_count)
 {
     char text[96];
@@ -74,9 +74,9 @@ static void describe_part(struct safetensors_writer *writer, uint64_t step,
     safetensors_writer_metadata(writer, "format", CHECKPOINT_FORMAT);
     safetensors_writer_metadata(writer, "step", text);
     for (uint32_t i = 0; i < chunk_count; i++) {
-        for (uint32_t array = 0; array < 1 + optimizer->slot_count; array++) {
+        for (uint32_t array = 0; array < 1 + slots->count; array++) {
             snprintf(text, sizeof text, "chunk-%" PRIu64 "/%s", chunks[i].first,
-                     array_name(optimizer, array));
+                     array_name(slots, array));
             safetensors_writer_tensor(writer, text, &chunks[i].count, 1, chunks[i].arrays[array]);
         }
     }
@@ -116,9 +116,9 @@ static enum status make_place(const struct disk *disk, const char *out, const ch
 
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                   uint64_t generation, uint32_t server, uint32_t server_count,
-                                  const struct optimizer *optimizer,
-                                  const struct checkpoint_chunk *chunks, uint32_t chunk_count,
-                                  struct checkpoint_part *part, struct error *error)
+                                  struct slots slots, const struct checkpoint_chunk *chunks,
+                                  uint32_t chunk_count, struct checkpoint_part *part,
+                                  struct error *error)
 {
     char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     checkpoint_path(directory, out, step);
@@ -131,7 +131,7 @@ enum status checkpoint_write_part(const struct disk *disk, const char *out, uint
 
     struct safetensors_writer writer;
     safetensors_writer_init(&writer);
-    describe_part(&writer, step, optimizer, chunks, chunk_count);
+    describe_part(&writer, step, &slots, chunks, chunk_count);
     status = safetensors_writer_finish(&writer, error);
     if (status == STATUS_OK) {
         measure_part(part, writer.pieces, writer.piece_count);
@@ -451,7 +451,7 @@ struct opening {
     struct checkpoint_reader *reader;
     const struct disk *disk;
     const char *path;
-    const struct optimizer *optimizer;
+    struct slots slots;
     struct loaded_part *parts; /* [part_count] */
     struct error *error;
 };
@@ -522,14 +522,14 @@ static enum status place(const struct opening *opening, const struct loaded_part
                  *end == '/';
     placement->array = UINT32_MAX;
     for (uint32_t i = 0; valid && i < opening->reader->array_count; i++)
-        if (strcmp(end + 1, array_name(opening->optimizer, i)) == 0)
+        if (strcmp(end + 1, array_name(&opening->slots, i)) == 0)
             placement->array = i;
     placement->count = tensor->elements;
     placement->path = part->path;
     if (placement->array == UINT32_MAX)
         return error_set(opening->error, STATUS_INVALID,
                          "%.300s: tensor \"%.64s\" does not belong into a checkpoint with %s",
-                         part->path, tensor->name, opening->optimizer->name);
+                         part->path, tensor->name, opening->reader->manifest.job.optimizer.name);
     return STATUS_OK;
 }
 
@@ -555,7 +555,7 @@ static enum status check_cover(const struct opening *opening, const struct place
                 return error_set(opening->error, STATUS_INVALID,
                                  "%.300s: %s of elements %" PRIu64 " to %" PRIu64
                                  " do not fit to those before, which end at %" PRIu64,
-                                 placement->path, array_name(opening->optimizer, array),
+                                 placement->path, array_name(&opening->slots, array),
                                  placement->first, placement->first + placement->count, end);
             end += placement->count;
         }
@@ -563,7 +563,7 @@ static enum status check_cover(const struct opening *opening, const struct place
             return error_set(opening->error, STATUS_INVALID,
                              "%.300s: its parts hold %s of only %" PRIu64 " of %" PRIu64
                              " elements",
-                             opening->path, array_name(opening->optimizer, array), end, elements);
+                             opening->path, array_name(&opening->slots, array), end, elements);
     }
     return STATUS_OK;
 }
@@ -630,12 +630,11 @@ static enum status measure_space(const struct opening *opening)
 {
     struct checkpoint_reader *reader = opening->reader;
     const struct job *job = &reader->manifest.job;
-    assert(opening->optimizer != NULL); /* job_check has looked it up. */
     uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
     if (offsets == NULL)
         return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
     reader->elements = variables_layout(job->variables, job->variable_count, offsets);
-    reader->array_count = 1 + opening->optimizer->slot_count;
+    reader->array_count = 1 + opening->slots.count;
     free(offsets);
     return STATUS_OK;
 }
@@ -685,13 +684,9 @@ enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk 
     if (status != STATUS_OK)
         return status;
 
-    struct opening opening = {reader, disk, path, NULL, NULL, error};
-    opening.optimizer = optimizer_find(reader->manifest.job.optimizer.name);
-    if (opening.optimizer == NULL)
-        status = error_set(error, STATUS_INVALID, "%.300s: there is no optimizer %.16s", path,
-                           reader->manifest.job.optimizer.name);
-    if (status == STATUS_OK)
-        status = measure_space(&opening);
+    struct opening opening = {.reader = reader, .disk = disk, .path = path, .error = error};
+    opening.slots = job_slots(&reader->manifest.job); /* job_check has looked at it. */
+    status = measure_space(&opening);
     if (status == STATUS_OK)
         status = read_parts(&opening);
     if (status != STATUS_OK)

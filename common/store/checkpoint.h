@@ -30,7 +30,6 @@
 #include "common/base/status.h"
 #include "common/file/disk.h"
 #include "common/job/job.h"
-#include "common/job/optimizer.h"
 #include "common/store/manifest.h"
 #include "common/store/model_file.h"
 
@@ -51,9 +50,9 @@ void checkpoint_path(char *path, const char *out, uint64_t step);
 /* One server's part of the cut at `step`, in the name of a generation; *part describes it. */
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                   uint64_t generation, uint32_t server, uint32_t server_count,
-                                  const struct optimizer *optimizer,
-                                  const struct checkpoint_chunk *chunks, uint32_t chunk_count,
-                                  struct checkpoint_part *part, struct error *error);
+                                  struct slots slots, const struct checkpoint_chunk *chunks,
+                                  uint32_t chunk_count, struct checkpoint_part *part,
+                                  struct error *error);
 
 /* Make a checkpoint of the manifest's parts. STATUS_INVALID when one of them is not where this
  * process would read it, in full length. Then what else is in the checkpoint's directory (parts of

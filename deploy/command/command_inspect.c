@@ -81,11 +81,11 @@ static void print_parts(const char *path, const struct manifest *manifest)
 
 static void print_slots(const struct checkpoint_reader *reader)
 {
-    const struct optimizer *optimizer = optimizer_find(reader->manifest.job.optimizer.name);
-    for (uint32_t i = 1; optimizer != NULL && i < reader->array_count; i++) {
+    struct slots slots = job_slots(&reader->manifest.job);
+    for (uint32_t i = 1; i < reader->array_count; i++) {
         struct statistics statistics = statistics_of(reader->arrays[i], reader->elements);
-        printf("  %-37s %12s %12.6g %12.6g %12.6g\n", optimizer->slot_names[i - 1], "slot",
-               statistics.norm, statistics.min, statistics.max);
+        printf("  %-37s %12s %12.6g %12.6g %12.6g\n", slots.names[i - 1], "slot", statistics.norm,
+               statistics.min, statistics.max);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/wording.h"
+#include "common/job/compensation.h"
 #include "common/options/options.h"
 #include "common/process/log.h"
 #include "common/process/output.h"
@@ -166,6 +167,9 @@ static void print_work(const struct plan *plan)
                 job->staleness_rate == STALENESS_RATE_INVERSE
                     ? "each gradient's staleness, per chunk"
                     : "one less than the workers, for all gradients alike");
+    if (job->delay_compensation > 0)
+        fprintf(plan->voice, "  staleness  gradients are compensated for it, strength %s\n",
+                compensation_text(job).text);
     if (options->job.steps > 0)
         fprintf(plan->voice, "  length     %s",
                 wording_counted(options->job.steps, "update", "updates").text);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/file/json.h"
+#include "common/job/compensation.h"
 #include "common/progress/record.h"
 #include "common/store/checkpoint.h"
 #include "deploy/command/inspect_facts.h"
@@ -81,6 +82,8 @@ static void write_job(struct json_writer *writer, const struct job *job)
     json_writer_bool(writer, "use_locking", job->use_locking);
     if (job->staleness_rate != STALENESS_RATE_NONE)
         json_writer_text(writer, "staleness_rate", staleness_rate_numbered(job->staleness_rate));
+    if (job->delay_compensation > 0)
+        json_writer_text(writer, "delay_compensation", compensation_text(job).text);
     json_writer_u64(writer, "seed", job->seed);
     json_writer_u64(writer, "global_batch", job->batch);
     json_writer_u64(writer, "micro_batch", job->micro_batch);
@@ -108,11 +111,11 @@ static void write_parts(struct json_writer *writer, const char *path,
 
 static void write_slots(struct json_writer *writer, const struct checkpoint_reader *reader)
 {
-    const struct optimizer *optimizer = optimizer_find(reader->manifest.job.optimizer.name);
+    struct slots slots = job_slots(&reader->manifest.job);
     json_writer_array(writer, "slots");
-    for (uint32_t i = 1; optimizer != NULL && i < reader->array_count; i++) {
+    for (uint32_t i = 1; i < reader->array_count; i++) {
         json_writer_object(writer, NULL);
-        json_writer_text(writer, "name", optimizer->slot_names[i - 1]);
+        json_writer_text(writer, "name", slots.names[i - 1]);
         write_statistics(writer, reader->arrays[i], reader->elements);
         json_writer_end(writer);
     }

@@ -90,6 +90,10 @@ static bool row_text(const struct option_row *row, const struct options *options
                      size_t size)
 {
     const void *field = (const char *)options + row->offset;
+    if (row->choice != NULL && row->choice->write != NULL) {
+        row->choice->write(options, text, size);
+        return true;
+    }
     switch (row->kind) {
     case OPTION_KIND_FLAG:
         snprintf(text, size, "true");
@@ -112,10 +116,6 @@ static bool row_text(const struct option_row *row, const struct options *options
         snprintf(text, size, "%.9g", (double)*(const float *)field);
         return !isnan(*(const float *)field);
     case OPTION_KIND_WORD:
-        if (row->choice->write != NULL) {
-            row->choice->write(options, text, size);
-            return true;
-        }
         snprintf(text, size, "%s", row->choice->numbered(*(const uint32_t *)field));
         return true;
     case OPTION_KIND_NAME:

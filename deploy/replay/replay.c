@@ -10,12 +10,13 @@
 
 #include "common/job/checkpoint_part.h"
 #include "deploy/replay/kept.h"
-#include "ps/shard/chunk.h"
+#include "ps/shard/group.h"
 #include "ps/shard/plan.h"
 
 /* A computation of the stretch. */
 struct making {
-    float *gradient; /* [elements] while some chunk is to have it yet. */
+    float *gradient; /* [elements] while some chunk is to have it yet ... */
+    float *base;     /* ... and what it was made from, where gradients are compensated. */
     bool counts;     /* Its score does: it is the last of its batch. */
 };
 
@@ -89,8 +90,10 @@ fail:
 
 static void forget_stretch(struct replay *r)
 {
-    for (uint32_t i = 0; r->makings != NULL && i < r->reader.stretch.computation_count; i++)
+    for (uint32_t i = 0; r->makings != NULL && i < r->reader.stretch.computation_count; i++) {
         free(r->makings[i].gradient);
+        free(r->makings[i].base);
+    }
     free(r->makings);
     free(r->left);
     r->makings = NULL;
@@ -258,7 +261,7 @@ static enum status foresee(struct replay *r, const char *name, const void *bytes
 /* What the segment that ends leaves to the next. */
 static enum status carry(struct replay *r)
 {
-    for (uint32_t array = 0; r->plan != NULL && array <= r->plan->optimizer->slot_count; array++) {
+    for (uint32_t array = 0; r->plan != NULL && array <= r->plan->slots.count; array++) {
         if (r->carried[array] == NULL && (r->carried[array] = make_space(r)) == NULL)
             return STATUS_MEMORY;
         for (uint32_t i = 0; i < r->chunk_count; i++)
@@ -288,8 +291,7 @@ static enum status fill(struct replay *r, uint32_t index)
     if (status != STATUS_OK)
         return status;
     chunk_initialize(chunk);
-    for (uint32_t array = 0; r->carried[0] != NULL && array <= r->plan->optimizer->slot_count;
-         array++)
+    for (uint32_t array = 0; r->carried[0] != NULL && array <= r->plan->slots.count; array++)
         memcpy(chunk_array(chunk, array), r->carried[array] + chunk->first,
                chunk->count * sizeof(float));
     chunk->version = r->reader.segment.version;
@@ -361,12 +363,16 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
     making->gradient = take_gradient(r);
     if (making->gradient == NULL)
         return no_memory(error);
+    if (r->job.delay_compensation > 0 && (making->base = take_gradient(r)) == NULL)
+        return no_memory(error);
     measure(r);
     for (uint32_t i = 0; i < r->chunk_count; i++) {
         const struct frame *base = kept_look(&r->kept, i, c->bases[i]);
         memcpy(r->parameters + r->chunks[i].first, base->data, base->bytes);
         kept_use(&r->kept, i, c->bases[i]);
     }
+    if (making->base != NULL)
+        memcpy(making->base, r->parameters, r->elements * sizeof(float));
     r->figures.computations++;
     enum status status = r->calls.gradient(r->calls.context, r->parameters, c->batch,
                                            making->gradient, &score, error);
@@ -377,24 +383,23 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
 
 /* --- entries ------------------------------------------------------------------------------- */
 
-static enum status apply(struct replay *r, uint32_t index, const float *gradient, uint64_t batch,
-                         uint64_t base, struct error *error)
+/* made: what the gradient is in; NULL: the batch is left out. base: the version it was made from. */
+static enum status apply(struct replay *r, uint32_t index, const struct making *made,
+                         uint64_t batch, uint64_t base, struct error *error)
 {
     struct chunk *chunk = &r->chunks[index];
     uint64_t staleness = chunk_staleness(chunk, base);
-    enum status status = STATUS_OK;
-    if (gradient == NULL)
-        chunk_skip(chunk);
-    else
-        status = chunk_apply(chunk, &(struct chunk_update){
-                                        .gradient = gradient + chunk->first,
-                                        .examples = job_batch(&r->job, batch).examples,
-                                        .staleness = staleness,
-                                    });
+    struct chunk_gradient gradient = {.staleness = staleness};
+    if (made != NULL) {
+        gradient.sum = made->gradient + chunk->first;
+        gradient.examples = job_batch(&r->job, batch).examples;
+        gradient.base = made->base != NULL ? made->base + chunk->first : NULL;
+    }
+    enum status status = group_add(chunk, &gradient);
     if (status != STATUS_OK)
         return no_memory(error);
     r->figures.entries++;
-    r->figures.skipped += gradient == NULL;
+    r->figures.skipped += made == NULL;
     r->figures.staleness_max =
         staleness > r->figures.staleness_max ? staleness : r->figures.staleness_max;
     if (kept_made(&r->kept, index, chunk->version, chunk->values) != STATUS_OK)
@@ -418,11 +423,12 @@ static enum status step(struct replay *r, uint32_t index, struct error *error)
         status = make(r, place->computation, error);
     }
     if (status == STATUS_OK)
-        status = apply(r, index, place->skipped ? NULL : making->gradient, c->batch,
-                       c->bases[index], error);
+        status = apply(r, index, place->skipped ? NULL : making, c->batch, c->bases[index], error);
     if (status == STATUS_OK && !place->skipped && --r->left[place->computation] == 0) {
         give_gradient(r, making->gradient);
-        making->gradient = NULL;
+        if (making->base != NULL)
+            give_gradient(r, making->base);
+        making->gradient = making->base = NULL;
     }
     return status;
 }
@@ -542,7 +548,8 @@ static enum status replay_serially(struct replay *r, struct error *error)
         if (status != STATUS_OK)
             break;
         add_score(r, batch, &score);
-        status = apply(r, 0, gradient, batch, whole->version, error);
+        const struct making made = {.gradient = gradient};
+        status = apply(r, 0, &made, batch, whole->version, error);
     }
     give_gradient(r, gradient);
     return status;

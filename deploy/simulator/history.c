@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/job/compensation.h"
 #include "common/store/generation.h"
 #include "common/store/run_directory.h"
 
@@ -119,6 +120,10 @@ static void draw_staleness(struct history_plan *plan)
         return;
     if (one_in(&random, 2))
         job->staleness_rate = (enum staleness_rate)random_below(&random, STALENESS_RATE_COUNT);
+    if (one_in(&random, 3)) {
+        job->delay_compensation = 0.25f * (float)from_to(&random, 1, 8);
+        job->compensation_adapts = one_in(&random, 2);
+    }
     job_forget_unused(job);
 }
 
@@ -225,6 +230,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
     snprintf(text, size, "%s%s", job_mode_text(job).text, job->use_locking ? "+locking" : "");
     if (job->staleness_rate != STALENESS_RATE_NONE)
         wording_append(text, size, "+rate:%s", staleness_rate_numbered(job->staleness_rate));
+    if (job->delay_compensation > 0)
+        wording_append(text, size, "+compensation:%s", compensation_text(job).text);
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,
                    kinds[plan->kind], job->steps, job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {

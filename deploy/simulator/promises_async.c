@@ -7,6 +7,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What the sender computes from. */
+static const float *base_of(const struct witness *w, const struct witness_server *server,
+                            uint32_t sender, const struct chunk_range *range)
+{
+    bool worker = sender < w->process_count && w->processes[sender].worker != NULL;
+    const float *space = worker ? w->processes[sender].worker->base : server->state.arrays[0];
+    return space + range->first;
+}
+
 enum verdict async_take(struct witness *w, struct witness_server *server, uint32_t index,
                         const struct packet *packet, uint32_t sender)
 {
@@ -29,7 +38,8 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
                                                  .examples = exchange->examples,
                                                  .first = range->first,
                                                  .count = range->count,
-                                                 .gradient = packet->payload->data});
+                                                 .gradient = packet->payload->data,
+                                                 .base = base_of(w, server, sender, range)});
     }
     witness_note_update(w, chunk, packet->message.index, exchange->base_version);
     witness_advance(w, server, index);

@@ -4,6 +4,7 @@
 #include "deploy/simulator/simulated_work.h"
 #include "common/job/update.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ void simulated_work_node(const struct simulated_work *work, uint64_t step, struc
 
 enum status model_state_init(struct model_state *state, const struct job *job)
 {
-    const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
+    struct slots slots = job_slots(job);
     memset(state, 0, sizeof *state);
     uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
     if (offsets == NULL)
@@ -121,9 +122,9 @@ enum status model_state_init(struct model_state *state, const struct job *job)
     state->offsets = offsets;
     state->variable_count = job->variable_count;
     state->elements = variables_layout(job->variables, job->variable_count, offsets);
-    state->array_count = 1 + optimizer->slot_count;
+    state->array_count = 1 + slots.count;
     for (uint32_t array = 0; array < state->array_count; array++) {
-        float first = array == 0 ? 0.0f : optimizer->slot_initial(&job->optimizer, array - 1);
+        float first = array == 0 ? 0.0f : job_slot_initial(job, array - 1);
         state->arrays[array] = malloc(state->elements * sizeof(float));
         if (state->arrays[array] == NULL)
             return STATUS_MEMORY;
@@ -174,21 +175,49 @@ static float rate_of(const struct job *job, const struct model_update *update)
     return (float)rate;
 }
 
+/* What is done to a gradient that has been overtaken; and the mean square, which is the last slot. */
+static void compensate(const struct model_state *state, const struct job *job,
+                       const struct model_update *update, float *gradient)
+{
+    float *values = state->arrays[0] + update->first;
+    float *squares = state->arrays[state->array_count - 1] + update->first;
+    for (uint64_t i = 0; i < update->count; i++) {
+        float strength = job->delay_compensation;
+        float mean = gradient[i] * (1.0f / (float)update->examples);
+        if (job->compensation_adapts) {
+            squares[i] = 0.95f * squares[i] + 0.05f * (mean * mean);
+            strength /= sqrtf(squares[i] + 1e-7f);
+            strength = strength > 1 ? 1 : strength;
+        }
+        if (update->staleness > 0)
+            gradient[i] += strength * (mean * gradient[i]) * (values[i] - update->base[i]);
+    }
+}
+
 void model_state_apply(struct model_state *state, const struct job *job,
                        const struct model_update *update)
 {
+    float *gradient = malloc(update->count * sizeof *gradient);
+    if (gradient == NULL) {
+        log_error("out of memory for a gradient");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    memcpy(gradient, update->gradient, update->count * sizeof *gradient);
+    if (job->delay_compensation > 0)
+        compensate(state, job, update, gradient);
     struct optimizer_update step = {
         .t = update->version + 1,
         .learning_rate = rate_of(job, update),
         .scale = 1.0f / (float)update->examples,
         .count = update->count,
-        .gradient = update->gradient,
+        .gradient = gradient,
         .values_in = state->arrays[0] + update->first,
         .values_out = state->arrays[0] + update->first,
     };
-    for (uint32_t slot = 0; slot + 1 < state->array_count; slot++)
+    for (uint32_t slot = 0; slot + 1 < state->array_count && slot < OPTIMIZER_SLOTS_MAX; slot++)
         step.slots[slot] = state->arrays[slot + 1] + update->first;
     update_apply(job, state->offsets, update->first, &step);
+    free(gradient);
 }
 
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,

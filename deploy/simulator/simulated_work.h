@@ -67,6 +67,7 @@ struct model_update {
     uint32_t examples;
     uint64_t first, count;
     const float *gradient; /* [count] */
+    const float *base;     /* [count] what it was computed from; NULL where that is the values. */
 };
 void model_state_apply(struct model_state *state, const struct job *job,
                        const struct model_update *update);

@@ -248,6 +248,7 @@ static void free_worker(struct witness_worker *worker)
 {
     free(worker->held);
     free(worker->given);
+    free(worker->base);
     free(worker);
 }
 
@@ -326,7 +327,9 @@ enum status witness_add_worker(struct witness *witness, uint32_t index)
     worker->index = index;
     worker->held = calloc(w->partition->chunk_count, sizeof *worker->held);
     worker->given = calloc(w->job->steps, sizeof *worker->given);
-    return worker->held == NULL || worker->given == NULL ? STATUS_MEMORY : STATUS_OK;
+    worker->base = calloc(w->work->elements, sizeof *worker->base);
+    return worker->held == NULL || worker->given == NULL || worker->base == NULL ? STATUS_MEMORY
+                                                                                 : STATUS_OK;
 }
 
 void witness_ends(struct witness *witness, uint32_t process)
@@ -427,8 +430,10 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     it->cut_taken = 0;
     it->cut_owed = false;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner))
+        if (is_of(w, i, server, owner)) {
             server->chunks[i].to_cut = false;
+            memset(server->chunks[i].answered, 0, sizeof server->chunks[i].answered);
+        }
     it->verdicts = (struct verdict_counts){0};
     check_load(w, server, order);
     it->load_step = order->load.step;
@@ -600,6 +605,25 @@ static bool park(struct witness_chunk *chunk, const struct packet *packet,
     return waits;
 }
 
+/* Where an owner remembers what it has given, a request is given values once, and none that is older.
+ */
+static void note_answered(struct witness *w, struct witness_chunk *chunk,
+                          const struct message *message)
+{
+    uint32_t index = message->index;
+    if (w->job->delay_compensation == 0 || !message->exchange.want || w->expected.missing ||
+        index >= WITNESS_WORKERS_MAX)
+        return;
+    bool known = chunk->answered[index].request > 0 &&
+                 chunk->answered[index].ticket == message->ticket &&
+                 chunk->answered[index].request >= message->request;
+    w->expected.may_be_silent = w->expected.may_be_silent || known;
+    if (known)
+        return;
+    chunk->answered[index].ticket = message->ticket;
+    chunk->answered[index].request = message->request;
+}
+
 static void take_exchange(struct witness *w, struct witness_server *server, uint32_t owner,
                           const struct packet *packet, uint32_t sender)
 {
@@ -634,6 +658,7 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         expected->verdict = w->promises->take(w, server, exchange->chunk, packet, sender);
         count_gradient(w, server, owner, expected, exchange->skip);
     }
+    note_answered(w, chunk, &packet->message);
     if (w->promises->releases && park(chunk, packet, expected) &&
         (exchange->receipt || exchange->retry))
         expected->receipt = true;
@@ -913,6 +938,7 @@ void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool
     w->counts.pulls++;
     if (!enough)
         check_given(w, worker, step);
+    memcpy(worker->base, parameters, w->work->elements * sizeof *worker->base);
     for (uint32_t i = 0; i < w->partition->chunk_count && !w->failed; i++) {
         const struct chunk_range *range = &w->partition->chunks[i];
         uint64_t check = witness_check_space(w, i, parameters);

@@ -83,6 +83,9 @@ struct witness_chunk {
     struct witness_parked *parked;  /* Sync: [WITNESS_WORKERS_MAX] */
     struct witness_update *updates; /* [steps] those from `first` to `version` are there. */
     uint64_t first;                 /* Version that it was loaded with. */
+    struct {
+        uint64_t ticket, request;
+    } answered[WITNESS_WORKERS_MAX]; /* With compensation: the latest that was given values. */
 };
 
 /* One owner of a server process. */
@@ -125,6 +128,7 @@ struct witness_worker {
     uint64_t generation;       /* As its session says. */
     uint64_t step;             /* Of its work. */
     struct witness_held *held; /* [chunk_count] */
+    float *base;               /* [elements] what it computes from. */
     uint64_t *given;           /* Async: [steps] in which life of its leases it was given. */
     uint64_t leases;           /* Lives: a START begins another. */
 };

@@ -524,7 +524,7 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
     written->server = server;
     enum status status = checkpoint_write_part(
         checkpointer->options.disk, checkpointer->options.out, part->step, checkpointer->generation,
-        server, checkpointer->part_count, checkpointer->plan->optimizer, part->chunks,
+        server, checkpointer->part_count, checkpointer->plan->slots, part->chunks,
         part->chunk_count, &written->part, &error);
     written->written = status == STATUS_OK;
     snprintf(written->text, sizeof written->text, "%s", error.text);
@@ -548,8 +548,7 @@ static bool state_fits(const struct checkpointer *checkpointer, const struct pac
     const struct message_chunk_state *state = &packet->message.chunk_state;
     if (checkpointer->plan == NULL || packet->payload == NULL ||
         packet->payload->bytes != state->count * sizeof(float) ||
-        state->server >= checkpointer->part_count ||
-        state->array > checkpointer->plan->optimizer->slot_count)
+        state->server >= checkpointer->part_count || state->array > checkpointer->plan->slots.count)
         return false;
     for (uint32_t i = 0; i < checkpointer->plan->partition.chunk_count; i++) {
         const struct chunk_range *range = &checkpointer->plan->partition.chunks[i];
@@ -577,7 +576,7 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
     if (state->step < part->step)
         return; /* Of a cut that is over: it must not push out the one under way. */
     uint32_t chunks = chunks_of(checkpointer->plan, state->server);
-    uint32_t arrays = 1 + checkpointer->plan->optimizer->slot_count;
+    uint32_t arrays = 1 + checkpointer->plan->slots.count;
     if ((part->chunks == NULL || part->step != state->step) &&
         !part_begin(part, state->step, chunks, arrays)) {
         part_clear(part);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/job/compensation.h"
 #include "ps/coordinator/coordinator_state.h"
 
 #define WELCOME_REPEAT_US 1000000u
@@ -225,6 +226,11 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
                job_mode_text(job).text, job->worker_count, job->server_count, job->steps,
                c->options.out);
+    if (compensation_meets_momentum(job))
+        outbox_warn(outbox,
+                    "delay compensation moves each gradient as it comes; %s goes on with earlier "
+                    "ones too, which nothing moves: compare with a run without it",
+                    job->optimizer.name);
     coordinator_enter(c, OPENING, now_us);
 }
 

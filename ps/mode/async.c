@@ -10,6 +10,8 @@
 #include "common/base/invariant.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/shard/batch_set.h"
+#include "ps/shard/given.h"
+#include "ps/shard/group.h"
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -18,6 +20,7 @@ struct async_shard {
     bool taken;               /* A gradient waits to be applied: `update`, of `batch`. */
     struct update update;
     uint64_t batch;
+    struct given given; /* Where gradients are compensated: what workers compute from. */
 };
 
 static struct async_shard *state_of(const struct shard *shard)
@@ -55,9 +58,22 @@ static enum verdict async_judge(const struct shard *shard, const struct message_
     return batch_set_can_add(batches, exchange->step) ? VERDICT_NONE : VERDICT_REJECTED;
 }
 
-static enum status async_take(struct shard *shard, const struct message_exchange *exchange,
+/* What a gradient was computed from, where that is needed. Nobody can be helped who was not given what
+ * it says. */
+static bool find_base(const struct shard *shard, const struct message *message,
+                      struct update *update)
+{
+    if (!group_needs_base(&shard->chunk, update->staleness))
+        return true;
+    update->base = given_find(&state_of(shard)->given, message->index, message->ticket,
+                              message->exchange.base_version);
+    return update->base != NULL;
+}
+
+static enum status async_take(struct shard *shard, const struct message *message,
                               struct frame *gradient, enum verdict *verdict)
 {
+    const struct message_exchange *exchange = &message->exchange;
     struct async_shard *state = state_of(shard);
     state->taken = true;
     state->batch = exchange->step;
@@ -66,6 +82,10 @@ static enum status async_take(struct shard *shard, const struct message_exchange
         .examples = exchange->examples,
         .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
+    if (gradient != NULL && !find_base(shard, message, &state->update)) {
+        frame_release(gradient);
+        gradient = state->update.gradient = NULL;
+    }
     *verdict = gradient != NULL ? VERDICT_APPLIED : VERDICT_REJECTED;
     return STATUS_OK;
 }
@@ -101,6 +121,30 @@ static enum when async_answer(const struct shard *shard, const struct wish *wish
     return WHEN_NOW;
 }
 
+/* Where gradients are compensated a worker is given only what can be remembered of it. */
+static bool async_gives(struct shard *shard, const struct message *message,
+                        const struct reply *reply)
+{
+    const struct given_to to = {message->index, message->ticket, message->request};
+    struct frame *replaced;
+    if (shard->chunk.plan->job.delay_compensation == 0.0f)
+        return true;
+    enum status status =
+        given_keep(&state_of(shard)->given, to, reply->values, reply->version, &replaced);
+    chunk_recycle(&shard->chunk, replaced);
+    return status == STATUS_OK;
+}
+
+static void async_forget(struct shard *shard)
+{
+    given_forget(&state_of(shard)->given);
+}
+
+static void async_close(struct shard *shard)
+{
+    given_free(&state_of(shard)->given);
+}
+
 static void async_check(const struct shard *shard)
 {
     const struct batch_set *batches = &state_of(shard)->batches;
@@ -110,11 +154,14 @@ static void async_check(const struct shard *shard)
     INVARIANT("async shard", batches->low + batch_set_above(batches) == chunk->version,
               "the version counts the batches that the chunk has had");
     INVARIANT("async shard", chunk->previous == NULL, "no version before is kept");
+    given_check(&state_of(shard)->given, chunk->values->bytes, chunk->version);
 }
 
 const struct shard_mode shard_async = {
     .state_bytes = sizeof(struct async_shard),
     .open = async_open,
+    .forget = async_forget,
+    .close = async_close,
     .fault = async_fault,
     .judge = async_judge,
     .take = async_take,
@@ -122,6 +169,7 @@ const struct shard_mode shard_async = {
     .next_update = async_next_update,
     .applied = async_applied,
     .answer = async_answer,
+    .gives = async_gives,
     .check = async_check,
 };
 

@@ -43,8 +43,9 @@ enum fate {
 struct update {
     struct frame *gradient; /* The sum over `examples` examples; NULL: the batch is left out. */
     uint32_t examples;
-    uint64_t staleness; /* Versions made since the one that it was computed from. */
-    bool keep_previous; /* The values of before stay readable. */
+    uint64_t staleness;       /* Versions made since the one that it was computed from ... */
+    const struct frame *base; /* ... and that, where it is needed. */
+    bool keep_previous;       /* The values of before stay readable. */
 };
 
 /* Values that a worker asks for. */
@@ -81,8 +82,8 @@ struct shard_mode {
     enum verdict (*judge)(const struct shard *shard, const struct message_exchange *exchange);
     /* One that was judged so: a reference to the gradient, or NULL for a batch that is left out.
      * STATUS_MEMORY: it is lost, and training cannot go on. */
-    enum status (*take)(struct shard *shard, const struct message_exchange *exchange,
-                        struct frame *gradient, enum verdict *verdict);
+    enum status (*take)(struct shard *shard, const struct message *message, struct frame *gradient,
+                        enum verdict *verdict);
     enum fate (*sent_before)(const struct shard *shard, const struct message_exchange *exchange);
 
     /* The next update to be made, if one can be; asked again until there is none. */
@@ -91,6 +92,9 @@ struct shard_mode {
     void (*applied)(struct shard *shard, const struct update *update);
 
     enum when (*answer)(const struct shard *shard, const struct wish *wish, struct reply *reply);
+    /* Optional. Whether these may be given to whoever sent the EXCHANGE, now. Else nothing is, and it
+     * asks again if it needs to. */
+    bool (*gives)(struct shard *shard, const struct message *message, const struct reply *reply);
 
     /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
     void (*check)(const struct shard *shard);

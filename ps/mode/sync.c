@@ -68,9 +68,10 @@ static enum verdict sync_judge(const struct shard *shard, const struct message_e
     return exchange->step > shard->chunk.version ? VERDICT_REJECTED : VERDICT_NONE;
 }
 
-static enum status sync_take(struct shard *shard, const struct message_exchange *exchange,
+static enum status sync_take(struct shard *shard, const struct message *message,
                              struct frame *gradient, enum verdict *verdict)
 {
+    const struct message_exchange *exchange = &message->exchange;
     struct sync_shard *state = state_of(shard);
     /* Whoever computed from this version has seen every chunk reach it. */
     chunk_drop_previous(&shard->chunk);

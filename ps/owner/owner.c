@@ -12,6 +12,7 @@
 #include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
 #include "ps/owner/owner_state.h"
+#include "ps/shard/group.h"
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -233,7 +234,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     struct owned *owned = find_first(owner, state->first);
-    uint32_t arrays = 1 + owner->plan->optimizer->slot_count;
+    uint32_t arrays = 1 + owner->plan->slots.count;
     if (owned == NULL || owner->to_load == 0 || state->step != owner->load_step ||
         state->count != owned->shard.chunk.count || state->array >= arrays ||
         packet->payload == NULL || packet->payload->bytes != state->count * sizeof(float) ||
@@ -289,7 +290,7 @@ static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *o
 {
     uint64_t step = owned->cut_step;
     owned->cut_step = UINT64_MAX;
-    for (uint32_t array = 0; array <= owner->plan->optimizer->slot_count; array++) {
+    for (uint32_t array = 0; array <= owner->plan->slots.count; array++) {
         struct frame *frame = snapshot_array(owned, array);
         if (frame == NULL) {
             cut_fails(owner, step, outbox);
@@ -457,6 +458,11 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
         owned->parked[packet->message.index].waiting = false;
     switch (owner->rules->answer(&owned->shard, &wish, &reply)) {
     case WHEN_NOW:
+        if (owner->rules->gives != NULL &&
+            !owner->rules->gives(&owned->shard, &packet->message, &reply)) {
+            say_taken(owner, packet, outbox);
+            break;
+        }
         attach_values(add_result(owner, owned, packet, outcome, outbox), chunk, &reply);
         break;
     case WHEN_LATER:
@@ -492,6 +498,17 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint6
     }
 }
 
+static enum status make_update(struct chunk *chunk, const struct update *update)
+{
+    return group_add(chunk, &(struct chunk_gradient){
+                                .sum = update->gradient != NULL ? update->gradient->data : NULL,
+                                .examples = update->examples,
+                                .staleness = update->staleness,
+                                .base = update->base != NULL ? update->base->data : NULL,
+                                .keep_previous = update->keep_previous,
+                            });
+}
+
 /* Make the updates that can be made, each of them before any answer. Whether there was one. */
 static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
@@ -500,14 +517,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
     struct update update;
     bool any = false;
     for (; owner->rules->next_update(&owned->shard, &update); any = true) {
-        if (update.gradient == NULL) {
-            chunk_skip(chunk);
-        } else if (chunk_apply(chunk, &(struct chunk_update){
-                                          .gradient = update.gradient->data,
-                                          .examples = update.examples,
-                                          .staleness = update.staleness,
-                                          .keep_previous = update.keep_previous,
-                                      }) != STATUS_OK) {
+        if (make_update(chunk, &update) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
             return false;
@@ -572,7 +582,7 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         return VERDICT_REJECTED;
     struct frame *gradient = packet->payload;
     packet->payload = NULL;
-    if (owner->rules->take(&owned->shard, exchange, gradient, &verdict) != STATUS_OK)
+    if (owner->rules->take(&owned->shard, &packet->message, gradient, &verdict) != STATUS_OK)
         give_up(owner, outbox, "out of memory for a gradient");
     return verdict;
 }

@@ -7,7 +7,7 @@
 
 static bool is_loaded(const struct owner *owner, const struct owned *owned)
 {
-    return owned->arrays_loaded == (1u << (1 + owner->plan->optimizer->slot_count)) - 1;
+    return owned->arrays_loaded == (1u << (1 + owner->plan->slots.count)) - 1;
 }
 
 static void check_parked(const struct owner *owner, const struct owned *owned)
@@ -36,7 +36,7 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
          "a cut is made as soon as its version is there");
     RULE(IMPLIES(owned->cut_step != UINT64_MAX, owner->to_load == 0),
          "nothing is cut while chunks are loaded");
-    RULE(owned->arrays_loaded < 1u << (1 + owner->plan->optimizer->slot_count),
+    RULE(owned->arrays_loaded < 1u << (1 + owner->plan->slots.count),
          "no array was loaded that chunks do not have");
     RULE(IMPLIES(owner->to_load == 0, owned->arrays_loaded == 0 || is_loaded(owner, owned)),
          "a chunk is loaded whole");

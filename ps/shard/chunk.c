@@ -24,6 +24,12 @@ static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
     }
 }
 
+static enum status make_sum(struct chunk *chunk)
+{
+    chunk->sum = aligned_alloc(64, chunk->count * sizeof(float));
+    return chunk->sum != NULL ? STATUS_OK : STATUS_MEMORY;
+}
+
 enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
                        const struct chunk_memory *memory)
 {
@@ -39,13 +45,13 @@ enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t in
                                            : frame_create(range->count * sizeof(float));
     if (chunk->values == NULL)
         return STATUS_MEMORY;
-    for (uint32_t slot = 0; slot < plan->optimizer->slot_count; slot++) {
+    for (uint32_t slot = 0; slot < plan->slots.count; slot++) {
         /* The count is a multiple of 16 floats, so the size is one of 64 bytes. */
         chunk->slots[slot] = aligned_alloc(64, range->count * sizeof(float));
         if (chunk->slots[slot] == NULL)
             return STATUS_MEMORY;
     }
-    return STATUS_OK;
+    return plan->job.delay_compensation > 0.0f ? make_sum(chunk) : STATUS_OK;
 }
 
 void chunk_free(struct chunk *chunk)
@@ -55,8 +61,9 @@ void chunk_free(struct chunk *chunk)
     frame_release(chunk->spare);
     frame_release(chunk->lent[0]);
     frame_release(chunk->lent[1]);
-    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX; slot++)
+    for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
         free(chunk->slots[slot]);
+    free(chunk->sum);
     memset(chunk, 0, sizeof *chunk);
 }
 
@@ -78,12 +85,12 @@ static void initialize_variable(struct chunk *chunk, uint32_t index)
 
 void chunk_initialize(struct chunk *chunk)
 {
-    const struct optimizer *optimizer = chunk->plan->optimizer;
+    const struct job *job = &chunk->plan->job;
     memset(chunk->values->data, 0, chunk->values->bytes);
-    for (uint32_t i = 0; i < chunk->plan->job.variable_count; i++)
+    for (uint32_t i = 0; i < job->variable_count; i++)
         initialize_variable(chunk, i);
-    for (uint32_t slot = 0; slot < optimizer->slot_count; slot++) {
-        float first = optimizer->slot_initial(&chunk->plan->job.optimizer, slot);
+    for (uint32_t slot = 0; slot < chunk->plan->slots.count; slot++) {
+        float first = job_slot_initial(job, slot);
         for (uint64_t i = 0; i < chunk->count; i++)
             chunk->slots[slot][i] = first;
     }
@@ -186,6 +193,14 @@ enum status chunk_renew(struct chunk *chunk)
     return STATUS_OK;
 }
 
+void chunk_recycle(struct chunk *chunk, struct frame *values)
+{
+    if (values == NULL || values == chunk->values)
+        frame_release(values);
+    else
+        keep_spare(chunk, values);
+}
+
 void chunk_drop_previous(struct chunk *chunk)
 {
     if (chunk->previous == NULL)
@@ -218,7 +233,9 @@ void chunk_check(const struct chunk *chunk)
     RULE(chunk->spare == NULL || chunk->spare != chunk->previous,
          "what is written next is not the version before");
     RULE((chunk->lent[0] == NULL) == (chunk->lent[1] == NULL), "memory is lent for both or none");
-    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX; slot++)
-        RULE((chunk->slots[slot] != NULL) == (slot < chunk->plan->optimizer->slot_count),
-             "it has the optimizer's slots, and no other");
+    for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
+        RULE((chunk->slots[slot] != NULL) == (slot < chunk->plan->slots.count),
+             "it has the job's slots, and no other");
+    RULE((chunk->sum != NULL) == (chunk->plan->job.delay_compensation > 0.0f),
+         "it has room for a gradient that is moved where that is done");
 }

@@ -32,16 +32,17 @@
 
 struct chunk {
     const struct plan *plan;
-    uint32_t index;                    /* In the partition. */
-    uint64_t first, count;             /* Elements of the parameter space. */
-    uint64_t version;                  /* Updates so far. */
-    struct frame *values;              /* [count] of `version`. */
-    struct frame *previous;            /* [count] of version - 1, or NULL. Sync only. */
-    struct frame *spare;               /* A buffer to write the next version to, or NULL. */
-    struct frame *lent[2];             /* Shared with workers on this host: where even and odd
+    uint32_t index;          /* In the partition. */
+    uint64_t first, count;   /* Elements of the parameter space. */
+    uint64_t version;        /* Updates so far. */
+    struct frame *values;    /* [count] of `version`. */
+    struct frame *previous;  /* [count] of version - 1, or NULL. Sync only. */
+    struct frame *spare;     /* A buffer to write the next version to, or NULL. */
+    struct frame *lent[2];   /* Shared with workers on this host: where even and odd
                                         * versions are written while nobody holds them. NULL
                                         * without. */
-    float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], owned. */
+    float *slots[SLOTS_MAX]; /* [plan->slots.count][count], owned. */
+    float *sum; /* [count] a gradient that was moved (group.h); NULL where none is. Owned. */
 };
 
 /* Where values are put so that other processes see them, see transport.h: NULL for a place that is
@@ -85,6 +86,10 @@ void chunk_skip(struct chunk *chunk);
  * they may be computing from it still, for a generation that is over. `previous` is forgotten.
  * STATUS_MEMORY: only that is done. */
 enum status chunk_renew(struct chunk *chunk);
+
+/* Values that were held aside, or NULL: their memory may be written again once nobody else has them.
+ * Takes over the reference. */
+void chunk_recycle(struct chunk *chunk, struct frame *values);
 
 /* The proof has come: forget `previous`. */
 void chunk_drop_previous(struct chunk *chunk);

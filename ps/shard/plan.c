@@ -68,7 +68,7 @@ static enum status create(struct plan **plan, const struct job *job, const struc
     }
     variables_layout(job->variables, job->variable_count, p->offsets);
     p->pushes_max = pushes_max(&p->job);
-    p->optimizer = optimizer_find(job->optimizer.name);
+    p->slots = job_slots(job);
     *plan = p;
     return STATUS_OK;
 }

@@ -8,14 +8,13 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
-#include "common/job/optimizer.h"
 #include "common/job/partition.h"
 
 struct plan {
     struct job job;
     struct partition partition;
-    uint64_t *offsets; /* [variable_count] where each variable starts in the parameter space. */
-    const struct optimizer *optimizer;
+    uint64_t *offsets;    /* [variable_count] where each variable starts in the parameter space. */
+    struct slots slots;   /* Of every chunk. */
     uint32_t server;      /* Whose plan this is. */
     uint32_t chunk_count; /* Of this server. */
     uint64_t run_id;

@@ -49,8 +49,8 @@ static void write_checkpoint(void *context)
     for (uint32_t i = 0; i < sample->reader.array_count; i++)
         chunk.arrays[i] = sample->reader.arrays[i];
     sample->step = sample->step % manifest.job.steps + 1;
-    must(checkpoint_write_part(&disk_posix, sample->out, sample->step, 1, 0, 1, optimizer, &chunk,
-                               1, &part, &error),
+    must(checkpoint_write_part(&disk_posix, sample->out, sample->step, 1, 0, 1,
+                               optimizer_slots(optimizer), &chunk, 1, &part, &error),
          &error);
     manifest.step = sample->step;
     manifest.part_count = 1;

@@ -182,9 +182,9 @@ static void make_checkpoint(const char *name, const struct job *job, uint32_t pa
     pieces[count++] = (struct disk_piece){&settings, 1};
     for (uint32_t i = 0; i < part_count; i++) {
         struct checkpoint_part part;
-        fuzz_must(checkpoint_write_part(&disk.disk, "out", 10, 0, i, part_count, optimizer,
-                                        chunks + i, part_count == 1 ? 2 : 1, &part,
-                                        NULL) == STATUS_OK,
+        fuzz_must(checkpoint_write_part(&disk.disk, "out", 10, 0, i, part_count,
+                                        optimizer_slots(optimizer), chunks + i,
+                                        part_count == 1 ? 2 : 1, &part, NULL) == STATUS_OK,
                   "a part can be written");
     }
     for (uint32_t i = 0; i < part_count; i++) {

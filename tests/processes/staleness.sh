@@ -56,7 +56,42 @@ if short_run; then
     ok "sync refuses, another rule does not go on, the same one does"
 fi
 
+# --- delay compensation ----------------------------------------------------------------------------
+if short_run; then
+    for strength in 0.5 adaptive:1; do
+        name=${strength%:*}
+        trains "$name" --mode async --workers 4 --ps 2 --delay-compensation "$strength" \
+            --optimizer sgd --learning-rate 0.1
+        all_applied "$name" 60
+        trains "alone-$name" --mode async --workers 1 --ps 2 --delay-compensation "$strength"
+        trains "serial-$name" --mode async --ps 0 --delay-compensation "$strength"
+        if [ "$(bits "alone-$name")" != "$(bits alone)" ] ||
+            [ "$(bits "serial-$name")" != "$(bits alone)" ]; then
+            fail "one worker alone has other bits with compensation $strength"
+        fi
+    done
+    if said adaptive "nothing moves"; then fail "sgd is warned of"; fi
+    said alone-adaptive "warning.*adam goes on with earlier" || fail "adam is not warned of"
+    ok "gradients are compensated, every batch counts once, and one worker has plain async's bits"
+
+    # The mean square goes on with other servers, and from a run in one process.
+    run inspect 0 syncopate inspect "$work/adaptive/checkpoints/step-000000000060"
+    said inspect "compensation .*slot" || fail "a checkpoint has no mean square"
+    trains adaptive --mode async --workers 2 --ps 3 --delay-compensation adaptive:1 \
+        --optimizer sgd --learning-rate 0.1 --steps 90
+    trains serial-adaptive --mode async --workers 1 --ps 2 --delay-compensation adaptive:1 --steps 90
+    trains serial --mode async --ps 0 --steps 90
+    if [ "$(bits serial-adaptive)" != "$(bits serial)" ]; then fail "gone on, it has other bits"; fi
+    run sync 2 syncopate run "${base[@]}" --mode sync --delay-compensation 1 --out "$work/sync"
+    ok "the mean square is in checkpoints, whoever goes on from them"
+fi
+
 if long_run; then
+    trains adaptive-tcp --mode ssp:2 --workers 3 --ps 2 --transport tcp \
+        --delay-compensation adaptive:1 --staleness-rate inverse
+    trains compensated-shm --mode async --workers 3 --ps 2 --transport shm --delay-compensation 0.5
+    all_applied adaptive-tcp 60
+    all_applied compensated-shm 60
     trains tcp --mode ssp:2 --workers 3 --transport tcp --use-locking --staleness-rate inverse
     trains shm --mode ssp:0 --workers 3 --transport shm --staleness-rate constant
     all_applied tcp 60

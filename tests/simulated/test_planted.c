@@ -130,13 +130,13 @@ uint64_t __wrap_simulated_disk_done_us(const struct simulated_disk *disk, uint32
 
 enum status __real_checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                          uint64_t generation, uint32_t server,
-                                         uint32_t server_count, const struct optimizer *optimizer,
+                                         uint32_t server_count, struct slots slots,
                                          const struct checkpoint_chunk *chunks,
                                          uint32_t chunk_count, struct checkpoint_part *part,
                                          struct error *error);
 enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                          uint64_t generation, uint32_t server,
-                                         uint32_t server_count, const struct optimizer *optimizer,
+                                         uint32_t server_count, struct slots slots,
                                          const struct checkpoint_chunk *chunks,
                                          uint32_t chunk_count, struct checkpoint_part *part,
                                          struct error *error);
@@ -252,14 +252,14 @@ uint64_t __wrap_simulated_disk_done_us(const struct simulated_disk *disk, uint32
 
 enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                          uint64_t generation, uint32_t server,
-                                         uint32_t server_count, const struct optimizer *optimizer,
+                                         uint32_t server_count, struct slots slots,
                                          const struct checkpoint_chunk *chunks,
                                          uint32_t chunk_count, struct checkpoint_part *part,
                                          struct error *error)
 {
     part_written = true;
-    return __real_checkpoint_write_part(disk, out, step, generation, server, server_count,
-                                        optimizer, chunks, chunk_count, part, error);
+    return __real_checkpoint_write_part(disk, out, step, generation, server, server_count, slots,
+                                        chunks, chunk_count, part, error);
 }
 
 void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,

@@ -372,6 +372,13 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *e
     return EXCHANGE_IGNORED;
 }
 
+/* Memory that is the server's is written again for a later answer; and a server that compensates
+ * gradients remembers what it has answered the latest request with. */
+static bool must_be_latest(const struct exchange *x, const struct packet *packet)
+{
+    return packet->payload->stays || x->job->delay_compensation > 0.0f;
+}
+
 static void take_values(struct exchange *x, const struct packet *packet)
 {
     const struct message_result *result = &packet->message.result;
@@ -405,7 +412,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     struct asked *asked = &x->chunks[chunk];
     if (!result->parameters || packet->payload == NULL ||
         packet->payload->bytes != chunk_bytes(x, chunk) ||
-        (packet->payload->stays && packet->message.request != asked->request) ||
+        (must_be_latest(x, packet) && packet->message.request != asked->request) ||
         (asked->want != EXCHANGE_WHATEVER && result->version != asked->want))
         return EXCHANGE_IGNORED;
     take_values(x, packet);

@@ -11,7 +11,8 @@
  * only, and the server says whether it holds the gradient or has to be sent it again; so all nodes
  * of a step are referred to until it is complete. A repeated request for values has a new number.
  * Of several answers the first to come is taken; but values that stay in memory of the server's
- * only from the answer to the latest, because a later answer is written over an earlier one's.
+ * only from the answer to the latest, because a later answer is written over an earlier one's, and
+ * so where gradients are compensated, because a server keeps what it gave in the latest.
  *
  * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
  * but always two chunks; the rest waits here in order.

@@ -210,6 +210,23 @@ TEST(an_async_exchange_needs_no_receipts, MODE_ASYNC, 7)
     ck_assert_str_eq(sent(f), "4");
 }
 
+/* The server keeps what it gave in the latest: a gradient of anything else could not be compensated. */
+TEST(where_gradients_are_compensated_values_come_from_the_latest_answer_alone, MODE_ASYNC, 2)
+{
+    f->job.delay_compensation = 1;
+    push(f, (struct node){0, 4}, true);
+    f->now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_IGNORED);
+    ck_assert(result(f, 1, 4, true) == EXCHANGE_PROGRESS);
+    ck_assert(result(f, 0, 3, true) == EXCHANGE_COMPLETE);
+    f->job.delay_compensation = 0; /* Else whichever comes first will do. */
+    push(f, (struct node){0, 4}, true);
+    f->now_us += EXCHANGE_RETRY_US;
+    exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert(result(f, 0, 5, true) == EXCHANGE_PROGRESS);
+}
+
 TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window, MODE_SYNC, 7)
 {
     uint64_t step;

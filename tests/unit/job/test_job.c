@@ -104,6 +104,10 @@ TEST_PLAIN(work_out_of_range_is_refused)
     REFUSED("staleness rate is for async and ssp; in sync mode",
             j->staleness_rate = STALENESS_RATE_INVERSE);
     REFUSED("staleness rate number", j->staleness_rate = STALENESS_RATE_COUNT);
+    REFUSED("delay compensation is for async and ssp; in sync mode", j->delay_compensation = 1);
+    REFUSED("delay compensation must be at least 0", j->delay_compensation = NAN);
+    REFUSED("strength above 0", j->mode = MODE_ASYNC; j->compensation_adapts = true);
+    ACCEPTED(j->mode = MODE_ASYNC; j->compensation_adapts = true; j->delay_compensation = 2);
     ACCEPTED(j->mode = MODE_ASYNC; j->staleness_rate = STALENESS_RATE_CONSTANT);
     ACCEPTED(j->mode = MODE_SSP; j->staleness_rate = STALENESS_RATE_INVERSE);
     REFUSED("training examples", j->examples = 0);

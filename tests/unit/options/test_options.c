@@ -264,6 +264,31 @@ TEST_PLAIN(words_may_be_written_in_any_case)
         "is sync");
 }
 
+TEST_PLAIN(compensation_is_a_number_or_adaptive_with_one)
+{
+    static const char *const wrong[] = {"adaptive", "adaptive:",    "adaptive:0", "-1",  "1e7",
+                                        "nan",      "adaptive:1:2", "often:1",    "0x10"};
+    struct options options;
+    expect_run(&options, OPTION_RUN, "--mode async --delay-compensation 0.04");
+    ck_assert(options.job.delay_compensation == 0.04f && !options.job.compensation_adapts);
+    expect_run(&options, OPTION_RUN, "--mode ssp:2 --delay-compensation Adaptive:2");
+    ck_assert(options.job.delay_compensation == 2 && options.job.compensation_adapts);
+    expect_run(&options, OPTION_RUN, "--mode async");
+    ck_assert(options.job.delay_compensation == 0 && !options.job.compensation_adapts);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char given[80];
+        struct error error;
+        snprintf(given, sizeof given, "--mode async --delay-compensation %s", wrong[i]);
+        ck_assert_int_eq(parse(&options, OPTION_RUN, given, &error), OPTIONS_BAD);
+        ck_assert_msg(strstr(error.text, "needs a number from 0 to 1000000, or adaptive:L0") !=
+                          NULL,
+                      "%s", error.text);
+    }
+    expect_bad(OPTION_RUN, "--mode sync --delay-compensation 1",
+               "syncopate run: --delay-compensation=1: only used with --mode=async|ssp, but the "
+               "mode is sync");
+}
+
 TEST_PLAIN(of_an_option_given_twice_the_last_counts_and_it_is_said)
 {
     struct options options;

@@ -163,8 +163,8 @@ static float updated(const char *optimizer, enum staleness_rate rule, uint32_t w
 {
     struct fixture f;
     open_fixture(&f);
-    f.plan->optimizer = optimizer_find(optimizer);
-    f.plan->job.optimizer = f.plan->optimizer->defaults;
+    f.plan->job.optimizer = optimizer_find(optimizer)->defaults;
+    f.plan->slots = job_slots(&f.plan->job);
     f.plan->job.staleness_rate = rule;
     f.plan->job.worker_count = workers;
     f.plan->job.schedule.learning_rate = rate;

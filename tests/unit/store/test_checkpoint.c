@@ -48,8 +48,9 @@ static void write_part(const char *out, uint64_t step, uint32_t server, uint32_t
         count++;
     }
     struct error error;
-    enum status status = checkpoint_write_part(disk, out, step, 0, server, servers,
-                                               optimizer_find("adam"), chunks, count, part, &error);
+    enum status status =
+        checkpoint_write_part(disk, out, step, 0, server, servers,
+                              optimizer_slots(optimizer_find("adam")), chunks, count, part, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
 }
 
@@ -200,8 +201,9 @@ static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t c
     struct checkpoint_part part;
     struct checkpoint_reader reader;
     scratch_path(out, "run");
-    ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 0, 1, optimizer_find("adam"),
-                                           chunks, count, &part, NULL),
+    ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 0, 1,
+                                           optimizer_slots(optimizer_find("adam")), chunks, count,
+                                           &part, NULL),
                      STATUS_OK);
     file_path(from, out, part_step, part.name);
     file_path(to, out, 9, part.name);
@@ -359,7 +361,8 @@ static void write_part_of(const char *out, uint64_t step, uint64_t generation,
     for (uint32_t array = 0; array < ARRAYS; array++)
         chunk.arrays[array] = space[array];
     ck_assert_int_eq(checkpoint_write_part(disk, out, step, generation, 0, 1,
-                                           optimizer_find("adam"), &chunk, 1, part, NULL),
+                                           optimizer_slots(optimizer_find("adam")), &chunk, 1, part,
+                                           NULL),
                      STATUS_OK);
 }
 
@@ -610,7 +613,8 @@ TEST_PLAIN(what_lies_behind_a_link_is_only_read)
 
     for (uint32_t i = 0; i < ARRAYS; i++)
         chunk.arrays[i] = values;
-    ck_assert_int_eq(checkpoint_write_part(disk, out, 1, 0, 0, 1, optimizer_find("adam"), &chunk, 1,
+    ck_assert_int_eq(checkpoint_write_part(disk, out, 1, 0, 0, 1,
+                                           optimizer_slots(optimizer_find("adam")), &chunk, 1,
                                            &part, &error),
                      STATUS_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "it is a symbolic link"));
@@ -626,7 +630,8 @@ TEST_PLAIN(what_lies_behind_a_link_is_only_read)
     scratch_path(outside, "more");
     ck_assert_int_eq(rename(path, outside), 0);
     ck_assert_int_eq(symlink(outside, path), 0);
-    ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, 0, 1, optimizer_find("adam"), &chunk, 1,
+    ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, 0, 1,
+                                           optimizer_slots(optimizer_find("adam")), &chunk, 1,
                                            &part, &error),
                      STATUS_IO);
     ck_assert_ptr_nonnull(strstr(error.text, path));
