@@ -13,7 +13,7 @@ common  base
 common  kernels file
 common  process
 common  job
-common  store wire
+common  store wire compute
 common  keys address
 common  options transport
 common  transport/budget

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/kernels/kernels.h"
 
 static size_t image_bytes(const struct dataset *dataset)
@@ -23,7 +24,9 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
     enum status status = order_init(&node_gradient->order, job->seed, dataset->train.count);
     node_gradient->images = malloc(job->micro_batch * image_bytes(dataset));
     node_gradient->labels = malloc(job->micro_batch);
-    if (status == STATUS_OK && node_gradient->images != NULL && node_gradient->labels != NULL)
+    node_gradient->leaf_ns = calloc(job_leaves_max(job), sizeof *node_gradient->leaf_ns);
+    if (status == STATUS_OK && node_gradient->images != NULL && node_gradient->labels != NULL &&
+        node_gradient->leaf_ns != NULL)
         return STATUS_OK;
     node_gradient_free(node_gradient);
     return STATUS_MEMORY;
@@ -34,6 +37,7 @@ void node_gradient_free(struct node_gradient *node_gradient)
     order_free(&node_gradient->order);
     free(node_gradient->images);
     free(node_gradient->labels);
+    free(node_gradient->leaf_ns);
     for (unsigned i = 0; i < TREE_DEPTH_MAX; i++)
         free(node_gradient->right[i]);
     memset(node_gradient, 0, sizeof *node_gradient);
@@ -63,12 +67,24 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
     return score->not_finite > 0 ? diverged(step, leaf, error) : STATUS_OK;
 }
 
+/* What there was to do since the leaf before has ended is this one's. */
+static void note_time(struct node_gradient *g, uint32_t leaf)
+{
+    uint64_t now_ns = clock_now_ns();
+    g->leaf_ns[leaf] += now_ns - g->mark_ns;
+    g->mark_ns = now_ns;
+}
+
 static enum status compute(struct node_gradient *g, const float *parameters, uint64_t step,
                            struct node node, unsigned depth, float *gradient, struct score *score,
                            struct error *error)
 {
-    if (node.leaf_count == 1)
-        return compute_leaf(g, parameters, step, node.first_leaf, gradient, score, error);
+    if (node.leaf_count == 1) {
+        enum status computed =
+            compute_leaf(g, parameters, step, node.first_leaf, gradient, score, error);
+        note_time(g, node.first_leaf - g->first_leaf);
+        return computed;
+    }
     struct node left, right;
     tree_children(node, &left, &right);
     if (g->right[depth] == NULL)
@@ -106,10 +122,14 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
                                   struct score *score, struct error *error)
 {
     struct node_gradient *g = node_gradient;
+    memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
+    g->first_leaf = node.first_leaf;
+    g->mark_ns = clock_now_ns();
     enum status status = compute(g, parameters, step, node, 0, gradient, score, error);
     /* What is not finite stays so, whatever is added to it. */
     if (status == STATUS_OK && !kernels_all_finite(gradient, model_elements(g->model)))
         status = explain(g, parameters, step, node, gradient, error);
+    note_time(g, node.leaf_count - 1);
     return status;
 }
 

@@ -27,6 +27,10 @@ struct node_gradient {
     uint8_t *images;              /* [micro_batch][height][width][channels] of one leaf. */
     uint8_t *labels;              /* [micro_batch] */
     float *right[TREE_DEPTH_MAX]; /* [elements] right-hand sums, by depth; made when needed. */
+    /* How long each leaf of the node computed last took, with what was added up after it. */
+    uint64_t *leaf_ns;   /* [leaves of a step at most] */
+    uint32_t first_leaf; /* Of that node. */
+    uint64_t mark_ns;    /* The end of the leaf before. */
 };
 
 enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,

@@ -24,7 +24,8 @@
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
 
-#define WINDOWS_AN_EPOCH 40 /* Progress events. */
+#define WINDOWS_AN_EPOCH 40        /* Progress events. */
+#define LOOK_NS          50000000u /* Between looks whether to stop. */
 
 struct state {
     struct solo *solo;
@@ -141,13 +142,15 @@ static void score_add(struct score *to, const struct score *from)
     to->examples += from->examples;
 }
 
-static void slow_down(double factor, double seconds)
+/* Until what was computed may count; whoever asks for a stop is not kept waiting. */
+static void rest(struct solo *solo)
 {
-    if (factor <= 1)
-        return;
-    double extra = (factor - 1) * seconds;
-    struct timespec rest = {(time_t)extra, (long)((extra - floor(extra)) * 1e9)};
-    nanosleep(&rest, NULL);
+    uint64_t now_ns;
+    while ((now_ns = clock_now_ns()) < solo->pace.due_ns && atomic_load(&solo->stop_code) == 0) {
+        uint64_t left_ns = solo->pace.due_ns - now_ns;
+        nanosleep(&(struct timespec){.tv_nsec = (long)(left_ns < LOOK_NS ? left_ns : LOOK_NS)},
+                  NULL);
+    }
 }
 
 /* Nobody overtakes a gradient here, so nothing is compensated, nor taken off the rate; but with other
@@ -167,12 +170,18 @@ static enum status update(struct state *s, struct error *error)
 {
     struct score score = {0};
     struct batch_range batch = job_batch(s->job, s->step);
+    struct node root = tree_root(batch.leaves);
+    struct pace *pace = &s->solo->pace;
     double began = clock_now_seconds();
-    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step,
-                                               tree_root(batch.leaves), s->gradient, &score, error);
+    pace_begin(pace, clock_now_ns());
+    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, root,
+                                               s->gradient, &score, error);
     if (status != STATUS_OK)
         return status;
-    slow_down(s->solo->slow, clock_now_seconds() - began);
+    pace_node(pace, s->step, root, s->solo->gradient->leaf_ns, clock_now_ns());
+    rest(s->solo);
+    s->worker.controlled_leaves += pace->leaves;
+    s->worker.longer_leaves += pace->longer;
     s->worker.compute_seconds += clock_now_seconds() - began;
     struct optimizer_update apply = {
         .t = s->step + 1,

@@ -16,13 +16,14 @@
 
 #include "common/base/status.h"
 #include "worker/node_gradient.h"
+#include "worker/pace.h"
 
 struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
     const char *out, *restore;
-    uint32_t keep; /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
-    double slow;
+    uint32_t keep;        /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
+    struct pace pace;     /* How long gradients are to take. */
     bool has_parent;      /* Who may answer for the run, see occupancy.h. */
     atomic_int stop_code; /* 0: go on. */
     atomic_int occupied;  /* The descriptor that says that we stay, or 0. */

@@ -1,24 +1,13 @@
-/* trainer.c - client_next, compute, push; and sleep, where the worker is to be a slow one. */
+/* trainer.c - client_next, compute, wait where time is controlled, push. */
 
 #include "worker/trainer.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/process/log.h"
 #include "worker/client/evaluation_share.h"
 #include "worker/mode/follow_mode.h"
-
-/* Sleep so long that what took `took_us` takes factor times as long. */
-static void slow_down(double factor, uint64_t took_us)
-{
-    if (factor <= 1)
-        return;
-    uint64_t extra_ns = (uint64_t)((factor - 1) * (double)took_us * 1e3);
-    struct timespec rest = {(time_t)(extra_ns / 1000000000u), (long)(extra_ns % 1000000000u)};
-    nanosleep(&rest, NULL);
-}
 
 /* Score this worker's share for the epochs that are due. An async worker that owes more than one
  * has but one set of parameters to show for them. */
@@ -52,7 +41,10 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     enum status status =
         node_gradient_compute(t->gradient, client_parameters(t->client), work->step, node,
                               gradient->data, &push.score, &error);
-    slow_down(t->slow, clock_now_us() - began_us);
+    pace_node(&t->pace, work->step, node, t->gradient->leaf_ns, clock_now_ns());
+    client_rest(t->client, t->pace.due_ns);
+    push.leaves = t->pace.leaves;
+    push.longer = t->pace.longer;
     push.compute_us = clock_now_us() - began_us;
     if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
         /* One bad batch is no end: the job counts them. */
@@ -73,6 +65,7 @@ static bool train_step(struct trainer *t, const struct work *work)
     struct node nodes[TREE_COVER_MAX];
     uint32_t count =
         follow_mode_of(t->job)->nodes(t->job, work->step, work->members, work->position, nodes);
+    pace_begin(&t->pace, clock_now_ns());
     if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
         struct push pull = {.step = work->step, .last = true};
         client_push(t->client, &pull, NULL);

@@ -7,13 +7,13 @@
 
 #include "worker/client/client.h"
 #include "worker/node_gradient.h"
+#include "worker/pace.h"
 
 struct trainer {
     struct client *client;
     const struct job *job;
     struct node_gradient *gradient;
-    double
-        slow; /* Every gradient is made to take this many times as long; 1 for as fast as it is. */
+    struct pace pace; /* How long gradients are to take. */
 };
 
 /* Train until the job ends, for whatever reason; then client_exit_code tells. */

@@ -72,7 +72,7 @@ static int train_alone(struct workload *workload, const struct options *options,
         .out = options->out,
         .restore = options->restore,
         .keep = options_keep(options),
-        .slow = options_slow_factor(options->slow, 0),
+        .pace = {.time = options_compute_time(options, 0), .job = &workload->job},
         .has_parent = options->parent_stdin,
     };
     struct signals_options requests = requests_of(options);
@@ -120,7 +120,9 @@ static int train_as_asked(struct client *client, struct workload *workload,
         .client = client,
         .job = &workload->job,
         .gradient = &workload->gradient,
-        .slow = options_slow_factor(options->slow, options->task_index),
+        .pace = {.time = options_compute_time(options, options->task_index),
+                 .job = &workload->job,
+                 .worker = options->task_index},
     };
     trainer_run(&trainer);
     signals_stop(&signals);

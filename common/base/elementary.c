@@ -64,17 +64,18 @@ double elementary_cosine_pi(double x)
     return x <= 0.25 ? cosine_near_0(x) : sine_near_0(0.5 - x);
 }
 
+/* The logarithm of 2 in two parts, the first so short that k times it is exact. */
+static const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
+
 /* x = 2^k m with m from sqrt(1/2) to sqrt(2), and with f = (m - 1) / (m + 1)
  *
  *     log m = log((1 + f) / (1 - f)) = 2 f (1 + f^2 / 3 + f^4 / 5 + ...)
  *
- * where f^2 is below 0.0295. The logarithm of 2 comes in two parts, the first so short that k times
- * it is exact. */
+ * where f^2 is below 0.0295. */
 double elementary_logarithm(double x)
 {
     static const double c[] = {1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
                                1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3};
-    const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
     if (!(x <= DBL_MAX))
         return x;
     assert(x >= DBL_MIN);
@@ -91,4 +92,31 @@ double elementary_logarithm(double x)
     double f = (m - 1.0) / (m + 1.0), square = f * f;
     double rest = f * square * horner(c, LENGTH(c), square);
     return (double)k * ln2_high + ((double)k * ln2_low + 2.0 * (f + rest));
+}
+
+/* e^x = 2^k e^r with r from -0.347 to 0.347, where what is left out is below 2^-57. */
+double elementary_exponential(double x)
+{
+    static const double c[] = {1.0 / 87178291200.0,
+                               1.0 / 6227020800.0,
+                               1.0 / 479001600.0,
+                               1.0 / 39916800.0,
+                               1.0 / 3628800.0,
+                               1.0 / 362880.0,
+                               1.0 / 40320.0,
+                               1.0 / 5040.0,
+                               1.0 / 720.0,
+                               1.0 / 120.0,
+                               1.0 / 24.0,
+                               1.0 / 6.0,
+                               0.5,
+                               1.0,
+                               1.0};
+    assert(x >= -700.0 && x <= 700.0);
+    int k = (int)(x / (ln2_high + ln2_low) + (x < 0 ? -0.5 : 0.5));
+    double r = (x - (double)k * ln2_high) - (double)k * ln2_low;
+    uint64_t bits = (uint64_t)(k + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return horner(c, LENGTH(c), r) * power;
 }

@@ -1,7 +1,7 @@
-/* elementary.h - powers, cosines and logarithms that have the same bits on every machine.
+/* elementary.h - powers, exponentials, cosines and logarithms that have the same bits on every machine.
  *
  * The C library's differ in the last bit from version to version, and with the processor; whatever
- * decides a parameter or a score takes these. They are sums and products in double precision in a
+ * decides a parameter, a score or a time drawn takes these. They are sums and products in double precision in a
  * fixed order, none of them fused, so any compiler and instruction set gives the same bits.
  * (Square roots are correctly rounded everywhere, and so is the conversion of decimals in glibc.)
  *
@@ -21,5 +21,8 @@ double elementary_cosine_pi(double x);
 /* The natural logarithm of x from 2^-1022 on, within 2^-51 of it, relatively; NaN of NaN,
  * infinity of infinity. */
 double elementary_logarithm(double x);
+
+/* e to the power of x for x from -700 to 700, within 2^-50 of it, relatively. */
+double elementary_exponential(double x);
 
 #endif

@@ -17,6 +17,8 @@ enum random_stream {
     RANDOM_STREAM_SYNTHETIC = 3,
     RANDOM_STREAM_SIMULATOR = 4,
     RANDOM_STREAM_PROBE = 5,
+    RANDOM_STREAM_COMPUTE = 6,
+    RANDOM_STREAM_STRAGGLE = 7,
 };
 
 /* Four 32-bit numbers at position `counter` of sub-stream `sub` of a stream. */

@@ -523,6 +523,8 @@ static enum status check_whole(const struct parser *parser)
         return refuse(parser, "needs %s (--help tells more)", program_text(parser->user)->operand);
     choose_length(parser);
     enum status status = check_used(parser);
+    if (status == STATUS_OK && options->straggle != NULL && options->compute == NULL)
+        status = refuse(parser, "%s: only used with --compute", source_of(parser, "straggle"));
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))
         status = check_role(parser);
     if (status == STATUS_OK)

@@ -17,6 +17,7 @@
 
 #include "common/base/deadlines.h"
 #include "common/base/status.h"
+#include "common/compute/compute_time.h"
 #include "common/job/job.h"
 #include "common/kernels/kernels.h"
 
@@ -86,7 +87,9 @@ struct options {
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
     uint32_t seeds;
-    const char *slow; /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
+    const char *compute;  /* "constant:30ms": what a leaf takes; NULL: what it takes. */
+    const char *slow;     /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
+    const char *straggle; /* "0.05:pareto:10": now and then ten times as long; with compute. */
 
     /* keygen: what the key may be. */
     const char *role;
@@ -171,6 +174,9 @@ enum kernels_instructions options_instructions(const struct options *options);
 
 /* The slow-down factor of one worker in a --slow list; 1 when it is not named. */
 double options_slow_factor(const char *slow, uint32_t worker);
+
+/* What --compute, --slow and --straggle are for one worker. */
+struct compute_time options_compute_time(const struct options *options, uint32_t worker);
 
 /* The part of a job that options decide (everything but variables, data, counts of examples and the
  * canonical model text); needs examples for epochs. Servers come from ps_hosts; without it there

@@ -158,6 +158,9 @@ static const struct option_choice choice_model = {.known = model_word};
 static const struct option_choice choice_data = {.known = data_word};
 static const struct option_choice choice_restore = {.known = restore_word};
 static const struct option_choice choice_counts = {.check = check_counts};
+static const struct option_choice choice_compute = {.check = option_compute_check,
+                                                    .known = distribution_name};
+static const struct option_choice choice_straggle = {.check = option_straggle_check};
 static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
 static const struct option_choice choice_instructions = {.check = option_instructions_check,
@@ -293,10 +296,21 @@ const struct option_row option_rows[] = {
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
+    {"compute", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(compute), JOB, "DIST", NULL, 0, 0,
+     &choice_compute, NULL,
+     "Let a leaf's gradient take a time drawn from the seed, for experiments: constant:30ms, "
+     "uniform:20ms,40ms, exponential:30ms (mean; exponential:30ms,10ms: 10 ms at least), "
+     "lognormal:30ms,0.3 (median, sigma) or pareto:30ms,2 (median, exponent). Default: what it takes."},
     {"slow", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(slow), JOB, "LIST", NULL, 0, 0,
      &choice_slow, NULL,
      "Slow workers down, for experiments: 1:2.0,3:4 makes worker 1 take twice and worker 3 four "
-     "times as long."},
+     "times as long: as --compute draws or, without it, as was measured; it then sleeps, and the "
+     "others have its processor meanwhile."},
+    {"straggle", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(straggle), JOB, "P:DIST:F", NULL, 0,
+     0, &choice_straggle, NULL,
+     "With --compute: with probability P a worker's computation of a step or batch takes longer, by "
+     "a factor from DIST with median F and never below 1: 0.05:pareto:10, 0.1:constant:3; also "
+     "uniform, exponential, lognormal; lognormal,0.5 and pareto,2 say their shape."},
 
     /* Deadlines. */
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), RUNS, "S",

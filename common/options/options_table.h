@@ -120,4 +120,8 @@ enum status option_instructions_check(const char *text, struct error *error);
 /* Whether every item of a --slow list is right, whatever workers there are. */
 enum status option_slow_check(const char *list, struct error *error);
 
+/* Whether text is a value of --compute, of --straggle. */
+enum status option_compute_check(const char *text, struct error *error);
+enum status option_straggle_check(const char *text, struct error *error);
+
 #endif

@@ -281,3 +281,27 @@ double options_slow_factor(const char *slow, uint32_t worker)
             return factor;
     return 1;
 }
+
+/* --- controlled time ----------------------------------------------------------------------- */
+
+enum status option_compute_check(const char *text, struct error *error)
+{
+    struct compute_time time;
+    return compute_time_read(text, &time, error);
+}
+
+enum status option_straggle_check(const char *text, struct error *error)
+{
+    struct compute_time time;
+    return compute_time_read_straggle(text, &time, error);
+}
+
+struct compute_time options_compute_time(const struct options *options, uint32_t worker)
+{
+    struct compute_time time = {.slow = options_slow_factor(options->slow, worker)};
+    if (options->compute != NULL)
+        compute_time_read(options->compute, &time, NULL);
+    if (options->straggle != NULL)
+        compute_time_read_straggle(options->straggle, &time, NULL);
+    return time;
+}

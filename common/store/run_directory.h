@@ -55,6 +55,8 @@ struct json;
 struct worker_summary {
     uint64_t updates;  /* That its gradients are in: steps of which it had leaves, or batches. */
     uint64_t examples; /* It computed gradients of. */
+    /* Leaves of controlled time, and of these those whose computing took longer than it. */
+    uint64_t controlled_leaves, longer_leaves;
     double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
     struct staleness_share staleness; /* Of its gradients. */
 };

@@ -138,7 +138,7 @@ static bool exchange_asks_for_something(const void *body)
 static bool report_adds_up(const void *body)
 {
     const struct message_report *report = body;
-    return report->correct <= report->examples;
+    return report->correct <= report->examples && report->longer <= report->leaves;
 }
 
 static bool evaluation_adds_up(const void *body)

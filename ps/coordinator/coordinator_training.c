@@ -177,6 +177,8 @@ static void add_report(struct member *worker, const struct message_report *repor
     summary->updates += worker->reported != report->step + 1;
     worker->reported = report->step + 1;
     summary->examples += report->bad ? 0 : report->examples;
+    summary->controlled_leaves += report->leaves;
+    summary->longer_leaves += report->longer;
     summary->compute_seconds += (double)report->compute_us * 1e-6;
     summary->exchange_seconds += (double)report->exchange_us * 1e-6;
     summary->wait_seconds += (double)report->wait_us * 1e-6;

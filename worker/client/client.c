@@ -5,6 +5,7 @@
 #include "worker/client/client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -28,6 +30,7 @@
 #include "worker/client/session.h"
 
 #define TICK_MS          100
+#define POLL_NS          1000000u /* The finest wait of a poll. */
 #define RECEIVES_A_ROUND 64
 #define LAST_WORDS_MS    2000 /* For what has been said to leave ... */
 #define GIVE_UP_MS       200  /* ... when the start timed out. */
@@ -701,6 +704,30 @@ struct frame *client_gradient(struct client *client)
     return frame;
 }
 
+/* Polls count milliseconds: what is left after the last whole one is slept. */
+void client_rest(struct client *client, uint64_t due_ns)
+{
+    const struct client_options *options = &client->options;
+    const struct enrolment *enrolment = session_enrolment(client->session);
+    uint64_t now_ns = clock_now_ns();
+    if (now_ns >= due_ns)
+        return;
+    pthread_mutex_lock(&client->lock);
+    for (; !enrolment->over && now_ns + POLL_NS <= due_ns; now_ns = clock_now_ns()) {
+        uint64_t left_ms = (due_ns - now_ns) / POLL_NS;
+        int patience_ms = session_patience_ms(client->session);
+        options->transport->operations->wait(
+            options->transport, client->servers, options->job->server_count, &client->doorbell, 1,
+            left_ms < (uint64_t)patience_ms ? (int)left_ms : patience_ms);
+        drive(client);
+    }
+    bool over = enrolment->over;
+    pthread_mutex_unlock(&client->lock);
+    struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+    while (!over && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+        continue;
+}
+
 void client_push(struct client *client, const struct push *push, struct frame *gradient)
 {
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
@@ -721,6 +748,8 @@ void client_push(struct client *client, const struct push *push, struct frame *g
         .correct = push->score.correct,
         .examples = push->score.examples,
         .compute_us = push->compute_us,
+        .leaves = push->leaves,
+        .longer = push->longer,
         .bad = push->bad,
     };
     if (gradient != NULL)

@@ -69,7 +69,8 @@ struct push {
     bool last; /* Of this step: asks for parameters. */
     bool bad;  /* Async: the gradient is not finite, and NULL: the batch is skipped, and counted. */
     uint64_t compute_us;
-    struct score score; /* Counted once, with the node. */
+    uint32_t leaves, longer; /* Of controlled time, and of these the longer ones; see pace.h. */
+    struct score score;      /* Counted once, with the node. */
 };
 
 enum status client_open(struct client **client, const struct client_options *options,
@@ -86,6 +87,10 @@ enum status client_next(struct client *client, struct work *work);
 /* A gradient buffer of the whole parameter space that nobody is reading; the client's. NULL when
  * out of memory. */
 struct frame *client_gradient(struct client *client);
+
+/* Compute no more until due_ns (clock_now_ns), but go on hearing and saying what there is, or until
+ * the job has ended for this worker: client_next then says so, whatever is pushed before. */
+void client_rest(struct client *client, uint64_t due_ns);
 
 /* Push a node computed from the parameters; gradient came from client_gradient. NULL for a worker
  * without leaves in this step, which only asks for parameters, and for a bad one. */

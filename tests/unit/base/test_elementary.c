@@ -1,4 +1,4 @@
-/* test_elementary.c - powers, cosines and logarithms: right, and the same bits everywhere. */
+/* test_elementary.c - powers, exponentials, cosines and logarithms: right, and the same bits everywhere. */
 
 #include <float.h>
 #include <math.h>
@@ -61,6 +61,20 @@ TEST_PLAIN(logarithms_are_the_librarys)
     }
 }
 
+TEST_PLAIN(exponentials_are_the_librarys)
+{
+    ck_assert(elementary_exponential(0.0) == 1.0);
+    static const double edges[] = {-700, 700, 0x1.62e42fefa39efp-2, -0x1.62e42fefa39efp-2, 1.0};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        long double truth = expl((long double)edges[i]);
+        expect_near("exp", edges[i], elementary_exponential(edges[i]), truth, truth * 0x1p-50L);
+    }
+    for (double x = -700; x < 700; x += 0.00937) {
+        long double truth = expl((long double)x);
+        expect_near("exp", x, elementary_exponential(x), truth, truth * 0x1p-50L);
+    }
+}
+
 static uint64_t mix(uint64_t hash, double value)
 {
     uint64_t bits;
@@ -72,15 +86,17 @@ static uint64_t mix(uint64_t hash, double value)
  * gives others. */
 TEST_PLAIN(the_bits_are_these)
 {
-    uint64_t powers = 0, cosines = 0, logarithms = 0;
+    uint64_t powers = 0, cosines = 0, logarithms = 0, exponentials = 0;
     for (uint32_t i = 1; i <= 1000; i++) {
         powers = mix(powers, elementary_power(0x1.ff7ceep-1, i));
         cosines = mix(cosines, elementary_cosine_pi(i * 0x1.fp-11));
         logarithms = mix(logarithms, elementary_logarithm(i * 0x1.3p-3));
+        exponentials = mix(exponentials, elementary_exponential(i * 0x1.3p-5 - 9));
     }
     ck_assert_uint_eq(powers, UINT64_C(0xd888099f6cee8f54));
     ck_assert_uint_eq(cosines, UINT64_C(0xcc01e777b0698bf6));
     ck_assert_uint_eq(logarithms, UINT64_C(0x653e8ed0b7a9457e));
+    ck_assert_uint_eq(exponentials, UINT64_C(0x5294b1b78cf556d3));
 }
 
 int main(void)

@@ -4,9 +4,12 @@
 #include "worker/trainer.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/kernels/kernels.h"
 #include "tests/lib/scripted_server.h"
 #include "tests/lib/suite.h"
@@ -60,8 +63,10 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
         .job = &f->job,
         .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60}};
     ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
-    f->trainer =
-        (struct trainer){.client = f->client, .job = &f->job, .gradient = &f->gradient, .slow = 1};
+    f->trainer = (struct trainer){.client = f->client,
+                                  .job = &f->job,
+                                  .gradient = &f->gradient,
+                                  .pace = {.time = {.slow = 1}, .job = &f->job}};
 }
 
 static void close_fixture(struct fixture *f)
@@ -153,6 +158,50 @@ TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
     ck_assert(exchange->want && !exchange->gradient && !exchange->has_report);
     ck_assert_uint_eq(exchange->want_version, 1);
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_EVALUATION), 0);
+}
+
+/* Of 22, 22 and 6 examples, whose last leaves have 2 of 4. */
+TEST(controlled_time_is_waited_for_and_counted_as_computing, MODE_SYNC, 3)
+{
+    ck_assert(compute_time_read("constant:20ms", &f->trainer.pace.time, NULL) == STATUS_OK);
+    uint64_t began_us = clock_now_us(), computed_us = 0;
+    trainer_run(&f->trainer);
+    ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
+    ck_assert_uint_ge(clock_now_us() - began_us, 50 * 20000 / 4);
+    uint32_t leaves = 0;
+    for (unsigned i = 1; i <= 3; i++) {
+        const struct message_report *report = &heard(f, MESSAGE_EXCHANGE, i)->exchange.report;
+        ck_assert_uint_ge(report->compute_us, i < 3 ? 22 * 5000 : 6 * 5000);
+        computed_us += report->compute_us;
+        leaves += report->leaves;
+        ck_assert_uint_le(report->longer, report->leaves);
+    }
+    ck_assert_uint_ge(computed_us, 50 * 5000);
+    ck_assert_uint_eq(leaves, 6 + 6 + 2);
+}
+
+static void *leave_soon(void *client)
+{
+    usleep(100000);
+    client_request_leave(client, EXIT_TERMINATED);
+    return NULL;
+}
+
+/* Nothing could be heard of this computation for an hour. */
+TEST(whoever_waits_for_a_time_hears_and_says_what_there_is, MODE_SYNC, 3)
+{
+    pthread_t thread;
+    ck_assert(compute_time_read("constant:3600s", &f->trainer.pace.time, NULL) == STATUS_OK);
+    scripted_server_lock(&f->server);
+    f->server.finishes = true;
+    scripted_server_unlock(&f->server);
+    ck_assert(pthread_create(&thread, NULL, leave_soon, f->client) == 0);
+    trainer_run(&f->trainer);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(client_exit_code(f->client), EXIT_TERMINATED);
+    ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_LEAVE), 1);
+    /* The computation was not finished, and so nothing was pushed. */
+    ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_EXCHANGE), 1);
 }
 
 static void add(TCase *t)

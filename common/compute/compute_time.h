@@ -1,0 +1,60 @@
+/* compute_time.h - controlled time: how long a worker is to take for its gradients, whatever they
+ * take the processor that computes them. Experiments with slow and uneven workers then mean the same
+ * on a small machine as on a cluster, and the same where time itself is simulated.
+ *
+ * A time is that of one leaf of the job's micro-batch; one with fewer examples takes its share. It is
+ *
+ *     draw(seed, step or batch, leaf)      whoever computes the leaf draws the same
+ *         x slow                           what this worker takes longer, always
+ *         x straggle(seed, worker, step or batch)
+ *                                          with a probability, for all leaves of one computation
+ *
+ * so that nothing depends on when or how often it is asked. A computation is known by its worker and
+ * its step or batch: a number given to it would come only after it has begun, and one that is made
+ * again is as it was.
+ *
+ * Threads: pure. Units: nanoseconds. */
+
+#ifndef COMMON_COMPUTE_COMPUTE_TIME_H
+#define COMMON_COMPUTE_COMPUTE_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/compute/distribution.h"
+#include "common/job/job.h"
+
+#define COMPUTE_TIME_MOST_NS UINT64_C(86400000000000) /* Of a leaf: a day. */
+
+/* Of one worker. */
+struct compute_time {
+    bool controlled;          /* Else a leaf takes what it takes, `slow` times. */
+    struct distribution leaf; /* Nanoseconds of a whole leaf. */
+    double slow;              /* From 1 on. */
+    double straggle_probability;
+    struct distribution straggle; /* A factor; what is drawn below 1 counts as 1. */
+};
+
+/* Sets controlled and leaf:
+ *
+ *     constant:T | uniform:LEAST,MOST | exponential:MEAN[,LEAST] | lognormal:MEDIAN,SIGMA |
+ *     pareto:MEDIAN,EXPONENT
+ *
+ * with times such as 30ms, 1.5s, 200us. STATUS_INVALID: error says what is wrong. */
+enum status compute_time_read(const char *text, struct compute_time *time, struct error *error);
+
+/* Sets straggle: PROBABILITY:constant:FACTOR, and for the rest the median factor: uniform (from 1
+ * on), exponential (from 1 on), lognormal[,SIGMA] (0.5), pareto[,EXPONENT] (2). */
+enum status compute_time_read_straggle(const char *text, struct compute_time *time,
+                                       struct error *error);
+
+/* What a leaf takes; `time` is controlled. */
+uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
+                              uint32_t worker, uint64_t step, uint32_t leaf);
+
+/* What a computation's leaves take longer: 1 for most. */
+double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
+                             uint64_t step);
+
+#endif

@@ -1,0 +1,36 @@
+/* pace.h - when what a worker computes may be sent: of controlled time (compute_time.h) the sum of
+ * what its leaves are to take since it had values and work, of slowed-down time what they took,
+ * `slow` times.
+ *
+ *     pace_begin(&pace, clock_now_ns());          values and work are here
+ *     node_gradient_compute(gradient, ...);
+ *     pace_node(&pace, step, node, gradient->leaf_ns, clock_now_ns());
+ *     wait until pace.due_ns; send
+ *
+ * It also counts the leaves whose computing took longer than it should: many, and the times are the
+ * processor's, not those that were asked for.
+ *
+ * Threads: one owner. Units: nanoseconds of clock_now_ns. */
+
+#ifndef WORKER_PACE_H
+#define WORKER_PACE_H
+
+#include "common/compute/compute_time.h"
+#include "common/job/tree.h"
+
+struct pace {
+    struct compute_time time;
+    const struct job *job;
+    uint32_t worker;
+    uint64_t due_ns; /* From when on what has been computed since pace_begin may be sent. */
+    /* Of the node computed last, where time is controlled. */
+    uint32_t leaves, longer;
+};
+
+void pace_begin(struct pace *pace, uint64_t now_ns);
+
+/* The next node of the step or batch has been computed; took_ns: [node.leaf_count] */
+void pace_node(struct pace *pace, uint64_t step, struct node node, const uint64_t *took_ns,
+               uint64_t now_ns);
+
+#endif
