@@ -109,6 +109,8 @@ static enum status take_workers(struct record *record, const struct json *root, 
         record->worker_details[i] = (struct worker_summary){
             .updates = json_u64(item, "updates", 0),
             .examples = json_u64(item, "examples", 0),
+            .controlled_leaves = json_u64(item, "controlled_leaves", 0),
+            .longer_leaves = json_u64(item, "longer_leaves", 0),
             .compute_seconds = count_of(item, "compute_seconds"),
             .exchange_seconds = count_of(item, "exchange_seconds"),
             .wait_seconds = count_of(item, "wait_seconds"),

@@ -167,6 +167,16 @@ static void print_faults(FILE *out, const struct run_faults *faults)
         fprintf(out, "\n");
 }
 
+/* Whether times were as they were to be. */
+static void print_controlled(FILE *out, const struct run_summary *summary)
+{
+    double longer = run_summary_longer(summary);
+    if (!isnan(longer))
+        fprintf(out,
+                "  leaf times     %.1f %% of leaves took longer to compute than they should%s\n",
+                100 * longer, longer > PROCESSOR_BOUND ? ": processor-bound" : "");
+}
+
 static void print_workers(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
@@ -241,6 +251,7 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     print_gradients(out, record);
     print_mode_figures(out, &record->summary.mode_figures);
     print_faults(out, &record->summary.faults);
+    print_controlled(out, &record->summary);
     print_workers(out, record);
     print_apart(out, record);
     print_events(out, record);

@@ -117,6 +117,28 @@ static void write_mode_figures(struct json_writer *writer, const struct mode_fig
     json_writer_end(writer);
 }
 
+double run_summary_longer(const struct run_summary *summary)
+{
+    uint64_t leaves = 0, longer = 0;
+    for (uint32_t i = 0; i < summary->worker_count; i++) {
+        leaves += summary->workers[i].controlled_leaves;
+        longer += summary->workers[i].longer_leaves;
+    }
+    return leaves > 0 ? (double)longer / (double)leaves : (double)NAN;
+}
+
+static void write_controlled(struct json_writer *writer, const struct run_summary *summary)
+{
+    double longer = run_summary_longer(summary);
+    json_writer_object(writer, "controlled_time");
+    json_writer_real(writer, "longer", longer);
+    if (isnan(longer))
+        json_writer_null(writer, "processor_bound");
+    else
+        json_writer_bool(writer, "processor_bound", longer > PROCESSOR_BOUND);
+    json_writer_end(writer);
+}
+
 static void write_faults(struct json_writer *writer, const struct run_faults *faults)
 {
     json_writer_object(writer, "faults");
@@ -137,6 +159,8 @@ static void write_worker(struct json_writer *writer, const struct worker_summary
     json_writer_object(writer, NULL);
     json_writer_u64(writer, "updates", worker->updates);
     json_writer_u64(writer, "examples", worker->examples);
+    json_writer_u64(writer, "controlled_leaves", worker->controlled_leaves);
+    json_writer_u64(writer, "longer_leaves", worker->longer_leaves);
     json_writer_real(writer, "compute_seconds", worker->compute_seconds);
     json_writer_real(writer, "exchange_seconds", worker->exchange_seconds);
     json_writer_real(writer, "wait_seconds", worker->wait_seconds);
@@ -160,6 +184,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
         json_writer_u64(writer, "keep", keep);
     write_results(writer, summary);
     write_mode_figures(writer, &summary->mode_figures);
+    write_controlled(writer, summary);
     write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)

@@ -127,6 +127,12 @@ struct run_summary {
  * its fields mean something else. `file` names it. */
 enum status run_format_check(const struct json *root, const char *file, struct error *error);
 
+/* Of the leaves of controlled time the share whose computing took longer than it, of all workers; NaN
+ * where none was controlled. Above PROCESSOR_BOUND the run went as fast as its processors, and not as
+ * it was to. */
+#define PROCESSOR_BOUND 0.01
+double run_summary_longer(const struct run_summary *summary);
+
 /* One figure more; the first MODE_FIGURES_MAX are kept. */
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);
 

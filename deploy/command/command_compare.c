@@ -289,7 +289,9 @@ static enum status write_report(const struct plan *plan, const struct comparison
     struct report_facts facts = {.command = command,
                                  .machine = machine,
                                  .date = date,
+                                 .compute = plan->options.compute,
                                  .slow = plan->options.slow,
+                                 .straggle = plan->options.straggle,
                                  .remark = remark};
     return report_write(&disk_posix, plan->out, comparison, &facts, error);
 }
@@ -300,6 +302,7 @@ static void print_end(const struct plan *plan, const struct comparison *comparis
     comparison_bits(comparison, &bits);
     printf("\n");
     table_write_text(stdout, comparison);
+    table_write_bound(stdout, comparison);
     if (bits.seeds > 0) {
         printf("\n");
         print_strong(plan, bits.text);
@@ -316,6 +319,10 @@ static int compare(const struct plan *plan, const struct command_call *call, str
     comparison_init(&comparison);
     if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
         printf("note: %s\n", plan->options.remarks);
+    if (plan->options.slow != NULL && plan->options.compute == NULL && !plan->options.quiet)
+        printf(
+            "note: whoever is slowed down sleeps, and leaves its processor to the others, who get "
+            "faster by it; with --compute times are everybody's own\n");
     int code = make_all(plan, &comparison, error);
     if (code != EXIT_DONE) {
         snprintf(remark, sizeof(remark), "Ended early, %zu of %zu runs are here: %s",

@@ -231,6 +231,11 @@ static void print_remarks(const struct plan *plan)
     else
         print_lease_remarks(plan);
     print_rate_remark(plan);
+    if (plan->options.compute != NULL)
+        fprintf(plan->voice, "  note       a leaf of %s takes %s%s%s\n",
+                wording_counted(plan->workload.job.micro_batch, "example", "examples").text,
+                plan->options.compute, plan->options.straggle != NULL ? ", stragglers " : "",
+                plan->options.straggle != NULL ? plan->options.straggle : "");
     if (plan->options.slow != NULL)
         fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
                 plan->options.slow);

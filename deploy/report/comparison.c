@@ -150,6 +150,11 @@ double record_wait_seconds(const struct record *record)
     return record->summary.worker_count ? sum / (double)record->summary.worker_count : NAN;
 }
 
+double record_longer(const struct record *record)
+{
+    return run_summary_longer(&record->summary);
+}
+
 /* --- the same bits ------------------------------------------------------------------------- */
 
 static bool comparable(const struct record *record)

@@ -50,6 +50,9 @@ struct spread group_spread(const struct group *group, record_number_fn *number);
 /* Of a worker on average; NaN when nothing was recorded. */
 double record_wait_seconds(const struct record *record);
 
+/* See run_summary_longer. */
+double record_longer(const struct record *record);
+
 /* What the runs prove about sync training: for each seed with sync runs of several numbers of
  * workers, whether the parameters came out the same to the bit. */
 struct bits_verdict {

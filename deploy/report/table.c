@@ -11,7 +11,7 @@
 #include "deploy/report/svg.h"
 
 #define CELL_BYTES   48
-#define COLUMN_COUNT 17 /* Two of them texts. */
+#define COLUMN_COUNT 18 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -115,6 +115,7 @@ static const struct column columns[COLUMN_COUNT] = {
     {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
     {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
     {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, false},
+    {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true},
 };
 
 static const char *const notes[] = {
@@ -138,6 +139,8 @@ static const char *const notes[] = {
     "from, on average; of a part: the same within one variable on one server, which --use-locking "
     "makes 0.",
     "seconds waiting: for others, of one worker on average.",
+    "leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
+    "compute than they should. Above 1 a run is processor-bound: its times are this machine's.",
     "+-: mean and sample standard deviation over the seeds.",
 };
 
@@ -188,9 +191,20 @@ static bool column_shared(const struct comparison *comparison, size_t column)
     return comparison->group_count > 0 && strcmp(first, "-") != 0 && strstr(first, "+-") == NULL;
 }
 
-/* The column of seeds only says something when there are several. */
+static bool any_has(const struct comparison *comparison, record_number_fn *number)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (group_spread(&comparison->groups[i], number).count > 0)
+            return true;
+    return false;
+}
+
+/* The column of seeds only says something when there are several, that of longer leaves when times
+ * were controlled. */
 static bool column_shown(const struct comparison *comparison, size_t column)
 {
+    if (columns[column].number == record_longer)
+        return any_has(comparison, record_longer);
     if (column != COLUMN_SEEDS)
         return true;
     for (size_t i = 0; i < comparison->group_count; i++)
@@ -254,6 +268,21 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
         }
         fputc('\n', stream);
     }
+}
+
+void table_write_bound(FILE *stream, const struct comparison *comparison)
+{
+    bool first = true;
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        struct spread longer = group_spread(&comparison->groups[i], record_longer);
+        if (longer.count == 0 || longer.mean <= PROCESSOR_BOUND)
+            continue;
+        fprintf(stream, "%s%s (%.1f %% of leaves took longer than they should)",
+                first ? "processor-bound: " : ", ", comparison->groups[i].label, 100 * longer.mean);
+        first = false;
+    }
+    if (!first)
+        fputc('\n', stream);
 }
 
 /* --- HTML ---------------------------------------------------------------------------------- */

@@ -16,6 +16,10 @@
  * an update are the same in all rows, a line above the table has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
+/* "processor-bound: async, 4 workers (12.3 % of leaves ...)" and a newline, where there is such a
+ * group; else nothing. */
+void table_write_bound(FILE *stream, const struct comparison *comparison);
+
 /* A <table>. */
 void table_write_html(FILE *stream, const struct comparison *comparison);
 
@@ -30,7 +34,8 @@ const char *table_note(size_t index);
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
  *                  "staleness_deviation",
  *                  "staleness_p50", "staleness_p99", "staleness_max",
- *                  "spread_mean", "part_spread_mean", "wait_seconds": {..}}]} */
+ *                  "spread_mean", "part_spread_mean", "wait_seconds",
+ *                  "longer_leaves": {..}}]} */
 char *table_json(const struct comparison *comparison, const char *command);
 
 #endif

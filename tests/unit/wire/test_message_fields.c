@@ -190,6 +190,8 @@ static const struct {
     {"result.verdict", 0, VERDICT_REJECTED},
     {"report.correct", 0, BATCH_MAX},
     {"report.examples", 0, BATCH_MAX},
+    {"report.longer", 0, TREE_LEAVES_MAX},
+    {"report.leaves", 0, TREE_LEAVES_MAX},
     {"stop.exit_code", 0, 255},
     {"chunk_state.count", 1, UINT64_MAX},
     {"chunk_state.array", 0, CHECKPOINT_ARRAYS_MAX - 1},
@@ -457,12 +459,14 @@ TEST_PLAIN(an_exchange_pushes_or_pulls)
 }
 END_TEST
 
-TEST_PLAIN(no_more_is_correct_than_there_is)
+TEST_PLAIN(no_more_is_correct_or_longer_than_there_is)
 {
     TAKES(REPORT, m->report.correct = m->report.examples);
     REFUSES(REPORT, m->report.correct = m->report.examples + 1);
     TAKES(EXCHANGE, m->exchange.report.correct = m->exchange.report.examples);
     REFUSES(EXCHANGE, m->exchange.report.correct = m->exchange.report.examples + 1);
+    TAKES(REPORT, m->report.longer = m->report.leaves);
+    REFUSES(REPORT, m->report.longer = m->report.leaves + 1);
     TAKES(EVALUATION, m->evaluation.correct = m->evaluation.examples);
     REFUSES(EVALUATION, m->evaluation.correct = m->evaluation.examples + 1);
 }

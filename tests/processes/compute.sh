@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# compute.sh - controlled time: a leaf takes what is drawn for it and no less, a slow worker its multiple,
+# in every mode and alone; no bit of sync training depends on it; where the processor was too slow for
+# it, that is said.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+base=(--data synthetic:500 --model softmax --global-batch 32 --micro-batch 8 --checkpoint-every 0)
+
+# of_worker OUT FIELD INDEX - a number of worker_details.
+of_worker()
+{
+    grep -oE "^      \"$2\": [0-9.e-]+" "$1/run.json" | sed -n "$(($3 + 1))s/.*: //p"
+}
+# at_least WHAT NUMBER LEAST
+at_least()
+{
+    if ! awk -v a="$2" -v b="$3" 'BEGIN { exit !(a >= b) }'; then fail "$1 is $2, less than $3"; fi
+}
+
+# --- sync: 10 steps of 4 leaves, 2 a worker -------------------------------------------------------
+run plain 0 syncopate run "${base[@]}" --steps 10 --out "$work/plain" --workers 2
+run timed 0 syncopate run "${base[@]}" --steps 10 --out "$work/timed" --workers 2 --compute constant:20ms
+at_least "seconds of ten steps of two leaves of 20 ms" "$(member "$work/timed" seconds)" 0.4
+for i in 0 1; do
+    at_least "what worker $i computed" "$(of_worker "$work/timed" compute_seconds "$i")" 0.4
+    leaves=$(of_worker "$work/timed" controlled_leaves "$i")
+    if [ "$leaves" != 20 ]; then fail "worker $i had $leaves leaves of controlled time"; fi
+done
+run uneven 0 syncopate run "${base[@]}" --steps 10 --out "$work/uneven" --workers 3 --ps 2 \
+    --compute lognormal:3ms,0.5 --straggle 0.2:pareto:4 --slow 2:3
+run alone 0 syncopate-worker --ps 0 "${base[@]}" --steps 10 --out "$work/alone" --compute uniform:8ms,12ms
+at_least "seconds of 40 leaves of 8 ms and more" "$(member "$work/alone" seconds)" 0.32
+for name in timed uneven alone; do
+    if [ "$(model_hash "$work/$name")" != "$(model_hash "$work/plain")" ]; then
+        fail "$name has other bits than without --compute"
+    fi
+done
+ok "a leaf takes its time in sync training and alone, and no bit depends on it"
+
+# --- async: who takes three times as long makes a third of the batches ----------------------------
+run slow 0 syncopate run "${base[@]}" --mode async --steps 60 --out "$work/slow" --workers 2 \
+    --compute constant:4ms --slow 1:3
+fast=$(of_worker "$work/slow" updates 0) slow=$(of_worker "$work/slow" updates 1)
+at_least "what the fast one made, against $slow of the slow one" "$fast" $((2 * slow))
+at_least "what the slow one made, against $fast of the fast one" $((5 * slow)) "$fast"
+at_least "what the slow one computed" "$(of_worker "$work/slow" compute_seconds 1)" \
+    "$(awk -v n="$slow" 'BEGIN { print n * 0.036 }')"
+ok "in async a worker that takes three times as long made $slow batches, the other $fast"
+
+# --- by hand, each worker with its own ------------------------------------------------------------
+address=127.0.0.1:$(free_port)
+start server syncopate-ps --ps-hosts "$address" --out "$work/hand"
+start worker-0 syncopate-worker --ps-hosts "$address" --workers 2 --task-index 0 "${base[@]}" \
+    --steps 10 --compute constant:10ms
+start worker-1 syncopate-worker --ps-hosts "$address" --workers 2 --task-index 1 "${base[@]}" --steps 10
+for name in worker-0 worker-1 server; do ends "$name" 0; done
+at_least "what worker 0 computed" "$(of_worker "$work/hand" compute_seconds 0)" 0.2
+if [ "$(of_worker "$work/hand" controlled_leaves 1)" != 0 ]; then fail "worker 1 has a controlled time"; fi
+if [ "$(model_hash "$work/hand")" != "$(model_hash "$work/plain")" ]; then fail "other bits by hand"; fi
+ok "a worker's time is its own"
+
+# --- too little time for this processor -----------------------------------------------------------
+run bound 0 syncopate run "${base[@]}" --steps 10 --out "$work/bound" --workers 2 --compute constant:1us
+says bound "leaf times +100.0 % of leaves took longer to compute than they should: processor-bound"
+if [ "$(member "$work/bound" processor_bound)" != true ]; then fail "run.json does not say so"; fi
+run compared 0 syncopate compare "${base[@]}" --steps 5 --out "$work/compared" --compute constant:1us
+says compared "^processor-bound: sync, 2 workers \(100.0 % of leaves took longer than they should\), async"
+says compared "longer %"
+ok "where the processor is too slow for a time it is said"
+
+# --- ends -----------------------------------------------------------------------------------------
+# A computation of an hour is nothing to wait for when the worker leaves, or trains alone and is to stop.
+address=127.0.0.1:$(free_port)
+start stayer syncopate-ps --ps-hosts "$address" --out "$work/left" --recovery-timeout 1
+start leaver syncopate-worker --ps-hosts "$address" --workers 1 "${base[@]}" --steps 10 --on-term leave \
+    --compute constant:3600s
+says stayer "started" 20
+sleep 0.5
+kill -TERM "${pids[leaver]}"
+ends leaver 143 15
+ends stayer 195 15
+start hermit syncopate-worker --ps 0 "${base[@]}" --steps 10 --out "$work/hermit" --compute constant:3600s
+begun() { grep -qs '"event": "start"' "$work/hermit/events.jsonl"; }
+within 20 begun || fail "the one alone does not begin"
+sleep 0.2
+kill -TERM "${pids[hermit]}"
+ends hermit 143 15
+ok "nobody waits for a time that nobody needs any more"
+nothing_runs
