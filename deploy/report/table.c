@@ -277,8 +277,9 @@ void table_write_bound(FILE *stream, const struct comparison *comparison)
         struct spread longer = group_spread(&comparison->groups[i], record_longer);
         if (longer.count == 0 || longer.mean <= PROCESSOR_BOUND)
             continue;
-        fprintf(stream, "%s%s (%.1f %% of leaves took longer than they should)",
-                first ? "processor-bound: " : ", ", comparison->groups[i].label, 100 * longer.mean);
+        fprintf(stream, "%s%s (%.1f %%)",
+                first ? "processor-bound, with leaves that took longer than they should: " : "; ",
+                comparison->groups[i].label, 100 * longer.mean);
         first = false;
     }
     if (!first)

@@ -16,8 +16,8 @@
  * an update are the same in all rows, a line above the table has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
-/* "processor-bound: async, 4 workers (12.3 % of leaves ...)" and a newline, where there is such a
- * group; else nothing. */
+/* "processor-bound, with leaves that took longer than they should: async, 4 workers (12.3 %)" and a
+ * newline, where there is such a group; else nothing. */
 void table_write_bound(FILE *stream, const struct comparison *comparison);
 
 /* A <table>. */

@@ -202,12 +202,17 @@ mistake 2 "--slow=1:2.0,3: '3' is not WORKER:FACTOR such as 1:2.0" "${run[@]}" -
 mistake 2 "--slow=1:0.5: '1:0.5' is not .* with a factor from 1 to 1000" "${run[@]}" --slow 1:0.5
 mistake 2 "--slow=5:2: there is no worker 5; there are 2, from 0 on" "${run[@]}" --slow 5:2
 mistake 2 "--slow=3:2: there is no worker 3; there are 2" "${compare[@]}" --workers 1,2 --slow 3:2
+mistake 2 "--compute=constant:30: '30' needs a unit: us, ms or s" "${run[@]}" --compute constant:30
+mistake 2 "--compute=normal:30ms: 'normal' is not constant, .*did you mean lognormal" "${compare[@]}" --compute normal:30ms
+mistake 2 "--straggle=0.05:pareto: needs PROBABILITY:DISTRIBUTION:FACTOR" "${run[@]}" --compute constant:1ms --straggle 0.05:pareto
+mistake 2 "--straggle=0.05:pareto:10: only used with --compute" "${run[@]}" --straggle 0.05:pareto:10
 mistake 2 "--seeds=0: needs a whole number from 1 to 1000" "${compare[@]}" --seeds 0
 mistake 2 "--ps=0: there is nothing to compare without servers" "${compare[@]}" --ps 0
 for list in "sync;async" "sync, async" "async sync"; do
     understood syncopate compare --data synthetic:200 --modes "$list"
 done
 understood syncopate run --data synthetic:200 --slow "0:2;1:3"
+understood syncopate run --data synthetic:200 --compute LogNormal:200us,0.3 --straggle 0.1:constant:2
 
 answered "about lists"
 
