@@ -134,7 +134,7 @@ struct message_report {
     uint64_t compute_us, exchange_us, wait_us;
     bool bad;                     /* The gradient was not finite. */
     uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
-    uint32_t leaves, longer; /* Of controlled time, and of these those that took longer. */
+    uint32_t leaves, longer;      /* Of controlled time, and of these those that took longer. */
 };
 
 struct message_exchange {
