@@ -27,7 +27,8 @@
  *                      mean square
  *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
  *     between threads  W G: gradients and requests with the owners, see sessions.h
- *     answers          W (3 S + 2 c): values on their way to workers, see in_flight.h. What versions
+ *     a score          S: values kept until it is whole, see scored.h
+ *     answers          W (4 S + 2 c): values on their way to workers, see in_flight.h. What versions
  *                      they are is shared, so honest workers that keep up take nothing here
  *     a checkpoint     (1 + k) S under way with the checkpointer, once more while it loads one; on
  *                      server 0 those of the servers that do not see its disk as well
@@ -49,7 +50,7 @@
  *                      that the one declaration that may be on its way: 8 MiB, four times that
  *                      while it is decoded; twice the job's own once there is one
  *
- * So W greedy workers cost W (G + T + 3 S + 2 c) and the held gradients, strangers are no matter,
+ * So W greedy workers cost W (G + T + 4 S + 2 c) and the held gradients, strangers are no matter,
  * and nothing grows with time; what was freed is kept for the next time, so resident memory stays
  * at its highest. A process that was replaced keeps its answers until its connection ends. Two
  * generations do not add up: of the one before only what is on its way to somebody is left.

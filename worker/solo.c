@@ -263,7 +263,7 @@ static void evaluate(struct state *s)
     s->stood += took;
     s->worker.evaluate_seconds += took;
     s->summary.evaluation_seconds += took;
-    s->summary.test_loss = mean_loss(&score);
+    s->summary.test_loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
     s->summary.test_accuracy = accuracy(&score);
     s->summary.test_step = s->step;
     tell(s, "evaluation",

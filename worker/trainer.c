@@ -6,23 +6,15 @@
 
 #include "common/base/clock.h"
 #include "common/process/log.h"
-#include "worker/client/evaluation_share.h"
 #include "worker/mode/follow_mode.h"
 
-/* Score this worker's share for the epochs that are due. An async worker that owes more than one
- * has but one set of parameters to show for them. */
 static void evaluate(struct trainer *t, const struct work *work)
 {
     struct score score = {0};
-    uint32_t shares, share;
     uint64_t began_us = clock_now_us();
-    if (!evaluation_share_share(t->job, work->members, work->position, &shares, &share))
-        return;
-    node_gradient_evaluate(t->gradient, client_parameters(t->client), shares, share, &score);
-    uint64_t took_us = clock_now_us() - began_us;
-    for (uint64_t epoch = work->after + 1; epoch <= work->scored; epoch++)
-        client_evaluation(t->client, epoch, work->step, &score,
-                          epoch == work->scored ? took_us : 0);
+    node_gradient_evaluate(t->gradient, client_scored(t->client), work->shares, work->share,
+                           &score);
+    client_evaluation(t->client, work, &score, clock_now_us() - began_us);
 }
 
 /* Compute and push one node; false when this worker cannot go on. */
@@ -79,12 +71,11 @@ static bool train_step(struct trainer *t, const struct work *work)
 void trainer_run(struct trainer *t)
 {
     struct work work;
-    while (client_next(t->client, &work) == STATUS_OK) {
-        if (work.scored > work.after)
+    while (client_next(t->client, &work) == STATUS_OK)
+        if (work.shares > 0)
             evaluate(t, &work);
-        if (work.enough)
+        else if (work.enough)
             client_done(t->client);
         else if (!train_step(t, &work))
             return;
-    }
 }

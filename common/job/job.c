@@ -316,6 +316,27 @@ float job_slot_initial(const struct job *job, uint32_t slot)
     return slot < optimizer->slot_count ? optimizer->slot_initial(&job->optimizer, slot) : 0.0f;
 }
 
+bool job_scores_at(const struct job *job, uint64_t batches)
+{
+    return job->test_examples > 0 && batches > 0 &&
+           (batches % job_steps_per_epoch(job) == 0 || batches == job->steps);
+}
+
+uint64_t job_scores_between(const struct job *job, uint64_t after, uint64_t before)
+{
+    uint64_t updates = job_steps_per_epoch(job);
+    if (job->test_examples == 0 || before <= after + 1)
+        return 0;
+    bool end = after < job->steps && job->steps < before && job->steps % updates != 0;
+    return (before - 1) / updates - after / updates + end;
+}
+
+uint64_t job_epoch_ended(const struct job *job, uint64_t batches)
+{
+    uint64_t updates = job_steps_per_epoch(job);
+    return batches / updates + (batches % updates != 0);
+}
+
 uint32_t job_leaves_max(const struct job *job)
 {
     return job_batch(job, 0).leaves; /* Only the last batch of an epoch is smaller. */

@@ -134,6 +134,15 @@ struct slots job_slots(const struct job *job);
 /* First value of every element of a slot. */
 float job_slot_initial(const struct job *job, uint32_t slot);
 
+/* Whether the model is scored when it has had so many batches: after each epoch, and at the end. */
+bool job_scores_at(const struct job *job, uint64_t batches);
+
+/* How many such counts there are above `after` and below `before`. */
+uint64_t job_scores_between(const struct job *job, uint64_t after, uint64_t before);
+
+/* The epoch, from 1, that the batch before is of: that a score at this count is the score of. */
+uint64_t job_epoch_ended(const struct job *job, uint64_t batches);
+
 /* Most leaves any step of the job has. */
 uint32_t job_leaves_max(const struct job *job);
 

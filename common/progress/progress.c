@@ -239,8 +239,8 @@ static void describe_epoch(const struct progress *progress, const struct progres
                        wording_count(epoch->examples).text,
                        wording_counted(epoch->of, "example", "examples").text);
     if (epoch->scored)
-        wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %s%.2f %%",
-                       state->facts->aligns ? "" : "about ", 100 * epoch->test_accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %.2f %%",
+                       100 * epoch->test_accuracy);
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)

@@ -50,18 +50,14 @@ static void print_training_score(FILE *out, const struct record *record)
         fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", summary->train_epoch);
 }
 
-/* Of what exactly: in async mode there was no one model when the workers scored. */
 static void print_test_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    bool about = !mode_facts_named(record->mode_text)->aligns;
     if (isnan(summary->test_accuracy))
         return;
-    fprintf(out, "  test accuracy  %s%.2f %%, loss %.4f", about ? "about " : "",
-            100 * summary->test_accuracy, summary->test_loss);
-    if (about)
-        fprintf(out, " (what workers held near step %s)\n", wording_count(summary->test_step).text);
-    else if (summary->test_step == summary->step)
+    fprintf(out, "  test accuracy  %.2f %%, loss %.4f", 100 * summary->test_accuracy,
+            summary->test_loss);
+    if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");
     else
         fprintf(out, " (of the model at step %s)\n", wording_count(summary->test_step).text);
@@ -163,6 +159,7 @@ static void print_faults(FILE *out, const struct run_faults *faults)
                 "messages of lost processes dropped", &first);
     print_count(out, faults->bad_gradients, "gradient not finite", "gradients not finite", &first);
     print_count(out, faults->checkpoints_failed, "checkpoint failed", "checkpoints failed", &first);
+    print_count(out, faults->scores_dropped, "score dropped", "scores dropped", &first);
     if (!first)
         fprintf(out, "\n");
 }

@@ -150,6 +150,7 @@ static void write_faults(struct json_writer *writer, const struct run_faults *fa
     json_writer_u64(writer, "bad_gradients", faults->bad_gradients);
     json_writer_u64(writer, "checkpoints_skipped", faults->checkpoints_skipped);
     json_writer_u64(writer, "checkpoints_failed", faults->checkpoints_failed);
+    json_writer_u64(writer, "scores_dropped", faults->scores_dropped);
     json_writer_u64(writer, "events_lost", faults->events_lost);
     json_writer_end(writer);
 }
@@ -293,6 +294,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
                    .bad_gradients = read_fault(root, "bad_gradients"),
                    .checkpoints_skipped = read_fault(root, "checkpoints_skipped"),
                    .checkpoints_failed = read_fault(root, "checkpoints_failed"),
+                   .scores_dropped = read_fault(root, "scores_dropped"),
                    .events_lost = read_fault(root, "events_lost")},
     };
     read_mode_figures(&summary->mode_figures, root);
@@ -687,6 +689,7 @@ static struct run_faults all_faults(const struct run_directory *directory,
         .bad_gradients = earlier->bad_gradients + now->bad_gradients,
         .checkpoints_skipped = earlier->checkpoints_skipped + now->checkpoints_skipped,
         .checkpoints_failed = earlier->checkpoints_failed + now->checkpoints_failed,
+        .scores_dropped = earlier->scores_dropped + now->scores_dropped,
         .events_lost = earlier->events_lost + directory->events.lost,
     };
 }

@@ -18,7 +18,9 @@
  *                  one before, `epoch_loss` and `epoch_accuracy` over those of the epoch so far
  *     epoch        an epoch's updates are all made: means over its examples as they were trained;
  *                  `examples` says over how many, `of` how many it has
- *     evaluation   the test score after an epoch
+ *     evaluation   the test score of the model after an epoch: of every chunk as it was when it had
+ *                  had `step` batches
+ *     score_dropped  a chunk passed the next such count before that score was made; up to `step`
  *     generation   training went back to `step`, undoing `recomputed` updates; what was told beyond it
  *                  is told again
  *
@@ -78,6 +80,7 @@ struct run_faults {
     uint64_t bad_gradients;       /* Async: not finite, and left out. */
     uint64_t checkpoints_skipped; /* Fell due while another was being written. */
     uint64_t checkpoints_failed;  /* Could not be written. */
+    uint64_t scores_dropped;      /* Of epochs: passed the next one before they were made. */
     uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
 };
 
@@ -105,8 +108,7 @@ struct run_summary {
      * there was none), and how many of its examples. */
     double train_loss, train_accuracy;
     uint64_t train_epoch, train_examples;
-    /* The last evaluation, after this update; NaN when there was none. Async: of what each worker
-     * held when it had no more of the epoch to do. */
+    /* The last score of the model, after so many batches; NaN when there was none. */
     double test_loss, test_accuracy;
     uint64_t test_step;
     /* Of updates that stand: what was undone is in neither, see run_faults.recomputed. */

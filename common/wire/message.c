@@ -135,6 +135,12 @@ static bool exchange_asks_for_something(const void *body)
     return exchange->gradient || exchange->want || exchange->skip;
 }
 
+static bool work_has_its_share(const void *body)
+{
+    const struct message_work *work = body;
+    return work->scored > 0 ? work->share < work->shares : work->share == 0 && work->shares == 0;
+}
+
 static bool report_adds_up(const void *body)
 {
     const struct message_report *report = body;
@@ -144,7 +150,8 @@ static bool report_adds_up(const void *body)
 static bool evaluation_adds_up(const void *body)
 {
     const struct message_evaluation *evaluation = body;
-    return evaluation->correct <= evaluation->examples;
+    return evaluation->correct <= evaluation->examples &&
+           evaluation->not_finite <= evaluation->examples && evaluation->share < evaluation->shares;
 }
 
 #define SIZE_OF(member)       sizeof((struct message *)0)->member

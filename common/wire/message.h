@@ -110,14 +110,15 @@ struct message_welcome {
 
 struct message_ready {
     bool shared, needs_chunks;
+    uint64_t scored;  /* All its chunks have passed this count of batches last that is scored ... */
+    bool scored_lost; /* ... and not all could keep their values. */
 };
 
 struct message_start {
     uint64_t step;
     uint32_t assignment, members, position;
     uint64_t stop_step;
-    uint64_t scored; /* Epochs whose test score is complete. */
-    bool records;    /* What is computed is announced before it is sent. */
+    bool records; /* What is computed is announced before it is sent. */
 };
 
 struct message_ping {
@@ -153,6 +154,7 @@ struct message_exchange {
     bool has_report; /* For server 0's first chunk alone. */
     struct message_report report;
     uint64_t computation; /* The number it was announced under; 0: of a job without record. */
+    bool scored; /* Want the values that are kept for the score after want_version batches. */
 };
 
 struct message_lease {
@@ -179,13 +181,22 @@ struct message_result {
     uint32_t held_us;
     uint64_t stop_step;
     bool parameters;
+    bool scored; /* Values that were kept for a score: version is a count of batches. */
+};
+
+struct message_work {
+    bool enough, none;
+    uint64_t batch;
+    uint64_t computation; /* Of what the LEASE has announced; 0 for nothing. */
+    uint64_t scored; /* Not 0: score the model as it was after so many batches, and no more ... */
+    uint32_t share, shares; /* ... on this share of the test set. */
 };
 
 struct message_evaluation {
-    uint64_t epoch, step;
+    uint64_t step; /* Batches that the model has had. */
     int64_t loss;
-    uint64_t correct, examples, took_us;
-    uint32_t assignment; /* By which the test set was shared. */
+    uint64_t correct, examples, not_finite, took_us;
+    uint32_t share, shares; /* Which of how many equal ones of the test set. */
 };
 
 struct message_done {
@@ -267,7 +278,8 @@ struct message {
         struct message_welcome welcome;
         struct {
             char text[MESSAGE_TEXT_MAX];
-        } waiting; /* Also pong. */
+            uint64_t scored; /* Pong alone, to servers: scores up to these batches are made. */
+        } waiting;           /* Also pong. */
         struct {
             enum refusal reason;
             uint32_t version; /* That the receiver speaks, to write this in; 0: as everything. */
@@ -282,13 +294,10 @@ struct message {
         struct {
             uint32_t chunk;
             uint64_t version;
+            bool scored; /* It is what was kept for a score that is gone. */
         } moved_on;
         struct message_lease lease;
-        struct {
-            bool enough, none;
-            uint64_t batch;
-            uint64_t computation; /* Of what the LEASE has announced; 0 for nothing. */
-        } work;
+        struct message_work work;
         struct message_report report;
         struct message_evaluation evaluation;
         struct message_done done;

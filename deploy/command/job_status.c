@@ -38,9 +38,9 @@ static void print_progress(FILE *out, const struct message_status_answer *status
                 wording_counted(status->train_examples, "example", "examples").text,
                 status->train_epoch);
     if (status->test_step > 0)
-        fprintf(out, "test accuracy: %s%.2f %%, loss %.4f (%s step %s)\n",
-                mode->aligns ? "" : "about ", 100 * status->test_accuracy, status->test_loss,
-                mode->aligns ? "after" : "near", wording_count(status->test_step).text);
+        fprintf(out, "test accuracy: %.2f %%, loss %.4f (after step %s)\n",
+                100 * status->test_accuracy, status->test_loss,
+                wording_count(status->test_step).text);
     if (status->training_seconds > 0)
         fprintf(out, "training: %s, %s images/s\n", wording_duration(status->training_seconds).text,
                 wording_count(whole(status->images_per_second)).text);

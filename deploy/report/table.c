@@ -123,10 +123,7 @@ static const char *const notes[] = {
     "compared.",
     "seconds: of training; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
-    "test accuracy: of the model as it ended; async and ssp: of what each worker held at the end "
-    "of the "
-    "last "
-    "epoch, which is about that.",
+    "test accuracy: of the model as it ended.",
     "staleness: updates of a chunk between the version that a gradient was made from and its own, "
     "counted where it is applied, for each gradient and chunk. The mean is about one less than "
     "there "

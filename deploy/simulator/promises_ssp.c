@@ -187,7 +187,8 @@ static void ssp_said(struct witness *w, uint32_t process, const struct outgoing 
         note_gone(w, &order->event);
     if (order != NULL || clock == NULL)
         return;
-    if (message->kind == MESSAGE_WORK && !message->work.enough && !message->work.none)
+    if (message->kind == MESSAGE_WORK && !message->work.enough && !message->work.none &&
+        message->work.scored == 0)
         give(w, to, clock, message->work.batch);
     else if (message->kind == MESSAGE_PONG)
         check_whom(w, message->waiting.text);

@@ -572,7 +572,7 @@ static void draw_words(struct simulator *s, struct message *message, struct fram
                                                               .part = {.name = "part", .bytes = 1}};
         break;
     case MESSAGE_EVALUATION:
-        message->evaluation.epoch = 1;
+        message->evaluation.shares = 1;
         break;
     case MESSAGE_LEASE:
         message->lease.finished = true;

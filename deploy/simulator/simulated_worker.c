@@ -19,7 +19,6 @@ enum status simulated_worker_init(struct simulated_worker *worker, uint32_t inde
     worker->process = process;
     worker->work = work;
     worker->witness = witness;
-    evaluation_share_init(&worker->duty, work->job);
     worker->parameters = calloc(work->elements, sizeof *worker->parameters);
     if (worker->parameters == NULL)
         return STATUS_MEMORY;
@@ -62,23 +61,23 @@ static struct frame *free_gradient(struct simulated_worker *w)
     return frame;
 }
 
-/* This worker's share of the score of some epochs; made up, but the shares add up. */
-static void evaluate(struct simulated_worker *w, uint64_t after, uint64_t last, uint64_t step,
-                     struct outbox *to_session)
+/* This worker's share of the score; made up, but the shares add up. */
+static void report_share(struct simulated_worker *w, struct outbox *to_session)
 {
-    uint32_t shares, share;
-    if (!evaluation_share_share(w->work->job, w->start.members, w->start.position, &shares, &share))
-        return;
+    const struct message_work *score = &w->score;
     uint64_t n = w->work->job->test_examples;
-    uint64_t from = share * n / shares, to = (share + 1) * n / shares;
-    for (uint64_t epoch = after + 1; epoch <= last; epoch++)
-        outbox_add(to_session, TO_SERVER, MESSAGE_EVALUATION)->message.evaluation =
-            (struct message_evaluation){.epoch = epoch,
-                                        .step = step,
-                                        .loss = (int64_t)(to - from) << 20,
-                                        .correct = to - from,
-                                        .examples = to - from,
-                                        .took_us = 10};
+    uint64_t from = n * score->share / score->shares, to = n * (score->share + 1) / score->shares;
+    witness_scored(w->witness, w->process, w->score_generation, score, session_scored(w->session));
+    outbox_add(to_session, TO_SERVER, MESSAGE_EVALUATION)->message.evaluation =
+        (struct message_evaluation){.step = score->scored,
+                                    .share = score->share,
+                                    .shares = score->shares,
+                                    .loss = (int64_t)(to - from) << 20,
+                                    .correct = to - from,
+                                    .examples = to - from,
+                                    .took_us = 10};
+    w->score = (struct message_work){0};
+    w->computing = false;
 }
 
 static void choose_nodes(struct simulated_worker *w)
@@ -100,9 +99,7 @@ static void stand_by(struct simulated_worker *w, struct outbox *to_session)
 static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
                       struct outbox *to_session)
 {
-    uint64_t after, last = evaluation_share_due(&w->duty, step, enough, &after);
     witness_work(w->witness, w->process, step, enough, session_parameters(w->session));
-    evaluate(w, after, last, step, to_session);
     if (enough) {
         outbox_add(to_session, TO_SERVER, MESSAGE_DONE);
         return;
@@ -115,10 +112,19 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
         stand_by(w, to_session);
 }
 
+/* Scoring takes its time, as a gradient does. */
+static void take_share(struct simulated_worker *w, const struct message *message)
+{
+    w->score = message->work;
+    w->score_generation = message->generation;
+    witness_scored(w->witness, w->process, w->score_generation, &w->score,
+                   session_scored(w->session));
+    w->computing = true;
+}
+
 static void take_start(struct simulated_worker *w, const struct message *message)
 {
     w->start = message->start;
-    evaluation_share_start(&w->duty, &message->start, message->generation);
     witness_start(w->witness, w->process, message);
 }
 
@@ -135,6 +141,8 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
                      worker->index);
     else if (message->kind == MESSAGE_START)
         take_start(worker, message);
+    else if (message->kind == MESSAGE_WORK && message->work.scored > 0)
+        take_share(worker, message);
     else if (message->kind == MESSAGE_WORK)
         take_work(worker, message->work.batch, message->work.enough, to_session);
     if (worker->over)
@@ -178,6 +186,10 @@ void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
     struct simulated_worker *w = worker;
     if (!w->computing)
         return;
+    if (w->score.shares > 0) {
+        report_share(w, to_session);
+        return;
+    }
     struct node node = w->nodes[w->node_next++];
     witness_computed(w->witness, w->process, session_parameters(w->session));
     push(w, node, took_us, outbox_add(to_session, TO_SERVER, MESSAGE_EXCHANGE));

@@ -16,7 +16,6 @@
 #include "common/job/tree.h"
 #include "deploy/simulator/simulated_work.h"
 #include "deploy/simulator/witness.h"
-#include "worker/client/evaluation_share.h"
 #include "worker/client/session.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
@@ -34,8 +33,9 @@ struct simulated_worker {
     uint64_t step; /* Being computed. */
     struct node nodes[TREE_COVER_MAX];
     uint32_t node_count, node_next;
-    struct evaluation_share duty;
-    bool computing;   /* A gradient will be there later, ... */
+    struct message_work score; /* The share that it scores; shares is 0 for none. */
+    uint64_t score_generation;
+    bool computing;   /* A gradient or score will be there later, ... */
     bool expected;    /* ... and somebody will say when. */
     bool over;        /* FINISHED has come. */
     uint64_t batches; /* Steps or batches computed. */
@@ -52,7 +52,7 @@ void simulated_worker_free(struct simulated_worker *worker);
 void simulated_worker_take(struct simulated_worker *worker, struct packet *packet,
                            struct outbox *to_session);
 
-/* One node's gradient is done. */
+/* One node's gradient, or a share of a score, is done. */
 void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
                               struct outbox *to_session);
 

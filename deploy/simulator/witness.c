@@ -54,6 +54,7 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     to->record.announced += from->record.announced;
     to->record.numbered += from->record.numbered;
     to->record.entries += from->record.entries;
+    to->shares += from->shares;
 }
 
 /* --- values that ever were ------------------------------------------------------------------- */
@@ -370,6 +371,15 @@ static bool is_of(const struct witness *w, uint32_t chunk, const struct witness_
            witness_owner_of(w, chunk) == owner;
 }
 
+/* The chunk has come to its version: that may be one that is scored. */
+static void note_scored(const struct witness *w, struct witness_chunk *chunk)
+{
+    if (!job_scores_at(w->job, chunk->version) || chunk->scored == chunk->version)
+        return;
+    chunk->scored = chunk->version;
+    chunk->scored_check = chunk->check;
+}
+
 static void open_chunk(struct witness *w, struct witness_server *server, uint32_t index,
                        uint64_t version)
 {
@@ -381,11 +391,12 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
     memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, version);
     memset(chunk->parked, 0, WITNESS_WORKERS_MAX * sizeof *chunk->parked);
-    if (w->promises->serial)
-        return;
-    chunk->check = witness_check_space(w, index, server->state.arrays[0]);
-    witness_learn(w, server->owners[witness_owner_of(w, index)].generation, index, version,
-                  chunk->check);
+    if (!w->promises->serial) {
+        chunk->check = witness_check_space(w, index, server->state.arrays[0]);
+        witness_learn(w, server->owners[witness_owner_of(w, index)].generation, index, version,
+                      chunk->check);
+    }
+    note_scored(w, chunk);
 }
 
 static void forget_chunk(struct witness *w, struct witness_server *server, uint32_t index,
@@ -395,6 +406,7 @@ static void forget_chunk(struct witness *w, struct witness_server *server, uint3
     const struct chunk_range *range = &w->partition->chunks[index];
     chunk->loaded = false;
     chunk->arrays = 0;
+    chunk->scored = chunk->settled = 0;
     if (restore)
         return;
     for (uint32_t i = 0; !w->promises->serial && i < w->initial.array_count; i++)
@@ -440,6 +452,15 @@ static void take_load(struct witness *w, struct witness_server *server, uint32_t
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (is_of(w, i, server, owner))
             forget_chunk(w, server, i, order->load.restore);
+}
+
+static void take_let_go(struct witness *w, struct witness_server *server, uint32_t owner,
+                        const struct order *order)
+{
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (is_of(w, i, server, owner) && order->generation == server->owners[owner].generation &&
+            order->let_go.batches > server->chunks[i].settled)
+            server->chunks[i].settled = order->let_go.batches;
 }
 
 static uint32_t chunk_at(const struct witness *w, uint64_t first)
@@ -588,6 +609,16 @@ static void check_sender(struct witness *w, struct witness_owner *owner,
     owner->known[index].process = sender;
 }
 
+/* Values that are kept for a score: they must be there from when the chunk has passed that count,
+ * until it passes the next one or its owner is told that it can let them go. */
+static void take_scored(const struct witness *w, const struct witness_chunk *chunk,
+                        struct witness_expected *expected)
+{
+    expected->scored = true;
+    expected->kept =
+        !w->scarce && chunk->scored == expected->want_version && chunk->scored > chunk->settled;
+}
+
 /* Whether it will wait, in the place of what waited before. */
 static bool park(struct witness_chunk *chunk, const struct packet *packet,
                  const struct witness_expected *expected)
@@ -650,6 +681,10 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
                      server->index);
         return;
     }
+    if (exchange->scored) {
+        take_scored(w, chunk, expected);
+        return;
+    }
     if (exchange->retry && (exchange->gradient || exchange->skip)) {
         w->counts.retries++;
         w->promises->retry(w, chunk, exchange);
@@ -657,6 +692,7 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         expected->gradient = true;
         expected->verdict = w->promises->take(w, server, exchange->chunk, packet, sender);
         count_gradient(w, server, owner, expected, exchange->skip);
+        note_scored(w, chunk);
     }
     note_answered(w, chunk, &packet->message);
     if (w->promises->releases && park(chunk, packet, expected) &&
@@ -676,6 +712,8 @@ void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t own
         return;
     if (packet->message.kind == MESSAGE_EXCHANGE)
         take_exchange(w, server, owner, packet, sender);
+    else if (order != NULL && order->kind == ORDER_LET_GO)
+        take_let_go(w, server, owner, order);
     else if (order != NULL)
         take_load(w, server, owner, order);
     else if (packet->message.kind == MESSAGE_CHUNK_STATE)
@@ -724,12 +762,35 @@ static bool is_own(const struct witness_expected *expected, const struct packet 
            expected->request == packet->message.request && chunk == expected->chunk;
 }
 
+static void check_scored(struct witness *w, const struct packet *packet)
+{
+    const struct message_result *result = &packet->message.result;
+    struct witness_expected *expected = &w->expected;
+    const struct witness_chunk *chunk = &expected->server->chunks[result->chunk];
+    uint64_t check = check_values(w, result->chunk, packet->payload->data);
+    if (!is_own(expected, packet, result->chunk) || !expected->scored ||
+        result->version != expected->want_version)
+        witness_fail(w, "chunk %u gives values for a score that were not asked for", result->chunk);
+    uint64_t generation = expected->server->owners[witness_owner_of(w, result->chunk)].generation;
+    if (!ever_was(w, generation, result->chunk, result->version, check) ||
+        (!w->promises->serial &&
+         (chunk->scored != result->version || chunk->scored_check != check)))
+        witness_fail(
+            w, "chunk %u gives values for a score that it did not have after %" PRIu64 " batches",
+            result->chunk, result->version);
+    expected->answered = true;
+}
+
 static void check_result(struct witness *w, const struct packet *packet)
 {
     const struct message_result *result = &packet->message.result;
     const struct witness_expected *expected = &w->expected;
     struct witness_chunk *chunk = &expected->server->chunks[result->chunk];
     bool own = is_own(expected, packet, result->chunk);
+    if (result->scored) {
+        check_scored(w, packet);
+        return;
+    }
     if (own)
         check_answer(w, result);
     else
@@ -811,6 +872,13 @@ static void check_moved_on(struct witness *w, const struct packet *packet)
         expected->server->owners[witness_owner_of(w, message->moved_on.chunk)].load_step;
     w->counts.moved_on++;
     expected->answered = true;
+    if (expected->kept)
+        witness_fail(w,
+                     "chunk %u has let go of its values after %" PRIu64
+                     " batches before they were scored",
+                     message->moved_on.chunk, expected->want_version);
+    if (expected->scored)
+        return;
     /* The version before stays until a gradient made from this one proves that all chunks have it.
      */
     if (expected->want_version + 1 == chunk->version && chunk->leaves_in == 0 &&
@@ -838,6 +906,14 @@ static void check_receipt(struct witness *w, const struct packet *packet)
         expected->answered = true;
 }
 
+/* The chunks of an owner have all come to a count that is scored, and left those before it. */
+static void note_passed(struct witness *w, const struct order *order)
+{
+    uint64_t passed = order->scored.batches + order->scored.lost;
+    if (order->generation == w->scores.generation && passed > w->scores.passed)
+        w->scores.passed = passed;
+}
+
 void witness_owner_gave(struct witness *witness, uint32_t process, const struct outgoing *item)
 {
     struct witness_server *server = witness->processes[process].server;
@@ -847,6 +923,8 @@ void witness_owner_gave(struct witness *witness, uint32_t process, const struct 
     if (order != NULL) {
         if (order->kind == ORDER_OWNER_CUT)
             check_cut(witness, server, order, item->packet.payload);
+        else if (order->kind == ORDER_SCORED)
+            note_passed(witness, order);
         return;
     }
     switch (item->packet.message.kind) {
@@ -889,8 +967,8 @@ void witness_owner_done(struct witness *witness)
         witness_fail(witness, "a gradient for chunk %u is not confirmed", expected->chunk);
     if (expected->answered || expected->may_be_silent)
         return;
-    bool may_wait = witness->promises->releases && !expected->newest && expected->want &&
-                    expected->want_version > chunk->version;
+    bool may_wait = witness->promises->releases && !expected->newest && !expected->scored &&
+                    expected->want && expected->want_version > chunk->version;
     if (!may_wait)
         witness_fail(witness, "a request for chunk %u is not answered", expected->chunk);
 }
@@ -961,6 +1039,17 @@ void witness_computed(struct witness *witness, uint32_t process, const float *pa
                          worker->index);
 }
 
+void witness_scored(struct witness *witness, uint32_t process, uint64_t generation,
+                    const struct message_work *work, const float *values)
+{
+    struct witness *w = witness;
+    w->counts.shares++;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (!ever_was(w, generation, i, work->scored, witness_check_space(w, i, values)))
+            witness_fail(w, "worker/%u scores a chunk %u that it was not after %" PRIu64 " batches",
+                         w->processes[process].worker->index, i, work->scored);
+}
+
 void witness_leases(struct witness *witness, uint32_t process, uint32_t assignment, uint64_t step,
                     struct node node)
 {
@@ -1022,9 +1111,60 @@ void witness_session_asks(struct witness *witness, uint32_t process, const struc
 
 /* --- server 0 -------------------------------------------------------------------------------- */
 
+static void begin_scores(struct witness_scores *scores, const struct message *welcome)
+{
+    *scores = (struct witness_scores){
+        .generation = welcome->generation,
+        .base = welcome->welcome.restore ? welcome->welcome.restore_step : 0,
+        .ends_whole = scores->ends_whole};
+}
+
+static void count_share(struct witness *w, const struct message_evaluation *share)
+{
+    struct witness_scores *scores = &w->scores;
+    if (share->share >= 16 * 64 || share->step < scores->batches)
+        return; /* Late. */
+    if (share->step != scores->batches || share->shares != scores->shares) {
+        memset(scores->had, 0, sizeof scores->had);
+        scores->batches = share->step;
+        scores->shares = share->shares;
+        scores->come = 0;
+    }
+    uint64_t bit = (uint64_t)1 << (share->share % 64);
+    scores->come += (scores->had[share->share / 64] & bit) == 0;
+    scores->had[share->share / 64] |= bit;
+    if (scores->come == scores->shares)
+        scores->whole = scores->batches;
+    scores->ends_whole = scores->ends_whole || scores->whole == w->job->steps;
+}
+
+static void hear_scores(struct witness *w, const struct message *message)
+{
+    struct witness_scores *scores = &w->scores;
+    if (message->generation != scores->generation)
+        return;
+    if (message->kind == MESSAGE_EVALUATION)
+        count_share(w, &message->evaluation);
+}
+
+/* What server 0 says is settled is: before the generation, whole, or given up by some server. */
+static void check_settled(struct witness *w, const struct message *message)
+{
+    const struct witness_scores *scores = &w->scores;
+    uint64_t settled = message->waiting.scored;
+    if (message->generation == scores->generation && settled > scores->base &&
+        settled >= scores->passed && settled != scores->whole)
+        witness_fail(w,
+                     "server 0 has values let go that after %" PRIu64
+                     " batches are to be scored, and are not",
+                     settled);
+}
+
 void witness_coordinator_hears(struct witness *witness, uint32_t process,
                                const struct packet *packet)
 {
+    if (!witness->failed)
+        hear_scores(witness, &packet->message);
     if (witness->promises->heard != NULL && !witness->failed)
         witness->promises->heard(witness, process, packet);
 }
@@ -1032,7 +1172,15 @@ void witness_coordinator_hears(struct witness *witness, uint32_t process,
 void witness_coordinator_says(struct witness *witness, uint32_t process,
                               const struct outgoing *item, uint32_t to)
 {
+    const struct message *message = &item->packet.message;
     witness_record_says(witness, item, to);
+    if (message->kind == MESSAGE_WELCOME && message->generation > witness->scores.generation)
+        begin_scores(&witness->scores, message);
+    else if (message->kind == MESSAGE_WELCOME && witness->scores.base == 0 &&
+             message->welcome.restore)
+        witness->scores.base = message->welcome.restore_step;
+    if (message->kind == MESSAGE_PONG && !witness->failed)
+        check_settled(witness, message);
     if (witness->promises->said != NULL && !witness->failed)
         witness->promises->said(witness, process, item, to);
 }

@@ -18,6 +18,8 @@
  *   S5       applied + stale + duplicate + rejected is what came
  *   S8       who waits for a version is answered in the moment it is there
  *   S12      apply, version + 1, release: values leave only as the version they are
+ *   A9       what a score is made of are the values that each chunk had after just so many batches,
+ *            and they are not let go before the score is whole, or can never be
  *   F1       a worker that has been replaced is not heard any more
  *   F2       one owner a leaf and assignment
  *   F3       a cut that can be taken is taken, of each chunk in the moment it gets there
@@ -53,6 +55,7 @@ struct witness_counts {
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct witness_record_counts record;
+    uint64_t shares; /* Of scores, whose values were right. */
 };
 
 void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);
@@ -86,6 +89,9 @@ struct witness_chunk {
     struct {
         uint64_t ticket, request;
     } answered[WITNESS_WORKERS_MAX]; /* With compensation: the latest that was given values. */
+    uint64_t scored;       /* The last count of batches that is scored; 0: none, of this loading. */
+    uint64_t scored_check; /* Of its values then, where the witness has them itself. */
+    uint64_t settled;      /* Its owner was told that scores up to this count are made. */
 };
 
 /* One owner of a server process. */
@@ -156,8 +162,20 @@ struct witness_expected {
     enum verdict verdict;
     uint64_t staleness, want_version;
     bool want, newest, answered, missing;
+    bool scored, kept;  /* Values for a score; and they must be there. */
     bool receipt;       /* One is owed at once. */
     bool may_be_silent; /* Waits at the barrier, or is dropped. */
+};
+
+/* What server 0 was told of scores, in a generation. */
+struct witness_scores {
+    uint64_t generation, base; /* Which, and the step that it begins at. */
+    uint64_t passed;           /* No chunk of some server keeps values of lesser counts any more. */
+    uint64_t batches;          /* Of the shares that have come. */
+    uint32_t shares, come;
+    uint64_t had[16]; /* Bits: shares. */
+    uint64_t whole;   /* The last count of which all shares came, ... */
+    bool ends_whole;  /* ... and whether that of the job's end was, in any generation. */
 };
 
 /* Who computes a leaf: [leaves of a step] of two steps that follow each other. */
@@ -217,6 +235,7 @@ struct witness {
     struct witness_lease *leases;          /* Sync: [2][leaves of a step] */
     struct witness_giving giving;          /* Async, ssp. */
     struct witness_clocks clocks;          /* Ssp. */
+    struct witness_scores scores;
     uint64_t most_started; /* One more than the highest batch or step given to a trainer. */
     struct witness_record record;
     struct witness_expected expected;
@@ -253,6 +272,9 @@ void witness_start(struct witness *witness, uint32_t process, const struct messa
 void witness_work(struct witness *witness, uint32_t process, uint64_t step, bool enough,
                   const float *parameters);
 void witness_computed(struct witness *witness, uint32_t process, const float *parameters);
+/* It scores a share, and has scored it: on values that every chunk had after so many batches. */
+void witness_scored(struct witness *witness, uint32_t process, uint64_t generation,
+                    const struct message_work *work, const float *values);
 /* Which leaves it computes of a step. */
 void witness_leases(struct witness *witness, uint32_t process, uint32_t assignment, uint64_t step,
                     struct node node);

@@ -10,7 +10,8 @@
  * members; whoever is none is told so. What the messages do is in the files beside this one:
  *
  *     coordinator_gathering.c   JOIN JOB_PAGE READY   from the first page to START, and again
- *     coordinator_training.c    LEASE REPORT EVALUATION DONE STOP
+ *     coordinator_training.c    LEASE REPORT DONE STOP
+ *     coordinator_scores.c      EVALUATION, and values that servers have kept for a score
  *     coordinator_cuts.c        CUT_TAKEN PART_WRITTEN and the manifest
  *     coordinator_losses.c      silence, LEAVE, and who is waited for
  *     coordinator_end.c         summary, FINISHED */
@@ -238,14 +239,18 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
         stragglers_heard(member, &message->ping, current, now_us);
         if (is_behind(c, message))
             coordinator_send_start(c, member, outbox);
+        else
+            coordinator_deal_share(c, message->index, outbox);
     } else if (message->role == ROLE_PS && !current) {
         coordinator_welcome_again(c, member, outbox);
     }
     char text[MESSAGE_TEXT_MAX];
     coordinator_describe_waiting(c, text, now_us);
     describe_bound(c, message, text);
-    snprintf(envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message.waiting.text,
-             MESSAGE_TEXT_MAX, "%s", text);
+    struct message *pong = &envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message;
+    snprintf(pong->waiting.text, MESSAGE_TEXT_MAX, "%s", text);
+    if (message->role == ROLE_PS && current && c->raising == 0)
+        pong->waiting.scored = c->evaluation.settled;
     if (message->kind == MESSAGE_READY && current) {
         staleness_ledger_hear(&c->staleness, message->index, packet->payload);
         coordinator_handle_ready(c, member, packet, now_us, outbox);
@@ -825,6 +830,7 @@ static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
         break;
     case RUNNING:
         coordinator_deal_when_due(c, now_us, outbox);
+        coordinator_score(c, outbox);
         coordinator_finish_when_done(c, now_us, outbox);
         break;
     case CLOSING:

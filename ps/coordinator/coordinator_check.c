@@ -111,7 +111,8 @@ static void check_run(const struct coordinator *c)
          "nobody trains while a generation is recorded");
     RULE((c->training_us != 0) == (c->state != GATHERING), "training begins when all are gathered");
     RULE(c->first_step <= c->job->steps, "the run begins before its end");
-    RULE(c->evaluation.scored <= job_epochs(c->job), "no epoch is scored that there is not");
+    RULE(c->evaluation.job == c->job, "what is scored is the job's model");
+    RULE(c->evaluation.dropped == 0, "scores that were dropped are counted");
     RULE(IMPLIES(c->state == RUNNING && c->work.rules->set_gate == NULL,
                  c->work.statistics.step >= c->first_step),
          "training is not before where it began");

@@ -280,12 +280,12 @@ bool coordinator_goes_on(const struct coordinator *c)
     return c->envelope.run_id != c->options.run_id;
 }
 
-/* Epochs whose score need not be had again. If server 0 was killed, the score of one that ended
- * just where it goes on may have been lost with it. */
+/* Batches up to which scores need not be had again. If server 0 was killed, the score of an epoch
+ * that ended just where it goes on may have been lost with it. */
 static uint64_t scored_before(const struct coordinator *c)
 {
     bool lost = coordinator_goes_on(c) && c->first_step > 0;
-    return (c->first_step - lost) / job_steps_per_epoch(c->job);
+    return c->first_step - lost;
 }
 
 static void open_first(struct coordinator *c, const struct tally *so_far, uint64_t now_us,
@@ -293,7 +293,7 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
-    evaluation_init(&c->evaluation, c->job->test_examples, scored_before(c));
+    evaluation_init(&c->evaluation, c->job, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
             STATUS_OK ||
@@ -306,7 +306,7 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
 static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
-    evaluation_go_back(&c->evaluation, c->first_step / job_steps_per_epoch(c->job));
+    evaluation_go_back(&c->evaluation, c->first_step);
     staleness_ledger_go_back(&c->staleness, c->first_step);
     membership_go_back(&c->work.membership);
     c->summary.spread = c->spread_whole;
@@ -393,8 +393,13 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_ready *ready = &packet->message.ready;
-    if ((c->state != GATHERING && c->state != RECOVERING) || c->raising != 0)
+    if (c->raising != 0)
         return; /* While a new generation is being recorded they are ready for the old one. */
+    server->scored = ready->scored;
+    server->scored_lost = ready->scored_lost;
+    coordinator_score(c, outbox);
+    if (c->state != GATHERING && c->state != RECOVERING)
+        return;
     if (ready->needs_chunks) {
         if (!server->ready)
             send_chunks(packet->message.index, outbox);
@@ -413,8 +418,11 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
                     c->cut.step);
     }
-    for (uint32_t i = 0; i < c->work.membership.server_count; i++)
-        c->work.membership.servers[i].ready = false;
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
+        struct member *server = &c->work.membership.servers[i];
+        server->ready = server->scored_lost = false;
+        server->scored = 0;
+    }
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++) {
         struct member *worker = &c->work.membership.workers[i];
         worker->done = worker->owes = worker->asks = false;
@@ -465,7 +473,6 @@ void coordinator_send_start(struct coordinator *c, struct member *worker, struct
     struct message_start from = {
         .step = c->work.rules->step(&c->work),
         .stop_step = c->work.stop_step,
-        .scored = c->evaluation.scored,
         .records = coordinator_records(c),
     };
     assignment_send(&c->work.assignment, worker, &c->envelope, &from, outbox);

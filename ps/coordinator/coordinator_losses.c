@@ -39,6 +39,7 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
     say_lost(ROLE_WORKER, index, why, line, outbox);
     c->summary.faults.workers_lost++;
     membership_free_place(worker, departure);
+    evaluation_lost(&c->evaluation, index);
     worker->gone_us = now_us;
     if (c->state == CLOSING)
         return; /* All its work is done. */
@@ -112,6 +113,7 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
     order_event(outbox, "left",
                 EVENT_MEMBERS(event_text("role", "worker"), event_count("index", index)));
     membership_free_place(worker, DEPARTURE_LEFT);
+    evaluation_lost(&c->evaluation, index);
     worker->gone_us = now_us;
     if (c->state != CLOSING)
         deal_without(c, index);
@@ -144,7 +146,8 @@ static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox 
 static bool owes(const struct coordinator *c, uint32_t index)
 {
     const struct member *worker = &c->work.membership.workers[index];
-    return worker->present && worker->first_assignment != 0 && c->work.rules->owes(&c->work, index);
+    return worker->present && worker->first_assignment != 0 &&
+           (c->work.rules->owes(&c->work, index) || evaluation_holds(&c->evaluation, index));
 }
 
 static void watch_stragglers(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

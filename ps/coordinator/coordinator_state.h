@@ -3,7 +3,8 @@
  *   coordinator.c            life, who may say what, time
  *   coordinator_gathering.c  joining, opening the run, starting, going back
  *   coordinator_losses.c     who is lost, what is done about it, who leaves
- *   coordinator_training.c   leases, scores, stopping, being done
+ *   coordinator_training.c   leases, reports, stopping, being done
+ *   coordinator_scores.c     the model's test scores
  *   coordinator_cuts.c       checkpoints
  *   coordinator_end.c        the summary, and everybody is told
  *   coordinator_check.c      what is true between two messages
@@ -166,8 +167,6 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
 void coordinator_top_up_all(struct coordinator *c, struct outbox *outbox);
 void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                                struct outbox *outbox);
-void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
-                                   uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_done(struct coordinator *c, struct member *worker,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,
@@ -176,6 +175,15 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
 void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* Name the last step, if a stop was asked for. */
 void coordinator_stop_training(struct coordinator *c, struct outbox *outbox);
+
+/* --- scores -------------------------------------------------------------------------------- */
+
+/* Some server may have kept more values for a score, or some worker be free: go on with it. */
+void coordinator_score(struct coordinator *c, struct outbox *outbox);
+/* The worker's share, if it has one or there is one: once more with each of its PINGs. */
+void coordinator_deal_share(struct coordinator *c, uint32_t index, struct outbox *outbox);
+void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
+                                   uint64_t now_us, struct outbox *outbox);
 
 /* --- cuts ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
-/* coordinator_training.c - while it trains: leases, reports, scores, and DONE or STOP when it is to
- * end. */
+/* coordinator_training.c - while it trains: leases, reports, and DONE or STOP when it is to end. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,7 +122,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
         add_work(c, message->index, message->request, outbox)->message.work.none = true;
 }
 
-/* --- scores -------------------------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------------------------- */
 
 static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
@@ -232,41 +231,10 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     tell_epochs(c, outbox);
 }
 
-void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
-                                   uint64_t now_us, struct outbox *outbox)
-{
-    const struct message_evaluation *share = &packet->message.evaluation;
-    envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox);
-    if ((c->state != RUNNING && c->state != CLOSING) || share->epoch > job_epochs(c->job))
-        return;
-    const struct scoring *scoring = evaluation_add(&c->evaluation, packet->message.index, share);
-    if (scoring == NULL)
-        return;
-    struct member *worker = &c->work.membership.workers[packet->message.index];
-    worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
-    stragglers_moved(worker, now_us);
-    if (!scoring->complete)
-        return;
-
-    /* Of a step all stood still until the slowest was through; else each only for its own share. */
-    uint64_t stood = job_mode(c->job)->steps ? scoring->took_max_us
-                                             : scoring->took_sum_us / scoring->share_count;
-    c->evaluation_us += stood;
-    c->summary.test_loss = tally_loss(&scoring->tally);
-    c->summary.test_accuracy = tally_accuracy(&scoring->tally);
-    c->summary.test_step = job_epoch(c->job, scoring->epoch - 1).end;
-    order_event(outbox, "evaluation",
-                EVENT_MEMBERS(event_count("epoch", scoring->epoch),
-                              event_count("step", c->summary.test_step),
-                              event_real("test_loss", c->summary.test_loss, JSON_EXACT),
-                              event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
-                              event_real("seconds", (double)stood * 1e-6, 6)));
-}
-
 /* --- the end of training ------------------------------------------------------------------- */
 
 /* Whether every worker has said so, by the assignment that is in force, and nobody is waited for
- * who has work; and no batch is left, wherever it was. */
+ * who has work; no batch is left, wherever it was; and the model that it ends with is scored. */
 static bool is_done(const struct coordinator *c)
 {
     bool any = false;
@@ -278,7 +246,8 @@ static bool is_done(const struct coordinator *c)
             return false;
         any = any || worker->present;
     }
-    return any && c->work.rules->is_drained(&c->work);
+    return any && c->work.rules->is_drained(&c->work) &&
+           !evaluation_is_awaited(&c->evaluation, c->work.rules->end(&c->work, false));
 }
 
 /* All workers have left, and nobody is to make another step: what has been made is kept. */

@@ -2,8 +2,8 @@
  *
  *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS MANIFEST EVENT SUMMARY
  *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
- *   router -> owners, checkpointer    LOAD
- *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT
+ *   router -> owners, checkpointer    LOAD; owners LET_GO
+ *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT, SCORED
  *   router -> coordinator       STOP_AT (server 0)
  *
  * Orders lie in the same queues as messages (outbox, mailbox), so that both keep their order: a
@@ -35,6 +35,8 @@ enum order_kind {
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
     ORDER_FIGURES,     /* How stale gradients were. Payload: a tally (ps/shard/staleness_book.h). */
     ORDER_OWNER_CUT,   /* My chunks are cut, or cannot be. Payload: the same, as of then. */
+    ORDER_SCORED,      /* My chunks have all passed a count of batches that is scored. */
+    ORDER_LET_GO,      /* What was kept for scores up to this one is of no more use. */
     ORDER_STOP_AT,     /* The last version there will be. */
     ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,
@@ -78,6 +80,11 @@ struct order_loaded {
     char text[MESSAGE_TEXT_MAX];
 };
 
+struct order_scored {
+    uint64_t batches;
+    bool lost; /* There was no memory to keep some chunk's values. */
+};
+
 struct order_written {
     enum status status;
     uint64_t step;               /* Of a manifest. */
@@ -108,6 +115,7 @@ struct order {
             uint32_t server; /* Or ORDER_EVERYBODY: all have theirs. */
         } send_chunks;
         struct message_cut_taken owner_cut;
+        struct order_scored scored;
         struct {
             uint64_t step;
         } stop_at;
@@ -115,6 +123,9 @@ struct order {
             uint64_t step;
             struct tally so_far; /* See statistics_so_far. */
         } manifest;
+        struct {
+            uint64_t batches;
+        } let_go;
         struct order_written written;
         struct order_event event;
     };

@@ -11,6 +11,7 @@
 
 #include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
+#include "common/transport/transport.h"
 #include "ps/owner/owner_state.h"
 #include "ps/shard/group.h"
 
@@ -55,6 +56,7 @@ void owner_destroy(struct owner **owner)
     if (o == NULL)
         return;
     for (uint32_t i = 0; i < o->owned_count; i++) {
+        scored_forget(&o->owned[i].scored);
         shard_free(&o->owned[i].shard);
         free(o->owned[i].parked);
         staleness_book_free(&o->owned[i].staleness);
@@ -127,6 +129,34 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
     snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
 }
 
+/* --- scores -------------------------------------------------------------------------------- */
+
+/* A chunk has come to where it is. When the last of them has passed a count of batches that is
+ * scored, the router is told; where they are so far apart that one has passed the next meanwhile,
+ * nobody is. */
+static void note_batches(const struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    if (!scored_pass(&owned->scored, &owned->shard.chunk))
+        return;
+    struct order order = {.kind = ORDER_SCORED,
+                          .from = owner->index,
+                          .generation = owner->generation,
+                          .scored.batches = owned->scored.batches};
+    for (uint32_t i = 0; i < owner->owned_count; i++) {
+        const struct scored *scored = &owner->owned[i].scored;
+        if (scored->batches != owned->scored.batches)
+            return;
+        order.scored.lost = order.scored.lost || scored->values == NULL;
+    }
+    order_add(outbox, TO_ROUTER, 0, &order);
+}
+
+static void let_go(struct owner *owner, const struct order *order)
+{
+    for (uint32_t i = 0; order->generation == owner->generation && i < owner->owned_count; i++)
+        scored_let_go(&owner->owned[i].scored, order->let_go.batches);
+}
+
 /* --- figures ------------------------------------------------------------------------------- */
 
 #define FIGURES_US 500000u /* Between two tellings while it trains. */
@@ -190,6 +220,7 @@ static void forget(struct owned *owned)
         owned->shard.rules->forget(&owned->shard);
     if (owned->parked_count > 0)
         memset(owned->parked, 0, owned->parked_count * sizeof *owned->parked);
+    scored_forget(&owned->scored);
     owned->cut_step = UINT64_MAX;
     owned->arrays_loaded = 0;
     staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
@@ -247,6 +278,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
         return;
     owned->shard.chunk.version = state->step;
     open_chunk(owner, owned);
+    note_batches(owner, owned, outbox);
     if (--owner->to_load == 0)
         say_loaded(owner, outbox);
 }
@@ -363,6 +395,16 @@ static void add_receipt(const struct owner *owner, const struct packet *to, bool
     };
 }
 
+/* What is asked for is gone. */
+static void add_moved_on(const struct owner *owner, const struct owned *owned,
+                         const struct packet *to, struct outbox *outbox)
+{
+    struct packet *moved_on = answer(owner, to, MESSAGE_MOVED_ON, outbox);
+    moved_on->message.moved_on.chunk = owned->shard.chunk.index;
+    moved_on->message.moved_on.version = owned->shard.chunk.version;
+    moved_on->message.moved_on.scored = to->message.exchange.scored;
+}
+
 static void attach_values(struct packet *packet, const struct chunk *chunk,
                           const struct reply *reply)
 {
@@ -468,12 +510,9 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
     case WHEN_LATER:
         park(owner, owned, packet, outcome, now_us, outbox);
         break;
-    case WHEN_NEVER: {
-        struct packet *moved_on = answer(owner, packet, MESSAGE_MOVED_ON, outbox);
-        moved_on->message.moved_on.chunk = chunk->index;
-        moved_on->message.moved_on.version = chunk->version;
+    case WHEN_NEVER:
+        add_moved_on(owner, owned, packet, outbox);
         break;
-    }
     }
 }
 
@@ -524,6 +563,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         }
         owner->rules->applied(&owned->shard, &update);
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
+        note_batches(owner, owned, outbox);
         if (owned->cut_step == chunk->version)
             cut_chunk(owner, owned, outbox);
     }
@@ -587,6 +627,25 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
     return verdict;
 }
 
+/* Values that were kept for a score. They go by themselves, and to nowhere in shared memory, where
+ * the worker has those that it trains with. */
+static void answer_scored(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const struct owned *owned = find_chunk(owner, exchange->chunk);
+    assert(owned != NULL); /* As below. */
+    const struct scored *scored = &owned->scored;
+    if (scored->values == NULL || scored->batches != exchange->want_version) {
+        add_moved_on(owner, owned, packet, outbox);
+        return;
+    }
+    struct packet *result = answer(owner, packet, MESSAGE_RESULT, outbox);
+    result->message.result = (struct message_result){
+        .chunk = exchange->chunk, .version = scored->batches, .parameters = true, .scored = true};
+    result->payload = frame_retain(scored->values);
+    result->place = TRANSPORT_PLACE_NOWHERE;
+}
+
 static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,
                             struct outbox *outbox)
 {
@@ -622,7 +681,10 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
         handle_chunk_state(owner, packet, outbox);
         break;
     case MESSAGE_EXCHANGE:
-        handle_exchange(owner, packet, now_us, outbox);
+        if (packet->message.exchange.scored)
+            answer_scored(owner, packet, outbox);
+        else
+            handle_exchange(owner, packet, now_us, outbox);
         break;
     case MESSAGE_CUT:
         handle_cut(owner, packet, outbox);
@@ -634,8 +696,11 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
 
 static void obey(struct owner *owner, const struct order *order, struct outbox *outbox)
 {
-    assert(order->kind == ORDER_LOAD);
-    handle_load(owner, order, outbox);
+    assert(order->kind == ORDER_LOAD || order->kind == ORDER_LET_GO);
+    if (order->kind == ORDER_LOAD)
+        handle_load(owner, order, outbox);
+    else
+        let_go(owner, order);
 }
 
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,

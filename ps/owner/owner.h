@@ -5,13 +5,16 @@
  * The job's mode decides when a gradient is applied and when an answer is released, see
  * ps/mode/shard_mode.h. The order within a chunk is apply, version + 1, release.
  *
- * Takes   LOAD, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
+ * Takes   LOAD, LET_GO, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
  * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the checkpointer;
- *         LOADED, TAKEN and OWNER_CUT to the router; STOP to the coordinator when training cannot
- *         go on.
+ *         LOADED, TAKEN, OWNER_CUT and SCORED to the router; STOP to the coordinator when training
+ *         cannot go on.
+ *
+ * Scores: each chunk keeps its values of the last count of batches that the model is scored at
+ * (scored.h); when all have, SCORED says so, and an EXCHANGE with `scored` is given them.
  *
  * Generations: LOAD begins one. Everything of the one before is forgotten: held gradients, parked
- * requests, cuts, `previous`, verdict counts; what was given out stays as it was. All that an owner
+ * requests, cuts, values kept for scores, `previous`, verdict counts; what was given out stays as it was. All that an owner
  * gives carries the generation of its last LOAD, so that whoever passes it on can tell what has
  * become old on the way. Queues keep order, so an owner sees nothing of another generation.
  *

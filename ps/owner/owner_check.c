@@ -29,6 +29,7 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
 {
     const struct chunk *chunk = &owned->shard.chunk;
     shard_check(&owned->shard);
+    scored_check(&owned->scored, chunk);
     check_parked(owner, owned);
     RULE(chunk->plan == owner->plan && owned->shard.rules == owner->rules,
          "every chunk is of the one plan, and follows its rules");

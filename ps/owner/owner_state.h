@@ -7,6 +7,7 @@
 
 #include "ps/mode/shard_mode.h"
 #include "ps/owner/owner.h"
+#include "ps/shard/scored.h"
 #include "ps/shard/staleness_book.h"
 
 /* What has become of a gradient. */
@@ -29,6 +30,7 @@ struct owned {
     uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
     uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
     struct staleness_book staleness; /* Of the updates since it was loaded. */
+    struct scored scored;            /* Values that the model is scored on. */
 };
 
 struct owner {

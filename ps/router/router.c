@@ -38,7 +38,8 @@ enum status router_create(struct router **router, const struct router_options *o
     r->stop_step = UINT64_MAX;
     r->counts_us = now_us;
     r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
-    if (r->owner_verdicts == NULL ||
+    r->scored.owners = calloc(options->owner_count, sizeof *r->scored.owners);
+    if (r->owner_verdicts == NULL || r->scored.owners == NULL ||
         owner_figures_init(&r->figures, options->owner_count) != STATUS_OK) {
         router_destroy(router);
         return STATUS_MEMORY;
@@ -57,6 +58,7 @@ void router_destroy(struct router **router)
     free(r->owner_of);
     free(r->owner_verdicts);
     owner_figures_free(&r->figures);
+    free(r->scored.owners);
     free(r);
     *router = NULL;
 }
@@ -179,6 +181,8 @@ static const char *exchange_fault(const struct router *router, const struct pack
         return "a payload without a gradient";
     if (with_payload && (packet->payload == NULL || packet->payload->bytes != bytes))
         return "a gradient of the wrong size";
+    if (exchange->scored && (!exchange->want || exchange->gradient || exchange->skip))
+        return "what is kept for a score is asked for by itself";
     return exchange->gradient || exchange->skip ? node_fault(router, exchange) : NULL;
 }
 
@@ -275,11 +279,11 @@ static uint64_t window_bytes(const struct plan *plan)
            messages * sizeof(struct outgoing);
 }
 
-/* What a worker may be sent and not have read: the values of a step, those of the next one, and
- * what it has asked for twice. */
+/* What a worker may be sent and not have read: the values of a step, those of the next one, those
+ * that it scores, and what it has asked for twice. */
 static uint64_t answer_bytes(const struct plan *plan)
 {
-    return 3 * partition_server_bytes(&plan->partition, plan->server) +
+    return 4 * partition_server_bytes(&plan->partition, plan->server) +
            2 * plan->partition.chunk_elements * sizeof(float);
 }
 
@@ -340,6 +344,13 @@ static void order_load(struct router *router, struct outbox *outbox)
                (unsigned long long)order.load.step);
 }
 
+static void forget_scored(struct router *router)
+{
+    memset(router->scored.owners, 0, router->options.owner_count * sizeof *router->scored.owners);
+    router->scored.all = (struct order_scored){0};
+    router->scored.let_go = 0;
+}
+
 /* Leave the generation before, and bring the owners to the values of the new one. */
 static void load(struct router *router, const struct message_welcome *welcome,
                  struct outbox *outbox)
@@ -353,6 +364,7 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
     owner_figures_forget(&router->figures);
+    forget_scored(router);
     sessions_forget(&router->sessions, welcome->secret);
     order_load(router, outbox);
 }
@@ -363,6 +375,8 @@ static void say_ready(struct router *router, uint64_t now_us, struct outbox *out
     struct message_ready *ready =
         &enrolment_say_with(&router->enrolment, MESSAGE_READY, figures, outbox)->ready;
     ready->shared = router->shared;
+    ready->scored = router->scored.all.batches;
+    ready->scored_lost = router->scored.all.lost;
     router->enrolment.beat_us = now_us;
 }
 
@@ -514,6 +528,20 @@ static bool is_current(struct router *router, const struct message *message)
     return false;
 }
 
+/* Server 0 has no more use for what was kept for some scores. */
+static void let_go(struct router *router, const struct message *message, struct outbox *outbox)
+{
+    if (message->waiting.scored <= router->scored.let_go || router->plan == NULL ||
+        message->generation != router->enrolment.envelope.generation)
+        return;
+    router->scored.let_go = message->waiting.scored;
+    for (uint32_t i = 0; i < router->options.owner_count; i++)
+        order_add(outbox, TO_OWNER, i,
+                  &(struct order){.kind = ORDER_LET_GO,
+                                  .generation = router->enrolment.envelope.generation,
+                                  .let_go.batches = router->scored.let_go});
+}
+
 static void handle_known(struct router *router, struct packet *packet, uint64_t now_us,
                          struct outbox *outbox)
 {
@@ -548,7 +576,10 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
         if (!router->enrolment.joining) /* Else whoever drives this server says so. */
             outbox_log(outbox, "ps/0 is %s", message->waiting.text);
         break;
-    default: /* PONG: hearing it was all. */
+    case MESSAGE_PONG:
+        let_go(router, message, outbox);
+        break;
+    default: /* Hearing it was all. */
         break;
     }
 }
@@ -627,6 +658,26 @@ static void handle_owner_cut(struct router *router, const struct message_cut_tak
     say_cut_taken(router, outbox);
 }
 
+/* Server 0 hears at once when all chunks have kept what a score is made of, and with every sign of
+ * life from then on. */
+static void handle_scored(struct router *router, const struct order *order, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    uint32_t with_chunks = router->options.owner_count;
+    if (router->plan->chunk_count < with_chunks) /* They are dealt in turn. */
+        with_chunks = router->plan->chunk_count;
+    router->scored.owners[order->from] = order->scored;
+    struct order_scored all = order->scored;
+    for (uint32_t i = 0; i < with_chunks; i++) {
+        if (router->scored.owners[i].batches != all.batches)
+            all = (struct order_scored){0};
+        all.lost = all.lost || (all.batches > 0 && router->scored.owners[i].lost);
+    }
+    router->scored.all = all;
+    if (all.batches > 0 && router_state(router) == ROUTER_SERVING)
+        say_ready(router, now_us, outbox);
+}
+
 /* The first word about an exchange makes room in its worker's window. */
 static void settle(struct router *router, uint32_t worker, struct packet *packet)
 {
@@ -646,7 +697,8 @@ static void send_answer(struct router *router, struct packet *packet, struct out
         }
     }
     if (message->kind == MESSAGE_RESULT) {
-        if (message->result.parameters && message->result.version > router->released)
+        if (message->result.parameters && !message->result.scored &&
+            message->result.version > router->released)
             router->released = message->result.version;
         message->result.stop_step = router->stop_step;
     }
@@ -668,6 +720,9 @@ static void obey(struct router *router, const struct order *order, struct packet
         break;
     case ORDER_FIGURES:
         take_figures(router, order->from, packet);
+        break;
+    case ORDER_SCORED:
+        handle_scored(router, order, now_us, outbox);
         break;
     case ORDER_OWNER_CUT:
         take_figures(router, order->from, packet);

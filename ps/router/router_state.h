@@ -6,6 +6,7 @@
 #define PS_ROUTER_ROUTER_STATE_H
 
 #include "common/wire/pages.h"
+#include "ps/orders/orders.h"
 #include "ps/router/owner_figures.h"
 #include "ps/router/router.h"
 #include "ps/router/sessions.h"
@@ -21,6 +22,13 @@ struct router_cut {
     bool part_said; /* The checkpointer has spoken: `part`. */
     struct message_part_written part;
     uint64_t begun_us, patience_us;
+};
+
+/* How far the owners' chunks have come in being scored. */
+struct router_scored {
+    struct order_scored *owners; /* [owner_count] as each has said last; zeros: it has not. */
+    struct order_scored all;     /* When all have said the same; else zeros. */
+    uint64_t let_go;             /* Scores that owners have been told they can let go. */
 };
 
 struct router {
@@ -39,10 +47,11 @@ struct router {
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
     struct router_cut cut;
     struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
-    struct owner_figures figures;          /* Of staleness. */
-    uint64_t rejected;                     /* Gradients that did not fit the plan. */
-    uint64_t released;                     /* Highest version given out. */
-    uint64_t stop_step;                    /* Last version there will be. */
+    struct router_scored scored;
+    struct owner_figures figures; /* Of staleness. */
+    uint64_t rejected;            /* Gradients that did not fit the plan. */
+    uint64_t released;            /* Highest version given out. */
+    uint64_t stop_step;           /* Last version there will be. */
 
     struct router_counts counts, counts_told;
     uint64_t counts_us;

@@ -97,6 +97,21 @@ void chunk_initialize(struct chunk *chunk)
     chunk->version = 0;
 }
 
+uint64_t chunk_batches(const struct chunk *chunk)
+{
+    return chunk->version;
+}
+
+struct frame *chunk_keep(const struct chunk *chunk)
+{
+    if (chunk->values != chunk->lent[0] && chunk->values != chunk->lent[1])
+        return frame_retain(chunk->values);
+    struct frame *copy = frame_create(chunk->values->bytes);
+    if (copy != NULL)
+        memcpy(copy->data, chunk->values->data, copy->bytes);
+    return copy;
+}
+
 float *chunk_array(struct chunk *chunk, uint32_t array)
 {
     return array == 0 ? chunk->values->data : chunk->slots[array - 1];

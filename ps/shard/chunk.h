@@ -18,7 +18,8 @@
  * torn values is of the old generation, and nobody takes it.
  *
  * Threads: one owner; readers of frames elsewhere only drop references.
- * Memory: values twice, slots once; one more copy of the values while sends are in flight. */
+ * Memory: values twice, slots once; one more copy of the values while sends are in flight, and one
+ * while a score is made of them (scored.h). */
 
 #ifndef PS_SHARD_CHUNK_H
 #define PS_SHARD_CHUNK_H
@@ -59,6 +60,15 @@ void chunk_free(struct chunk *chunk);
 
 /* Version 0: values from the variables' initializers, slots at their first values. */
 void chunk_initialize(struct chunk *chunk);
+
+/* How many batches the chunk has had, by an update or without one: what scores, and whatever else
+ * counts epochs, go by. */
+uint64_t chunk_batches(const struct chunk *chunk);
+
+/* A reference to the values as they are, which stay so while it is held; of lent ones a copy,
+ * because workers must not be shown for long what the next version but one is written over. NULL
+ * without memory for that. */
+struct frame *chunk_keep(const struct chunk *chunk);
 
 /* Array 0 is the values, 1 and on the slots: [count] floats to be filled from a checkpoint. */
 float *chunk_array(struct chunk *chunk, uint32_t array);

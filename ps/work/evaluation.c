@@ -1,5 +1,4 @@
-/* evaluation.c - sums of the last two epochs; shares of a newer assignment begin an epoch's sum
- * anew, and a worker counts once. */
+/* evaluation.c - one score at a time: an array of holders, and a bit for each share that has come. */
 
 #include "ps/work/evaluation.h"
 
@@ -7,70 +6,164 @@
 
 #include "common/base/invariant.h"
 
-void evaluation_init(struct evaluation *evaluation, uint64_t test_examples, uint64_t scored)
+void evaluation_init(struct evaluation *evaluation, const struct job *job, uint64_t settled)
 {
     memset(evaluation, 0, sizeof *evaluation);
-    evaluation->test_examples = test_examples;
-    evaluation->scored = scored;
+    evaluation->job = job;
+    evaluation->settled = settled;
 }
 
-const struct scoring *evaluation_add(struct evaluation *evaluation, uint32_t worker,
-                                     const struct message_evaluation *share)
+static bool has_come(const struct evaluation *evaluation, uint32_t share)
 {
-    struct scoring *scoring = &evaluation->epochs[share->epoch % 2];
-    if (share->epoch <= evaluation->scored || share->epoch < scoring->epoch ||
-        worker >= JOB_WORKERS_MAX)
-        return NULL; /* Long past. */
-    if (scoring->epoch == share->epoch && share->assignment < scoring->assignment)
-        return NULL;
-    if (scoring->epoch != share->epoch || scoring->assignment != share->assignment)
-        *scoring = (struct scoring){.epoch = share->epoch, .assignment = share->assignment};
-    uint64_t bit = (uint64_t)1 << (worker % 64);
-    if (scoring->reported[worker / 64] & bit)
-        return NULL;
-    scoring->reported[worker / 64] |= bit;
-    scoring->share_count++;
-    scoring->tally.loss += share->loss;
-    scoring->tally.correct += share->correct;
-    scoring->tally.examples += share->examples;
-    scoring->took_sum_us += share->took_us;
-    if (share->took_us > scoring->took_max_us)
-        scoring->took_max_us = share->took_us;
-    scoring->complete = scoring->tally.examples >= evaluation->test_examples;
-    if (scoring->complete)
-        evaluation->scored = scoring->epoch;
-    return scoring;
+    return evaluation->had[share / 64] >> (share % 64) & 1;
 }
 
-void evaluation_go_back(struct evaluation *evaluation, uint64_t epoch)
+/* --- which score --------------------------------------------------------------------------- */
+
+static void close_score(struct evaluation *evaluation, uint64_t settled)
 {
-    for (unsigned i = 0; i < 2; i++)
-        if (evaluation->epochs[i].epoch > epoch)
-            memset(&evaluation->epochs[i], 0, sizeof evaluation->epochs[i]);
-    if (evaluation->scored > epoch)
-        evaluation->scored = epoch;
+    *evaluation = (struct evaluation){
+        .job = evaluation->job, .settled = settled, .dropped = evaluation->dropped};
+}
+
+void evaluation_pass(struct evaluation *evaluation, uint64_t batches, bool lost)
+{
+    if (batches <= evaluation->settled)
+        return;
+    uint64_t dropped = job_scores_between(evaluation->job, evaluation->settled, batches) + lost;
+    if (dropped == 0)
+        return;
+    evaluation->dropped += dropped;
+    close_score(evaluation, lost ? batches : batches - 1);
+}
+
+bool evaluation_open(struct evaluation *evaluation, uint64_t batches, uint32_t workers)
+{
+    if (batches <= evaluation->settled || evaluation->batches == batches || workers == 0)
+        return false;
+    uint64_t examples = evaluation->job->test_examples;
+    close_score(evaluation, evaluation->settled);
+    evaluation->batches = batches;
+    evaluation->shares = workers < examples ? workers : (uint32_t)examples;
+    return true;
+}
+
+void evaluation_settle(struct evaluation *evaluation)
+{
+    close_score(evaluation, evaluation->batches);
+}
+
+bool evaluation_is_awaited(const struct evaluation *evaluation, uint64_t end)
+{
+    return evaluation->batches > 0 ||
+           (job_scores_at(evaluation->job, end) && evaluation->settled < end);
+}
+
+void evaluation_go_back(struct evaluation *evaluation, uint64_t batches)
+{
+    close_score(evaluation, evaluation->settled < batches ? evaluation->settled : batches);
+}
+
+uint64_t evaluation_take_dropped(struct evaluation *evaluation)
+{
+    uint64_t dropped = evaluation->dropped;
+    evaluation->dropped = 0;
+    return dropped;
+}
+
+/* --- shares -------------------------------------------------------------------------------- */
+
+/* That the worker holds; if none, the first that nobody does; else `shares`. */
+static uint32_t find_share(const struct evaluation *evaluation, uint32_t worker)
+{
+    uint32_t found = evaluation->shares;
+    for (uint32_t i = evaluation->shares; i-- > 0;)
+        if (evaluation->holders[i] == worker + 1)
+            return i;
+        else if (evaluation->holders[i] == 0 && !has_come(evaluation, i))
+            found = i;
+    return found;
+}
+
+bool evaluation_deal(struct evaluation *evaluation, uint32_t worker, struct message_work *work)
+{
+    uint32_t share = find_share(evaluation, worker);
+    if (share == evaluation->shares)
+        return false;
+    evaluation->holders[share] = worker + 1;
+    *work = (struct message_work){
+        .scored = evaluation->batches, .share = share, .shares = evaluation->shares};
+    return true;
+}
+
+bool evaluation_holds(const struct evaluation *evaluation, uint32_t worker)
+{
+    uint32_t share = find_share(evaluation, worker);
+    return share < evaluation->shares && evaluation->holders[share] == worker + 1;
+}
+
+void evaluation_lost(struct evaluation *evaluation, uint32_t worker)
+{
+    for (uint32_t i = 0; i < evaluation->shares; i++)
+        if (evaluation->holders[i] == worker + 1)
+            evaluation->holders[i] = 0;
+}
+
+bool evaluation_add(struct evaluation *evaluation, const struct message_evaluation *share)
+{
+    if (evaluation->batches == 0 || share->step != evaluation->batches ||
+        share->shares != evaluation->shares || has_come(evaluation, share->share))
+        return false;
+    evaluation->had[share->share / 64] |= (uint64_t)1 << (share->share % 64);
+    evaluation->holders[share->share] = 0;
+    evaluation->share_count++;
+    evaluation->tally.loss += share->loss;
+    evaluation->tally.correct += share->correct;
+    evaluation->tally.examples += share->examples;
+    evaluation->not_finite += share->not_finite;
+    evaluation->took_sum_us += share->took_us;
+    if (share->took_us > evaluation->took_max_us)
+        evaluation->took_max_us = share->took_us;
+    return true;
+}
+
+bool evaluation_is_whole(const struct evaluation *evaluation)
+{
+    return evaluation->batches > 0 && evaluation->share_count == evaluation->shares;
 }
 
 /* --- what is always true ------------------------------------------------------------------- */
 
 #define RULE(condition, rule) INVARIANT("evaluation", condition, rule)
 
+static void check_shares(const struct evaluation *evaluation)
+{
+    uint32_t come = 0;
+    for (uint32_t i = 0; i < evaluation->shares; i++) {
+        come += has_come(evaluation, i);
+        RULE(evaluation->holders[i] <= JOB_WORKERS_MAX, "who has a share is a worker");
+        RULE(IMPLIES(has_come(evaluation, i), evaluation->holders[i] == 0),
+             "a share that has come is nobody's to score");
+        for (uint32_t j = 0; j < i; j++)
+            RULE(evaluation->holders[i] == 0 || evaluation->holders[i] != evaluation->holders[j],
+                 "nobody has two shares at a time");
+    }
+    RULE(evaluation->share_count == come, "every share that has come is counted once");
+}
+
 void evaluation_check(const struct evaluation *evaluation)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        const struct scoring *scoring = &evaluation->epochs[i];
-        uint32_t reported = 0;
-        for (unsigned word = 0; word < JOB_WORKERS_MAX / 64; word++)
-            reported += (uint32_t)__builtin_popcountll(scoring->reported[word]);
-        RULE(scoring->epoch == 0 || scoring->epoch % 2 == i,
-             "an epoch has the place of its number");
-        RULE(scoring->share_count == reported, "every share is of a worker, and one of each");
-        RULE(IMPLIES(scoring->epoch == 0, reported == 0), "no epoch, no shares");
-        RULE(IMPLIES(scoring->epoch != 0,
-                     scoring->complete == (scoring->tally.examples >= evaluation->test_examples)),
-             "a score is complete with the last example, and not before");
-        RULE(IMPLIES(scoring->complete, scoring->epoch <= evaluation->scored),
-             "an epoch that is complete has been scored");
-        RULE(scoring->took_max_us <= scoring->took_sum_us, "the longest is a part of all");
+    RULE(evaluation->settled <= evaluation->job->steps, "no score is made after the end");
+    RULE((evaluation->batches > 0) == (evaluation->shares > 0), "a score has shares");
+    if (evaluation->batches == 0) {
+        RULE(evaluation->share_count == 0 && evaluation->tally.examples == 0,
+             "without a score nothing has come");
+        return;
     }
+    RULE(evaluation->batches > evaluation->settled, "what is settled is not under way");
+    RULE(job_scores_at(evaluation->job, evaluation->batches),
+         "the model is scored when an epoch or the job ends");
+    RULE(!evaluation_is_whole(evaluation), "a score that is whole was told");
+    RULE(evaluation->took_max_us <= evaluation->took_sum_us, "the longest is a part of all");
+    check_shares(evaluation);
 }

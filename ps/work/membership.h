@@ -64,6 +64,8 @@ struct member {
     uint64_t departed;
     enum departure departure;
 
+    uint64_t scored; /* Servers: see message_ready, of this generation. */
+    bool scored_lost;
     /* Servers: of the cut under way. */
     bool cut_taken, part_written;
     struct checkpoint_part part;

@@ -335,7 +335,10 @@ static void send_small(struct server *server, struct fuzz_input *input)
         packet.message.lease.batch = step >> 1;
         break;
     case MESSAGE_EVALUATION:
-        packet.message.evaluation.step = step;
+        packet.message.evaluation.step = step % 16;
+        packet.message.evaluation.shares = 1 + (step >> 4) % 3;
+        packet.message.evaluation.share = step >> 6 & 1;
+        packet.message.evaluation.share %= packet.message.evaluation.shares;
         packet.message.evaluation.examples = 100;
         break;
     case MESSAGE_DONE:

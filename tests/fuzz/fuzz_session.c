@@ -188,7 +188,7 @@ static void train(struct worker *worker)
         push(worker, nodes[i], i + 1 == count);
 }
 
-/* Does what it was given; `how`: scores first, skips a batch, cannot go on, or leaves. */
+/* Does what it was given; `how`: skips a batch, cannot go on, or leaves. */
 static void act(struct worker *worker, unsigned how)
 {
     struct packet packet = {.message.kind = MESSAGE_DONE};
@@ -204,12 +204,13 @@ static void act(struct worker *worker, unsigned how)
     if (!worker->busy)
         return;
     worker->busy = false;
-    if (how & 8) {
-        struct packet score = {.message.kind = MESSAGE_EVALUATION};
-        score.message.evaluation.epoch = 1;
-        session_handle_trainer(worker->session, &score, worker->now_us, &worker->outbox);
-    }
-    if (worker->work.work.enough) {
+    if (worker->work.work.scored > 0) {
+        packet.message.kind = MESSAGE_EVALUATION;
+        packet.message.evaluation.step = worker->work.work.scored;
+        packet.message.evaluation.share = worker->work.work.share;
+        packet.message.evaluation.shares = worker->work.work.shares;
+        session_handle_trainer(worker->session, &packet, worker->now_us, &worker->outbox);
+    } else if (worker->work.work.enough) {
         session_handle_trainer(worker->session, &packet, worker->now_us, &worker->outbox);
     } else if (how % 8 == 6 && worker->job.mode == MODE_ASYNC) {
         packet.message.kind = MESSAGE_EXCHANGE;
@@ -307,7 +308,6 @@ static void start(struct worker *worker, struct fuzz_input *input)
     message->members = 1 + (uint32_t)fuzz_take(input, 1) % 6;
     message->position = (uint32_t)fuzz_take(input, 1) % message->members;
     message->stop_step = message->step + fuzz_take(input, 1) % 12;
-    message->scored = fuzz_take(input, 1) % 3;
     say(worker, 0, &packet);
 }
 
@@ -332,6 +332,7 @@ static void answer(struct worker *worker, struct fuzz_input *input)
     if (packet.message.kind == MESSAGE_RESULT) {
         packet.message.result.chunk = chunk;
         packet.message.result.version = version;
+        packet.message.result.scored = asked->exchange.scored;
         packet.message.result.verdict =
             what & 16 ? (enum verdict)(fuzz_take(input, 1) % VERDICT_COUNT) : VERDICT_NONE;
         packet.message.result.parameters = (what & 32) == 0;
@@ -349,6 +350,7 @@ static void answer(struct worker *worker, struct fuzz_input *input)
     } else {
         packet.message.moved_on.chunk = chunk;
         packet.message.moved_on.version = version;
+        packet.message.moved_on.scored = asked->exchange.scored;
     }
     say(worker, server, &packet);
 }
@@ -368,6 +370,11 @@ static void say_small(struct worker *worker, struct fuzz_input *input)
         packet.message.work.batch = value % 12;
         packet.message.work.enough = what & 16;
         packet.message.work.none = what & 32;
+        if (value & 16) {
+            packet.message.work.scored = 1 + value % 4;
+            packet.message.work.shares = 1 + (uint32_t)(value >> 5);
+            packet.message.work.share = (uint32_t)value % packet.message.work.shares;
+        }
         break;
     case MESSAGE_REFUSED:
         packet.message.refused.reason = (enum refusal)(1 + value % (REFUSAL_COUNT - 1));

@@ -139,15 +139,13 @@ static void rest(uint32_t us)
 }
 
 /* Of the test set it had everything right. */
-static void finish(struct member *member, const struct work *todo)
+static void score(struct member *member, const struct work *todo)
 {
     uint64_t tests = member->crowd->job->test_examples;
-    uint64_t first = todo->position * tests / todo->members;
-    uint64_t count = (todo->position + 1) * tests / todo->members - first;
+    uint64_t first = todo->share * tests / todo->shares;
+    uint64_t count = (todo->share + 1) * tests / todo->shares - first;
     struct score share = {.correct = count, .examples = count};
-    for (uint64_t epoch = todo->after + 1; epoch <= todo->scored; epoch++)
-        client_evaluation(member->client, epoch, todo->step, &share, 1);
-    client_done(member->client);
+    client_evaluation(member->client, todo, &share, 1);
 }
 
 static void *work(void *argument)
@@ -157,9 +155,13 @@ static void *work(void *argument)
     struct crowd_worker *worker = &shared->workers[member->index];
     struct work todo;
     while (client_next(member->client, &todo) == STATUS_OK) {
+        if (todo.shares > 0) {
+            score(member, &todo);
+            continue;
+        }
         if (todo.enough) {
             atomic_store(&worker->since_us, 0);
-            finish(member, &todo);
+            client_done(member->client);
             continue;
         }
         uint64_t since_us = atomic_exchange(&worker->since_us, 0);

@@ -134,7 +134,6 @@ struct job small_job(enum mode mode, uint32_t workers, uint32_t servers)
         .schedule = {.kind = SCHEDULE_CONSTANT, .learning_rate = 1, .decay_factor = 1},
         .data = "none",
         .examples = 20,
-        .test_examples = 10,
         .batch = 8,
         .micro_batch = 2,
         .steps = 6,

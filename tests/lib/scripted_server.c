@@ -32,6 +32,39 @@ void scripted_server_start(struct scripted_server *server)
     say(server, MESSAGE_START, 0)->start = server->start;
 }
 
+static void give_values(struct scripted_server *s, uint32_t chunk)
+{
+    uint64_t count = s->partition.chunks[chunk].count;
+    struct frame *values = frame_create(count * sizeof(float));
+    ck_assert_ptr_nonnull(values);
+    for (uint64_t i = 0; i < count; i++)
+        ((float *)values->data)[i] = s->value;
+    s->answers.items[(s->answers.first + s->answers.count - 1) % s->answers.capacity]
+        .packet.payload = values;
+}
+
+static void answer_scored(struct scripted_server *s, const struct message *message)
+{
+    const struct message_exchange *exchange = &message->exchange;
+    say(s, MESSAGE_RESULT, message->request)->result =
+        (struct message_result){.chunk = exchange->chunk,
+                                .version = exchange->want_version,
+                                .parameters = true,
+                                .scored = true};
+    give_values(s, exchange->chunk);
+}
+
+/* A batch has come for its last chunk: the model may be scored then, all of it by this worker. */
+static void deal_score(struct scripted_server *s, const struct message_exchange *exchange)
+{
+    uint64_t batches = exchange->step + 1;
+    if (!s->scores || exchange->chunk + 1 < s->partition.chunk_count ||
+        !job_scores_at(s->job, batches))
+        return;
+    say(s, MESSAGE_WORK, 0)->work = (struct message_work){.scored = batches, .shares = 1};
+    s->scores_owed++;
+}
+
 static void answer_exchange(struct scripted_server *s, const struct message *message)
 {
     const struct message_exchange *exchange = &message->exchange;
@@ -43,19 +76,15 @@ static void answer_exchange(struct scripted_server *s, const struct message *mes
         version = exchange->want_version;
     if (version > s->version)
         s->version = version;
-    uint64_t count = s->partition.chunks[exchange->chunk].count;
-    struct frame *values = frame_create(count * sizeof(float));
-    ck_assert_ptr_nonnull(values);
-    for (uint64_t i = 0; i < count; i++)
-        ((float *)values->data)[i] = s->value;
+    if (pushes)
+        deal_score(s, exchange);
     say(s, MESSAGE_RESULT, message->request)->result =
         (struct message_result){.chunk = exchange->chunk,
                                 .verdict = exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED,
                                 .version = version,
                                 .stop_step = s->job->steps,
                                 .parameters = true};
-    s->answers.items[(s->answers.first + s->answers.count - 1) % s->answers.capacity]
-        .packet.payload = values;
+    give_values(s, exchange->chunk);
 }
 
 static void answer_lease(struct scripted_server *s, const struct message *message)
@@ -81,9 +110,13 @@ static void answer(struct scripted_server *s, const struct message *message)
         break;
     case MESSAGE_EVALUATION:
         say(s, MESSAGE_PONG, message->request);
+        s->scores_owed -= s->scores_owed > 0;
         break;
     case MESSAGE_EXCHANGE:
-        answer_exchange(s, message);
+        if (message->exchange.scored)
+            answer_scored(s, message);
+        else
+            answer_exchange(s, message);
         break;
     case MESSAGE_LEASE:
         answer_lease(s, message);
@@ -94,7 +127,7 @@ static void answer(struct scripted_server *s, const struct message *message)
         break;
     case MESSAGE_DONE:
     case MESSAGE_STOP:
-        if (s->finishes)
+        if (s->finishes && s->scores_owed == 0)
             say(s, MESSAGE_FINISHED, 0)->stop.exit_code =
                 message->kind == MESSAGE_STOP ? message->stop.exit_code : EXIT_DONE;
         break;

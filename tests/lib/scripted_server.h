@@ -43,8 +43,10 @@ struct scripted_server {
     bool deaf;                  /* Sending is STATUS_AGAIN. */
     bool mute;                  /* EXCHANGEs with a gradient are not answered. */
     bool finishes;              /* DONE and LEAVE are answered with FINISHED. */
-    uint64_t batches;           /* Async: leased so far. */
-    uint64_t connections;       /* There have been. */
+    bool scores;                /* The model is scored when a job's is; DONE waits for it. */
+    uint32_t scores_owed;
+    uint64_t batches;     /* Async: leased so far. */
+    uint64_t connections; /* There have been. */
     /* Shared memory. */
     bool shares;
     uint64_t attached; /* The incarnation that is; 0 for none. */

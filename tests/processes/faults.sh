@@ -28,7 +28,7 @@ again-w0-gathering|a worker|gathering|both|killed, started again|it takes its pl
 *again-w0-running|a worker|running|both|killed, started again|it takes its place; the others do its work until then|3|0
 again-ps0-evaluating|server 0|evaluating|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
 again-ps1-evaluating|another server|evaluating|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
-again-w0-evaluating|a worker|evaluating|both|killed, started again|it takes its place; the epoch is scored again|20|0
+again-w0-evaluating|a worker|evaluating|both|killed, started again|its share is scored by another|20|0
 again-ps0-closing|server 0|closing|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
 again-ps1-closing|another server|closing|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
 again-w0-closing|a worker|closing|both|killed, started again|it is told that the job is done|5|0

@@ -156,9 +156,9 @@ static void fill(struct mischief *m, struct message *message)
         message->job_page.bytes = 1 + roll(m, JOB_PAGE_BYTES);
         break;
     case MESSAGE_EVALUATION:
-        message->evaluation.epoch = any_number(m);
         message->evaluation.step = any_number(m);
-        message->evaluation.assignment = roll(m, 5);
+        message->evaluation.shares = 1 + roll(m, 5);
+        message->evaluation.share = roll(m, message->evaluation.shares);
         break;
     case MESSAGE_REPORT:
         message->report.step = any_number(m);

@@ -131,9 +131,8 @@ SPOIL(cut_collected, coordinator, trains(c, message) && c->cut.under_way && !c->
       c->cut.collected = true)
 SPOIL(statistics_updates, coordinator, trains(c, message) && c->work.statistics.updates > 0,
       c->work.statistics.updates++)
-SPOIL(evaluation_share_count, coordinator,
-      trains(c, message) && c->evaluation.epochs[1].share_count > 0,
-      c->evaluation.epochs[1].share_count++)
+SPOIL(evaluation_share_count, coordinator, trains(c, message) && c->evaluation.share_count > 0,
+      c->evaluation.share_count++)
 SPOIL(leases_next, coordinator, trains(c, message) && leases_of(c)->next < leases_of(c)->gate,
       leases_of(c)->next++)
 SPOIL(leases_are_held, coordinator, trains(c, message) && both_hold(c),
@@ -366,12 +365,12 @@ static const struct row rows[] = {
      {.coordinator = statistics_updates},
      "is one update",
      NULL},
-    {"scoring.share_count",
+    {"evaluation.share_count",
      "+ 1",
      COORDINATOR,
      MODE_SYNC,
      {.coordinator = evaluation_share_count},
-     "every share is of a worker",
+     "a score that is whole was told",
      NULL},
     {"leases.next",
      "+ 1",
@@ -541,6 +540,7 @@ static struct job job_of(enum mode mode)
     struct job job = small_job(mode, 2, 2);
     job.optimizer = optimizer_find("adagrad")->defaults;
     snprintf(job.optimizer.name, sizeof job.optimizer.name, "adagrad");
+    job.test_examples = 10;
     job.steps = 30;
     job.checkpoint_every = mode == MODE_SYNC ? 4 : 10;
     job.staleness_bound = mode == MODE_SSP ? 1 : job.staleness_bound;

@@ -193,7 +193,7 @@ void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_
     uint64_t loaded = loaded_at[at_work.process % 256][at_work.owner % 4];
     if (planted == T_FROM_RESTORE && by_owner && loaded > 0 && loaded < update->t) {
         changed.t -= loaded;
-        times += strcmp(job->optimizer.name, "adam") == 0;
+        times += strncmp(job->optimizer.name, "adam", 4) == 0; /* adamw, too */
     }
     if (planted == RATE_ON_GRADIENT && by_owner)
         move_rate(job, &changed);

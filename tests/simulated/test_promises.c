@@ -106,6 +106,7 @@ static struct history_result bounded(uint64_t bound, uint32_t workers, uint32_t 
     struct history_plan plan = calm(MODE_SSP, WORK_EXACT, 2, workers);
     plan.job.staleness_bound = bound;
     plan.job.steps = 120;
+    plan.job.test_examples = 0; /* Who scores is a little behind, now the one and now the other. */
     plan.phases[0].slow[workers - 1] = slow;
     return finish(&plan);
 }

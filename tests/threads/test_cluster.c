@@ -284,13 +284,13 @@ static void nap(uint32_t microseconds)
 }
 
 /* Score this worker's share of the test set: all of it right. */
-static void score(struct worker *worker, const struct work *work, uint64_t epoch)
+static void score(struct worker *worker, const struct work *work)
 {
     uint64_t tests = worker->cluster->job.test_examples;
-    uint64_t first = work->position * tests / work->members;
-    uint64_t end = (work->position + 1) * tests / work->members;
+    uint64_t first = work->share * tests / work->shares;
+    uint64_t end = (work->share + 1) * tests / work->shares;
     struct score share = {.correct = end - first, .examples = end - first};
-    client_evaluation(worker->client, epoch, work->step, &share, 1);
+    client_evaluation(worker->client, work, &share, 1);
 }
 
 static void train(struct worker *worker)
@@ -299,10 +299,12 @@ static void train(struct worker *worker)
     struct work work;
     bool pushed = false;
     while (client_next(worker->client, &work) == STATUS_OK) {
+        if (work.shares > 0) {
+            score(worker, &work);
+            continue;
+        }
         if (pushed)
             atomic_fetch_add(&cluster->completed, 1);
-        if (work.scored > work.after)
-            score(worker, &work, work.scored);
         if (work.enough) {
             client_done(worker->client);
             continue;

@@ -25,7 +25,6 @@
 #include "common/process/log.h"
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/outbox.h"
-#include "worker/client/evaluation_share.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
 
@@ -72,10 +71,10 @@ struct client {
     atomic_bool close;
     atomic_bool leave, abandoned;
     atomic_int leave_code;
-    atomic_int stop_code;       /* 0: go on. */
-    struct message_start start; /* The trainer's, as is all below. */
-    struct evaluation_share duty;
+    atomic_int stop_code;                   /* 0: go on. */
+    struct message_start start;             /* The trainer's, as is all below. */
     const float *view;                      /* [elements] the parameters. */
+    const float *scored;                    /* [elements] those to be scored. */
     bool apart;                             /* Gradients must be in memory that no server sees. */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
     uint32_t gradient_count;
@@ -479,7 +478,6 @@ enum status client_open(struct client **client, const struct client_options *opt
     c->options = *options;
     const struct job *job = options->job;
     c->said_us = clock_now_us();
-    evaluation_share_init(&c->duty, job);
     c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (c->doorbell < 0) {
         free(c);
@@ -494,9 +492,9 @@ enum status client_open(struct client **client, const struct client_options *opt
         c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
         if (c->parameters == NULL)
             status = error_set(error, STATUS_MEMORY, "out of memory for the parameters");
-        else /* A gradient, and answers on their way; libzmq loses a connection for want of these.
-              */
-            status = headroom_check(0, 2 * c->partition.elements * sizeof(float), error);
+        else /* A gradient, values to score, and answers on their way; libzmq loses a connection
+              * for want of these. */
+            status = headroom_check(0, 3 * c->partition.elements * sizeof(float), error);
     }
     if (status == STATUS_OK)
         status = connect_all(c, error);
@@ -554,6 +552,11 @@ const float *client_parameters(const struct client *client)
     return client->view;
 }
 
+const float *client_scored(const struct client *client)
+{
+    return client->scored;
+}
+
 /* Tell the session something; what it has to send leaves at once. */
 static void tell(struct client *client, struct packet *packet)
 {
@@ -577,6 +580,7 @@ static void take(struct client *client, struct packet *packet)
         drive(client);
     }
     client->view = session_parameters(client->session);
+    client->scored = session_scored(client->session);
     client->apart = session_apart(client->session);
     pthread_mutex_unlock(&client->lock);
     *packet = item.packet;
@@ -611,6 +615,12 @@ static bool all_share(struct client *client)
 
 static void take_work(struct client *client, const struct message *message, struct work *work)
 {
+    if (message->work.scored > 0) {
+        *work = (struct work){.step = message->work.scored,
+                              .share = message->work.share,
+                              .shares = message->work.shares};
+        return;
+    }
     client->gradients_out = 0;
     *work = (struct work){
         .enough = message->work.enough,
@@ -619,7 +629,6 @@ static void take_work(struct client *client, const struct message *message, stru
         .members = client->start.members,
         .position = client->start.position,
     };
-    work->scored = evaluation_share_due(&client->duty, work->step, work->enough, &work->after);
 }
 
 enum status client_next(struct client *client, struct work *work)
@@ -630,7 +639,6 @@ enum status client_next(struct client *client, struct work *work)
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
-            evaluation_share_start(&client->duty, &client->start, packet.message.generation);
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client)) {
@@ -757,16 +765,18 @@ void client_push(struct client *client, const struct push *push, struct frame *g
     tell(client, &packet);
 }
 
-void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
-                       const struct score *score, uint64_t took_us)
+void client_evaluation(struct client *client, const struct work *work, const struct score *score,
+                       uint64_t took_us)
 {
     struct packet packet = {.message.kind = MESSAGE_EVALUATION};
     packet.message.evaluation = (struct message_evaluation){
-        .epoch = epoch,
-        .step = step,
+        .step = work->step,
+        .share = work->share,
+        .shares = work->shares,
         .loss = score->loss,
         .correct = score->correct,
         .examples = score->examples,
+        .not_finite = score->not_finite,
         .took_us = took_us,
     };
     tell(client, &packet);

@@ -2,12 +2,15 @@
  *
  *     client_open(&client, &options, &error);
  *     while (client_next(client, &work) == STATUS_OK) {
- *         if (work.enough) {
+ *         if (work.shares > 0) {
+ *             score from client_scored(client) ...
+ *             client_evaluation(client, &work, &score, took_us);
+ *         } else if (work.enough) {
  *             client_done(client);                        and wait: there may be more, after all
- *             continue;
+ *         } else {
+ *             compute from client_parameters(client) ...
+ *             client_push(client, &push, gradient);       the last push of a step asks for values
  *         }
- *         compute from client_parameters(client) ...
- *         client_push(client, &push, gradient);           the last push of a step asks for values
  *     }
  *     client_close(&client);
  *
@@ -54,12 +57,12 @@ struct client_options {
 
 /* What to compute next. */
 struct work {
-    bool enough;                /* Nothing: training is over; score what is due, and say done. */
+    bool enough;                /* Nothing: training is over; say done. */
     uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
     uint64_t started;           /* Step at which the job, or this assignment of it, began. */
     uint32_t members, position; /* Sync: leaves are dealt among the members. */
-    uint64_t after,
-        scored; /* Epochs to be scored now: after + 1 to scored; see evaluation_share.h. */
+    uint32_t share, shares;     /* With shares, none of the above but: score this one of so many of
+                             * the test set, on the model after `step` batches. */
 };
 
 struct push {
@@ -81,6 +84,9 @@ void client_close(struct client **client);
 /* [elements] the whole parameter space, 64-byte aligned. */
 const float *client_parameters(const struct client *client);
 
+/* The same, of the model to be scored; between client_next and client_evaluation. */
+const float *client_scored(const struct client *client);
+
 /* Wait for work. Anything but STATUS_OK: the job has ended; see client_exit_code. */
 enum status client_next(struct client *client, struct work *work);
 
@@ -96,9 +102,9 @@ void client_rest(struct client *client, uint64_t due_ns);
  * without leaves in this step, which only asks for parameters, and for a bad one. */
 void client_push(struct client *client, const struct push *push, struct frame *gradient);
 
-/* Report this worker's share of an epoch's test score. */
-void client_evaluation(struct client *client, uint64_t epoch, uint64_t step,
-                       const struct score *score, uint64_t took_us);
+/* Report the share of a test score that the work asked for. */
+void client_evaluation(struct client *client, const struct work *work, const struct score *score,
+                       uint64_t took_us);
 
 /* Training is over for this worker, as far as is known; client_next waits until the job has ended
  * for everybody. */

@@ -104,11 +104,12 @@ static uint64_t chunk_bytes(const struct exchange *x, uint32_t chunk)
     return x->partition->chunks[chunk].count * sizeof(float);
 }
 
-/* Gradients of one step lie beside each other until all are used. */
+/* Gradients of one step lie beside each other until all are used. What is asked for to be scored
+ * comes the way that the question goes, and in shared memory would lie where training's values do. */
 static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk)
 {
     const struct chunk_range *range = &x->partition->chunks[chunk];
-    if (x->apart)
+    if (x->apart || x->pushed[node].what.scored)
         return TRANSPORT_PLACE_NOWHERE;
     return (node * x->links[range->server].shard_elements + range->place) * sizeof(float);
 }
@@ -134,6 +135,8 @@ static struct message_exchange *add_header(const struct exchange *x,
     exchange->chunk = chunk;
     if (chunk != x->report_chunk)
         exchange->has_report = false;
+    if (exchange->scored)
+        (*packet)->place = TRANSPORT_PLACE_NOWHERE;
     if (!job_mode(x->job)->aligns)
         exchange->base_version = x->chunks[chunk].version;
     if (exchange->want && x->pushed[node].gradient != NULL)
@@ -250,7 +253,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     envelope->last_request += partition->chunk_count;
     x->pushed_count++;
     if (what->want) {
-        bool any = !job_mode(x->job)->aligns || what->newest;
+        bool any = what->newest || (!job_mode(x->job)->aligns && !what->scored);
         for (uint32_t i = 0; i < partition->chunk_count; i++)
             ask(x, i, pushed->first_request + i, any ? EXCHANGE_WHATEVER : what->want_version);
         begin_waiting(x, now_us);

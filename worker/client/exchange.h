@@ -6,6 +6,7 @@
  *     newest    every chunk is asked for at whichever version it is; then those that are ahead of
  *               the lowest are asked for exactly that one (sync). How a worker joins the flow.
  *     step      the nodes of one step are pushed; parameters are asked for with the last one.
+ *     scored    every chunk is asked for the values that it has kept for a score (scoring.h).
  *
  * It is complete when every chunk has come. A request without its answer is repeated: as a header
  * only, and the server says whether it holds the gradient or has to be sent it again; so all nodes

@@ -49,6 +49,8 @@ enum status session_create(struct session **session, const struct session_option
     if (status == STATUS_OK)
         status = exchange_init(&s->exchange, options->job, options->partition, options->parameters);
     if (status == STATUS_OK)
+        status = scoring_init(&s->scoring, options->job, options->partition);
+    if (status == STATUS_OK)
         status = job_encode(options->job, &s->job_bytes, &s->job_size);
     if (status == STATUS_OK)
         status = job_digest(options->job, digest);
@@ -66,6 +68,7 @@ void session_destroy(struct session **session)
     if ((*session)->exchange.chunks != NULL)
         exchange_free(&(*session)->exchange);
     held_push_forget(&(*session)->held);
+    scoring_free(&(*session)->scoring);
     follow_free(&(*session)->follow);
     free((*session)->job_bytes);
     free(*session);
@@ -75,6 +78,11 @@ void session_destroy(struct session **session)
 const float *session_parameters(const struct session *session)
 {
     return session->exchange.view;
+}
+
+const float *session_scored(const struct session *session)
+{
+    return session->scoring.pull.view;
 }
 
 bool session_apart(const struct session *session)
@@ -97,6 +105,12 @@ static bool is_started(const struct session *s)
     return is_member(s) && s->start.assignment != 0;
 }
 
+/* It computes a gradient, or scores. */
+static bool is_busy(const struct session *s)
+{
+    return s->trainer == BUSY || s->scoring.given;
+}
+
 const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
 {
     const struct session *s = session;
@@ -105,7 +119,7 @@ const char *session_waiting(const struct session *session, double *seconds, uint
     *seconds = (double)(now_us - since_us) * 1e-6;
     if (!s->enrolment.over && !is_started(s))
         return what;
-    bool waits = !s->enrolment.over && s->trainer != BUSY && now_us - since_us >= SAY_WHY_US;
+    bool waits = !s->enrolment.over && !is_busy(s) && now_us - since_us >= SAY_WHY_US;
     return waits && what[0] != '\0' ? what : NULL;
 }
 
@@ -123,6 +137,7 @@ static void tell_end(struct session *s, struct outbox *outbox)
         return;
     s->end_told = true;
     forget_pushed(s);
+    scoring_forget(&s->scoring);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
     packet->message.stop.exit_code = (uint32_t)s->enrolment.exit_code;
     snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", s->enrolment.reason);
@@ -224,11 +239,26 @@ static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox
     exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
 }
 
+/* A share of a score, if all of its values are here and the trainer is free: between two steps,
+ * while it waits for parameters or work, or when it is done. */
+static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    if (s->enrolment.over || s->trainer == BUSY || !scoring_give(&s->scoring, now_us))
+        return;
+    struct message *message = &outbox_add(outbox, TO_TRAINER, MESSAGE_WORK)->message;
+    message->generation = s->envelope->generation;
+    message->work = s->scoring.work;
+    s->busy_us = now_us;
+    if (s->exchange.under_way == 0)
+        note_wait(s, now_us);
+}
+
 /* All parameters are here: go on with the next step or batch, if there is one. */
 static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t step;
-    if (!s->have_parameters || !trainer_waits(s) || s->exchange.under_way > 0)
+    give_score(s, now_us, outbox);
+    if (!s->have_parameters || !trainer_waits(s) || s->exchange.under_way > 0 || s->scoring.given)
         return;
     announcements_forget_done(&s->announcements);
     enum next next = s->follow.rules->next(&s->follow, &step);
@@ -270,7 +300,7 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
 static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     struct exchange *x = &s->exchange;
-    uint64_t took = now_us - x->began_us;
+    uint64_t took = now_us - x->began_us - scoring_us(&s->scoring, x->began_us, now_us);
     uint64_t held = x->held_us < took ? x->held_us : took;
     s->wait_us += held;
     s->exchange_us += took - held;
@@ -306,6 +336,7 @@ static void leave_generation(struct session *s, uint64_t now_us)
     s->have_parameters = false;
     s->waiting_us = now_us;
     forget_pushed(s);
+    scoring_forget(&s->scoring);
     s->follow.rules->forget(&s->follow);
     announcements_forget_scores(&s->announcements);
     announcements_forget_done(&s->announcements);
@@ -406,6 +437,10 @@ static void handle_result(struct session *s, uint32_t server, const struct packe
 {
     if (packet->message.generation != s->envelope->generation)
         return;
+    if (scoring_take_result(&s->scoring, s->envelope, server, packet, now_us, outbox)) {
+        give_score(s, now_us, outbox);
+        return;
+    }
     /* What other servers say of the end is not meant for workers. */
     if (server == 0 && packet->message.result.stop_step < s->follow.stop_step)
         s->follow.stop_step = packet->message.result.stop_step;
@@ -424,7 +459,8 @@ static void handle_receipt(struct session *s, uint32_t server, const struct mess
 static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
                             uint64_t now_us, struct outbox *outbox)
 {
-    if (message->generation == s->envelope->generation)
+    if (message->generation == s->envelope->generation &&
+        !scoring_take_moved_on(&s->scoring, server, message, now_us))
         follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
 }
 
@@ -453,7 +489,14 @@ static void push_held(struct session *s, uint64_t now_us, struct outbox *outbox)
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
-    if (message->generation != s->envelope->generation || s->follow.rules->work == NULL)
+    if (message->generation != s->envelope->generation || !is_member(s))
+        return;
+    if (message->work.scored > 0) {
+        scoring_take_work(&s->scoring, s->envelope, &message->work, now_us, outbox);
+        give_score(s, now_us, outbox);
+        return;
+    }
+    if (s->follow.rules->work == NULL)
         return;
     s->follow.rules->work(&s->follow, s->envelope, message, now_us, outbox);
     push_held(s, now_us, outbox);
@@ -467,7 +510,7 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
     bool unknown = enrolment_is_unknown(&s->enrolment, message);
     int exit_code = enrolment_exit_code(&s->enrolment, reason);
     /* Whoever was dropped while it got nowhere was dropped because of that. */
-    if (reason == REFUSAL_MEMBER && s->trainer == BUSY &&
+    if (reason == REFUSAL_MEMBER && is_busy(s) &&
         seconds_since(s->busy_us, now_us) > s->enrolment.deadlines.progress / 2)
         exit_code = EXIT_TRAINING_FAILED;
     if (server == 0 && unknown && s->announcements.leave) { /* To be let in, only to leave. */
@@ -627,17 +670,25 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         push(s, &what, packet->payload, now_us, outbox);
     else
         held_push_keep(&s->held, &what, packet->payload, now_us);
+    give_score(s, now_us, outbox);
+}
+
+/* What went on meanwhile neither took that long nor was waited for. */
+static void leave_out_scoring(struct session *s, uint64_t now_us)
+{
+    if (s->exchange.under_way > 0)
+        s->exchange.began_us += scoring_us(&s->scoring, s->exchange.began_us, now_us);
+    s->busy_us = s->waiting_us = s->complete_us = now_us;
 }
 
 static void trainer_evaluation(struct session *s, const struct message *message, uint64_t now_us,
                                struct outbox *outbox)
 {
-    struct message_evaluation evaluation = message->evaluation;
-    s->busy_us = now_us;
-    if (s->work_generation != s->envelope->generation)
-        return;
-    evaluation.assignment = s->told_assignment;
-    announcements_score(&s->announcements, s->envelope, &evaluation, now_us, outbox);
+    assert(s->scoring.given);
+    leave_out_scoring(s, now_us);
+    if (scoring_finish(&s->scoring))
+        announcements_score(&s->announcements, s->envelope, &message->evaluation, now_us, outbox);
+    go_on(s, now_us, outbox);
 }
 
 static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -656,6 +707,7 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
         .wait_us = s->wait_us,
     };
     announcements_done(&s->announcements, &done);
+    give_score(s, now_us, outbox);
 }
 
 static void trainer_stop(struct session *s, const struct message *message, struct outbox *outbox)
@@ -753,7 +805,7 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double waited = seconds_since(s->waiting_us, now_us);
-    if (!s->enrolment.started || s->trainer == BUSY ||
+    if (!s->enrolment.started || is_busy(s) ||
         waited <= s->enrolment.deadlines.progress + s->enrolment.deadlines.recovery)
         return;
     const char *what = s->enrolment.waiting;
@@ -773,10 +825,10 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double busy = seconds_since(s->busy_us, now_us);
-    if (s->trainer != BUSY || busy <= s->enrolment.deadlines.progress)
+    if (!is_busy(s) || busy <= s->enrolment.deadlines.progress)
         return;
-    snprintf(text, sizeof text, "stuck: computing one gradient for %s",
-             wording_duration(busy).text);
+    snprintf(text, sizeof text, "stuck: %s for %s",
+             s->scoring.given ? "scoring" : "computing one gradient", wording_duration(busy).text);
     end(s, EXIT_TRAINING_FAILED, text, outbox);
 }
 
@@ -787,7 +839,9 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->busy_us += gap_us;
     s->complete_us += gap_us;
     s->held.since_us += gap_us;
+    s->scoring.given_us += gap_us;
     exchange_resume(&s->exchange, gap_us, now_us);
+    exchange_resume(&s->scoring.pull, gap_us, now_us);
 }
 
 int session_patience_ms(const struct session *session)
@@ -805,10 +859,8 @@ static bool is_idle(const struct session *s)
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     if (enrolment_is_to_beat(&s->enrolment, now_us))
-        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping =
-            (struct message_ping){.step = s->follow.step,
-                                  .assignment = s->start.assignment,
-                                  .computing = s->trainer == BUSY};
+        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping = (struct message_ping){
+            .step = s->follow.step, .assignment = s->start.assignment, .computing = is_busy(s)};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     const struct follow_mode *rules = s->follow.rules;
@@ -818,6 +870,7 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
     if (rules->tick != NULL)
         rules->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, s->envelope, now_us, outbox);
+    exchange_tick(&s->scoring.pull, s->envelope, now_us, outbox);
 }
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)

@@ -17,8 +17,10 @@
  * To the trainer:
  *   START      before the first WORK after members, assignment or generation changed;
  *              header.generation is its. Only the latest START is passed on.
- *   WORK       compute this step or batch (batch) from session_parameters; or, with enough, score
- *              what is due and say DONE. Also after DONE: somebody was lost while the job ended.
+ *   WORK       compute this step or batch (batch) from session_parameters; or, with enough, say
+ *              DONE. Also after DONE: somebody was lost while the job ended. Or, with scored, score
+ *              a share of the test set on session_scored: between two steps, while parameters or
+ *              work are waited for, and after DONE.
  *   FINISHED   the end, with an exit code and a reason; nothing comes after it.
  * From the trainer:
  *   EXCHANGE   in answer to WORK, one for each node, the last with want. step, node, examples; with
@@ -26,7 +28,7 @@
  *              written until its reference count says so, and has_report with a report (loss,
  *              correct, examples, compute_us, bad; the session adds the rest). With skip (async):
  *              no payload, the gradient was not finite. With neither: the worker has no leaves.
- *   EVALUATION before the EXCHANGEs of a WORK; the session notes the assignment, and repeats it.
+ *   EVALUATION in answer to WORK(scored); the session repeats it.
  *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.
  *   STOP       130 or 143: asks for a clean end, and goes on. Else the trainer cannot go on: over.
  *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. What has been pushed
@@ -79,6 +81,9 @@ int session_patience_ms(const struct session *session);
 /* The parameters that work is to be computed from, [partition->elements]: options.parameters, or
  * where the server wrote them. Valid while the trainer has work. */
 const float *session_parameters(const struct session *session);
+
+/* What a share is to be scored on, [partition->elements]. Valid while the trainer has that. */
+const float *session_scored(const struct session *session);
 
 /* Whether gradients of the work given must be in memory that no server sees. */
 bool session_apart(const struct session *session);

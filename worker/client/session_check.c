@@ -23,6 +23,7 @@ static void check_trainer(const struct session *s)
 {
     bool busy = s->trainer == BUSY;
     RULE(IMPLIES(s->abandoned, busy), "only what is computed is abandoned");
+    RULE(!busy || !s->scoring.given, "the trainer computes or scores");
     RULE(IMPLIES(busy, s->enrolment.started && s->exchange.under_way == 0),
          "while the trainer computes nothing is under way");
     RULE(IMPLIES(busy, s->ask_at_us == 0), "while the trainer computes nothing is asked for");
@@ -44,6 +45,7 @@ void session_check(const struct session *session)
     RULE(s->envelope == &s->enrolment.envelope, "it speaks as who it is");
     enrolment_check(&s->enrolment);
     exchange_check(&s->exchange);
+    scoring_check(&s->scoring);
     follow_check(&s->follow);
     announcements_check(&s->announcements, s->envelope);
     RULE(s->end_told == s->enrolment.over, "the trainer knows the end as soon as it is there");

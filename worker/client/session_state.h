@@ -8,6 +8,7 @@
 #include "worker/client/announcements.h"
 #include "worker/client/exchange.h"
 #include "worker/client/held_push.h"
+#include "worker/client/scoring.h"
 #include "worker/client/session.h"
 #include "worker/mode/follow_mode.h"
 
@@ -24,6 +25,7 @@ struct session {
     struct follow follow;  /* What the mode makes of it; the steps that it is at. */
     struct held_push held; /* Computed, and its number is not here yet. */
     struct announcements announcements;
+    struct scoring scoring; /* What is to be scored, beside training. */
 
     /* What server 0 has said. */
     struct message_start start; /* Of this generation; assignment 0: none yet. */

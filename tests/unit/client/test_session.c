@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/transport/transport.h"
 #include "common/wire/pages.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -120,7 +121,8 @@ static uint64_t request_for(struct fixture *f, uint32_t chunk)
     post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
     for (size_t i = 0; i < f->post.taken_count; i++) {
         const struct message *message = &f->post.taken[i].packet.message;
-        if (message->kind == MESSAGE_EXCHANGE && message->exchange.chunk == chunk)
+        if (message->kind == MESSAGE_EXCHANGE && message->exchange.chunk == chunk &&
+            !message->exchange.scored)
             request = message->request;
     }
     ck_assert_uint_ne(request, 0);
@@ -239,7 +241,8 @@ static struct packet *exchange_for(struct fixture *f, uint32_t chunk)
     post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
     for (size_t i = 0; i < f->post.taken_count; i++) {
         struct packet *packet = &f->post.taken[i].packet;
-        if (packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.chunk == chunk)
+        if (packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.chunk == chunk &&
+            !packet->message.exchange.scored)
             found = packet;
     }
     return found;
@@ -250,10 +253,57 @@ static void done(struct fixture *f)
     from_trainer(f, (struct message){.kind = MESSAGE_DONE}, NULL);
 }
 
-static void evaluation(struct fixture *f, uint64_t epoch)
+/* Server 0 deals a share of the score after so many batches. */
+static void give_share(struct fixture *f, uint64_t batches, uint32_t share)
+{
+    struct message_work work = {.scored = batches, .share = share, .shares = 2};
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work = work});
+}
+
+/* The EXCHANGEs that ask for values to be scored, of all four chunks; their first request. */
+static uint64_t scored_asked(struct fixture *f, uint64_t batches)
+{
+    uint64_t first = 0, count = 0;
+    post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
+        const struct message *message = &packet->message;
+        if (message->kind != MESSAGE_EXCHANGE || !message->exchange.scored)
+            continue;
+        ck_assert(message->exchange.want && message->exchange.want_version == batches);
+        ck_assert(!message->exchange.gradient && !message->exchange.newest);
+        ck_assert(packet->place == TRANSPORT_PLACE_NOWHERE && packet->payload == NULL);
+        first = count++ == 0 ? message->request : first;
+    }
+    ck_assert(count == 0 || count == 4);
+    return first;
+}
+
+static void answer_scored(struct fixture *f, uint64_t batches, uint64_t first, float value)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame_of(value, 16)};
+        packet.message.request = first + i;
+        packet.message.generation = f->generation;
+        packet.message.result = (struct message_result){
+            .chunk = i, .version = batches, .stop_step = 6, .parameters = true, .scored = true};
+        session_handle_server(f->session, i % 2, &packet, f->now_us, &f->post.outbox);
+    }
+}
+
+/* A share as far as the trainer. */
+static void share(struct fixture *f, uint64_t batches, float value)
+{
+    give_share(f, batches, 1);
+    answer_scored(f, batches, scored_asked(f, batches), value);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.scored, batches);
+}
+
+static void evaluation(struct fixture *f, uint64_t batches)
 {
     struct message message = {.kind = MESSAGE_EVALUATION};
-    message.evaluation = (struct message_evaluation){.epoch = epoch, .examples = 5};
+    message.evaluation =
+        (struct message_evaluation){.step = batches, .examples = 5, .share = 1, .shares = 2};
     from_trainer(f, message, NULL);
 }
 
@@ -985,7 +1035,6 @@ TEST_PLAIN(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
         f.generation = 2;
         f.assignment = 0; /* Server 0 was restarted. */
         give_start(&f, 0);
-        evaluation(&f, 1);
         if (!waits)
             push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
         ck_assert_uint_eq(post_count_all(&f.post), 4);
@@ -1032,11 +1081,13 @@ TEST(who_has_said_done_may_have_to_go_on, MODE_SYNC)
     start(f, 5);
     answer_all(f, (struct reply){.version = 6});
     ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
-    evaluation(f, 2);
-    uint64_t request = sent(f, 0, MESSAGE_EVALUATION)->request;
-    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
     done(f);
-    tick(f, 1.1);
+    post_clear(&f->post); /* It is said, and the model that the job ends with is scored. */
+    share(f, 6, 2);
+    evaluation(f, 6);
+    uint64_t request = sent(f, 0, MESSAGE_EVALUATION)->request;
+    post_clear(&f->post);
+    tick(f, 1.6);
     ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EVALUATION), 3);
     ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->request, request);
     ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE)); /* Not before the score is known. */
@@ -1054,12 +1105,10 @@ TEST(who_has_said_done_may_have_to_go_on, MODE_SYNC)
     ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
     tick(f, 2);
     ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE));
-    f->generation = 2; /* A server was lost while it scores: nobody needs that. */
+    f->generation = 2; /* A server was lost meanwhile. */
     give_start(f, 4);
     post_clear(&f->post);
-    evaluation(f, 2);
     done(f);
-    ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
     ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE));
     answer_all(f, (struct reply){.version = 4});
     ck_assert(!to_trainer(f, MESSAGE_WORK)->work.enough);
@@ -1763,9 +1812,10 @@ TEST(nothing_of_the_generation_before_is_said_again, MODE_ASYNC)
 {
     begin(f); /* With batches 0 and 1. */
     push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
-    evaluation(f, 1);
+    share(f, 3, 1);
+    evaluation(f, 3);
     ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_EVALUATION));
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
     ck_assert(sent(f, 0, MESSAGE_LEASE)->lease.finished);
     refuse(f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
     f->generation = 2;
@@ -1801,13 +1851,152 @@ TEST_PLAIN(a_new_assignment_is_not_told_that_the_one_before_is_done)
     }
 }
 
-/* The trainer scores its share as of the START that it knows. */
-TEST(a_score_is_of_the_assignment_that_the_trainer_knows, MODE_ASYNC)
+/* --- scores -------------------------------------------------------------------------------- */
+
+TEST_PLAIN(a_share_is_scored_between_two_steps_on_values_of_its_own)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        struct fixture f;
+        open_fixture(&f, mode ? MODE_SYNC : MODE_ASYNC);
+        struct node node = {mode ? 2 : 0, mode ? 2 : 4};
+        begin(&f);
+        give_share(&f, 3, 1);
+        give_share(&f, 3, 1); /* Again, for it has not reported. */
+        uint64_t first = scored_asked(&f, 3);
+        ck_assert_uint_ne(first, 0);
+        answer_scored(&f, 3, first, 9);
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK)); /* It computes. */
+        ck_assert_float_eq(session_parameters(f.session)[0], 5);
+        post_clear(&f.post);
+        push(&f, 0, node, true, frame_of(1, 64));
+        const struct message_work *work = &to_trainer(&f, MESSAGE_WORK)->work;
+        ck_assert(work->scored == 3 && work->share == 1 && work->shares == 2);
+        for (int i = 0; i < 64; i++)
+            ck_assert_float_eq(session_scored(f.session)[i], 9);
+
+        answer_all(&f, (struct reply){.version = 1, .value = 7}); /* While it scores. */
+        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
+        ck_assert_float_eq(session_scored(f.session)[0], 9);
+        evaluation(&f, 3);
+        ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.step, 3);
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
+        ck_assert_float_eq(session_parameters(f.session)[0], 7);
+        post_clear(&f.post);
+        give_share(&f, 3, 1); /* Its report is on the way. */
+        ck_assert_uint_eq(scored_asked(&f, 3), 0);
+        close_fixture(&f);
+    }
+}
+
+/* What a share took is neither exchanging nor waiting. */
+TEST(scoring_is_not_counted_as_something_else, MODE_ASYNC)
 {
     begin(f);
-    give_start(f, 0); /* Members change; the trainer, who computes, is told with its next work. */
-    evaluation(f, 1);
-    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->evaluation.assignment, 1);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    f->now_us += SECOND / 4;
+    share(f, 3, 1);
+    f->now_us += SECOND / 2;
+    answer_all(f, (struct reply){.version = 1}); /* A quarter of a second, and the share's half. */
+    f->now_us += SECOND / 4;
+    evaluation(f, 3);
+    post_clear(&f->post);
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->exchange_us, SECOND / 4);
+    ck_assert_uint_eq(report->wait_us, 0); /* With its values here it is still scoring. */
+}
+
+TEST(a_second_share_of_a_score_is_of_values_that_are_here, MODE_ASYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    share(f, 3, 4);
+    evaluation(f, 3);
+    post_clear(&f->post);
+    give_share(f, 3, 0); /* Whose worker is gone. */
+    ck_assert_uint_eq(scored_asked(f, 3), 0);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.share, 0);
+    ck_assert_float_eq(session_scored(f->session)[0], 4);
+}
+
+TEST(values_that_are_gone_are_not_scored_and_the_next_are, MODE_ASYNC)
+{
+    struct message gone = {.kind = MESSAGE_MOVED_ON};
+    begin(f);
+    give_share(f, 3, 1);
+    uint64_t first = scored_asked(f, 3);
+    gone.moved_on.chunk = 1;
+    gone.moved_on.scored = true;
+    gone.request = first + 1;
+    give(f, 1, gone);
+    give(f, 1, gone);
+    answer_scored(f, 3, first, 1); /* The others'. */
+    post_clear(&f->post);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    give_share(f, 6, 0);
+    answer_scored(f, 6, scored_asked(f, 6), 2);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.scored, 6);
+    ck_assert_float_eq(session_scored(f->session)[5], 2);
+}
+
+/* Requests are numbered all in one row: those of a score lie between a step's and its repeats. */
+TEST(what_is_gone_of_a_score_is_not_gone_of_a_step, MODE_ASYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    give_share(f, 3, 1);
+    uint64_t first = scored_asked(f, 3);
+    tick(f, 1.1); /* The step's values are asked for again, under greater numbers. */
+    for (uint32_t i = 0; i < 4; i++) {
+        struct message gone = {.kind = MESSAGE_MOVED_ON, .request = first + i};
+        gone.moved_on.chunk = i;
+        gone.moved_on.scored = true;
+        give(f, i % 2, gone);
+    }
+    ck_assert(!exchange_for(f, 0)->message.exchange.newest); /* It has not begun anew. */
+    answer_all(f, (struct reply){.version = 1});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
+}
+
+TEST(values_that_do_not_come_are_asked_for_again, MODE_SYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .value = 5});
+    give_share(f, 3, 1);
+    post_clear(&f->post);
+    tick(f, 1.1);
+    ck_assert_uint_ne(scored_asked(f, 3), 0);
+}
+
+TEST(a_going_back_forgets_what_is_scored, MODE_ASYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    share(f, 3, 4);
+    f->generation = 2;
+    give_start(f, 0);
+    post_clear(&f->post);
+    evaluation(f, 3); /* Of the generation before. */
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
+    give_share(f, 3, 1); /* The same count again, but not the same values. */
+    answer_scored(f, 3, scored_asked(f, 3), 8);
+    ck_assert_float_eq(session_scored(f->session)[0], 8);
+    evaluation(f, 3);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->generation, 2);
+}
+
+TEST(a_trainer_that_scores_for_ever_is_stuck, MODE_SYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    share(f, 3, 4);
+    answer_all(f, (struct reply){.version = 1});
+    tick_heard(f, 299);
+    ck_assert(!session_enrolment(f->session)->over);
+    tick(f, 2);
+    check_over(f, EXIT_TRAINING_FAILED, "stuck: scoring for");
 }
 
 TEST(what_is_pushed_for_others_sake_may_be_held_as_well, MODE_SYNC)

@@ -1506,30 +1506,169 @@ TEST(a_stop_with_a_loss_in_it_ends_cleanly, MODE_SYNC)
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2);
 }
 
-static void evaluate(struct players *p, uint32_t worker, uint32_t assignment, uint64_t examples)
+/* --- scores -------------------------------------------------------------------------------- */
+
+/* The model is scored after 3 batches and after 6. */
+static void prepare_scores(struct players *p, enum mode mode)
+{
+    players_prepare(p, mode);
+    p->job.test_examples = 10;
+    players_create(p);
+}
+
+/* Servers have kept their values of a count of batches. */
+static void kept(struct players *p, uint64_t batches, bool lost)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct packet ready = players_packet(p, ROLE_PS, i, MESSAGE_READY);
+        ready.message.ready.scored = batches;
+        ready.message.ready.scored_lost = lost;
+        players_give(p, ready);
+    }
+}
+
+/* What a server hears can be let go: that in answer to its latest READY. */
+static uint64_t let_go(struct players *p, uint64_t batches)
+{
+    post_clear(&p->post);
+    kept(p, batches, false);
+    return players_told(p, 21, MESSAGE_PONG)->waiting.scored;
+}
+
+/* The share that the worker was told of last. */
+static const struct message_work *share_of(struct players *p, uint32_t worker)
+{
+    const struct message *message = players_told(p, 10 + worker, MESSAGE_WORK);
+    return message != NULL && message->work.scored > 0 ? &message->work : NULL;
+}
+
+static void evaluate(struct players *p, uint32_t worker, uint64_t batches, uint32_t share,
+                     uint32_t shares)
 {
     struct packet packet = players_packet(p, ROLE_WORKER, worker, MESSAGE_EVALUATION);
     packet.message.evaluation = (struct message_evaluation){
-        .epoch = 1, .step = 3, .correct = 1, .examples = examples, .assignment = assignment};
+        .step = batches, .correct = 1, .examples = 10 / shares, .share = share, .shares = shares};
     players_give(p, packet);
     ck_assert_uint_eq(players_told(p, 10 + worker, MESSAGE_PONG)->request, p->request);
 }
 
-TEST(an_epoch_is_scored_by_one_assignment_and_once, MODE_SYNC)
+#define TEST_SCORES(name, mode)                                                                    \
+    SUITE_TEST(name, struct players, p, prepare_scores(p, mode), players_close(p))
+
+TEST_SCORES(a_score_is_made_of_what_all_servers_have_kept, MODE_SYNC)
 {
     players_start(p);
-    evaluate(p, 0, 1, 5);
+    post_clear(&p->post);
+    struct packet ready = players_packet(p, ROLE_PS, 1, MESSAGE_READY);
+    ready.message.ready.scored = 3;
+    players_give(p, ready);
+    ck_assert_ptr_null(share_of(p, 0)); /* Server 0 has not come so far. */
+    kept(p, 3, false);
+    ck_assert(share_of(p, 0)->share == 0 && share_of(p, 0)->shares == 2);
+    ck_assert(share_of(p, 1)->share == 1 && share_of(p, 1)->scored == 3);
+    ck_assert_uint_eq(let_go(p, 3), 0);
+    evaluate(p, 1, 3, 1, 2);
+    ck_assert_ptr_null(players_event(p, "evaluation"));
+    evaluate(p, 0, 3, 0, 2);
+    ck_assert_ptr_nonnull(strstr(players_event(p, "evaluation"), "\"test_accuracy\": 0.2"));
+    ck_assert_ptr_nonnull(strstr(players_event(p, "evaluation"), "\"step\": 3"));
+    ck_assert_uint_eq(let_go(p, 3), 3);
+    evaluate(p, 0, 3, 0, 2); /* Answered, and that is all. */
+    ck_assert_ptr_null(players_event(p, "evaluation"));
+}
+
+TEST_SCORES(the_share_of_a_worker_that_is_lost_is_dealt_again, MODE_ASYNC)
+{
+    players_start(p);
+    kept(p, 3, false);
+    evaluate(p, 0, 3, 0, 2);
+    post_clear(&p->post);
     players_kill(p, ROLE_WORKER, 1);
     players_pass(p, 6);
-    ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.scored, 0);
-    evaluate(p, 0, 2, 10);
-    ck_assert_ptr_nonnull(strstr(players_event(p, "evaluation"), "\"test_accuracy\": 0.1"));
+    ck_assert(share_of(p, 0)->share == 1 && share_of(p, 0)->shares == 2);
+    evaluate(p, 0, 3, 1, 2);
+    ck_assert_ptr_nonnull(players_event(p, "evaluation"));
+}
+
+/* What says that it is alive says what it may have missed. */
+TEST_SCORES(a_share_is_told_again_until_it_is_reported, MODE_SYNC)
+{
+    players_start(p);
+    kept(p, 3, false);
+    for (int i = 0; i < 3; i++) {
+        post_clear(&p->post);
+        players_pass(p, 1);
+        ck_assert(share_of(p, 1)->share == 1);
+    }
+    evaluate(p, 1, 3, 1, 2);
     post_clear(&p->post);
-    evaluate(p, 0, 2, 10); /* Answered, and that is all. */
+    players_pass(p, 1);
+    ck_assert_ptr_null(share_of(p, 1));
+    ck_assert_ptr_nonnull(share_of(p, 0));
+}
+
+TEST_SCORES(a_score_that_is_not_made_in_time_is_dropped_and_counted, MODE_ASYNC)
+{
+    p->job.steps = 6;
+    players_start(p);
+    kept(p, 3, false);
+    evaluate(p, 0, 3, 0, 2);
+    kept(p, 6, false);
+    ck_assert_ptr_nonnull(strstr(players_event(p, "score_dropped"), "\"scores\": 1"));
+    ck_assert_uint_eq(share_of(p, 0)->scored, 6);
+    post_clear(&p->post);
+    evaluate(p, 1, 3, 1, 2); /* Too late. */
     ck_assert_ptr_null(players_event(p, "evaluation"));
-    players_join(p, ROLE_WORKER, 3);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    ck_assert_uint_eq(summary_of(p).faults.scores_dropped, 1);
+}
+
+/* Of the model that the job ends with. */
+TEST_SCORES(the_job_does_not_end_before_its_last_score, MODE_SYNC)
+{
+    players_start(p);
+    for (uint64_t step = 0; step < 6; step++)
+        for (uint32_t i = 0; i < 2; i++)
+            players_report(p, i, step, (struct node){2 * i, step % 3 == 2 ? 1 : 2});
+    players_done(p, 0, 6);
+    players_done(p, 1, 6);
+    players_wait(p, 2);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    kept(p, 6, false);
+    evaluate(p, 0, 6, 0, 2);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
+    evaluate(p, 1, 6, 1, 2);
+    ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
+}
+
+/* Where values could not be kept there will be no score, and nobody waits for it. */
+TEST_SCORES(a_score_without_memory_for_its_values_is_dropped, MODE_SYNC)
+{
+    players_start(p);
+    for (uint64_t step = 0; step < 6; step++)
+        for (uint32_t i = 0; i < 2; i++)
+            players_report(p, i, step, (struct node){2 * i, step % 3 == 2 ? 1 : 2});
+    players_done(p, 0, 6);
+    players_done(p, 1, 6);
+    kept(p, 6, true);
+    players_wait(p, 0.2);
+    ck_assert_ptr_nonnull(players_event(p, "score_dropped"));
+    ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
+}
+
+TEST_SCORES(a_going_back_forgets_the_score_under_way, MODE_ASYNC)
+{
+    players_start(p);
+    kept(p, 3, false);
+    evaluate(p, 0, 3, 0, 2);
+    lose_and_regain(p, 1, false, 0);
     players_wait(p, 0);
-    ck_assert_uint_eq(players_told(p, 13, MESSAGE_START)->start.scored, 1);
+    players_follow(p);
+    post_clear(&p->post);
+    evaluate(p, 1, 3, 1, 2); /* Of what is gone, said under the new generation. */
+    ck_assert_ptr_null(players_event(p, "evaluation"));
+    kept(p, 3, false);
+    ck_assert_uint_eq(share_of(p, 0)->scored, 3);
 }
 
 TEST(reports_count_even_of_those_who_were_given_up, MODE_SYNC)
@@ -1660,18 +1799,20 @@ TEST(a_session_that_resumes_a_run_waits_for_all, MODE_SYNC)
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
 }
 
-TEST_PLAIN(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
+TEST_PLAIN(a_score_that_may_have_been_lost_with_server_0_is_made_again)
 {
     struct players p;
     players_prepare(&p, MODE_SYNC);
+    p.job.test_examples = 10;
     p.options.run_id = 5;
     players_create(&p);
     gather_after_kill(&p); /* At step 3, where epoch 1 ends. */
     players_join(&p, ROLE_WORKER, 0);
     players_join(&p, ROLE_WORKER, 1);
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 0);
+    kept(&p, 3, false);
+    ck_assert_uint_eq(share_of(&p, 0)->scored, 3);
     players_close(&p);
-    players_open(&p, MODE_SYNC);
+    prepare_scores(&p, MODE_SYNC);
     players_join(&p, ROLE_WORKER, 0);
     players_declare(&p, 0, &p.job);
     players_opened(&p, 4, true, 3); /* A run that is resumed: that session had ended. */
@@ -1680,7 +1821,9 @@ TEST_PLAIN(a_score_that_may_have_been_lost_with_server_0_is_asked_for_again)
         players_say(&p, ROLE_PS, i, MESSAGE_READY);
         players_join(&p, ROLE_WORKER, i);
     }
-    ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.scored, 1);
+    kept(&p, 3, false);
+    ck_assert_ptr_null(share_of(&p, 0));
+    ck_assert_uint_eq(let_go(&p, 3), 3);
     players_close(&p);
 }
 

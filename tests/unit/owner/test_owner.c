@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/transport/transport.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/staleness_book.h"
 #include "tests/lib/post.h"
@@ -373,6 +374,109 @@ TEST(values_given_out_are_not_written_again, MODE_SYNC)
         ck_assert(((float *)held->data)[0] == 0.0f);
     }
     frame_release(held);
+}
+
+/* --- scores -------------------------------------------------------------------------------- */
+
+/* Epochs of 3 batches. */
+static void open_scored(struct fixture *f, enum mode mode)
+{
+    struct job job = small_job(mode, 2, 1);
+    job.test_examples = 10;
+    open_plan(f, job, NULL);
+    load(f);
+}
+
+#define TEST_SCORED(name, mode)                                                                    \
+    SUITE_TEST(name, struct fixture, f, open_scored(f, mode), close_fixture(f))
+
+static void send_batch(struct fixture *f, uint32_t chunk, uint64_t batch)
+{
+    uint32_t leaves = job_batch(&f->job, batch).leaves;
+    send(f, (struct sent){0, chunk, batch, batch, tree_root(leaves), 8, true});
+}
+
+/* The score that the router was told of; 0: none. */
+static struct order_scored told(struct fixture *f)
+{
+    const struct order *order = post_order(&f->post, TO_ROUTER, ORDER_SCORED);
+    struct order_scored scored = order != NULL ? order->scored : (struct order_scored){0};
+    post_clear(&f->post);
+    return scored;
+}
+
+/* What a worker is given of a chunk for the score after so many batches; NAN: it is gone. */
+static float scored_value(struct fixture *f, uint32_t chunk, uint64_t batches)
+{
+    float value = NAN;
+    struct packet packet = pull_of(f, 1, chunk, batches);
+    packet.message.exchange.scored = true;
+    post_clear(&f->post);
+    handle(f, packet);
+    const struct packet *moved = post_find(&f->post, TO_ROUTER, MESSAGE_MOVED_ON);
+    if (moved != NULL) {
+        ck_assert(moved->message.moved_on.scored);
+        post_clear(&f->post);
+        return value;
+    }
+    ck_assert(post_find(&f->post, TO_ROUTER, MESSAGE_RESULT)->place == TRANSPORT_PLACE_NOWHERE);
+    struct message_result result = answer(f, &value);
+    ck_assert(result.scored && result.parameters && result.version == batches);
+    return value;
+}
+
+static void let_go(struct fixture *f, uint64_t batches)
+{
+    struct packet packet = order_packet(&(struct order){
+        .kind = ORDER_LET_GO, .generation = f->generation, .let_go.batches = batches});
+    owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
+}
+
+static void a_chunk_keeps_its_values(struct fixture *f)
+{
+    float values[7] = {0};
+    for (uint64_t batch = 0; batch < 5; batch++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++) {
+            send_batch(f, chunk, batch);
+            struct order_scored scored = told(f);
+            ck_assert_uint_eq(scored.batches, batch == 2 && chunk == 3 ? 3 : 0);
+            ck_assert(!scored.lost);
+            if (batch == 2)
+                values[3] = scored_value(f, 0, 3);
+        }
+    /* Two batches later it is what it was, for whoever asks and however often. */
+    ck_assert_float_eq(values[3], -(8.0f / 8 + 8.0f / 8 + 8.0f / 4));
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        ck_assert_float_eq(scored_value(f, chunk, 3), scored_value(f, 0, 3));
+    ck_assert(isnan(scored_value(f, 0, 6))); /* Not yet, ... */
+    send_batch(f, 0, 5);
+    ck_assert(isnan(scored_value(f, 0, 3))); /* ... and then no more that of before. */
+    ck_assert(scored_value(f, 0, 6) < scored_value(f, 1, 3));
+    let_go(f, 3);
+    ck_assert(!isnan(scored_value(f, 0, 6)) && isnan(scored_value(f, 1, 3)));
+    let_go(f, 6);
+    ck_assert(isnan(scored_value(f, 0, 6)));
+}
+
+TEST_SCORED(a_chunk_keeps_what_it_was_after_an_epochs_batches, MODE_ASYNC)
+{
+    a_chunk_keeps_its_values(f);
+}
+
+TEST_SCORED(a_chunk_of_a_sync_job_does_so_too, MODE_SYNC)
+{
+    a_chunk_keeps_its_values(f);
+}
+
+TEST_SCORED(a_generation_forgets_what_was_kept, MODE_ASYNC)
+{
+    for (uint64_t batch = 0; batch < 3; batch++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send_batch(f, chunk, batch);
+    ck_assert_uint_eq(told(f).batches, 3);
+    f->generation = 1;
+    load(f);
+    ck_assert(isnan(scored_value(f, 0, 3)));
 }
 
 TEST(a_repeated_request_takes_the_place_of_the_one_that_waits, MODE_SYNC)

@@ -130,14 +130,14 @@ TEST(an_epoch_that_is_not_whole_says_so)
                 "epoch 1.5  step 1,407  loss 0.5000  accuracy 75.00 %  test accuracy 50.00 %\n");
 }
 
-TEST(what_async_workers_score_is_about_right)
+TEST(the_model_is_scored_in_async_as_in_sync)
 {
     scene_open(scene, false, false, false);
     happen(scene, "{\"event\": \"start\", \"mode\": \"async\", \"steps\": 9380, "
                   "\"steps_per_epoch\": 938}\n" EPOCH EVALUATION);
     progress_tick(&scene->progress, 1);
     ck_assert_ptr_nonnull(strstr(shown(scene), "epoch 3  step 2,814  loss 0.3115  accuracy "
-                                               "88.67 %  test accuracy about 87.90 %\n"));
+                                               "88.67 %  test accuracy 87.90 %\n"));
 }
 
 TEST(plain_lines_come_every_log_every_seconds)

@@ -715,8 +715,8 @@ TEST(a_worker_that_does_not_read_is_sent_no_more, MODE_SYNC)
         from_inside(f, result);
         sent = post_count(&f->post, TO_PEER, MESSAGE_RESULT);
     }
-    ck_assert_uint_eq(sent, 3 * 2 + 2); /* Of a shard of two chunks. */
-    ck_assert_uint_eq(router_counts(f->router).dropped, 92);
+    ck_assert_uint_eq(sent, 4 * 2 + 2); /* Of a shard of two chunks. */
+    ck_assert_uint_eq(router_counts(f->router).dropped, 90);
     struct packet other = {.peer = PEER + 1, .payload = frame_retain(values)};
     other.message.kind = MESSAGE_RESULT;
     other.message.index = 1;

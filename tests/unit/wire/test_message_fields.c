@@ -197,6 +197,10 @@ static const struct {
     {"chunk_state.array", 0, CHECKPOINT_ARRAYS_MAX - 1},
     {"chunk_state.server", 0, JOB_SERVERS_MAX - 1},
     {"part_written.server", 0, JOB_SERVERS_MAX - 1},
+    {"work.share", 0, JOB_WORKERS_MAX - 1},
+    {"work.shares", 0, JOB_WORKERS_MAX},
+    {"evaluation.share", 0, JOB_WORKERS_MAX - 1},
+    {"evaluation.shares", 1, JOB_WORKERS_MAX},
     {"status_answer.state", 0, JOB_OVER},
     {"status_answer.exit_code", 0, 255},
 };
@@ -469,6 +473,25 @@ TEST_PLAIN(no_more_is_correct_or_longer_than_there_is)
     REFUSES(REPORT, m->report.longer = m->report.leaves + 1);
     TAKES(EVALUATION, m->evaluation.correct = m->evaluation.examples);
     REFUSES(EVALUATION, m->evaluation.correct = m->evaluation.examples + 1);
+    REFUSES(EVALUATION, m->evaluation.not_finite = m->evaluation.examples + 1);
+}
+END_TEST
+
+static void share_out(struct message_work *work, uint64_t scored, uint32_t share, uint32_t shares)
+{
+    work->scored = scored;
+    work->share = share;
+    work->shares = shares;
+}
+
+TEST_PLAIN(a_share_is_one_of_all)
+{
+    TAKES(WORK, share_out(&m->work, 3, 1, 2));
+    REFUSES(WORK, share_out(&m->work, 3, 2, 2));
+    TAKES(WORK, share_out(&m->work, 0, 0, 0));
+    REFUSES(WORK, share_out(&m->work, 0, 0, 2));
+    TAKES(EVALUATION, m->evaluation.share = m->evaluation.shares - 1);
+    REFUSES(EVALUATION, m->evaluation.share = m->evaluation.shares);
 }
 END_TEST
 

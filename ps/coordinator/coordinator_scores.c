@@ -1,0 +1,130 @@
+/* coordinator_scores.c - the model's test score after an epoch: when every server has kept its values,
+ * who scores which share, and what it comes to.
+ *
+ *     READY(scored) of every server --> WORK(scored, share) to every worker --> EVALUATION
+ *                                        ^ again with its PINGs, or to others      |
+ *                                        '--- it is lost                 all: told, let go */
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/file/json_writer.h"
+#include "ps/coordinator/coordinator_state.h"
+#include "ps/coordinator/stragglers.h"
+
+/* --- dealing ------------------------------------------------------------------------------- */
+
+/* A worker that knows its place in this generation. */
+static bool can_score(const struct coordinator *c, uint32_t index)
+{
+    const struct member *worker = &c->work.membership.workers[index];
+    return worker->present && worker->first_assignment != 0;
+}
+
+static uint32_t scorers(const struct coordinator *c)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        count += can_score(c, i);
+    return count;
+}
+
+/* Its own once more, or one that nobody has. */
+void coordinator_deal_share(struct coordinator *c, uint32_t index, struct outbox *outbox)
+{
+    struct message_work work;
+    if (c->state != RUNNING || !can_score(c, index) ||
+        !evaluation_deal(&c->evaluation, index, &work))
+        return;
+    envelope_to_peer(&c->envelope, c->work.membership.workers[index].peer, MESSAGE_WORK, outbox)
+        ->message.work = work;
+}
+
+/* To all who have none. */
+static void deal_shares(struct coordinator *c, struct outbox *outbox)
+{
+    for (uint32_t i = 0; c->evaluation.batches > 0 && i < c->work.membership.worker_count; i++)
+        if (!evaluation_holds(&c->evaluation, i))
+            coordinator_deal_share(c, i, outbox);
+}
+
+/* Whether all servers have kept their values of one and the same count. */
+static bool is_kept(const struct coordinator *c, uint64_t *batches)
+{
+    const struct membership *all = &c->work.membership;
+    *batches = all->servers[0].scored;
+    for (uint32_t i = 1; i < all->server_count; i++)
+        if (all->servers[i].scored != *batches)
+            return false;
+    return *batches > 0;
+}
+
+static void count_dropped(struct coordinator *c, struct outbox *outbox)
+{
+    uint64_t dropped = evaluation_take_dropped(&c->evaluation);
+    if (dropped == 0)
+        return;
+    c->summary.faults.scores_dropped += dropped;
+    order_event(
+        outbox, "score_dropped",
+        EVENT_MEMBERS(event_count("step", c->evaluation.settled), event_count("scores", dropped)));
+}
+
+void coordinator_score(struct coordinator *c, struct outbox *outbox)
+{
+    uint64_t batches;
+    if (c->state != RUNNING || c->deal_due)
+        return;
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
+        const struct member *server = &c->work.membership.servers[i];
+        evaluation_pass(&c->evaluation, server->scored, server->scored_lost);
+    }
+    count_dropped(c, outbox);
+    if (is_kept(c, &batches))
+        evaluation_open(&c->evaluation, batches, scorers(c));
+    deal_shares(c, outbox);
+}
+
+/* --- scores -------------------------------------------------------------------------------- */
+
+/* Of a step all stood still until the slowest was through; else each only for its own share. */
+static uint64_t stood_us(const struct coordinator *c)
+{
+    const struct evaluation *evaluation = &c->evaluation;
+    return job_mode(c->job)->steps ? evaluation->took_max_us
+                                   : evaluation->took_sum_us / evaluation->share_count;
+}
+
+static void tell_score(struct coordinator *c, struct outbox *outbox)
+{
+    uint64_t stood = stood_us(c), batches = c->evaluation.batches;
+    c->evaluation_us += stood;
+    c->summary.test_loss =
+        c->evaluation.not_finite > 0 ? (double)NAN : tally_loss(&c->evaluation.tally);
+    c->summary.test_accuracy = tally_accuracy(&c->evaluation.tally);
+    c->summary.test_step = batches;
+    order_event(outbox, "evaluation",
+                EVENT_MEMBERS(event_count("epoch", job_epoch_ended(c->job, batches)),
+                              event_count("step", batches),
+                              event_real("test_loss", c->summary.test_loss, JSON_EXACT),
+                              event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
+                              event_real("seconds", (double)stood * 1e-6, 6)));
+}
+
+void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
+                                   uint64_t now_us, struct outbox *outbox)
+{
+    const struct message_evaluation *share = &packet->message.evaluation;
+    struct member *worker = &c->work.membership.workers[packet->message.index];
+    envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox);
+    if (c->state != RUNNING || !evaluation_add(&c->evaluation, share))
+        return;
+    worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
+    stragglers_moved(worker, now_us);
+    if (evaluation_is_whole(&c->evaluation)) {
+        tell_score(c, outbox);
+        evaluation_settle(&c->evaluation);
+    }
+    coordinator_score(c, outbox);
+    coordinator_finish_when_done(c, now_us, outbox);
+}
