@@ -51,6 +51,17 @@ static void cut(struct words *words, const uint8_t *data, size_t size)
     }
 }
 
+/* Whatever was typed: a leaf takes no longer than a day. */
+static void check_times(const struct options *options)
+{
+    const struct job job = {
+        .seed = options->job.seed, .examples = 100, .batch = 10, .micro_batch = 4, .steps = 100};
+    struct compute_time time = options_compute_time(options, 1);
+    for (uint32_t i = 0; i < 30 && time.controlled; i++)
+        fuzz_must(compute_time_leaf_ns(&time, &job, 1, i, i % 3) <= COMPUTE_TIME_MOST_NS,
+                  "a leaf takes a day at most");
+}
+
 static void check_lists(const struct options *options)
 {
     uint32_t counts[OPTIONS_COUNTS_MAX], count;
@@ -62,6 +73,7 @@ static void check_lists(const struct options *options)
         options_modes(options->modes, modes, OPTIONS_MODES_MAX, &count, &error);
     double factor = options_slow_factor(options->slow, 1);
     fuzz_must(factor >= 1 && factor <= 1000, "workers are at most a thousand times slower");
+    check_times(options);
 }
 
 void fuzz_one(const uint8_t *data, size_t size)

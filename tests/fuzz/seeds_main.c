@@ -284,6 +284,7 @@ static void make_command_lines(void)
     make_options("run", 2,
                  "--mode=async\n--ps\n2\n--workers\n3\n--chunk-bytes=64KiB\n--learning-rate\n1e-3\n"
                  "--schedule=cosine\n--decay-factor=0.1\n--out\nruns/a\n--slow\n1:2.0\n");
+    make_options("compute", 2, "--compute\nlognormal:30ms,0.3\n--straggle=0.05:pareto,1.5:10\n");
     make_options("compare", 3, "--modes\nsync,async\n--workers=1,2,4\n--seeds=2\n");
     make_options("evaluate", 4, "--quiet\n--\nruns/a\n");
     make_options("help", 6, "--help\n");
