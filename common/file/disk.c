@@ -348,6 +348,43 @@ static enum status put_file(const char *path, const struct disk_piece *pieces, s
     return STATUS_OK;
 }
 
+static bool write_behind(int file, uint64_t offset, const struct disk_piece *pieces,
+                         size_t piece_count)
+{
+    if (ftruncate(file, (off_t)offset) == 0 &&
+        lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset)
+        return fill_file(file, pieces, piece_count, true);
+    int number = errno;
+    close_file(file);
+    errno = number;
+    return false;
+}
+
+static enum status posix_put_behind(void *context, const char *path, uint64_t offset,
+                                    const struct disk_piece *pieces, size_t piece_count,
+                                    struct error *error)
+{
+    (void)context;
+    int file;
+    struct stat about;
+    bool created = posix_look(NULL, path) == DISK_NOTHING;
+    if (created && offset > 0)
+        return error_set(error, STATUS_INVALID, "%.300s: is not there", path);
+    enum status status = disk_open(path, O_RDWR | O_CREAT, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    if (fstat(file, &about) != 0 || (uint64_t)about.st_size < offset) {
+        close_file(file);
+        return error_set(error, STATUS_INVALID, "%.300s: is shorter than the %llu bytes it had",
+                         path, (unsigned long long)offset);
+    }
+    if (!write_behind(file, offset, pieces, piece_count)) /* Which closes it. */
+        return report(error, "write", path);
+    if (created && !flush_directory_of(path))
+        return report(error, "flush the directory of", path);
+    return STATUS_OK;
+}
+
 static enum status posix_write_file(void *context, const char *path,
                                     const struct disk_piece *pieces, size_t piece_count,
                                     struct error *error)
@@ -581,6 +618,7 @@ static enum status posix_check_folder(void *context, const char *path, struct er
 
 const struct disk disk_posix = {
     .write_file = posix_write_file,
+    .put_behind = posix_put_behind,
     .read_file = posix_read_file,
     .read_start = posix_read_start,
     .look = posix_look,

@@ -49,6 +49,12 @@ struct disk {
     void *context;
     enum status (*write_file)(void *context, const char *path, const struct disk_piece *pieces,
                               size_t piece_count, struct error *error);
+    /* The file has its first `offset` bytes and these behind them, durably; it is created when it is
+     * not there and `offset` is 0. After a failure or a crash the first are as they were, and what
+     * is behind them may be anything. STATUS_INVALID: it is shorter than that. */
+    enum status (*put_behind)(void *context, const char *path, uint64_t offset,
+                              const struct disk_piece *pieces, size_t piece_count,
+                              struct error *error);
     /* The whole file in *data (malloc'd, the caller's) with *bytes; at most max_bytes. */
     enum status (*read_file)(void *context, const char *path, size_t max_bytes, void **data,
                              size_t *bytes, struct error *error);

@@ -12,6 +12,9 @@
 
 #define CHECKPOINT_PART_NAME_MAX 64
 #define CHECKPOINT_ARRAYS_MAX    (1 + SLOTS_MAX) /* Values, and the slots. */
+/* In the place of an array's number: not of the checkpoint, but what the chunk has had since the cut
+ * before (ps/shard/entries.h). */
+#define CHECKPOINT_ENTRIES CHECKPOINT_ARRAYS_MAX
 
 struct checkpoint_part {
     char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */

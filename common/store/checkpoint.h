@@ -42,6 +42,7 @@
 struct checkpoint_chunk {
     uint64_t first, count;                      /* Elements of the parameter space. */
     const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */
+    const uint32_t *entries; /* How many, and those; NULL where nothing is recorded. Borrowed. */
 };
 
 /* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */

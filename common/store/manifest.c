@@ -10,6 +10,7 @@
 
 #include "common/base/hash.h"
 #include "common/job/job_json.h"
+#include "common/store/run_record.h"
 
 #define MANIFEST_BYTES_MAX ((size_t)64 << 20)
 
@@ -66,6 +67,11 @@ static void write_members(struct json_writer *writer, const struct manifest *man
     json_writer_u64(writer, "examples", manifest->so_far.examples);
     json_writer_u64(writer, "correct", manifest->so_far.correct);
     json_writer_u64(writer, "loss", (uint64_t)manifest->so_far.loss);
+    json_writer_end(writer);
+    json_writer_object(writer, "record");
+    json_writer_u64(writer, "session", manifest->record.session);
+    json_writer_u64(writer, "bytes", manifest->record.bytes);
+    json_writer_u64(writer, "computation", manifest->record.computation);
     json_writer_end(writer);
     job_write_json(writer, "job", &manifest->job);
     json_writer_array(writer, "parts");
@@ -168,6 +174,17 @@ static enum status read_so_far(struct tally *so_far, const struct json *object, 
     return json_fields_end(&fields);
 }
 
+static enum status read_record(struct manifest_record *record, const struct json *object,
+                               const char *path, struct error *error)
+{
+    struct json_fields fields;
+    json_fields_init(&fields, object, path, error);
+    record->session = json_fields_u64(&fields, "session", RUN_RECORD_SESSIONS_MAX);
+    record->bytes = json_fields_u64(&fields, "bytes", INT64_MAX);
+    record->computation = json_fields_u64(&fields, "computation", RUN_RECORD_NUMBER_END);
+    return json_fields_end(&fields);
+}
+
 /* The epoch's updates before the checkpoint's step, or none: a part of them is not told. */
 static bool is_of_the_step(const struct manifest *manifest)
 {
@@ -185,12 +202,15 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
     manifest->run_id = json_fields_id(&fields, "run_id");
     manifest->step = json_fields_u64(&fields, "step", UINT64_MAX);
     const struct json *so_far = json_fields_object(&fields, "epoch_so_far");
+    const struct json *record = json_fields_object(&fields, "record");
     const struct json *job = json_fields_object(&fields, "job");
     const struct json *parts = json_fields_array(&fields, "parts", JOB_SERVERS_MAX);
     json_fields_text(&fields, "blake2b"); /* Checked already. */
     enum status status = json_fields_end(&fields);
     if (status == STATUS_OK)
         status = read_so_far(&manifest->so_far, so_far, path, error);
+    if (status == STATUS_OK)
+        status = read_record(&manifest->record, record, path, error);
     if (status == STATUS_OK)
         status = job_read_json(&manifest->job, job, path, error);
     if (status == STATUS_OK)

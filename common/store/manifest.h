@@ -6,6 +6,8 @@
  *       "step": 938,
  *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step, as
  *                                              trained; loss in 2^-24 nats; no updates: not known
+ *       "record": {"session": 1, "bytes": 20480, "computation": 939},  what there is of it, and the
+ *                                              next number; session 0: nothing of the run is recorded
  *       "job": {...},                                  the whole declaration, see job_json.h
  *       "parts": [{"file": "part-0-of-2.safetensors", "bytes": 731904, "blake2b": "..."}, ...],
  *       "blake2b": "..."                               of all the text before this member's comma
@@ -31,11 +33,19 @@
 
 #define CHECKPOINT_FORMAT "syncopate-checkpoint-2"
 
+/* The record of the run up to this checkpoint, see run_record.h. */
+struct manifest_record {
+    uint64_t session;     /* Whose file it ends in; 0: there is none ... */
+    uint64_t bytes;       /* ... of which it has so many. */
+    uint64_t computation; /* The next number; at least 1. */
+};
+
 struct manifest {
     struct job job;
     uint64_t run_id;
     uint64_t step;
     struct tally so_far; /* Of the epoch that `step` lies in; of no updates when it begins there. */
+    struct manifest_record record;
     uint32_t part_count;
     struct checkpoint_part *parts; /* [part_count], owned. */
 };

@@ -309,6 +309,7 @@ struct message {
         struct {
             uint64_t step;
             bool final;
+            uint64_t recorded; /* What chunks have had before this step is in the record. */
         } cut;
         struct message_cut_taken cut_taken;
         struct message_chunk_state chunk_state;

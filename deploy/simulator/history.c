@@ -11,6 +11,7 @@
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
 #include "common/store/generation.h"
+#include "common/store/run_record.h"
 #include "common/store/run_directory.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
@@ -374,6 +375,35 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     }
 }
 
+/* What the newest checkpoint says of the record is there, and is what happened since `began`. Every
+ * server 0 that there was has a session, and what is written of it ends where the next one begins. */
+static void check_record(struct running *r, struct witness *witness, uint64_t began, uint64_t step)
+{
+    char path[DISK_PATH_MAX];
+    struct manifest manifest;
+    struct error error;
+    checkpoint_path(path, SIMULATED_OUT, step);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/manifest.json");
+    if (manifest_read(&manifest, &r->disks[0].disk, path, &error) != STATUS_OK) {
+        fail(r, error.text);
+        return;
+    }
+    uint64_t session = manifest.record.session, bytes = manifest.record.bytes;
+    manifest_free(&manifest);
+    while (step > began && !r->result->failed) {
+        run_record_path(path, SIMULATED_OUT, session--);
+        const struct simulated_file *file = simulated_disk_find(&r->disks[0], path);
+        if (file == NULL || file->bytes < bytes) {
+            fail(r, "the record is shorter than the checkpoint says");
+            return;
+        }
+        step = witness_record_finish(witness, file->data, bytes > 0 ? bytes : file->bytes, step);
+        bytes = 0;
+        if (witness->failed)
+            fail(r, witness->failure);
+    }
+}
+
 /* Where the phase has left the job. */
 static void check_phase(struct running *r, struct simulator *s, int code)
 {
@@ -391,8 +421,11 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         fail(r, s->witness.failure);
         return;
     }
+    uint64_t began = r->step;
     if (any || code == EXIT_DONE)
         check_checkpoints(r, step, spare_checkpoints(s, code), &s->witness);
+    if (!r->result->failed && step > began && r->plan->job.record == RECORDING_ON)
+        check_record(r, &s->witness, began, step);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
     if ((code == EXIT_DONE || (any && s->options.plan == NULL)) &&

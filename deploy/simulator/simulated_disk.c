@@ -4,6 +4,7 @@
 #include "deploy/simulator/simulated_disk.h"
 
 #include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,6 +278,24 @@ static enum status refuse_missing(const struct simulated_disk *disk, const char 
                          : error_set(error, STATUS_NOT_FOUND, "%.300s: no such file", path);
 }
 
+/* As one change: what a crash leaves behind `offset` nobody looks at. */
+static enum status put_behind(void *context, const char *path, uint64_t offset,
+                              const struct disk_piece *pieces, size_t piece_count,
+                              struct error *error)
+{
+    struct simulated_disk *disk = context;
+    struct disk_piece all[4] = {{NULL, 0}};
+    const struct simulated_file *file = simulated_disk_find(disk, path);
+    assert(piece_count < sizeof all / sizeof *all);
+    if ((file != NULL ? file->bytes : 0) < offset)
+        return error_set(error, STATUS_INVALID, "%.300s: is shorter than it was", path);
+    if (offset > 0)
+        all[0] = (struct disk_piece){file->data, offset};
+    for (size_t i = 0; i < piece_count; i++)
+        all[i + 1] = pieces[i];
+    return write_file(context, path, all, piece_count + 1, error);
+}
+
 static enum status read_file(void *context, const char *path, size_t max_bytes, void **data,
                              size_t *bytes, struct error *error)
 {
@@ -493,6 +512,7 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
     random_sequence_init(&disk->random, seed, RANDOM_STREAM_SIMULATOR, sub);
     disk->disk = (struct disk){.context = disk,
                                .write_file = write_file,
+                               .put_behind = put_behind,
                                .read_file = read_file,
                                .read_start = read_start,
                                .look = look,

@@ -55,6 +55,8 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     to->record.numbered += from->record.numbered;
     to->record.entries += from->record.entries;
     to->shares += from->shares;
+    to->record.kept += from->record.kept;
+    to->record.torn += from->record.torn;
 }
 
 /* --- values that ever were ------------------------------------------------------------------- */
@@ -227,7 +229,8 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
     grow_known(w);
     if (w->leases == NULL || w->known == NULL || model_state_init(&w->initial, w->job) != STATUS_OK)
         return STATUS_MEMORY;
-    witness_record_init(w);
+    if (witness_record_init(w) != STATUS_OK)
+        return STATUS_MEMORY;
     return w->promises->serial ? train_serially(w) : STATUS_OK;
 }
 
@@ -689,8 +692,11 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         w->counts.retries++;
         w->promises->retry(w, chunk, exchange);
     } else if (exchange->gradient || exchange->skip) {
+        uint64_t version = chunk->version;
         expected->gradient = true;
         expected->verdict = w->promises->take(w, server, exchange->chunk, packet, sender);
+        if (chunk->version > version)
+            witness_record_took(w, exchange->chunk, version, packet);
         count_gradient(w, server, owner, expected, exchange->skip);
         note_scored(w, chunk);
     }
@@ -843,6 +849,10 @@ static void check_state(struct witness *w, struct witness_server *server,
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     uint32_t index = chunk_at(w, state->first);
+    if (index < w->partition->chunk_count && state->array == CHECKPOINT_ENTRIES) {
+        witness_record_cut(w, index, packet);
+        return;
+    }
     if (index == w->partition->chunk_count || state->array >= w->initial.array_count) {
         witness_fail(w, "what is cut is no chunk");
         return;

@@ -8,18 +8,30 @@
 
 #include "common/base/array.h"
 #include "common/job/bases.h"
+#include "common/store/run_record.h"
 #include "deploy/simulator/witness.h"
+#include "ps/shard/entries.h"
 
-void witness_record_init(struct witness *witness)
+enum status witness_record_init(struct witness *witness)
 {
-    witness->record.records =
-        job_mode(witness->job)->records && witness->job->record == RECORDING_ON;
+    struct witness_record *record = &witness->record;
+    record->records = job_mode(witness->job)->records && witness->job->record == RECORDING_ON;
+    if (!record->records)
+        return STATUS_OK;
+    record->entries = calloc(witness->partition->chunk_count, sizeof *record->entries);
+    for (uint32_t i = 0; record->entries != NULL && i < witness->partition->chunk_count; i++)
+        if ((record->entries[i] = calloc(witness->job->steps, sizeof **record->entries)) == NULL)
+            return STATUS_MEMORY;
+    return record->entries == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 void witness_record_free(struct witness *witness)
 {
     for (size_t i = 0; i < witness->record.count; i++)
         free(witness->record.computations[i].bases);
+    for (uint32_t i = 0; witness->record.entries != NULL && i < witness->partition->chunk_count; i++)
+        free(witness->record.entries[i]);
+    free(witness->record.entries);
     free(witness->record.computations);
 }
 
@@ -140,4 +152,113 @@ void witness_record_says(struct witness *witness, const struct outgoing *item, u
         it->number = number;
         w->counts.record.numbered++;
     }
+}
+
+/* --- what chunks have had ------------------------------------------------------------------ */
+
+void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batches,
+                         const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    if (!witness->record.records || batches >= witness->job->steps)
+        return;
+    struct witness_entry *entry = &witness->record.entries[chunk][batches];
+    if (message->generation >= entry->generation)
+        *entry = (struct witness_entry){message->generation, message->exchange.computation,
+                                        message->exchange.skip};
+}
+
+void witness_record_cut(struct witness *witness, uint32_t chunk, const struct packet *packet)
+{
+    struct witness *w = witness;
+    const uint32_t *list;
+    uint32_t count;
+    uint64_t step = packet->message.chunk_state.step;
+    if (!w->record.records || !entries_unpack(packet->payload, &list, &count) || count > step) {
+        witness_fail(w, "what chunk %u has had is handed over, and is no such thing", chunk);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct witness_entry *entry = &w->record.entries[chunk][step - count + i];
+        uint64_t number = entries_number(list[i], 0);
+        if (number != entry->computation || !(list[i] & ENTRY_CLOSES) ||
+            !(list[i] & ENTRY_SKIPPED) != !entry->skipped)
+            witness_fail(w,
+                         "chunk %u says that it has had computation %" PRIu64 " as number %" PRIu64
+                         ", and has had %" PRIu64,
+                         chunk, number, step - count + i, entry->computation);
+    }
+    w->counts.record.entries += count;
+}
+
+/* --- the file ------------------------------------------------------------------------------ */
+
+static bool is_announced(const struct witness *w, const struct run_record_computation *it)
+{
+    uint32_t chunks = w->partition->chunk_count;
+    for (size_t i = w->record.count; i-- > 0;) {
+        const struct witness_computation *known = &w->record.computations[i];
+        if (known->number == it->number && known->batch == it->batch &&
+            w->processes[known->process].worker->index == it->worker &&
+            memcmp(known->bases, it->bases, chunks * sizeof *it->bases) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Entry `place` of a chunk, counted from the beginning of the stretch. */
+static const struct run_record_computation *had(const struct run_record_stretch *stretch,
+                                                uint32_t chunk, uint64_t place, bool *skipped)
+{
+    uint64_t batches = stretch->to.batches - stretch->from.batches;
+    const struct run_record_place *it = &stretch->places[chunk * batches + place];
+    *skipped = it->skipped;
+    return &stretch->computations[it->computation];
+}
+
+static void check_stretch(struct witness *w, const struct run_record_stretch *stretch)
+{
+    bool skipped;
+    for (uint32_t i = 0; i < stretch->computation_count; i++)
+        if (!is_announced(w, &stretch->computations[i]))
+            witness_fail(w, "the record has a computation %" PRIu64 " that was not announced so",
+                         stretch->computations[i].number);
+    for (uint64_t at = stretch->from.batches; at < stretch->to.batches; at++)
+        for (uint32_t chunk = 0; chunk < w->partition->chunk_count; chunk++) {
+            const struct witness_entry *entry = &w->record.entries[chunk][at];
+            const struct run_record_computation *it =
+                had(stretch, chunk, at - stretch->from.batches, &skipped);
+            if (it->number != entry->computation || skipped != entry->skipped)
+                witness_fail(w,
+                             "the record has computation %" PRIu64 " as number %" PRIu64
+                             " of chunk %u, which has had %" PRIu64,
+                             it->number, at, chunk, entry->computation);
+            w->counts.record.kept++;
+        }
+    for (uint32_t i = 0; i < stretch->computation_count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            w->counts.record.torn +=
+                stretch->computations[i].batch == stretch->computations[j].batch;
+}
+
+uint64_t witness_record_finish(struct witness *witness, const void *bytes, size_t count,
+                               uint64_t step)
+{
+    struct witness *w = witness;
+    struct run_record_reader reader = {.count = 0};
+    struct error error = {STATUS_OK, ""};
+    uint64_t end = UINT64_MAX;
+    enum status status = run_record_reader_open(&reader, "the record", bytes, count, &error);
+    while (status == STATUS_OK && (status = run_record_reader_next(&reader, &error)) == STATUS_OK) {
+        if (w->record.records)
+            check_stretch(w, &reader.stretch);
+        end = reader.stretch.to.batches;
+    }
+    if (status != STATUS_NOT_FOUND)
+        witness_fail(w, "the record cannot be read: %s", error.text);
+    else if (end != step)
+        witness_fail(w, "the record ends at %" PRIu64 " and the checkpoint at %" PRIu64, end, step);
+    uint64_t began = status == STATUS_NOT_FOUND ? reader.segment.batches : 0;
+    run_record_reader_close(&reader);
+    return began;
 }

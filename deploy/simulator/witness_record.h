@@ -27,19 +27,38 @@ struct witness_computation {
     uint64_t *bases; /* [chunk_count] Owned. */
 };
 
+/* What a chunk has had as its batch of some number; of a generation that is gone back behind it is
+ * written over. */
+struct witness_entry {
+    uint64_t generation, computation;
+    bool skipped;
+};
+
 struct witness_record {
     bool records;
+    struct witness_entry **entries; /* [chunk_count][steps] Owned. */
     struct witness_computation *computations; /* [count] */
     size_t count, capacity;
 };
 
 struct witness_record_counts {
     uint64_t announced, numbered; /* Computations. */
-    uint64_t entries;             /* That were handed over. */
+    uint64_t entries;             /* That were handed over, ... */
+    uint64_t kept;                /* ... and that are in the record at the end; ... */
+    uint64_t torn;                /* ... batches of which chunks had different computations. */
 };
 
-void witness_record_init(struct witness *witness);
+enum status witness_record_init(struct witness *witness);
 void witness_record_free(struct witness *witness);
+
+/* A chunk that has had so many batches has had one more; an owner hands over what all have had. */
+void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batches,
+                         const struct packet *packet);
+void witness_record_cut(struct witness *witness, uint32_t chunk, const struct packet *packet);
+
+/* What a session of the run has in its record, up to this step; where it began. */
+uint64_t witness_record_finish(struct witness *witness, const void *bytes, size_t count,
+                               uint64_t step);
 
 /* A session says something to a server; server 0 says something to a process. */
 void witness_record_asks(struct witness *witness, uint32_t process, const struct packet *packet);

@@ -20,7 +20,10 @@
 #include "common/base/invariant.h"
 #include "common/store/manifest.h"
 #include "common/store/model_file.h"
+#include "common/store/part_entries.h"
 #include "ps/checkpointer/checkpointer_state.h"
+#include "ps/checkpointer/record_stretch.h"
+#include "ps/shard/entries.h"
 
 #define EXIT_CODE_MAX 255
 
@@ -60,6 +63,8 @@ void checkpointer_destroy(struct checkpointer **checkpointer)
         part_clear(&k->parts[i]);
     free(k->parts);
     reader_close(k);
+    run_chronicle_close(&k->chronicle);
+    frame_release(k->computations);
     if (k->directory_open)
         run_directory_close(&k->directory);
     job_free(&k->job);
@@ -208,12 +213,24 @@ static enum status look(struct checkpointer *checkpointer, const struct record *
     return status;
 }
 
+/* What there is of the record goes on from the checkpoint that is loaded. */
+static enum status open_record(struct checkpointer *checkpointer, bool records, uint64_t generation,
+                               struct error *error)
+{
+    const struct checkpointer_options *options = &checkpointer->options;
+    const struct manifest none = {.step = 0};
+    const struct manifest *manifest =
+        checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
+    return run_chronicle_open(&checkpointer->chronicle, options->disk, options->out, records,
+                              &manifest->record, manifest->step, generation, error);
+}
+
 /* The run directory is ours from here on. The record is read again when it is locked: another
  * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
  * no harm: ours is older, and as good to go on from.) */
 static enum status take_place(struct checkpointer *checkpointer, const struct record *record,
-                              const struct generation *next, struct outbox *outbox,
-                              struct error *error)
+                              const struct generation *next, bool records,
+                              struct outbox *outbox, struct error *error)
 {
     const struct checkpointer_options *options = &checkpointer->options;
     struct record again;
@@ -232,7 +249,9 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
          (again.found && !generation_equal(&again.written, &record->written))))
         status = error_set(error, STATUS_EXISTS, "another server 0 was faster to take over %.300s",
                            options->out);
-    return status == STATUS_OK ? claim(checkpointer, next, error) : status;
+    if (status == STATUS_OK)
+        status = claim(checkpointer, next, error);
+    return status == STATUS_OK ? open_record(checkpointer, records, next->number, error) : status;
 }
 
 static enum status open_run(struct checkpointer *checkpointer, const struct order *order,
@@ -265,7 +284,7 @@ static enum status open_run(struct checkpointer *checkpointer, const struct orde
     };
     status = look(checkpointer, &record, outbox, error);
     if (status == STATUS_OK)
-        status = take_place(checkpointer, &record, &next, outbox, error);
+        status = take_place(checkpointer, &record, &next, order->open_run.records, outbox, error);
     return status;
 }
 
@@ -290,6 +309,7 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
     } else if (!opened.ended) {
         opened.run_id = checkpointer->claim.run_id;
         opened.generation = checkpointer->claim.number;
+        opened.computation = checkpointer->chronicle.found.computation;
         opened.restore = checkpointer->reader_open;
         if (checkpointer->reader_open) {
             opened.restore_step = checkpointer->reader.manifest.step;
@@ -345,7 +365,12 @@ static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
     sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
     checkpointer->cut_failed = false;
     bool passed_over;
-    return find_checkpoint(checkpointer, &passed_over, outbox, error);
+    status = find_checkpoint(checkpointer, &passed_over, outbox, error);
+    const struct manifest none = {.step = 0};
+    const struct manifest *manifest =
+        checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
+    run_chronicle_go_back(&checkpointer->chronicle, &manifest->record, manifest->step, number);
+    return status;
 }
 
 static void handle_go_back(struct checkpointer *checkpointer, uint64_t number,
@@ -420,6 +445,7 @@ static enum status load(struct checkpointer *checkpointer, const struct order *o
     bool first = checkpointer->options.server == 0;
     begin_generation(checkpointer, order->generation);
     checkpointer->plan = load->plan;
+    checkpointer->records = load->records;
     enum status status = make_parts(checkpointer, load->plan->job.server_count, error);
     if (status != STATUS_OK)
         return status;
@@ -491,6 +517,12 @@ static struct checkpoint_chunk *part_chunk(struct part *part,
     return &part->chunks[i];
 }
 
+/* Of one chunk: its values, its slots and, where the run is recorded, its entries. */
+static uint32_t arrays_of(const struct checkpointer *checkpointer)
+{
+    return 1 + checkpointer->plan->slots.count + checkpointer->records;
+}
+
 static bool part_begin(struct part *part, uint64_t step, uint32_t chunks, uint32_t arrays)
 {
     part_clear(part);
@@ -526,6 +558,11 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
         checkpointer->options.disk, checkpointer->options.out, part->step, checkpointer->generation,
         server, checkpointer->part_count, checkpointer->plan->slots, part->chunks,
         part->chunk_count, &written->part, &error);
+    if (status == STATUS_OK && checkpointer->records)
+        status = part_entries_write(checkpointer->options.disk, checkpointer->options.out,
+                                    part->step, checkpointer->generation, server,
+                                    checkpointer->part_count, part->chunks, part->chunk_count,
+                                    &error);
     written->written = status == STATUS_OK;
     snprintf(written->text, sizeof written->text, "%s", error.text);
     part_clear(part);
@@ -546,10 +583,18 @@ static void say_no_memory(struct checkpointer *checkpointer,
 static bool state_fits(const struct checkpointer *checkpointer, const struct packet *packet)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
+    const uint32_t *entries;
+    uint32_t count;
     if (checkpointer->plan == NULL || packet->payload == NULL ||
-        packet->payload->bytes != state->count * sizeof(float) ||
-        state->server >= checkpointer->part_count || state->array > checkpointer->plan->slots.count)
+        state->server >= checkpointer->part_count)
         return false;
+    if (state->array == CHECKPOINT_ENTRIES) {
+        if (!checkpointer->records || !entries_unpack(packet->payload, &entries, &count))
+            return false;
+    } else if (packet->payload->bytes != state->count * sizeof(float) ||
+               state->array > checkpointer->plan->slots.count) {
+        return false;
+    }
     for (uint32_t i = 0; i < checkpointer->plan->partition.chunk_count; i++) {
         const struct chunk_range *range = &checkpointer->plan->partition.chunks[i];
         if (range->first == state->first)
@@ -576,7 +621,7 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
     if (state->step < part->step)
         return; /* Of a cut that is over: it must not push out the one under way. */
     uint32_t chunks = chunks_of(checkpointer->plan, state->server);
-    uint32_t arrays = 1 + checkpointer->plan->slots.count;
+    uint32_t arrays = arrays_of(checkpointer);
     if ((part->chunks == NULL || part->step != state->step) &&
         !part_begin(part, state->step, chunks, arrays)) {
         part_clear(part);
@@ -584,9 +629,13 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
         return;
     }
     struct checkpoint_chunk *chunk = part_chunk(part, state);
-    if (chunk->arrays[state->array] != NULL)
+    if (state->array == CHECKPOINT_ENTRIES ? chunk->entries != NULL
+                                           : chunk->arrays[state->array] != NULL)
         return; /* Repeated. */
-    chunk->arrays[state->array] = packet->payload->data;
+    if (state->array == CHECKPOINT_ENTRIES)
+        chunk->entries = packet->payload->data;
+    else
+        chunk->arrays[state->array] = packet->payload->data;
     part->frames[part->arrays_received++] = packet->payload;
     packet->payload = NULL;
     if (part->arrays_received == chunks * arrays)
@@ -602,6 +651,7 @@ static enum status write_manifest(struct checkpointer *checkpointer, uint64_t st
         .run_id = checkpointer->claim.run_id,
         .step = step,
         .so_far = *so_far,
+        .record = run_chronicle_record(&checkpointer->chronicle),
         .part_count = checkpointer->part_count,
         .parts = parts->data,
     };
@@ -644,8 +694,11 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     uint64_t step = order->manifest.step;
     if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
-    enum status status = write_manifest(checkpointer, step, &order->manifest.so_far, parts, &error);
+    enum status status = record_stretch_write(checkpointer, step, &error);
+    if (status == STATUS_OK)
+        status = write_manifest(checkpointer, step, &order->manifest.so_far, parts, &error);
     if (status == STATUS_OK) {
+        run_chronicle_commit(&checkpointer->chronicle, step);
         checkpointer->cut_failed = checkpointer->cut_failed && checkpointer->cut_step > step;
         prune(checkpointer, step, outbox);
     }
@@ -777,7 +830,7 @@ static void handle_summary(struct checkpointer *checkpointer, const struct frame
 }
 
 static void obey(struct checkpointer *checkpointer, const struct order *order,
-                 const struct frame *payload, struct outbox *outbox)
+                 struct frame *payload, struct outbox *outbox)
 {
     switch (order->kind) {
     case ORDER_OPEN_RUN:
@@ -791,6 +844,12 @@ static void obey(struct checkpointer *checkpointer, const struct order *order,
         break;
     case ORDER_SEND_CHUNKS:
         handle_send_chunks(checkpointer, order->send_chunks.server, outbox);
+        break;
+    case ORDER_COMPUTATIONS:
+        frame_release(checkpointer->computations);
+        checkpointer->computations = frame_retain(payload);
+        checkpointer->computed_step = order->computations.step;
+        checkpointer->computed_next = order->computations.next;
         break;
     case ORDER_MANIFEST:
         handle_manifest(checkpointer, order, payload, outbox);

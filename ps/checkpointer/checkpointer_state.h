@@ -9,6 +9,7 @@
 #include "common/process/log_once.h"
 #include "common/store/checkpoint.h"
 #include "common/store/generation.h"
+#include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/shard/plan.h"
@@ -26,6 +27,7 @@ struct checkpointer {
     const struct plan *plan;
     uint64_t generation; /* What comes from an older one is dropped. */
     bool shared;         /* This server writes its own parts. */
+    bool records;        /* Chunks have entries, which go with each part. */
     struct part *parts;  /* [part_count], one for each server. */
     uint32_t part_count;
     struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
@@ -36,6 +38,9 @@ struct checkpointer {
     bool directory_open;
     struct generation claim;     /* As we have left it in the run directory. */
     struct job job;              /* The declaration. */
+    struct run_chronicle chronicle;
+    struct frame *computations;  /* Of the cut at computed_step, see computations_pack; or NULL. */
+    uint64_t computed_step, computed_next;
     bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
     struct checkpoint_shelf shelf;
     uint64_t cut_step; /* The newest cut of which something was written ... */

@@ -5,10 +5,31 @@
 
 #include "ps/coordinator/coordinator_state.h"
 
+/* What was computed up to the cut, for the record. At a gate, and at the end, nobody computes. */
+static void tell_computations(struct coordinator *c, uint64_t step, uint64_t now_us,
+                              struct outbox *outbox)
+{
+    struct frame *frame = computations_pack(&c->computations);
+    c->cut_computations = computations_mark(&c->computations);
+    if (frame == NULL) {
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the record");
+        return;
+    }
+    const struct order order = {.kind = ORDER_COMPUTATIONS,
+                                .generation = c->envelope.generation,
+                                .computations = {step, c->cut_computations.next}};
+    order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
+}
+
 void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                            struct outbox *outbox)
 {
-    cut_begin(&c->cut, &c->work.membership, &c->envelope, step, final, now_us, outbox);
+    uint64_t recorded = c->last_cut != NO_STEP ? c->last_cut : c->first_step;
+    if (c->computations.records)
+        tell_computations(c, step, now_us, outbox);
+    if (c->state >= FINISHING)
+        return;
+    cut_begin(&c->cut, &c->work.membership, &c->envelope, step, final, recorded, now_us, outbox);
     c->work.rules->cutting(&c->work, step, c->last_cut);
     c->marked = false;
     coordinator_mark_cut(c);
@@ -35,6 +56,9 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
                               struct outbox *outbox)
 {
     uint64_t every = c->job->checkpoint_every;
+    /* What is to be recorded lies in memory until it is cut. */
+    if (c->computations.records && (every == 0 || every > RECORD_BATCHES_MAX))
+        every = RECORD_BATCHES_MAX;
     if (every == 0 || c->stopping || c->state != RUNNING)
         return;
     uint64_t due = (c->last_due == NO_STEP ? c->first_step : c->last_due) / every * every + every;
@@ -145,6 +169,8 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
         return;
     }
     c->cut.under_way = false;
+    computations_drop(&c->computations, c->cut_computations);
+    c->cut_computations = (struct computations_mark){0};
     c->last_cut = c->last_due = c->cut.step;
     coordinator_mark_cut(c); /* A report may have been lost with its worker. */
     membership_mark_whole(&c->work.membership);

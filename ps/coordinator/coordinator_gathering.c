@@ -221,7 +221,9 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
     memcpy(copy->data, c->declaration.bytes, c->declaration.size);
     const struct order open = {.kind = ORDER_OPEN_RUN,
                                .run_id = c->options.run_id,
-                               .open_run.known_run_id = c->declaration.known_run_id};
+                               .open_run = {c->declaration.known_run_id,
+                                            c->job->record == RECORDING_ON &&
+                                                !c->options.allow_mixed}};
     order_add(outbox, TO_CHECKPOINTER, 0, &open)->payload = copy;
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
                job_mode_text(job).text, job->worker_count, job->server_count, job->steps,
@@ -288,8 +290,8 @@ static uint64_t scored_before(const struct coordinator *c)
     return c->first_step - lost;
 }
 
-static void open_first(struct coordinator *c, const struct tally *so_far, uint64_t now_us,
-                       struct outbox *outbox)
+static void open_first(struct coordinator *c, const struct tally *so_far, uint64_t computation,
+                       uint64_t now_us, struct outbox *outbox)
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
@@ -297,7 +299,8 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
     if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
             STATUS_OK ||
-        computations_init(&c->computations, c->job, coordinator_records(c), 1) != STATUS_OK)
+        computations_init(&c->computations, c->job, coordinator_records(c), computation) !=
+            STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
         coordinator_enter(c, GATHERING, now_us);
@@ -357,7 +360,7 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
                          " steps of this job",
                          c->first_step, c->job->steps);
     else if (first)
-        open_first(c, &opened->so_far, now_us, outbox);
+        open_first(c, &opened->so_far, opened->computation, now_us, outbox);
     else
         go_back(c, now_us, outbox);
 }

@@ -61,7 +61,8 @@ struct coordinator {
 
     struct evaluation evaluation;
     struct staleness_ledger staleness; /* What servers say of it. */
-    struct computations computations;  /* Since the last cut that is in the record. */
+    struct computations computations; /* Since the last cut that is in the record ... */
+    struct computations_mark cut_computations; /* ... and those that the next one adds to it. */
 
     struct cut cut;
     bool marked;       /* Training has come to its step: what was counted then is known. */

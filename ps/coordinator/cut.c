@@ -11,13 +11,19 @@ static void tell(const struct cut *cut, const struct member *server,
     struct packet *packet = envelope_to_peer(envelope, server->peer, MESSAGE_CUT, outbox);
     packet->message.cut.step = cut->step;
     packet->message.cut.final = cut->final;
+    packet->message.cut.recorded = cut->recorded;
 }
 
 void cut_begin(struct cut *cut, struct membership *membership, const struct envelope *envelope,
-               uint64_t step, bool final, uint64_t now_us, struct outbox *outbox)
+               uint64_t step, bool final, uint64_t recorded, uint64_t now_us,
+               struct outbox *outbox)
 {
-    *cut = (struct cut){
-        .under_way = true, .final = final, .step = step, .named_us = now_us, .told_us = now_us};
+    *cut = (struct cut){.under_way = true,
+                        .final = final,
+                        .step = step,
+                        .recorded = recorded,
+                        .named_us = now_us,
+                        .told_us = now_us};
     for (uint32_t i = 0; i < membership->server_count; i++) {
         membership->servers[i].cut_taken = membership->servers[i].part_written = false;
         tell(cut, &membership->servers[i], envelope, outbox);

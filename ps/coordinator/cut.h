@@ -22,12 +22,14 @@ struct cut {
     bool under_way, final;
     bool collected; /* All parts are durable, and the checkpointer writes the manifest. */
     uint64_t step;
+    uint64_t recorded; /* What chunks have had before this step is in the record. */
     uint64_t named_us, told_us;
     uint64_t reached_us; /* When it began to be written; 0: training has not come there yet. */
 };
 
 void cut_begin(struct cut *cut, struct membership *membership, const struct envelope *envelope,
-               uint64_t step, bool final, uint64_t now_us, struct outbox *outbox);
+               uint64_t step, bool final, uint64_t recorded, uint64_t now_us,
+               struct outbox *outbox);
 
 /* Training has come to the cut's step. */
 void cut_reached(struct cut *cut, uint64_t now_us);

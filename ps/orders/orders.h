@@ -1,6 +1,6 @@
 /* orders.h - what the cores of one server say to each other, and nobody else hears.
  *
- *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS MANIFEST EVENT SUMMARY
+ *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT SUMMARY
  *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
  *   router -> owners, checkpointer    LOAD; owners LET_GO
  *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT, SCORED
@@ -40,6 +40,7 @@ enum order_kind {
     ORDER_STOP_AT,     /* The last version there will be. */
     ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,
+    ORDER_COMPUTATIONS, /* For the record of the cut that comes: see computations_pack. */
     ORDER_EVENT,   /* One line for events.jsonl. */
     ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
                     * faults count, and nothing is answered. Payload: struct run_summary,
@@ -57,6 +58,7 @@ struct order_run_opened {
     bool restore;
     uint64_t restore_step;
     struct tally so_far; /* Of restore_step's epoch, before it; see statistics_init. */
+    uint64_t computation; /* The next number. */
     uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
     uint64_t generation; /* ... both as recorded in the run directory. */
     /* Said whether or not another run can be opened: */
@@ -69,6 +71,7 @@ struct plan;
 struct order_load {
     const struct plan *plan; /* Read-only, for as long as the server lives. */
     bool restore;
+    bool records; /* Chunks note what they have had. */
     uint64_t step;
     char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
 };
@@ -104,6 +107,7 @@ struct order {
     union {
         struct {
             uint64_t known_run_id; /* That the declaring worker was in, 0 for none. */
+            bool records;          /* The run is recorded. */
         } open_run;
         struct order_run_opened run_opened;
         struct order_load load;
@@ -126,6 +130,10 @@ struct order {
         struct {
             uint64_t batches;
         } let_go;
+        struct {
+            uint64_t step; /* Of the cut. */
+            uint64_t next; /* The first number that is not among them. */
+        } computations;
         struct order_written written;
         struct order_event event;
     };

@@ -59,6 +59,7 @@ void owner_destroy(struct owner **owner)
         scored_forget(&o->owned[i].scored);
         shard_free(&o->owned[i].shard);
         free(o->owned[i].parked);
+        entries_free(&o->owned[i].entries);
         staleness_book_free(&o->owned[i].staleness);
     }
     free(o->owned);
@@ -203,6 +204,7 @@ static void count_staleness(struct owner *owner, struct owned *owned, const stru
 static void open_chunk(struct owner *owner, struct owned *owned)
 {
     owner->rules->open(&owned->shard);
+    entries_begin(&owned->entries, owned->shard.chunk.version);
     staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
@@ -248,6 +250,7 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
 {
     const struct order_load *load = &order->load;
     owner->generation = order->generation;
+    owner->records = load->records;
     owner->verdicts = (struct verdict_counts){0};
     memset(&owner->staleness, 0, sizeof owner->staleness);
     owner->told_us = 0;
@@ -300,6 +303,8 @@ static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
  * next update then goes elsewhere. */
 static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 {
+    if (array == CHECKPOINT_ENTRIES)
+        return entries_pack(&owned->entries);
     if (array == 0)
         return frame_retain(owned->shard.chunk.values);
     struct frame *copy = frame_create(owned->shard.chunk.count * sizeof(float));
@@ -318,27 +323,37 @@ static void cut_fails(struct owner *owner, uint64_t step, struct outbox *outbox)
     owner_cut_done(owner, step, false, outbox);
 }
 
+/* False: without memory for a copy. */
+static bool cut_array(struct owner *owner, struct owned *owned, uint32_t array, uint64_t step,
+                      struct outbox *outbox)
+{
+    struct frame *frame = snapshot_array(owned, array);
+    if (frame == NULL)
+        return false;
+    struct packet *packet = tell(owner, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE, outbox);
+    packet->payload = frame;
+    packet->message.chunk_state = (struct message_chunk_state){
+        .step = step,
+        .first = owned->shard.chunk.first,
+        .count = owned->shard.chunk.count,
+        .array = array,
+        .server = owner->plan->server,
+    };
+    return true;
+}
+
 static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     uint64_t step = owned->cut_step;
+    bool whole = true;
     owned->cut_step = UINT64_MAX;
-    for (uint32_t array = 0; array <= owner->plan->slots.count; array++) {
-        struct frame *frame = snapshot_array(owned, array);
-        if (frame == NULL) {
-            cut_fails(owner, step, outbox);
-            return;
-        }
-        struct packet *packet = tell(owner, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE, outbox);
-        packet->payload = frame;
-        packet->message.chunk_state = (struct message_chunk_state){
-            .step = step,
-            .first = owned->shard.chunk.first,
-            .count = owned->shard.chunk.count,
-            .array = array,
-            .server = owner->plan->server,
-        };
-    }
-    if (--owner->to_cut == 0)
+    for (uint32_t array = 0; array <= owner->plan->slots.count && whole; array++)
+        whole = cut_array(owner, owned, array, step, outbox);
+    if (whole && owner->records)
+        whole = cut_array(owner, owned, CHECKPOINT_ENTRIES, step, outbox);
+    if (!whole)
+        cut_fails(owner, step, outbox);
+    else if (--owner->to_cut == 0)
         owner_cut_done(owner, step, true, outbox);
 }
 
@@ -348,6 +363,8 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
 {
     uint64_t step = packet->message.cut.step;
     bool possible = true;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        entries_drop(&owner->owned[i].entries, packet->message.cut.recorded);
     for (uint32_t i = 0; i < owner->owned_count; i++)
         possible = possible && owner->owned[i].shard.chunk.version <= step;
     if (!possible || owner->owned_count == 0) {
@@ -622,8 +639,12 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         return VERDICT_REJECTED;
     struct frame *gradient = packet->payload;
     packet->payload = NULL;
+    unsigned flags = ENTRY_CLOSES | (gradient == NULL ? ENTRY_SKIPPED : 0);
     if (owner->rules->take(&owned->shard, &packet->message, gradient, &verdict) != STATUS_OK)
         give_up(owner, outbox, "out of memory for a gradient");
+    else if (owner->records &&
+             entries_add(&owned->entries, exchange->computation, flags) != STATUS_OK)
+        give_up(owner, outbox, "out of memory for the record");
     return verdict;
 }
 

@@ -37,6 +37,9 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
          "a cut is made as soon as its version is there");
     RULE(IMPLIES(owned->cut_step != UINT64_MAX, owner->to_load == 0),
          "nothing is cut while chunks are loaded");
+    RULE(IMPLIES(owner->records && owner->to_load == 0,
+                 owned->entries.from + owned->entries.count == chunk->version),
+         "every batch that a chunk has had is noted");
     RULE(owned->arrays_loaded < 1u << (1 + owner->plan->slots.count),
          "no array was loaded that chunks do not have");
     RULE(IMPLIES(owner->to_load == 0, owned->arrays_loaded == 0 || is_loaded(owner, owned)),

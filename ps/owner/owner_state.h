@@ -7,6 +7,7 @@
 
 #include "ps/mode/shard_mode.h"
 #include "ps/owner/owner.h"
+#include "ps/shard/entries.h"
 #include "ps/shard/scored.h"
 #include "ps/shard/staleness_book.h"
 
@@ -31,6 +32,7 @@ struct owned {
     uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
     struct staleness_book staleness; /* Of the updates since it was loaded. */
     struct scored scored;            /* Values that the model is scored on. */
+    struct entries entries;          /* Since the last cut that is in the record. */
 };
 
 struct owner {
@@ -38,6 +40,7 @@ struct owner {
     const struct shard_mode *rules; /* The mode's. */
     uint32_t index;
     uint64_t generation;
+    bool records;        /* Chunks note what they have had. */
     bool filled;         /* The chunks have had values: they may be with others. */
     uint64_t load_step;  /* Of the checkpoint to load. */
     struct owned *owned; /* [owned_count] in order of chunk index. */

@@ -183,7 +183,11 @@ static const char *exchange_fault(const struct router *router, const struct pack
         return "a gradient of the wrong size";
     if (exchange->scored && (!exchange->want || exchange->gradient || exchange->skip))
         return "what is kept for a score is asked for by itself";
-    return exchange->gradient || exchange->skip ? node_fault(router, exchange) : NULL;
+    if (!exchange->gradient && !exchange->skip)
+        return NULL;
+    if (router->welcome.records && exchange->computation == 0)
+        return "a gradient without its computation's number";
+    return node_fault(router, exchange);
 }
 
 /* Whether it is to have a verdict. */
@@ -334,7 +338,9 @@ static void order_load(struct router *router, struct outbox *outbox)
         .kind = ORDER_LOAD,
         .run_id = router->enrolment.envelope.run_id,
         .generation = router->enrolment.envelope.generation,
-        .load = {.plan = router->plan, .restore = welcome->restore, .step = router->released}};
+        .load = {.plan = router->plan, .restore = welcome->restore,
+                 .records = welcome->records,
+                 .step = router->released}};
     snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         order_add(outbox, TO_OWNER, i, &order);
@@ -442,6 +448,7 @@ static void begin_cut(struct router *router, uint64_t now_us, struct outbox *out
         struct message *message = tell_owner(router, i, MESSAGE_CUT, outbox);
         message->cut.step = cut->step;
         message->cut.final = cut->final;
+        message->cut.recorded = cut->recorded;
     }
 }
 
@@ -488,7 +495,11 @@ static void handle_cut(struct router *router, const struct message *message, uin
     if (cut->final || (!final && cut->named && step <= cut->step))
         return;
     *cut = (struct router_cut){
-        .named = true, .final = final, .step = step, .patience_us = CUT_AGAIN_US};
+        .named = true,
+        .final = final,
+        .step = step,
+        .recorded = message->cut.recorded,
+        .patience_us = CUT_AGAIN_US};
     begin_cut(router, now_us, outbox);
 }
 

@@ -14,7 +14,7 @@
 /* The latest CUT. */
 struct router_cut {
     bool named, final;
-    uint64_t step;
+    uint64_t step, recorded;
     uint32_t owners; /* That have answered ... */
     bool taken;      /* ... and all of them that they could. */
     bool said;       /* CUT_TAKEN has been, with `verdicts`. */

@@ -134,6 +134,23 @@ struct computations_mark computations_mark(const struct computations *computatio
                                       computations->bases_bytes};
 }
 
+struct frame *computations_pack(const struct computations *computations)
+{
+    const struct computations *c = computations;
+    const struct computations_list list = {c->count, (uint32_t)c->bases_bytes};
+    size_t all = c->count * sizeof *c->all;
+    struct frame *frame = frame_create(sizeof list + all + c->bases_bytes);
+    if (frame == NULL)
+        return NULL;
+    char *to = frame->data;
+    memcpy(to, &list, sizeof list);
+    if (c->count > 0)
+        memcpy(to + sizeof list, c->all, all);
+    if (c->bases_bytes > 0)
+        memcpy(to + sizeof list + all, c->bases, c->bases_bytes);
+    return frame;
+}
+
 void computations_drop(struct computations *computations, struct computations_mark before)
 {
     struct computations *c = computations;

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/frame.h"
 #include "common/base/status.h"
 #include "common/job/job.h"
 #include "common/wire/message.h"
@@ -86,6 +87,12 @@ struct computations_mark {
     size_t bases_bytes;
 };
 struct computations_mark computations_mark(const struct computations *computations);
+/* All of it in one frame: a struct computations_list, and what that says. NULL without memory. */
+struct computations_list {
+    uint32_t count; /* Of struct computed behind this; and then their bases. */
+    uint32_t bases_bytes;
+};
+struct frame *computations_pack(const struct computations *computations);
 /* It is in the record. */
 void computations_drop(struct computations *computations, struct computations_mark before);
 

@@ -1,0 +1,51 @@
+/* entries.h - what a chunk has had since the cut that is in the record: of each batch, in the order in
+ * which it had them, the computation that its gradient came from.
+ *
+ *     entry: the lowest 30 bits of the number | closes | skipped
+ *
+ * Of all numbers between two cuts there are far fewer, so whoever knows about where they are knows
+ * all of them.
+ *
+ * Memory: 4 bytes a batch. Threads: the owner's. */
+
+#ifndef PS_SHARD_ENTRIES_H
+#define PS_SHARD_ENTRIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/frame.h"
+#include "common/base/status.h"
+
+#define ENTRY_SKIPPED     1u /* The batch is had without an update. */
+#define ENTRY_CLOSES      2u /* One version more. */
+#define ENTRY_FLAGS       2
+#define ENTRY_NUMBER_BITS 30
+
+struct entries {
+    uint64_t from;     /* Batches that the chunk had before the first entry. */
+    uint32_t *list; /* [count] Owned. */
+    size_t count, capacity;
+};
+
+void entries_free(struct entries *entries);
+
+/* The chunk has had so many batches, and nothing is to be recorded of them. */
+void entries_begin(struct entries *entries, uint64_t batches);
+
+/* One batch more. STATUS_MEMORY. */
+enum status entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+
+/* All before this many batches is in the record. */
+void entries_drop(struct entries *entries, uint64_t batches);
+
+/* How many there are and the entries, in one frame; NULL without memory. */
+struct frame *entries_pack(const struct entries *entries);
+/* The same back: false when the frame is none of these. */
+bool entries_unpack(const struct frame *frame, const uint32_t **entries, uint32_t *count);
+
+/* The number of an entry, of those from `base` on. */
+uint64_t entries_number(uint32_t entry, uint64_t base);
+
+#endif
