@@ -61,8 +61,8 @@ enum status part_entries_open(struct part_entries *entries, const struct disk *d
     void *data;
     memset(entries, 0, sizeof *entries);
     entries_path(path, out, step, generation, server, server_count);
-    enum status status = disk->read_file(disk->context, path, ENTRIES_BYTES_MAX, &data,
-                                         &entries->bytes, error);
+    enum status status =
+        disk->read_file(disk->context, path, ENTRIES_BYTES_MAX, &data, &entries->bytes, error);
     if (status != STATUS_OK)
         return status;
     entries->data = data;

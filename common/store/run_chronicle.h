@@ -35,7 +35,7 @@ struct run_chronicle {
     struct manifest_record found; /* What the session, or its latest generation, began from ... */
     uint64_t step;                /* ... and the cut that the next stretch begins at. */
     uint64_t generation;
-    bool generation_due; /* It has not been said yet that it began. */
+    bool generation_due;              /* It has not been said yet that it began. */
     struct run_chronicle_mark *marks; /* [mark_count] by bytes. Owned. */
     size_t mark_count, mark_capacity;
     struct run_chronicle_mark next; /* Written, and not in a manifest yet ... */

@@ -11,8 +11,8 @@
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
 #include "common/store/generation.h"
-#include "common/store/run_record.h"
 #include "common/store/run_directory.h"
+#include "common/store/run_record.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
 #define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults, staleness. */

@@ -3,8 +3,8 @@
 
 #include "deploy/simulator/simulated_disk.h"
 
-#include <stdio.h>
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

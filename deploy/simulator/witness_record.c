@@ -29,7 +29,8 @@ void witness_record_free(struct witness *witness)
 {
     for (size_t i = 0; i < witness->record.count; i++)
         free(witness->record.computations[i].bases);
-    for (uint32_t i = 0; witness->record.entries != NULL && i < witness->partition->chunk_count; i++)
+    for (uint32_t i = 0; witness->record.entries != NULL && i < witness->partition->chunk_count;
+         i++)
         free(witness->record.entries[i]);
     free(witness->record.entries);
     free(witness->record.computations);

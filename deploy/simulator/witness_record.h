@@ -36,7 +36,7 @@ struct witness_entry {
 
 struct witness_record {
     bool records;
-    struct witness_entry **entries; /* [chunk_count][steps] Owned. */
+    struct witness_entry **entries;           /* [chunk_count][steps] Owned. */
     struct witness_computation *computations; /* [count] */
     size_t count, capacity;
 };

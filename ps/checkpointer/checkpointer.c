@@ -229,8 +229,8 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
  * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
  * no harm: ours is older, and as good to go on from.) */
 static enum status take_place(struct checkpointer *checkpointer, const struct record *record,
-                              const struct generation *next, bool records,
-                              struct outbox *outbox, struct error *error)
+                              const struct generation *next, bool records, struct outbox *outbox,
+                              struct error *error)
 {
     const struct checkpointer_options *options = &checkpointer->options;
     struct record again;
@@ -559,10 +559,10 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
         server, checkpointer->part_count, checkpointer->plan->slots, part->chunks,
         part->chunk_count, &written->part, &error);
     if (status == STATUS_OK && checkpointer->records)
-        status = part_entries_write(checkpointer->options.disk, checkpointer->options.out,
-                                    part->step, checkpointer->generation, server,
-                                    checkpointer->part_count, part->chunks, part->chunk_count,
-                                    &error);
+        status =
+            part_entries_write(checkpointer->options.disk, checkpointer->options.out, part->step,
+                               checkpointer->generation, server, checkpointer->part_count,
+                               part->chunks, part->chunk_count, &error);
     written->written = status == STATUS_OK;
     snprintf(written->text, sizeof written->text, "%s", error.text);
     part_clear(part);

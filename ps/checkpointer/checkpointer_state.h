@@ -36,10 +36,10 @@ struct checkpointer {
     /* Server 0. */
     struct run_directory directory;
     bool directory_open;
-    struct generation claim;     /* As we have left it in the run directory. */
-    struct job job;              /* The declaration. */
+    struct generation claim; /* As we have left it in the run directory. */
+    struct job job;          /* The declaration. */
     struct run_chronicle chronicle;
-    struct frame *computations;  /* Of the cut at computed_step, see computations_pack; or NULL. */
+    struct frame *computations; /* Of the cut at computed_step, see computations_pack; or NULL. */
     uint64_t computed_step, computed_next;
     bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
     struct checkpoint_shelf shelf;

@@ -15,8 +15,8 @@
 struct stretch {
     struct checkpointer *checkpointer;
     uint64_t step;
-    struct part_entries *parts; /* [part_count] Owned. */
-    uint64_t first, next;       /* Numbers. */
+    struct part_entries *parts;      /* [part_count] Owned. */
+    uint64_t first, next;            /* Numbers. */
     const struct computed *computed; /* [computed_count] */
     uint32_t computed_count;
     const uint8_t *bases;
@@ -122,10 +122,9 @@ static enum status write_entries(struct stretch *s, struct run_record_writer *wr
         s->entry_capacity = count;
     }
     for (uint32_t i = 0; i < count; i++)
-        s->entries[i] =
-            (struct run_record_entry){.computation = entries_number(list[i], s->first),
-                                      .skipped = list[i] & ENTRY_SKIPPED,
-                                      .closes = list[i] & ENTRY_CLOSES};
+        s->entries[i] = (struct run_record_entry){.computation = entries_number(list[i], s->first),
+                                                  .skipped = list[i] & ENTRY_SKIPPED,
+                                                  .closes = list[i] & ENTRY_CLOSES};
     run_record_writer_entries(writer, chunk, s->checkpointer->chronicle.step, s->entries, count);
     return STATUS_OK;
 }
@@ -196,9 +195,8 @@ enum status record_stretch_write(struct checkpointer *checkpointer, uint64_t ste
         .batches = step, .version = step, .computation = k->chronicle.found.computation};
     if (!k->chronicle.on)
         return STATUS_OK;
-    struct run_record_writer *writer =
-        run_chronicle_begin(&k->chronicle, &k->job, k->claim.run_id,
-                            k->records ? &k->plan->partition : NULL, error);
+    struct run_record_writer *writer = run_chronicle_begin(
+        &k->chronicle, &k->job, k->claim.run_id, k->records ? &k->plan->partition : NULL, error);
     enum status status = writer == NULL ? STATUS_MEMORY : STATUS_OK;
     if (status == STATUS_OK && k->records) {
         cut.computation = k->computed_next;

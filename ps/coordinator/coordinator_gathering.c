@@ -219,11 +219,11 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
         return;
     }
     memcpy(copy->data, c->declaration.bytes, c->declaration.size);
-    const struct order open = {.kind = ORDER_OPEN_RUN,
-                               .run_id = c->options.run_id,
-                               .open_run = {c->declaration.known_run_id,
-                                            c->job->record == RECORDING_ON &&
-                                                !c->options.allow_mixed}};
+    const struct order open = {
+        .kind = ORDER_OPEN_RUN,
+        .run_id = c->options.run_id,
+        .open_run = {c->declaration.known_run_id,
+                     c->job->record == RECORDING_ON && !c->options.allow_mixed}};
     order_add(outbox, TO_CHECKPOINTER, 0, &open)->payload = copy;
     outbox_log(outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
                job_mode_text(job).text, job->worker_count, job->server_count, job->steps,

@@ -60,8 +60,8 @@ struct coordinator {
     bool deserted; /* It stops after all workers have left. */
 
     struct evaluation evaluation;
-    struct staleness_ledger staleness; /* What servers say of it. */
-    struct computations computations; /* Since the last cut that is in the record ... */
+    struct staleness_ledger staleness;         /* What servers say of it. */
+    struct computations computations;          /* Since the last cut that is in the record ... */
     struct computations_mark cut_computations; /* ... and those that the next one adds to it. */
 
     struct cut cut;

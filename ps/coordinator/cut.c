@@ -15,8 +15,7 @@ static void tell(const struct cut *cut, const struct member *server,
 }
 
 void cut_begin(struct cut *cut, struct membership *membership, const struct envelope *envelope,
-               uint64_t step, bool final, uint64_t recorded, uint64_t now_us,
-               struct outbox *outbox)
+               uint64_t step, bool final, uint64_t recorded, uint64_t now_us, struct outbox *outbox)
 {
     *cut = (struct cut){.under_way = true,
                         .final = final,

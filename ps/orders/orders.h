@@ -41,7 +41,7 @@ enum order_kind {
     ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,
     ORDER_COMPUTATIONS, /* For the record of the cut that comes: see computations_pack. */
-    ORDER_EVENT,   /* One line for events.jsonl. */
+    ORDER_EVENT,        /* One line for events.jsonl. */
     ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
                     * faults count, and nothing is answered. Payload: struct run_summary,
                     * workers. */
@@ -57,10 +57,10 @@ struct order_run_opened {
     char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
     bool restore;
     uint64_t restore_step;
-    struct tally so_far; /* Of restore_step's epoch, before it; see statistics_init. */
+    struct tally so_far;  /* Of restore_step's epoch, before it; see statistics_init. */
     uint64_t computation; /* The next number. */
-    uint64_t run_id;     /* The run's, which outlives server 0's process; see also ... */
-    uint64_t generation; /* ... both as recorded in the run directory. */
+    uint64_t run_id;      /* The run's, which outlives server 0's process; see also ... */
+    uint64_t generation;  /* ... both as recorded in the run directory. */
     /* Said whether or not another run can be opened: */
     uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
     uint32_t exit_code;    /* ... with this. */

@@ -334,13 +334,13 @@ static void order_load(struct router *router, struct outbox *outbox)
     const struct message_welcome *welcome = &router->welcome;
     /* Every worker starts from there: it is as good as given out. */
     router->released = welcome->restore ? welcome->restore_step : 0;
-    struct order order = {
-        .kind = ORDER_LOAD,
-        .run_id = router->enrolment.envelope.run_id,
-        .generation = router->enrolment.envelope.generation,
-        .load = {.plan = router->plan, .restore = welcome->restore,
-                 .records = welcome->records,
-                 .step = router->released}};
+    struct order order = {.kind = ORDER_LOAD,
+                          .run_id = router->enrolment.envelope.run_id,
+                          .generation = router->enrolment.envelope.generation,
+                          .load = {.plan = router->plan,
+                                   .restore = welcome->restore,
+                                   .records = welcome->records,
+                                   .step = router->released}};
     snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         order_add(outbox, TO_OWNER, i, &order);
@@ -494,12 +494,11 @@ static void handle_cut(struct router *router, const struct message *message, uin
      * to fail. */
     if (cut->final || (!final && cut->named && step <= cut->step))
         return;
-    *cut = (struct router_cut){
-        .named = true,
-        .final = final,
-        .step = step,
-        .recorded = message->cut.recorded,
-        .patience_us = CUT_AGAIN_US};
+    *cut = (struct router_cut){.named = true,
+                               .final = final,
+                               .step = step,
+                               .recorded = message->cut.recorded,
+                               .patience_us = CUT_AGAIN_US};
     begin_cut(router, now_us, outbox);
 }
 

@@ -24,7 +24,7 @@
 #define ENTRY_NUMBER_BITS 30
 
 struct entries {
-    uint64_t from;     /* Batches that the chunk had before the first entry. */
+    uint64_t from;  /* Batches that the chunk had before the first entry. */
     uint32_t *list; /* [count] Owned. */
     size_t count, capacity;
 };

@@ -225,10 +225,11 @@ static void begin_computation(struct session *s, uint64_t batch)
     computation_begin(computation, batch);
 }
 
-/* What the rules have to say, in as few messages as it takes. */
+/* What the rules have to say, in as few messages as it takes; but who was welcomed again waits for its
+ * START, which takes back what it was given. */
 static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    if (s->follow.rules->speak != NULL && is_started(s))
+    if (s->follow.rules->speak != NULL && is_started(s) && !s->rejoined)
         s->follow.rules->speak(&s->follow, s->envelope, now_us, outbox);
 }
 
@@ -867,7 +868,7 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
     s->announcements.stop_known = s->follow.stop_step < s->options.job->steps ||
                                   (rules->knows_end != NULL && rules->knows_end(&s->follow));
     announce(s, now_us, outbox);
-    if (rules->tick != NULL)
+    if (rules->tick != NULL && !s->rejoined)
         rules->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, s->envelope, now_us, outbox);
     exchange_tick(&s->scoring.pull, s->envelope, now_us, outbox);

@@ -221,10 +221,7 @@ TEST_PLAIN(chunks_must_cover_the_space_exactly_once)
     static float zeros[ELEMENTS];
 #define CHUNK(first, count)                                                                        \
     {                                                                                              \
-        first, count,                                                                              \
-        {                                                                                          \
-            zeros, zeros, zeros                                                                    \
-        }                                                                                          \
+        first, count, {zeros, zeros, zeros}, NULL                                                  \
     }
     static const struct {
         struct checkpoint_chunk chunks[3];
