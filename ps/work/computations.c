@@ -31,7 +31,7 @@ enum status computations_init(struct computations *computations, const struct jo
     memset(computations, 0, sizeof *computations);
     computations->records = records;
     computations->version_max = job->steps;
-    computations->next = next;
+    computations->next = next > 0 ? next : 1;
     return records ? count_chunks(computations, job) : STATUS_OK;
 }
 

@@ -58,7 +58,7 @@ struct computations {
     uint32_t worker_count;
 };
 
-/* The first number is `next`. STATUS_MEMORY, or that the job's chunks cannot be counted. */
+/* The first number is `next`, at least 1. STATUS_MEMORY, or that the job's chunks cannot be counted. */
 enum status computations_init(struct computations *computations, const struct job *job,
                               bool records, uint64_t next);
 void computations_free(struct computations *computations);
