@@ -27,12 +27,7 @@ static void check_part(const struct checkpointer *k, uint32_t server)
     for (uint32_t i = 0; i < part->chunk_count; i++)
         arrays += part->chunks[i].entries != NULL;
     RULE(arrays == part->arrays_received, "arrays_received counts the arrays that are there");
-<<<<<<< HEAD
     RULE(IMPLIES(part->chunks != NULL, arrays < chunks * (1 + k->plan->slots.count + k->records)),
-=======
-    RULE(IMPLIES(part->chunks != NULL,
-                 arrays < chunks * (1 + k->plan->optimizer->slot_count + k->records)),
->>>>>>> 262ae68 (Who was welcomed again says nothing of leases before its START)
          "a part that is whole has been written");
     for (uint32_t i = 0; i < part->arrays_received; i++)
         RULE(part->frames[i] != NULL, "every array that came is held");
