@@ -86,7 +86,8 @@ static void print_staleness(FILE *out, const struct record *record)
             histogram_deviation(shape), wording_count(histogram_quantile(shape, 0.5)).text,
             wording_count(histogram_quantile(shape, 0.99)).text,
             wording_counted(shape->max, "update", "updates").text);
-    if (summary->processors > 0 && summary->workers_beside > summary->processors)
+    bool own_times = run_summary_longer(summary) <= PROCESSOR_BOUND; /* Not where there are none. */
+    if (summary->processors > 0 && summary->workers_beside > summary->processors && !own_times)
         fprintf(out, "                 %s on %s: this is the scheduler's shape\n",
                 wording_counted(summary->workers_beside, "worker", "workers").text,
                 wording_counted(summary->processors, "processor", "processors").text);

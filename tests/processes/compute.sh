@@ -46,6 +46,16 @@ at_least "what the fast one made, against $slow of the slow one" "$fast" $((2 * 
 at_least "what the slow one made, against $fast of the fast one" $((5 * slow)) "$fast"
 at_least "what the slow one computed" "$(of_worker "$work/slow" compute_seconds 1)" \
     "$(awk -v n="$slow" 'BEGIN { print n * 0.036 }')"
+run many 0 syncopate run "${base[@]}" --mode async --steps 60 --out "$work/many" --workers 12 \
+    --compute constant:30ms
+run crowd 0 syncopate run "${base[@]}" --mode async --steps 60 --out "$work/crowd" --workers 12
+if [ "$(nproc)" -lt 12 ] && ! sanitized; then
+    says crowd "this is the scheduler's shape"
+    if said many "processor-bound"; then skip "staleness' shape of 12 workers: the machine is loaded"
+    elif said many "this is the scheduler's shape"; then
+        fail "the scheduler is said to decide what --compute does"
+    fi
+fi
 ok "in async a worker that takes three times as long made $slow batches, the other $fast"
 
 # --- by hand, each worker with its own ------------------------------------------------------------
