@@ -1,0 +1,223 @@
+/* diary.c - an entry is a head of fixed size and a body, a message's header frame or a deed, written
+ * with one call, so that those of several threads and processes do not mix. It is read by programs of
+ * the build that wrote it, on the same host. */
+
+#include "common/wire/diary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/array.h"
+#include "common/base/clock.h"
+#include "common/process/log.h"
+
+#define MARK 0x59524944u /* "DIRY" */
+
+struct head {
+    uint32_t mark, bytes; /* bytes: of the body. */
+    uint64_t time_ns, other, payload_bytes;
+    uint32_t index;
+    uint8_t kind, role, to_server, nothing;
+};
+
+struct diary {
+    int file;
+    enum role role;
+    uint32_t index;
+    atomic_bool full; /* It could not be written, and that was said. */
+};
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+enum status diary_open(struct diary **diary, const char *where, enum role role, uint32_t index,
+                       struct error *error)
+{
+    unsigned file;
+    *diary = NULL;
+    if (where == NULL)
+        return STATUS_OK;
+    struct diary *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    d->role = role;
+    d->index = index;
+    if (sscanf(where, "fd:%u", &file) == 1)
+        d->file = fcntl((int)file, F_DUPFD_CLOEXEC, 0);
+    else
+        d->file = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (d->file < 0) {
+        error_set(error, STATUS_IO, "cannot write the diary %s: %s", where, strerror(errno));
+        free(d);
+        return STATUS_IO;
+    }
+    *diary = d;
+    return STATUS_OK;
+}
+
+void diary_close(struct diary **diary)
+{
+    if (*diary == NULL)
+        return;
+    close((*diary)->file);
+    free(*diary);
+    *diary = NULL;
+}
+
+uint64_t diary_now(const struct diary *diary)
+{
+    return diary != NULL ? clock_now_ns() : 0;
+}
+
+static void put(struct diary *diary, struct head head, const void *body, size_t bytes)
+{
+    uint8_t entry[sizeof head + HEADER_BYTES_MAX];
+    head.mark = MARK;
+    head.bytes = (uint32_t)bytes;
+    head.role = (uint8_t)diary->role;
+    head.index = diary->index;
+    memcpy(entry, &head, sizeof head);
+    memcpy(entry + sizeof head, body, bytes);
+    bytes += sizeof head;
+    if (write(diary->file, entry, bytes) != (ssize_t)bytes && !atomic_exchange(&diary->full, true))
+        log_warning("the diary cannot be written: %s", strerror(errno));
+}
+
+static void put_message(struct diary *diary, struct head head, const struct packet *packet)
+{
+    uint8_t body[HEADER_BYTES_MAX];
+    struct message message = packet->message;
+    message.proof = 0;
+    if (message.kind == MESSAGE_WELCOME) {
+        message.welcome.proof = 0;
+        memset(message.welcome.secret, 0, sizeof message.welcome.secret);
+    }
+    head.payload_bytes = packet->payload != NULL ? packet->payload->bytes : 0;
+    put(diary, head, body, message_encode(&message, body));
+}
+
+void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
+                const struct packet *packet)
+{
+    if (diary != NULL)
+        put_message(diary,
+                    (struct head){.kind = DIARY_SAID,
+                                  .time_ns = time_ns,
+                                  .to_server = to_server,
+                                  .other = other},
+                    packet);
+}
+
+void diary_heard(struct diary *diary, bool from_server, uint64_t other, const struct packet *packet)
+{
+    if (diary != NULL)
+        put_message(diary,
+                    (struct head){.kind = DIARY_HEARD,
+                                  .time_ns = clock_now_ns(),
+                                  .to_server = from_server,
+                                  .other = other},
+                    packet);
+}
+
+void diary_did(struct diary *diary, const struct deed *deed)
+{
+    if (diary != NULL)
+        put(diary, (struct head){.kind = DIARY_DID, .time_ns = clock_now_ns()}, deed, sizeof *deed);
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static bool read_all(int file, off_t at, void *bytes, size_t count)
+{
+    return pread(file, bytes, count, at) == (ssize_t)count;
+}
+
+static bool head_fits(const struct head *head)
+{
+    return head->mark == MARK && head->kind < DIARY_KIND_COUNT && head->role < ROLE_COUNT &&
+           (head->kind == DIARY_DID ? head->bytes == sizeof(struct deed)
+                                    : head->bytes <= HEADER_BYTES_MAX);
+}
+
+/* The entry at *at, which moves behind it. */
+static bool read_entry(int file, off_t *at, struct diary_entry *entry)
+{
+    struct head head;
+    struct error ignored;
+    uint8_t body[HEADER_BYTES_MAX];
+    if (!read_all(file, *at, &head, sizeof head) || !head_fits(&head) ||
+        !read_all(file, *at + (off_t)sizeof head, body, head.bytes))
+        return false;
+    *entry = (struct diary_entry){.time_ns = head.time_ns,
+                                  .kind = (enum diary_kind)head.kind,
+                                  .role = (enum role)head.role,
+                                  .index = head.index,
+                                  .to_server = head.to_server != 0,
+                                  .other = head.other,
+                                  .payload_bytes = head.payload_bytes};
+    *at += (off_t)(sizeof head + head.bytes);
+    if (entry->kind != DIARY_DID)
+        return message_decode(body, head.bytes, &entry->message, &ignored) == STATUS_OK;
+    memcpy(&entry->deed, body, sizeof entry->deed);
+    return (unsigned)entry->deed.kind < DEED_KIND_COUNT;
+}
+
+/* Of the same moment a message that leaves is first; what one process wrote stays in its order. */
+static int compare(const void *left, const void *right)
+{
+    const struct diary_entry *a = *(struct diary_entry *const *)left;
+    const struct diary_entry *b = *(struct diary_entry *const *)right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    bool apart = a->role != b->role || a->index != b->index;
+    if (apart && (a->kind == DIARY_SAID) != (b->kind == DIARY_SAID))
+        return a->kind == DIARY_SAID ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+static enum status sort(struct diary_entry **entries, size_t count)
+{
+    struct diary_entry **order = calloc(count + 1, sizeof *order);
+    struct diary_entry *sorted = calloc(count + 1, sizeof *sorted);
+    for (size_t i = 0; order != NULL && sorted != NULL && i < count; i++)
+        order[i] = &(*entries)[i];
+    if (order != NULL && sorted != NULL) {
+        qsort(order, count, sizeof(struct diary_entry *), compare);
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = *order[i];
+    }
+    bool made = order != NULL && sorted != NULL;
+    free(order);
+    if (!made) {
+        free(sorted);
+        return STATUS_MEMORY;
+    }
+    free(*entries);
+    *entries = sorted;
+    return STATUS_OK;
+}
+
+enum status diary_read(int file, struct diary_entry **entries, size_t *count, struct error *error)
+{
+    size_t room = 0;
+    off_t at = 0, end = lseek(file, 0, SEEK_END);
+    bool damaged = false;
+    *entries = NULL;
+    for (*count = 0; at < end && !damaged; *count += !damaged) {
+        struct diary_entry *grown = array_room(*entries, *count + 1, &room, sizeof *grown);
+        if (grown == NULL)
+            return error_set(error, STATUS_MEMORY, "out of memory for the diary");
+        *entries = grown;
+        damaged = !read_entry(file, &at, &grown[*count]);
+    }
+    if (sort(entries, *count) != STATUS_OK)
+        return error_set(error, STATUS_MEMORY, "out of memory for the diary");
+    if (damaged)
+        return error_set(error, STATUS_INVALID, "the diary is damaged at byte %lld of %lld",
+                         (long long)at, (long long)end);
+    return STATUS_OK;
+}

@@ -1,0 +1,91 @@
+/* diary.h - what a process says, hears and does, entry by entry in a file, for whoever wants to tell
+ * it afterwards (`syncopate run --explain`).
+ *
+ *     said    a message has left: to whom, and the message as it travels
+ *     heard   one has come
+ *     did     something happened inside between messages, which no message shows: a deed
+ *
+ * All processes of a job on one host may write to the same file: an entry is written at once, says
+ * whose it is, and has the time of the host's one monotonic clock, taken before a message leaves and
+ * after one has come. So an entry's cause is always earlier than it. What proves who somebody is
+ * (proofs, secrets) is not written.
+ *
+ * A diary that is NULL takes everything and writes nothing: that is how nearly all processes run.
+ * When the file cannot be written any more that is said once, and the process goes on.
+ *
+ * Threads: said, heard and did from any; open and close from one.
+ * Units: nanoseconds of CLOCK_MONOTONIC. */
+
+#ifndef COMMON_WIRE_DIARY_H
+#define COMMON_WIRE_DIARY_H
+
+#include "common/wire/message.h"
+
+struct diary;
+
+enum diary_kind { DIARY_SAID, DIARY_HEARD, DIARY_DID, DIARY_KIND_COUNT };
+
+/* What no message shows. */
+enum deed_kind {
+    DEED_OPENED,   /* Server 0 has the run directory; `step` is where the run goes on. */
+    DEED_LOADED,   /* A server's chunks have their first values. */
+    DEED_GIVEN,    /* A trainer is given a step or batch. */
+    DEED_STANDS,   /* It has no leaf in this step. */
+    DEED_COMPUTED, /* A gradient: node, examples, loss, correct, us. */
+    DEED_LEFT_OUT, /* One that is not finite. */
+    DEED_TAKEN,    /* An owner has taken a worker's gradient: chunk, step, node, worker. */
+    DEED_REFUSED,  /* Or not: verdict. */
+    DEED_UPDATED,  /* A chunk: version is the new one; examples, staleness. */
+    DEED_SKIPPED,  /* The same, by nothing. */
+    DEED_HELD,     /* An answer waits: chunk, worker, version that it waits for. */
+    DEED_CUT,      /* A chunk is referred to as of version `step`. */
+    DEED_PART,     /* A server's part of a checkpoint is written: step, bytes. */
+    DEED_MANIFEST, /* The whole checkpoint is. */
+    DEED_SCORED,   /* Test examples: epoch, examples, loss, correct, us. */
+    DEED_SUMMARY,  /* run.json and the model are written. */
+    DEED_KIND_COUNT
+};
+
+struct deed {
+    enum deed_kind kind;
+    uint32_t chunk, worker;
+    struct node node;
+    uint64_t step, version, epoch;
+    uint64_t examples, correct, staleness, bytes, us;
+    int64_t loss; /* 2^-24 nats, summed. */
+    enum verdict verdict;
+};
+
+struct diary_entry {
+    uint64_t time_ns;
+    enum diary_kind kind;
+    enum role role; /* Whose it is. */
+    uint32_t index;
+    bool to_server;         /* `other` is a server's number; else a transport's name for a peer. */
+    uint64_t other;         /* At the other end of a message. */
+    uint64_t payload_bytes; /* That came with it. */
+    union {
+        struct message message;
+        struct deed deed;
+    };
+};
+
+/* In the name of a process: to a file that is added to, or "fd:3", a descriptor that it was given.
+ * where NULL: *diary is NULL. STATUS_IO, STATUS_MEMORY. */
+enum status diary_open(struct diary **diary, const char *where, enum role role, uint32_t index,
+                       struct error *error);
+void diary_close(struct diary **diary);
+
+/* When something is about to be said; 0 without a diary. */
+uint64_t diary_now(const struct diary *diary);
+void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
+                const struct packet *packet);
+void diary_heard(struct diary *diary, bool from_server, uint64_t other,
+                 const struct packet *packet);
+void diary_did(struct diary *diary, const struct deed *deed);
+
+/* All entries of a file, earliest first; the caller frees them. STATUS_INVALID: something in it is no
+ * entry; what comes before it is there. */
+enum status diary_read(int file, struct diary_entry **entries, size_t *count, struct error *error);
+
+#endif
