@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "common/wire/diary.h"
 #include "common/wire/outbox.h"
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/coordinator/coordinator.h"
@@ -23,12 +24,14 @@ struct cores {
     struct checkpointer *checkpointer;
     struct owner **owners; /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
+    struct diary *diary; /* Borrowed. */
 };
 
 struct cores_options {
     struct router_options router;
     struct coordinator_options coordinator; /* Used on server 0; but for incarnation. */
     struct checkpointer_options checkpointer;
+    struct diary *diary; /* Of what happens inside; NULL: none is kept. */
 };
 
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);

@@ -112,7 +112,8 @@ static enum status create_server(struct server **server, const struct server_opt
 
 static struct server_options server_options_of(const struct options *options,
                                                const struct addresses *addresses,
-                                               struct transport *transport, const char *out)
+                                               struct transport *transport, const char *out,
+                                               struct diary *diary)
 {
     struct server_options server_options = {
         .transport = transport,
@@ -131,6 +132,7 @@ static struct server_options server_options_of(const struct options *options,
         .max_bad_gradients = options->max_bad_gradients,
         .allow_mixed = options->allow_mixed,
         .has_parent = options->parent_stdin,
+        .diary = diary,
     };
     server_options.deadlines.start = fmax(options->deadlines.start - addresses->seconds, 0);
     return server_options;
@@ -173,15 +175,22 @@ static int serve(const struct options *options, const struct addresses *addresse
     absolute(out, sizeof out);
     if (options->task_index == 0 && check_files(out, options->restore, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    const struct server_options wanted = server_options_of(options, addresses, transport, out);
-    enum status status = create_server(&server, &wanted, error);
-    if (status != STATUS_OK)
+    struct diary *diary;
+    enum status status = diary_open(&diary, options->diary, ROLE_PS, options->task_index, error);
+    const struct server_options wanted =
+        server_options_of(options, addresses, transport, out, diary);
+    if (status == STATUS_OK)
+        status = create_server(&server, &wanted, error);
+    if (status != STATUS_OK) {
+        diary_close(&diary);
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
+    }
     say_where(server, options, &addresses->listening);
     if (options->insecure)
         log_warning("--insecure: whoever reaches %s can join", server_address(server));
     int exit_code = run_server(options, server, out, error);
     server_destroy(&server);
+    diary_close(&diary);
     return exit_code;
 }
 

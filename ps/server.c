@@ -160,6 +160,7 @@ static enum status make_cores(struct server *server)
                         .processors = processors(),
                         .allow_mixed = from->allow_mixed},
         .checkpointer = {.server = from->index, .disk = from->disk, .keep = from->keep},
+        .diary = from->diary,
     };
     hash_random(options.coordinator.secret);
     probe_updates(options.router.self.probe_digest);
@@ -408,8 +409,11 @@ static void introduce(struct server *server)
         return;
     envelope_seal_to_server(&router_enrolment(server->cores.router)->envelope, &ping);
     size_t bytes = message_encode(&ping, header);
-    if (transport->send(server->upstream, 0, header, bytes, NULL, 0) == STATUS_OK)
-        server->introduced = connections;
+    uint64_t said_ns = diary_now(server->options.diary);
+    if (transport->send(server->upstream, 0, header, bytes, NULL, 0) != STATUS_OK)
+        return;
+    diary_said(server->options.diary, said_ns, true, 0, &ping, 0);
+    server->introduced = connections;
 }
 
 static void send_wire(struct server *server, struct outgoing *item)
@@ -421,9 +425,14 @@ static void send_wire(struct server *server, struct outgoing *item)
         trust(server, item->packet.peer, STANDING_DECLARER);
     if (up && item->packet.payload != NULL)
         introduce(server);
+    uint64_t said_ns = diary_now(server->options.diary);
+    uint64_t payload_bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
         item->packet.payload, item->packet.place);
+    if (status == STATUS_OK)
+        diary_said(server->options.diary, said_ns, up, up ? 0 : item->packet.peer,
+                   &item->packet.message, payload_bytes);
     /* It does not read what it has asked for. What is lost it will ask for again. */
     if (status == STATUS_AGAIN && !up && is_worth_a_line(++server->unheard))
         log_warning("messages that a peer did not read count=%llu",
@@ -526,6 +535,12 @@ static bool is_somebody_else(struct server *server, const struct message *messag
     return true;
 }
 
+static void note_heard(const struct server *server, bool from_server_0, const struct packet *packet)
+{
+    diary_heard(server->options.diary, from_server_0, from_server_0 ? 0 : packet->peer,
+                &packet->message, packet->payload != NULL ? packet->payload->bytes : 0);
+}
+
 static void receive(struct server *server, struct endpoint *endpoint)
 {
     struct received received;
@@ -551,6 +566,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
             !identity_may_be(&received.sender, packet.message.role, packet.message.index)) {
             refuse_impostor(server, &packet, &received.sender);
         } else if (status == STATUS_OK) {
+            note_heard(server, endpoint == server->upstream, &packet);
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
             if (packet.member && endpoint == server->listening)

@@ -67,6 +67,7 @@
 #include "common/file/disk.h"
 #include "common/options/options.h"
 #include "common/transport/transport.h"
+#include "common/wire/diary.h"
 #include "ps/coordinator/coordinator.h"
 
 struct server;
@@ -86,7 +87,8 @@ struct server_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;
     bool allow_mixed;
-    bool has_parent; /* Who may answer for the job, see occupancy.h. */
+    bool has_parent;     /* Who may answer for the job, see occupancy.h. */
+    struct diary *diary; /* NULL: none is kept. */
 };
 
 /* Listens at once, so that an address in use is an error here. */

@@ -31,6 +31,7 @@ worker  mode
 worker  client
 worker  .
 deploy  launcher manual replay report simulator
+deploy  explain
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.

@@ -166,6 +166,18 @@ static void count_squares(struct state *s, float scale)
     compensation_apply(s->job, &what);
 }
 
+static void note_gradient(const struct state *s, struct node node, const struct score *score,
+                          double seconds)
+{
+    diary_did(s->solo->diary, &(struct deed){.kind = DEED_COMPUTED,
+                                             .step = s->step,
+                                             .node = node,
+                                             .examples = score->examples,
+                                             .loss = score->loss,
+                                             .correct = score->correct,
+                                             .us = (uint64_t)(1e6 * seconds)});
+}
+
 static enum status update(struct state *s, struct error *error)
 {
     struct score score = {0};
@@ -173,6 +185,7 @@ static enum status update(struct state *s, struct error *error)
     struct node root = tree_root(batch.leaves);
     struct pace *pace = &s->solo->pace;
     double began = clock_now_seconds();
+    diary_did(s->solo->diary, &(struct deed){.kind = DEED_GIVEN, .step = s->step});
     pace_begin(pace, clock_now_ns());
     enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, root,
                                                s->gradient, &score, error);
@@ -194,9 +207,12 @@ static enum status update(struct state *s, struct error *error)
     };
     for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX && slot < s->slots.count; slot++)
         apply.slots[slot] = s->arrays[1 + slot];
+    note_gradient(s, root, &score, clock_now_seconds() - began);
     count_squares(s, apply.scale);
     update_apply(s->job, s->offsets, 0, &apply);
     s->step++;
+    diary_did(s->solo->diary,
+              &(struct deed){.kind = DEED_UPDATED, .version = s->step, .examples = batch.examples});
     s->worker.updates++;
     s->worker.examples += batch.examples;
     score_add(&s->window, &score);
@@ -260,6 +276,13 @@ static void evaluate(struct state *s)
     double began = clock_now_seconds();
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
     double took = clock_now_seconds() - began;
+    diary_did(s->solo->diary, &(struct deed){.kind = DEED_SCORED,
+                                             .epoch = s->epoch_number,
+                                             .step = s->step,
+                                             .examples = score.examples,
+                                             .loss = score.loss,
+                                             .correct = score.correct,
+                                             .us = (uint64_t)(1e6 * took)});
     s->stood += took;
     s->worker.evaluate_seconds += took;
     s->summary.evaluation_seconds += took;
@@ -289,9 +312,12 @@ static enum status write_checkpoint(struct state *s, struct error *error)
     if (s->step % job_steps_per_epoch(s->job) != 0)
         manifest.so_far =
             (struct tally){s->epoch.loss, s->epoch.correct, s->epoch.examples, s->epoch_updates};
+    diary_did(s->solo->diary,
+              &(struct deed){.kind = DEED_PART, .step = s->step, .bytes = part.bytes});
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
     if (status != STATUS_OK)
         return status;
+    diary_did(s->solo->diary, &(struct deed){.kind = DEED_MANIFEST, .step = s->step});
     checkpoint_shelf_add(&s->shelf, s->step);
     if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||
         checkpoint_sweep(&disk_posix, s->solo->out, s->step, error) != STATUS_OK)
@@ -410,6 +436,8 @@ static int run(struct state *s, struct error *error)
     enum run_state state = status != STATUS_OK ? RUN_FAILED : done ? RUN_DONE : RUN_STOPPED;
     const char *reason = status != STATUS_OK ? error->text : done ? "" : "stopped";
     enum status wrote = write_summary(s, state, reason, &writing);
+    if (wrote == STATUS_OK)
+        diary_did(s->solo->diary, &(struct deed){.kind = DEED_SUMMARY});
     if (status == STATUS_OK && wrote != STATUS_OK) {
         *error = writing;
         return exit_code_of(wrote);
@@ -456,6 +484,7 @@ int solo_run(struct solo *solo, struct error *error)
         atomic_store(&solo->occupied, occupancy_take(solo->out, solo->has_parent));
         if (atomic_load(&solo->stop_code) != 0) /* Asked meanwhile. */
             let_go(solo);
+        diary_did(solo->diary, &(struct deed){.kind = DEED_OPENED, .step = s.step});
         exit_code = run(&s, error);
         if (s.directory.events.lost > 0)
             log_warning("%s lost: %s",

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/wire/diary.h"
 #include "worker/node_gradient.h"
 #include "worker/pace.h"
 
@@ -24,6 +25,7 @@ struct solo {
     const char *out, *restore;
     uint32_t keep;        /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
     struct pace pace;     /* How long gradients are to take. */
+    struct diary *diary;  /* NULL: none is kept. */
     bool has_parent;      /* Who may answer for the run, see occupancy.h. */
     atomic_int stop_code; /* 0: go on. */
     atomic_int occupied;  /* The descriptor that says that we stay, or 0. */

@@ -63,7 +63,7 @@ static void stop_solo(void *solo, int exit_code)
 }
 
 static int train_alone(struct workload *workload, const struct options *options,
-                       struct error *error)
+                       struct diary *diary, struct error *error)
 {
     struct signals signals;
     struct solo solo = {
@@ -74,6 +74,7 @@ static int train_alone(struct workload *workload, const struct options *options,
         .keep = options_keep(options),
         .pace = {.time = options_compute_time(options, 0), .job = &workload->job},
         .has_parent = options->parent_stdin,
+        .diary = diary,
     };
     struct signals_options requests = requests_of(options);
     requests.context = &solo;
@@ -140,7 +141,7 @@ static uint64_t count_from(const struct options *options, uint64_t began_us)
 }
 
 static int train_with_servers(struct workload *workload, const struct options *options,
-                              uint64_t began_us, struct error *error)
+                              uint64_t began_us, struct diary *diary, struct error *error)
 {
     struct keys keys;
     struct transport *transport;
@@ -152,6 +153,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,
         .stuck = end_stuck,
+        .diary = diary,
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
@@ -170,6 +172,21 @@ static int train_with_servers(struct workload *workload, const struct options *o
     }
     transport->operations->destroy(&transport);
     keys_close(&keys);
+    return exit_code;
+}
+
+static int train(struct workload *workload, const struct options *options, uint64_t began_us,
+                 struct error *error)
+{
+    struct diary *diary;
+    enum status status =
+        diary_open(&diary, options->diary, ROLE_WORKER, options->task_index, error);
+    if (status != STATUS_OK)
+        return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
+    int exit_code = options->ps == 0
+                        ? train_alone(workload, options, diary, error)
+                        : train_with_servers(workload, options, began_us, diary, error);
+    diary_close(&diary);
     return exit_code;
 }
 
@@ -235,8 +252,7 @@ int main(int argc, char **argv)
         "ready model=\"%s\" parameters=%llu data=%s kernels=%s", workload.job.model,
         (unsigned long long)variables_elements(workload.job.variables, workload.job.variable_count),
         workload.job.data, kernels_instructions_name(kernels_instructions()));
-    exit_code = options.ps == 0 ? train_alone(&workload, &options, &error)
-                                : train_with_servers(&workload, &options, began_us, &error);
+    exit_code = train(&workload, &options, began_us, &error);
     workload_free(&workload);
     return task_end(exit_code, &error);
 }

@@ -15,7 +15,12 @@ static const struct mode_facts modes[MODE_COUNT] = {
                     .may_skip = true,
                     .records = true,
                     .locks = true,
-                    .ages = true},
+                    .ages = true,
+                    .told = "server 0 leases whoever asks a batch of examples. A worker's gradient "
+                            "is applied the moment it comes, whatever others have made meanwhile, "
+                            "and the answer has the newest values. Nobody waits for anybody; how "
+                            "many updates a chunk had since the values that a gradient was "
+                            "computed from is its staleness."},
     [MODE_SYNC] = {.number = MODE_SYNC,
                    .name = "sync",
                    .hue = 1,
@@ -23,7 +28,12 @@ static const struct mode_facts modes[MODE_COUNT] = {
                    .steps = true,
                    .exact = true,
                    .aligns = true,
-                   .lends = true},
+                   .lends = true,
+                   .told = "the examples of a step are cut into leaves, which are dealt over the "
+                           "workers. A chunk waits until the gradients of all leaves are in (the "
+                           "barrier), makes one update by their sum, and answers only then. So all "
+                           "compute the next step from the same values, and it does not matter who "
+                           "was first."},
     [MODE_SSP] = {.number = MODE_SSP,
                   .name = "ssp",
                   .unit = "update",
@@ -31,13 +41,17 @@ static const struct mode_facts modes[MODE_COUNT] = {
                   .records = true,
                   .locks = true,
                   .ages = true,
-                  .bounds = true},
+                  .bounds = true,
+                  .told = "as in async, server 0 leases batches and a gradient is applied the "
+                          "moment it comes; but nobody is given a batch that would bring it more "
+                          "than S batches ahead of the slowest. The fast wait, for WORK and not "
+                          "for values, and who has waited pulls the newest before it computes."},
 };
 
 const struct mode_facts *mode_facts(enum mode mode)
 {
     static const struct mode_facts unknown = {
-        .number = MODE_COUNT, .name = "unknown", .unit = "update"};
+        .number = MODE_COUNT, .name = "unknown", .unit = "update", .told = "?"};
     return (unsigned)mode < MODE_COUNT ? &modes[mode] : &unknown;
 }
 

@@ -29,6 +29,7 @@ struct mode_facts {
     bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
     bool records;     /* What is computed has a number, and chunks note it (--record). */
     bool lends;       /* Workers of the host read values where servers write them. */
+    const char *told; /* What it is, for who has never heard of it. */
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
     bool locks;       /* --use-locking has something to lock. */

@@ -513,6 +513,20 @@ static void list_ignored(const struct parser *parser)
                            options->ignored[0] != '\0' ? ", " : "", option_rows[i].name);
 }
 
+/* Nobody reads what ten epochs say. */
+static enum status check_explain(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (options->explain && options->quiet)
+        return refuse(parser, "--quiet and --explain exclude each other");
+    if (options->explain && (options->job.steps == 0 || options->job.steps > EXPLAIN_STEPS_MAX))
+        return refuse(parser,
+                      "--explain tells every message, and so of a short run only: add --steps 1 "
+                      "(%u at most)",
+                      EXPLAIN_STEPS_MAX);
+    return STATUS_OK;
+}
+
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -525,6 +539,8 @@ static enum status check_whole(const struct parser *parser)
     enum status status = check_used(parser);
     if (status == STATUS_OK && options->straggle != NULL && options->compute == NULL)
         status = refuse(parser, "%s: only used with --compute", source_of(parser, "straggle"));
+    if (status == STATUS_OK)
+        status = check_explain(parser);
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))
         status = check_role(parser);
     if (status == STATUS_OK)

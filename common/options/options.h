@@ -28,6 +28,7 @@
 #define OPTION_ROWS_MAX 128
 
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
+#define EXPLAIN_STEPS_MAX  16 /* Of a run that is told message by message. */
 
 /* Who accepts an option; programs and commands are a mask. */
 enum option_user {
@@ -101,6 +102,8 @@ struct options {
     bool json;  /* evaluate, inspect, run: the result as one JSON object. */
     bool watch; /* inspect: until the job has ended. */
 
+    bool explain;      /* run: tell every message. */
+    const char *diary; /* ps, worker: where they are written; NULL: nowhere. See diary.h. */
     bool quiet, verbose;
     double log_every;       /* Seconds between progress lines where output is not a terminal. */
     const char *log_format; /* "text" or "json". */

@@ -401,6 +401,14 @@ const struct option_row option_rows[] = {
      "text", 0, 0, &choice_log_format, NULL,
      "Of the log on standard error; times are UTC. json: each line is one object with time, level, "
      "who, text and the line's key=value pairs as members."},
+    {"explain", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(explain), OPTION_RUN, NULL, NULL, 0, 0,
+     NULL, NULL,
+     "Tell every message of a short run (--steps 1) in plain words, and what was done between them, "
+     "with the function that does it. With --verbose each singly, with all its fields."},
+    {"diary", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(diary), ROLES, "FILE", NULL, 0, 0, NULL,
+     NULL,
+     "Add to FILE every message that this process sends and gets, for syncopate run --explain; "
+     "fd:N is a descriptor that it was given."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
      RUNS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
      "Nothing but warnings and errors: the result is in the run directory."},

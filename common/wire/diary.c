@@ -49,7 +49,12 @@ enum status diary_open(struct diary **diary, const char *where, enum role role, 
     if (sscanf(where, "fd:%u", &file) == 1)
         d->file = fcntl((int)file, F_DUPFD_CLOEXEC, 0);
     else
-        d->file = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        d->file = open(where, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    /* Only so is an entry put behind all others at once, whoever shares the descriptor. */
+    if (d->file >= 0 && fcntl(d->file, F_SETFL, O_APPEND) != 0) {
+        close(d->file);
+        d->file = -1;
+    }
     if (d->file < 0) {
         error_set(error, STATUS_IO, "cannot write the diary %s: %s", where, strerror(errno));
         free(d);
@@ -87,40 +92,42 @@ static void put(struct diary *diary, struct head head, const void *body, size_t 
         log_warning("the diary cannot be written: %s", strerror(errno));
 }
 
-static void put_message(struct diary *diary, struct head head, const struct packet *packet)
+static void put_message(struct diary *diary, struct head head, const struct message *message)
 {
     uint8_t body[HEADER_BYTES_MAX];
-    struct message message = packet->message;
-    message.proof = 0;
-    if (message.kind == MESSAGE_WELCOME) {
-        message.welcome.proof = 0;
-        memset(message.welcome.secret, 0, sizeof message.welcome.secret);
+    struct message shown = *message;
+    shown.proof = 0;
+    if (shown.kind == MESSAGE_WELCOME) {
+        shown.welcome.proof = 0;
+        memset(shown.welcome.secret, 0, sizeof shown.welcome.secret);
     }
-    head.payload_bytes = packet->payload != NULL ? packet->payload->bytes : 0;
-    put(diary, head, body, message_encode(&message, body));
+    put(diary, head, body, message_encode(&shown, body));
 }
 
 void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
-                const struct packet *packet)
+                const struct message *message, uint64_t payload_bytes)
 {
     if (diary != NULL)
         put_message(diary,
                     (struct head){.kind = DIARY_SAID,
                                   .time_ns = time_ns,
                                   .to_server = to_server,
-                                  .other = other},
-                    packet);
+                                  .other = other,
+                                  .payload_bytes = payload_bytes},
+                    message);
 }
 
-void diary_heard(struct diary *diary, bool from_server, uint64_t other, const struct packet *packet)
+void diary_heard(struct diary *diary, bool from_server, uint64_t other,
+                 const struct message *message, uint64_t payload_bytes)
 {
     if (diary != NULL)
         put_message(diary,
                     (struct head){.kind = DIARY_HEARD,
                                   .time_ns = clock_now_ns(),
                                   .to_server = from_server,
-                                  .other = other},
-                    packet);
+                                  .other = other,
+                                  .payload_bytes = payload_bytes},
+                    message);
 }
 
 void diary_did(struct diary *diary, const struct deed *deed)
@@ -166,16 +173,13 @@ static bool read_entry(int file, off_t *at, struct diary_entry *entry)
     return (unsigned)entry->deed.kind < DEED_KIND_COUNT;
 }
 
-/* Of the same moment a message that leaves is first; what one process wrote stays in its order. */
+/* What one process wrote at the same moment stays in its order. */
 static int compare(const void *left, const void *right)
 {
     const struct diary_entry *a = *(struct diary_entry *const *)left;
     const struct diary_entry *b = *(struct diary_entry *const *)right;
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
-    bool apart = a->role != b->role || a->index != b->index;
-    if (apart && (a->kind == DIARY_SAID) != (b->kind == DIARY_SAID))
-        return a->kind == DIARY_SAID ? -1 : 1;
     return a < b ? -1 : 1;
 }
 
@@ -208,7 +212,7 @@ enum status diary_read(int file, struct diary_entry **entries, size_t *count, st
     bool damaged = false;
     *entries = NULL;
     for (*count = 0; at < end && !damaged; *count += !damaged) {
-        struct diary_entry *grown = array_room(*entries, *count + 1, &room, sizeof *grown);
+        struct diary_entry *grown = array_room(*entries, *count, &room, sizeof *grown);
         if (grown == NULL)
             return error_set(error, STATUS_MEMORY, "out of memory for the diary");
         *entries = grown;

@@ -79,9 +79,9 @@ void diary_close(struct diary **diary);
 /* When something is about to be said; 0 without a diary. */
 uint64_t diary_now(const struct diary *diary);
 void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
-                const struct packet *packet);
+                const struct message *message, uint64_t payload_bytes);
 void diary_heard(struct diary *diary, bool from_server, uint64_t other,
-                 const struct packet *packet);
+                 const struct message *message, uint64_t payload_bytes);
 void diary_did(struct diary *diary, const struct deed *deed);
 
 /* All entries of a file, earliest first; the caller frees them. STATUS_INVALID: something in it is no

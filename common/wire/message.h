@@ -6,7 +6,8 @@
  * whoever knows the plan. proto/PROTOCOL.md says who sends what and when.
  *
  * To add a message: a message in syncopate.proto, a kind and a struct here, its fields in
- * message_rows.inc, and its handler in the core that receives it.
+ * message_rows.inc, its handler in the core that receives it, and its words in
+ * deploy/explain/words.c.
  *
  * Threads: plain values. */
 

@@ -4,9 +4,11 @@
  * out, who reads the data to their end, comes back as its exit code. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 #include "common/store/run_directory.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
+#include "deploy/explain/telling.h"
 #include "deploy/launcher/launch.h"
 #include "worker/workload.h"
 
@@ -33,7 +36,9 @@ struct plan {
     struct options options;
     struct workload workload; /* Looked at. */
     char out[DISK_PATH_MAX];
-    FILE *voice;   /* Where people are told about it. */
+    FILE *voice; /* Where people are told about it. */
+    int diary;   /* With --explain: what all children write to. */
+    char diary_name[16];
     bool out_made; /* By us, empty: to be taken away again when nothing comes into it. */
 };
 
@@ -335,6 +340,39 @@ static int launch(const struct plan *plan, struct audience *audience, struct lau
     return code;
 }
 
+/* --- telling it (--explain) ------------------------------------------------------------------ */
+
+#define DIARY_FROM 64 /* Descriptors below it are the children's own (CHILD_WORD). */
+
+/* One diary in memory that all children inherit: nothing is left of it, however this ends. */
+static enum status open_diary(struct plan *plan, struct error *error)
+{
+    if (!plan->options.explain)
+        return STATUS_OK;
+    int file = memfd_create("syncopate-diary", 0);
+    plan->diary = file >= 0 ? fcntl(file, F_DUPFD, DIARY_FROM) : -1;
+    if (plan->diary < 0)
+        error_set(error, STATUS_IO, "cannot make a diary (--explain): %s", strerror(errno));
+    if (file >= 0)
+        close(file);
+    snprintf(plan->diary_name, sizeof plan->diary_name, "fd:%d", plan->diary);
+    plan->options.diary = plan->diary_name;
+    return plan->diary >= 0 ? STATUS_OK : STATUS_IO;
+}
+
+/* Also of a run that failed: then it says how far it came. */
+static void tell_diary(struct plan *plan)
+{
+    struct error error;
+    if (!plan->options.explain)
+        return;
+    const struct telling telling = {&plan->workload.job, &plan->workload.partition,
+                                    plan->options.verbose};
+    if (telling_print(plan->voice, &telling, plan->diary, &error) != STATUS_OK)
+        command_say(PROGRAM, LOG_WARNING, error.text);
+    close(plan->diary);
+}
+
 /* The table, when there is something to sum up. */
 static enum status print_summary(const struct plan *plan, uint32_t restarts, struct error *error)
 {
@@ -361,10 +399,13 @@ static void say_how_to_go_on(const struct plan *plan)
 static int run(struct plan *plan, struct launch_result *result, struct error *error)
 {
     struct error no_summary = {0};
+    if (open_diary(plan, error) != STATUS_OK)
+        return command_fail(PROGRAM, EXIT_CANNOT_OPEN, error);
     if (!plan->options.quiet)
         print_plan(plan);
     struct audience audience = {.gone = false};
     int code = launch(plan, &audience, result, error);
+    tell_diary(plan);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)

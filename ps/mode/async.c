@@ -170,6 +170,15 @@ const struct shard_mode shard_async = {
     .applied = async_applied,
     .answer = async_answer,
     .gives = async_gives,
+    .taken =
+        {"takes it, however old the values are that it was computed from. Had this chunk had the "
+         "batch before, it would be dropped as a duplicate",
+         "ps/mode/async.c async_take"},
+    .updated =
+        {"at once, without waiting for anybody: the gradient is divided by its {examples} "
+         "examples, and makes one update. The chunk has had {staleness} since the values that "
+         "it was computed from: its staleness",
+         "ps/mode/async.c async_next_update"},
     .check = async_check,
 };
 
@@ -334,5 +343,9 @@ const struct work_mode work_async = {
     .ask = async_ask,
     .finished = async_finished,
     .has_spare = async_has_spare,
+    .starts = {"Which batches are yours, you will have to ask",
+               "ps/work/assignment.c assignment_send"},
+    .gives = {"It is leased to you: should you be lost, somebody else is given it",
+              "ps/mode/async.c async_ask"},
     .check = async_check_work,
 };

@@ -18,7 +18,7 @@ static bool is_whole(const struct shard_mode *mode)
 {
     return mode->open != NULL && mode->fault != NULL && mode->judge != NULL && mode->take != NULL &&
            mode->sent_before != NULL && mode->next_update != NULL && mode->applied != NULL &&
-           mode->answer != NULL;
+           mode->answer != NULL && mode->taken.text != NULL && mode->updated.text != NULL;
 }
 
 const struct shard_mode *shard_mode_of(const struct job *job)

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/job/told.h"
 #include "common/wire/message.h"
 #include "ps/shard/chunk.h"
 
@@ -95,6 +96,10 @@ struct shard_mode {
     /* Optional. Whether these may be given to whoever sent the EXCHANGE, now. Else nothing is, and it
      * asks again if it needs to. */
     bool (*gives)(struct shard *shard, const struct message *message, const struct reply *reply);
+
+    /* What people are told (told.h) that it does with a gradient that is taken, when an update is
+     * made, and, where answers wait, what such a one waits for. */
+    struct told taken, updated, waits;
 
     /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
     void (*check)(const struct shard *shard);

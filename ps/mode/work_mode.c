@@ -22,16 +22,24 @@ static bool is_whole(const struct work_mode *mode)
            mode->has_reached != NULL && (mode->gate != NULL) == gates &&
            (mode->is_at_gate != NULL) == gates && (mode->held != NULL) == leases &&
            (mode->finished != NULL) == leases && (mode->is_enough != NULL) == leases &&
-           (mode->lost != NULL) == leases && (mode->has_spare != NULL) == leases;
+           (mode->lost != NULL) == leases && (mode->has_spare != NULL) == leases &&
+           mode->starts.text != NULL && (mode->gives.text != NULL) == leases;
+}
+
+const struct work_mode *work_mode_of(const struct job *job)
+{
+    assert((unsigned)job->mode < MODE_COUNT);
+    const struct work_mode *mode = tables[job->mode];
+    assert(mode != NULL && is_whole(mode));
+    return mode;
 }
 
 enum status work_begin(struct work *work, const struct job *job, uint64_t first,
                        const struct tally *so_far)
 {
-    assert(work->rules == NULL && (unsigned)job->mode < MODE_COUNT);
+    assert(work->rules == NULL);
     work->job = job;
-    work->rules = tables[job->mode];
-    assert(work->rules != NULL && is_whole(work->rules));
+    work->rules = work_mode_of(job);
     work->stop_step = job->steps;
     statistics_init(&work->statistics, job, first, so_far);
     if (work->rules->state_bytes > 0 && (work->state = calloc(1, work->rules->state_bytes)) == NULL)
@@ -51,7 +59,7 @@ void work_free(struct work *work)
 
 void work_check(const struct work *work)
 {
-    INVARIANT("work", work->rules == tables[work->job->mode],
+    INVARIANT("work", work->rules == work_mode_of(work->job),
               "it follows the rules of the job's mode");
     INVARIANT("work", work->stop_step <= work->job->steps,
               "it stops at the last step at the latest");

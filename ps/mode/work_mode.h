@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
+#include "common/job/told.h"
 #include "common/store/run_directory.h"
 #include "ps/work/assignment.h"
 #include "ps/work/membership.h"
@@ -110,10 +111,16 @@ struct work_mode {
     /* Optional. How many batches it has finished, in a mode that counts them. */
     uint64_t (*clock)(const struct work *work, uint32_t worker);
 
+    /* What people are told (told.h) at START of what is a worker's; and, of leases, with a batch. */
+    struct told starts, gives;
+
     /* Optional. What is true of block and statistics between two messages; see
      * common/base/invariant.h. */
     void (*check)(const struct work *work);
 };
+
+/* The table of the job's mode. */
+const struct work_mode *work_mode_of(const struct job *job);
 
 /* The work of a job that begins at `first`, whose epoch had scored `so_far` before it (see
  * statistics_init); membership and assignment stay as they are. STATUS_MEMORY. */

@@ -12,6 +12,7 @@
 #include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
 #include "common/transport/transport.h"
+#include "common/wire/diary.h"
 #include "ps/owner/owner_state.h"
 #include "ps/shard/group.h"
 
@@ -65,6 +66,11 @@ void owner_destroy(struct owner **owner)
     free(o->owned);
     free(o);
     *owner = NULL;
+}
+
+void owner_keep_diary(struct owner *owner, struct diary *diary)
+{
+    owner->diary = diary;
 }
 
 static struct owned *find_chunk(struct owner *owner, uint32_t index)
@@ -347,6 +353,8 @@ static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *o
     uint64_t step = owned->cut_step;
     bool whole = true;
     owned->cut_step = UINT64_MAX;
+    diary_did(owner->diary,
+              &(struct deed){.kind = DEED_CUT, .chunk = owned->shard.chunk.index, .step = step});
     for (uint32_t array = 0; array <= owner->plan->slots.count && whole; array++)
         whole = cut_array(owner, owned, array, step, outbox);
     if (whole && owner->records)
@@ -490,7 +498,11 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
 {
     const struct message_exchange *exchange = &packet->message.exchange;
     struct parked *parked = parked_place(owned, packet->message.index);
-    if (parked != NULL)
+    if (parked != NULL) {
+        diary_did(owner->diary, &(struct deed){.kind = DEED_HELD,
+                                               .chunk = exchange->chunk,
+                                               .worker = packet->message.index,
+                                               .version = exchange->want_version});
         *parked = (struct parked){
             .waiting = true,
             .peer = packet->peer,
@@ -499,6 +511,7 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
             .since_us = now_us,
             .outcome = outcome,
         };
+    }
     if (exchange->receipt || exchange->retry)
         add_receipt(owner, packet, false, outbox);
     else
@@ -565,6 +578,17 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
                             });
 }
 
+static void note_update(const struct owner *owner, const struct chunk *chunk,
+                        const struct update *update)
+{
+    diary_did(owner->diary,
+              &(struct deed){.kind = update->gradient != NULL ? DEED_UPDATED : DEED_SKIPPED,
+                             .chunk = chunk->index,
+                             .version = chunk->version,
+                             .examples = update->examples,
+                             .staleness = update->staleness});
+}
+
 /* Make the updates that can be made, each of them before any answer. Whether there was one. */
 static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
@@ -581,6 +605,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         owner->rules->applied(&owned->shard, &update);
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         note_batches(owner, owned, outbox);
+        note_update(owner, chunk, &update);
         if (owned->cut_step == chunk->version)
             cut_chunk(owner, owned, outbox);
     }
@@ -625,6 +650,19 @@ static bool check_finite(const struct owner *owner, const struct owned *owned,
     frame_release(packet->payload);
     packet->payload = NULL;
     return true;
+}
+
+static void note_gradient(const struct owner *owner, const struct message *message,
+                          enum verdict verdict)
+{
+    const struct message_exchange *exchange = &message->exchange;
+    diary_did(owner->diary,
+              &(struct deed){.kind = verdict == VERDICT_APPLIED ? DEED_TAKEN : DEED_REFUSED,
+                             .chunk = exchange->chunk,
+                             .worker = message->index,
+                             .node = exchange->node,
+                             .step = exchange->step,
+                             .verdict = verdict});
 }
 
 /* What becomes of a gradient, or of a batch to be left out. */
@@ -680,8 +718,10 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
         answer_retry(owner, owned, packet, now_us, outbox);
         return;
     }
-    if (sent)
+    if (sent) {
         outcome.verdict = take_gradient(owner, owned, packet, outbox);
+        note_gradient(owner, &packet->message, outcome.verdict);
+    }
     if (outcome.verdict == VERDICT_APPLIED)
         outcome.staleness = staleness;
     count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */

@@ -33,6 +33,7 @@
 #include "ps/shard/chunk.h"
 #include "ps/shard/plan.h"
 
+struct diary;
 struct owner;
 
 /* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it.
@@ -40,6 +41,9 @@ struct owner;
 enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
                          uint32_t count, const struct chunk_memory *memory);
 void owner_destroy(struct owner **owner);
+
+/* What it does with gradients is to stand there; NULL: nowhere. Outlives the owner. */
+void owner_keep_diary(struct owner *owner, struct diary *diary);
 
 /* Takes over the packet's payload. */
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,

@@ -115,9 +115,12 @@ static void introduce(struct client *client, const struct outgoing *item)
     question.exchange.retry = true;
     question.exchange.receipt = false;
     size_t bytes = message_encode(&question, header);
+    uint64_t said_ns = diary_now(client->options.diary);
     if (client->options.transport->operations->send(client->servers[item->index], 0, header, bytes,
-                                                    NULL, TRANSPORT_PLACE_NOWHERE) == STATUS_OK)
-        client->introduced[item->index] = connections;
+                                                    NULL, TRANSPORT_PLACE_NOWHERE) != STATUS_OK)
+        return;
+    diary_said(client->options.diary, said_ns, true, item->index, &question, 0);
+    client->introduced[item->index] = connections;
 }
 
 static bool try_send(struct client *client, struct outgoing *item)
@@ -129,8 +132,12 @@ static bool try_send(struct client *client, struct outgoing *item)
         introduce(client, item);
         frame_retain(payload); /* Sending takes a reference over even when it fails. */
     }
+    uint64_t said_ns = diary_now(client->options.diary);
     enum status status = client->options.transport->operations->send(
         client->servers[item->index], 0, header, bytes, payload, item->packet.place);
+    if (status == STATUS_OK)
+        diary_said(client->options.diary, said_ns, true, item->index, &item->packet.message,
+                   payload != NULL ? payload->bytes : 0);
     if (payload == NULL && status == STATUS_OK)
         note_introduced(client, item->index);
     if (status == STATUS_AGAIN)
@@ -298,6 +305,8 @@ static void receive(struct client *client, uint32_t server)
             frame_release(packet.payload);
             continue;
         }
+        diary_heard(client->options.diary, true, server, &packet.message,
+                    packet.payload != NULL ? packet.payload->bytes : 0);
         ask_to_share(client, server, &packet.message);
         session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
         flush(client);
@@ -648,6 +657,9 @@ enum status client_next(struct client *client, struct work *work)
                 return STATUS_LOST;
             }
             take_work(client, &packet.message, work);
+            if (!work->enough)
+                diary_did(client->options.diary,
+                          &(struct deed){.kind = DEED_GIVEN, .step = work->step});
             return STATUS_OK;
         case MESSAGE_FINISHED:
             note_end(client, &packet.message);
@@ -736,10 +748,24 @@ void client_rest(struct client *client, uint64_t due_ns)
         continue;
 }
 
+static void note_gradient(struct diary *diary, const struct push *push, bool given)
+{
+    diary_did(diary, &(struct deed){.kind = push->bad ? DEED_LEFT_OUT
+                                            : given   ? DEED_COMPUTED
+                                                      : DEED_STANDS,
+                                    .step = push->step,
+                                    .node = push->node,
+                                    .examples = push->examples,
+                                    .loss = push->score.loss,
+                                    .correct = push->score.correct,
+                                    .us = push->compute_us});
+}
+
 void client_push(struct client *client, const struct push *push, struct frame *gradient)
 {
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
     struct message_exchange *exchange = &packet.message.exchange;
+    note_gradient(client->options.diary, push, gradient != NULL);
     *exchange = (struct message_exchange){
         .step = push->step,
         .gradient = gradient != NULL,
@@ -779,6 +805,13 @@ void client_evaluation(struct client *client, const struct work *work, const str
         .not_finite = score->not_finite,
         .took_us = took_us,
     };
+    diary_did(client->options.diary, &(struct deed){.kind = DEED_SCORED,
+                                                    .epoch = epoch,
+                                                    .step = step,
+                                                    .examples = score->examples,
+                                                    .loss = score->loss,
+                                                    .correct = score->correct,
+                                                    .us = took_us});
     tell(client, &packet);
 }
 

@@ -111,5 +111,8 @@ const struct follow_mode follow_async = {
     .next = follow_async_next,
     .push = follow_async_push,
     .work = follow_async_work,
+    .given = {"All chunks are here, each of whichever version it was at. Batch {step}, which it "
+              "holds on lease, is computed from them",
+              "worker/mode/async.c follow_async_next"},
     .check = follow_async_check,
 };

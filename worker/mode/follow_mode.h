@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
+#include "common/job/told.h"
 #include "common/job/tree.h"
 #include "common/wire/envelope.h"
 #include "worker/mode/computation.h"
@@ -79,6 +80,9 @@ struct follow_mode {
     bool (*has_more)(const struct follow *follow);
     /* Whether it has been told that there is enough. */
     bool (*knows_end)(const struct follow *follow);
+
+    /* What people are told (told.h) when the trainer is given a step or batch. */
+    struct told given;
 
     /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
     void (*check)(const struct follow *follow);

@@ -78,8 +78,15 @@ static void ssp_check(const struct follow *follow)
 }
 
 const struct follow_mode follow_ssp = {
-    FOLLOW_ASYNC,     .state_bytes = sizeof(struct ssp_follow),
-    .init = ssp_init, .forget = ssp_forget,
-    .next = ssp_next, .push = ssp_push,
-    .work = ssp_work, .check = ssp_check,
+    FOLLOW_ASYNC,
+    .state_bytes = sizeof(struct ssp_follow),
+    .init = ssp_init,
+    .forget = ssp_forget,
+    .next = ssp_next,
+    .push = ssp_push,
+    .work = ssp_work,
+    .given = {"All chunks are here, and new enough for batch {step}: values that were asked for "
+              "before the batch was given would have been pulled anew. It is computed from them",
+              "worker/mode/ssp.c ssp_next"},
+    .check = ssp_check,
 };

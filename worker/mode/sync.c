@@ -52,4 +52,7 @@ const struct follow_mode follow_sync = {
     .push = sync_push,
     .complete = sync_complete,
     .done_step = sync_done_step,
+    .given =
+        {"All chunks are here, all of version {step}. Now step {step} can be computed from them",
+         "worker/mode/sync.c sync_next"},
 };

@@ -1,0 +1,31 @@
+/* telling.h - a diary as a story: every message of a run once, when it was sent, and every deed, in the
+ * order of time, in plain words.
+ *
+ *    61.204 ms  worker/0 -> ps/1  EXCHANGE
+ *      "Here is my gradient of step 0 for chunk 1 (20,480 values; leaves 0 to 1, summed over 32
+ *      examples), computed from version 0. Give me version 1 when it is there." And 3 more like it,
+ *      for chunks 3, 5 and 7. (worker/client/exchange.c:send_chunk)
+ *
+ * What is alike but for its chunk, or is only repeated, as heartbeats are, is told once and counted;
+ * with `singly` nothing is, and each message is followed by all its fields, and by when it was heard.
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_EXPLAIN_TELLING_H
+#define DEPLOY_EXPLAIN_TELLING_H
+
+#include <stdio.h>
+
+#include "deploy/explain/words.h"
+
+struct telling {
+    const struct job *job;
+    const struct partition *partition;
+    bool singly;
+};
+
+/* Tell what is in the file. STATUS_INVALID: its end is damaged; what comes before is told.
+ * STATUS_MEMORY. */
+enum status telling_print(FILE *out, const struct telling *telling, int file, struct error *error);
+
+#endif

@@ -1,0 +1,757 @@
+/* words.c - the table, and how the braces of its texts are filled in. Order matters within a kind: the
+ * first row whose condition holds is told. */
+
+#include "deploy/explain/words.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/base/wording.h"
+#include "common/job/optimizer.h"
+#include "common/wire/message_fields.h"
+#include "ps/mode/shard_mode.h"
+#include "ps/mode/work_mode.h"
+#include "worker/mode/follow_mode.h"
+#include "worker/model/model.h"
+
+/* --- conditions ------------------------------------------------------------------------------ */
+
+static const struct message *message_of(const struct moment *moment)
+{
+    return &moment->entry->message;
+}
+
+static const struct message_exchange *exchange_of(const struct moment *moment)
+{
+    return &message_of(moment)->exchange;
+}
+
+static const struct message_result *result_of(const struct moment *moment)
+{
+    return &message_of(moment)->result;
+}
+
+static bool by_server(const struct moment *moment)
+{
+    return moment->entry->role == ROLE_PS;
+}
+
+static bool restores(const struct moment *moment)
+{
+    return message_of(moment)->welcome.restore;
+}
+
+static bool needs_chunks(const struct moment *moment)
+{
+    return message_of(moment)->ready.needs_chunks;
+}
+
+static bool computes(const struct moment *moment)
+{
+    return message_of(moment)->ping.computing;
+}
+
+static bool answers_score(const struct moment *moment)
+{
+    return moment->question == MESSAGE_EVALUATION;
+}
+
+static bool has_news(const struct moment *moment)
+{
+    return message_of(moment)->waiting.text[0] != '\0';
+}
+
+static bool asks_again(const struct moment *moment)
+{
+    return exchange_of(moment)->retry;
+}
+
+static bool skips(const struct moment *moment)
+{
+    return exchange_of(moment)->skip;
+}
+
+static bool has_report(const struct moment *moment)
+{
+    return exchange_of(moment)->has_report && exchange_of(moment)->want;
+}
+
+static bool pushes_last(const struct moment *moment)
+{
+    return exchange_of(moment)->gradient && exchange_of(moment)->want;
+}
+
+static bool pushes(const struct moment *moment)
+{
+    return exchange_of(moment)->gradient;
+}
+
+static bool pulls_newest(const struct moment *moment)
+{
+    return exchange_of(moment)->newest;
+}
+
+static bool was_held(const struct moment *moment)
+{
+    return result_of(moment)->parameters && result_of(moment)->held_us > 0;
+}
+
+static bool applied_aging(const struct moment *moment)
+{
+    return result_of(moment)->parameters && result_of(moment)->verdict == VERDICT_APPLIED &&
+           job_mode(moment->job)->ages;
+}
+
+static bool applied(const struct moment *moment)
+{
+    return result_of(moment)->parameters && result_of(moment)->verdict == VERDICT_APPLIED;
+}
+
+static bool gives_values(const struct moment *moment)
+{
+    return result_of(moment)->parameters && result_of(moment)->verdict == VERDICT_NONE;
+}
+
+static bool drops(const struct moment *moment)
+{
+    return result_of(moment)->parameters;
+}
+
+static bool finished(const struct moment *moment)
+{
+    return message_of(moment)->lease.finished;
+}
+
+static bool is_enough(const struct moment *moment)
+{
+    return message_of(moment)->work.enough;
+}
+
+static bool is_none(const struct moment *moment)
+{
+    return message_of(moment)->work.none;
+}
+
+static bool is_missing(const struct moment *moment)
+{
+    return message_of(moment)->receipt.missing;
+}
+
+static bool is_final(const struct moment *moment)
+{
+    return message_of(moment)->cut.final;
+}
+
+static bool was_cut(const struct moment *moment)
+{
+    return message_of(moment)->cut_taken.taken;
+}
+
+static bool was_written(const struct moment *moment)
+{
+    return message_of(moment)->part_written.written;
+}
+
+static bool has_left(const struct moment *moment)
+{
+    return message_of(moment)->stop.left;
+}
+
+static bool ended_well(const struct moment *moment)
+{
+    return message_of(moment)->stop.exit_code == EXIT_DONE;
+}
+
+static bool alone(const struct moment *moment)
+{
+    return moment->partition->chunk_count == 0;
+}
+
+static bool goes_on(const struct moment *moment)
+{
+    return moment->entry->deed.step > 0;
+}
+
+/* --- what the modes say ---------------------------------------------------------------------- */
+
+static const struct told *told_starts(const struct job *job)
+{
+    return &work_mode_of(job)->starts;
+}
+
+static const struct told *told_gives(const struct job *job)
+{
+    return &work_mode_of(job)->gives;
+}
+
+static const struct told *told_given(const struct job *job)
+{
+    return &follow_mode_of(job)->given;
+}
+
+static const struct told *told_taken(const struct job *job)
+{
+    return &shard_mode_of(job)->taken;
+}
+
+static const struct told *told_updated(const struct job *job)
+{
+    return &shard_mode_of(job)->updated;
+}
+
+static const struct told *told_waits(const struct job *job)
+{
+    return &shard_mode_of(job)->waits;
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+const struct words_row words_of_messages[] = {
+    {MESSAGE_JOIN, by_server,
+     "May I join? I am {@sender} on {host}, and compute with {arithmetic}.",
+     "common/wire/enrolment.c join", NULL},
+    {MESSAGE_JOIN, NULL,
+     "May I join? I am {@sender} on {host}, and compute with {arithmetic}. Here is the digest of "
+     "the "
+     "job that I would declare.",
+     "common/wire/enrolment.c join", NULL},
+    {MESSAGE_WANT_JOB, NULL, "Nobody has declared a job yet. Send me yours.",
+     "ps/coordinator/declaration.c declaration_ask", NULL},
+    {MESSAGE_JOB_PAGE, by_server,
+     "This is the job: the page from byte {offset} of the {total} bytes of its declaration.",
+     "ps/coordinator/declaration.c declaration_send", NULL},
+    {MESSAGE_JOB_PAGE, NULL,
+     "This is the job, all that decides what is computed: the page from byte {offset} of the "
+     "{total} "
+     "bytes of its declaration.",
+     "worker/client/session.c send_declaration", NULL},
+    {MESSAGE_WELCOME, restores,
+     "You are in. The run goes on from its checkpoint of version {restore_step}.",
+     "ps/coordinator/coordinator_gathering.c welcome", NULL},
+    {MESSAGE_WELCOME, NULL, "You are in. It is a new run: all begin with the first values.",
+     "ps/coordinator/coordinator_gathering.c welcome", NULL},
+    {MESSAGE_WAITING, NULL, "Wait: {text}.", "common/wire/envelope.c envelope_ask_to_wait", NULL},
+    {MESSAGE_REFUSED, NULL, "No ({reason}): {text}.", "common/wire/envelope.c envelope_refuse",
+     NULL},
+    {MESSAGE_READY, needs_chunks,
+     "I do not see the run's disk. Send me my chunks of the checkpoint.",
+     "ps/router/router.c ask_for_chunks", NULL},
+    {MESSAGE_READY, NULL, "My chunks have their values. I can serve them.",
+     "ps/router/router.c say_ready", NULL},
+    {MESSAGE_START, NULL,
+     "All are here: begin at {@unit} {step}. You are number {@place} of {members}. {told}.",
+     "ps/work/assignment.c assignment_send", told_starts},
+    {MESSAGE_PING, by_server, "I am alive.", "ps/router/router.c beat", NULL},
+    {MESSAGE_PING, computes, "I am alive, and compute.", "worker/client/session.c tick_member",
+     NULL},
+    {MESSAGE_PING, NULL, "I am alive.", "worker/client/session.c tick_member", NULL},
+    {MESSAGE_PONG, answers_score, "I have your score.",
+     "ps/coordinator/coordinator_training.c coordinator_handle_evaluation", NULL},
+    {MESSAGE_PONG, has_news, "So am I: {text}.", "ps/coordinator/coordinator.c handle_heartbeat",
+     NULL},
+    {MESSAGE_PONG, NULL, "So am I.", "ps/coordinator/coordinator.c handle_heartbeat", NULL},
+    {MESSAGE_EXCHANGE, asks_again,
+     "Has my gradient of {@work} for chunk {chunk} come? Give me {@wish}.",
+     "worker/client/exchange.c add_header", NULL},
+    {MESSAGE_EXCHANGE, skips,
+     "My gradient of {@work} is not finite: count the batch without one for chunk {chunk}. Give me "
+     "{@wish}.",
+     "worker/client/exchange.c send_chunk", NULL},
+    {MESSAGE_EXCHANGE, has_report,
+     "Here is my gradient of {@work} for chunk {chunk} ({@values}; {@leaves}, summed over "
+     "{examples} examples), computed from version {base_version}. Give me {@wish}. And for server "
+     "0: "
+     "of these examples I had {report.correct} right, with a loss of {@report_loss}.",
+     "worker/client/exchange.c send_chunk", NULL},
+    {MESSAGE_EXCHANGE, pushes_last,
+     "Here is my gradient of {@work} for chunk {chunk} ({@values}; {@leaves}, summed over "
+     "{examples} examples), computed from version {base_version}. Give me {@wish}.",
+     "worker/client/exchange.c send_chunk", NULL},
+    {MESSAGE_EXCHANGE, pushes,
+     "Here is a part of my gradient of {@work} for chunk {chunk} ({@values}; {@leaves}, summed "
+     "over "
+     "{examples} examples), computed from version {base_version}. The rest follows.",
+     "worker/client/exchange.c send_chunk", NULL},
+    {MESSAGE_EXCHANGE, pulls_newest, "I have no gradient yet: give me {@wish} of chunk {chunk}.",
+     "worker/client/exchange.c exchange_ask_newest", NULL},
+    {MESSAGE_EXCHANGE, NULL, "I have no gradient for chunk {chunk}: give me {@wish}.",
+     "worker/client/exchange.c add_header", NULL},
+    {MESSAGE_RESULT, was_held,
+     "Your gradient was {verdict}. Here is version {version} of chunk {chunk} ({@values}). The "
+     "answer "
+     "was held for {@held}, until all others were in.",
+     "ps/owner/owner.c release_parked", NULL},
+    {MESSAGE_RESULT, applied_aging,
+     "Your gradient is applied, at staleness {staleness}. Here is version {version} of chunk "
+     "{chunk} "
+     "({@values}).",
+     "ps/owner/owner.c answer_wish", NULL},
+    {MESSAGE_RESULT, applied,
+     "Your gradient is applied. Here is version {version} of chunk {chunk} ({@values}).",
+     "ps/owner/owner.c answer_wish", NULL},
+    {MESSAGE_RESULT, gives_values, "Here is version {version} of chunk {chunk} ({@values}).",
+     "ps/owner/owner.c answer_wish", NULL},
+    {MESSAGE_RESULT, drops,
+     "Your gradient makes no update ({verdict}). Here is version {version} of chunk {chunk} "
+     "({@values}).",
+     "ps/owner/owner.c answer_wish", NULL},
+    {MESSAGE_RESULT, NULL, "Your gradient for chunk {chunk}: {verdict}.",
+     "ps/owner/owner.c add_result", NULL},
+    {MESSAGE_MOVED_ON, NULL,
+     "What you ask for is gone: chunk {chunk} is at version {version}. Ask for the newest.",
+     "ps/owner/owner.c answer_wish", NULL},
+    {MESSAGE_LEASE, finished, "All servers have answered for batch {batch}: it is done.",
+     "worker/mode/lease_book.c say", NULL},
+    {MESSAGE_LEASE, NULL, "I have nothing to compute. Lease me a batch.",
+     "worker/mode/lease_book.c say", NULL},
+    {MESSAGE_WORK, is_enough, "There is no more to do: training ends at version {batch}.",
+     "ps/coordinator/coordinator_training.c coordinator_top_up", NULL},
+    {MESSAGE_WORK, is_none, "I have heard you, and have no batch for you now.",
+     "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
+    {MESSAGE_WORK, NULL, "Compute batch {batch}. {told}.",
+     "ps/coordinator/coordinator_training.c send_work", told_gives},
+    {MESSAGE_REPORT, NULL, "My score of step {step}.", "worker/client/client.c client_push", NULL},
+    {MESSAGE_EVALUATION, NULL,
+     "On my share of the test examples I have {correct} of {examples} right, with a loss of "
+     "{@loss}.",
+     "worker/client/announcements.c say_score", NULL},
+    {MESSAGE_DONE, NULL, "I am done, at version {step}.",
+     "worker/client/announcements.c announcements_tick", NULL},
+    {MESSAGE_RECEIPT, is_missing,
+     "Your gradient of {@work} for chunk {chunk} is not here. Send it.",
+     "ps/owner/owner.c add_receipt", NULL},
+    {MESSAGE_RECEIPT, NULL, "Your gradient of {@work} for chunk {chunk} is here, and waits.",
+     "ps/owner/owner.c add_receipt", NULL},
+    {MESSAGE_LEAVE, NULL, "I leave the job. Go on without me.",
+     "worker/client/session.c trainer_leave", NULL},
+    {MESSAGE_STOP, by_server, "Stop the job: {reason}.", "ps/router/router.c router_fail", NULL},
+    {MESSAGE_STOP, NULL, "Stop the job: {reason}.", "worker/client/session.c trainer_stop", NULL},
+    {MESSAGE_CUT, is_final,
+     "Training is over: write your chunks down as of version {step}, for the last checkpoint.",
+     "ps/coordinator/cut.c tell", NULL},
+    {MESSAGE_CUT, NULL, "Write your chunks down as of version {step}, for a checkpoint.",
+     "ps/coordinator/cut.c tell", NULL},
+    {MESSAGE_CUT_TAKEN, was_cut,
+     "I have my chunks as of version {step}. {applied} gradients were applied to them so far.",
+     "ps/router/router.c say_cut_taken", NULL},
+    {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one.",
+     "ps/router/router.c say_cut_taken", NULL},
+    {MESSAGE_CHUNK_STATE, NULL,
+     "For the checkpoint of version {step}: {count} elements from {first} of array {array} (0 is "
+     "the "
+     "values, then the optimizer's).",
+     "ps/checkpointer/checkpointer.c send_array", NULL},
+    {MESSAGE_PART_WRITTEN, was_written,
+     "My part of the checkpoint of version {step} is on the disk: {name}, {bytes} bytes.",
+     "ps/checkpointer/checkpointer.c write_part", NULL},
+    {MESSAGE_PART_WRITTEN, NULL, "My part of the checkpoint of version {step} is lost: {text}.",
+     "ps/checkpointer/checkpointer.c write_part", NULL},
+    {MESSAGE_FINISHED, has_left, "You have left: go.",
+     "ps/coordinator/coordinator_losses.c coordinator_tell_left", NULL},
+    {MESSAGE_FINISHED, ended_well, "The job has ended, and all is well. Go.",
+     "ps/coordinator/coordinator_end.c tell_finished", NULL},
+    {MESSAGE_FINISHED, NULL, "The job has ended with exit code {exit_code}: {reason}.",
+     "ps/coordinator/coordinator_end.c tell_finished", NULL},
+    {MESSAGE_BYE, NULL, "I have heard that it has ended, and go.",
+     "common/wire/enrolment.c enrolment_finished", NULL},
+    {MESSAGE_STATUS, NULL, "I only look on. How is the job?",
+     "deploy/command/question.c send_question", NULL},
+    {MESSAGE_STATUS_ANSWER, NULL, "It is {state}, at update {step}.",
+     "ps/coordinator/coordinator.c handle_status", NULL},
+};
+const size_t words_of_messages_count = sizeof words_of_messages / sizeof *words_of_messages;
+
+/* --- deeds ----------------------------------------------------------------------------------- */
+
+const struct words_row words_of_deeds[] = {
+    {DEED_OPENED, goes_on, "has opened the run directory: the run goes on from version {step}.",
+     "ps/checkpointer/checkpointer.c open_run", NULL},
+    {DEED_OPENED, alone,
+     "has opened the run directory, and given all variables their first values.",
+     "worker/solo.c initialize", NULL},
+    {DEED_OPENED, NULL, "has opened the run directory: it is a new run.",
+     "ps/checkpointer/checkpointer.c open_run", NULL},
+    {DEED_LOADED, NULL, "has given its chunks their first values.", "ps/owner/owner.c handle_load",
+     NULL},
+    {DEED_GIVEN, alone, "computes {@work} from version {step} of all variables.",
+     "worker/solo.c update", NULL},
+    {DEED_GIVEN, NULL, "{told}.", NULL, told_given},
+    {DEED_STANDS, NULL, "has no leaf in this step: there are more workers than leaves.",
+     "worker/trainer.c train_step", NULL},
+    {DEED_COMPUTED, NULL,
+     "has computed the gradient of {@leaves} of {@work}, {examples} examples, in {@took}. It had "
+     "{correct} of them right, with a loss of {@loss}.",
+     "worker/node_gradient.c node_gradient_compute", NULL},
+    {DEED_LEFT_OUT, NULL, "has computed a gradient of {@work} that is not finite.",
+     "worker/trainer.c train_node", NULL},
+    {DEED_TAKEN, NULL, "chunk {chunk}, with worker/{worker}'s gradient of {@work}: {told}.", NULL,
+     told_taken},
+    {DEED_REFUSED, NULL,
+     "chunk {chunk} makes nothing of worker/{worker}'s gradient of {@work}: {@verdict}.",
+     "ps/owner/owner.c take_gradient", NULL},
+    {DEED_UPDATED, alone,
+     "divides the sum by its {examples} examples and makes one update of all variables with "
+     "{@optimizer}. Now they are at version {version}.",
+     "common/job/update.c update_apply", NULL},
+    {DEED_UPDATED, NULL,
+     "chunk {chunk}: {told}, with {@optimizer}. Now it is at version {version}.", NULL,
+     told_updated},
+    {DEED_SKIPPED, NULL,
+     "chunk {chunk}: a batch without a gradient is counted. It is at version {version}, its values "
+     "as before.",
+     "ps/shard/chunk.c chunk_skip", NULL},
+    {DEED_HELD, NULL, "chunk {chunk}: the answer to worker/{worker} waits {told}.", NULL,
+     told_waits},
+    {DEED_CUT, NULL,
+     "chunk {chunk} is kept as of version {step}, for a checkpoint; training would not have to "
+     "wait for the disk.",
+     "ps/owner/owner.c cut_chunk", NULL},
+    {DEED_PART, alone, "has written values and optimizer of version {step}, {@bytes}.",
+     "worker/solo.c write_checkpoint", NULL},
+    {DEED_PART, NULL, "has written its part of the checkpoint of version {step}, {@bytes}.",
+     "ps/checkpointer/checkpointer.c write_part", NULL},
+    {DEED_MANIFEST, alone,
+     "has written the manifest of version {step}: now it is a checkpoint, and whole.",
+     "worker/solo.c write_checkpoint", NULL},
+    {DEED_MANIFEST, NULL,
+     "has written the manifest of version {step}: all parts are there, and now it is a checkpoint.",
+     "ps/checkpointer/checkpointer.c write_manifest", NULL},
+    {DEED_SCORED, NULL,
+     "has scored {examples} test examples in {@took}: {correct} right, with a loss of {@loss}.",
+     "worker/node_gradient.c node_gradient_evaluate", NULL},
+    {DEED_SUMMARY, alone, "has written run.json and the model.", "worker/solo.c write_summary",
+     NULL},
+    {DEED_SUMMARY, NULL, "has written run.json and the model.",
+     "ps/checkpointer/checkpointer.c write_summary", NULL},
+};
+const size_t words_of_deeds_count = sizeof words_of_deeds / sizeof *words_of_deeds;
+
+#define DEED_FIELD(name, kind)                                                                     \
+    {                                                                                              \
+#name, NULL, NULL, kind, offsetof(struct deed, name), sizeof(((struct deed *)0)->name), 0, \
+            0, 0, NULL                                                                             \
+    }
+
+static const struct message_field deed_fields[] = {
+    DEED_FIELD(chunk, FIELD_U32),
+    DEED_FIELD(worker, FIELD_U32),
+    DEED_FIELD(step, FIELD_U64),
+    DEED_FIELD(version, FIELD_U64),
+    DEED_FIELD(epoch, FIELD_U64),
+    DEED_FIELD(examples, FIELD_U64),
+    DEED_FIELD(correct, FIELD_U64),
+    DEED_FIELD(staleness, FIELD_U64),
+    {.kind = FIELD_END},
+};
+
+/* --- what is made of several fields ---------------------------------------------------------- */
+
+struct made {
+    const char *name;
+    void (*write)(const struct moment *moment, char *text, size_t size);
+    bool varies; /* From chunk to chunk, or from time to time. */
+};
+
+static void make_sender(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%s/%u", role_name(moment->entry->role), moment->entry->index);
+}
+
+static void make_unit(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%s", job_mode(moment->job)->steps ? "step" : "batch");
+}
+
+static uint64_t step_of(const struct diary_entry *entry)
+{
+    if (entry->kind == DIARY_DID)
+        return entry->deed.step;
+    return entry->message.kind == MESSAGE_RECEIPT ? entry->message.receipt.step
+                                                  : entry->message.exchange.step;
+}
+
+static void make_work(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%s %s", job_mode(moment->job)->steps ? "step" : "batch",
+             wording_count(step_of(moment->entry)).text);
+}
+
+static void make_place(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%u", message_of(moment)->start.position + 1);
+}
+
+static void make_bound(const struct moment *moment, char *text, size_t size)
+{
+    if (moment->job->staleness_bound == MODE_UNBOUNDED)
+        snprintf(text, size, "any number of");
+    else
+        snprintf(text, size, "%s", wording_count(moment->job->staleness_bound).text);
+}
+
+static void make_wish(const struct moment *moment, char *text, size_t size)
+{
+    const struct message_exchange *exchange = exchange_of(moment);
+    if (!exchange->want)
+        snprintf(text, size, "a verdict");
+    else if (exchange->newest || !job_mode(moment->job)->aligns)
+        snprintf(text, size, "the newest values");
+    else
+        snprintf(text, size, "version %s when it is there",
+                 wording_count(exchange->want_version).text);
+}
+
+static void make_leaves(const struct moment *moment, char *text, size_t size)
+{
+    const struct diary_entry *entry = moment->entry;
+    struct node node = entry->kind == DIARY_DID ? entry->deed.node : entry->message.exchange.node;
+    if (node.leaf_count == 1)
+        snprintf(text, size, "leaf %u", node.first_leaf);
+    else
+        snprintf(text, size, "leaves %u to %u", node.first_leaf,
+                 node.first_leaf + node.leaf_count - 1);
+}
+
+static void make_values(const struct moment *moment, char *text, size_t size)
+{
+    uint64_t count = moment->entry->payload_bytes / sizeof(float);
+    snprintf(text, size, "%s", wording_counted(count, "value", "values").text);
+}
+
+static void write_loss(int64_t loss, uint64_t examples, char *text, size_t size)
+{
+    snprintf(text, size, "%.4f",
+             examples > 0 ? (double)loss * SCORE_LOSS_UNIT / (double)examples : 0.0);
+}
+
+static void make_loss(const struct moment *moment, char *text, size_t size)
+{
+    const struct diary_entry *entry = moment->entry;
+    const struct message_evaluation *score = &entry->message.evaluation;
+    if (entry->kind == DIARY_DID)
+        write_loss(entry->deed.loss, entry->deed.examples, text, size);
+    else
+        write_loss(score->loss, score->examples, text, size);
+}
+
+static void make_report_loss(const struct moment *moment, char *text, size_t size)
+{
+    const struct message_report *report = &exchange_of(moment)->report;
+    write_loss(report->loss, report->examples, text, size);
+}
+
+static void write_duration(uint64_t us, char *text, size_t size)
+{
+    if (us < 10000)
+        snprintf(text, size, "%.3f ms", (double)us * 1e-3);
+    else
+        snprintf(text, size, "%s", wording_duration((double)us * 1e-6).text);
+}
+
+static void make_held(const struct moment *moment, char *text, size_t size)
+{
+    write_duration(result_of(moment)->held_us, text, size);
+}
+
+static void make_took(const struct moment *moment, char *text, size_t size)
+{
+    write_duration(moment->entry->deed.us, text, size);
+}
+
+static void make_bytes(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%s", wording_bytes(moment->entry->deed.bytes).text);
+}
+
+static void make_verdict(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%s", verdict_name(moment->entry->deed.verdict));
+}
+
+static void make_optimizer(const struct moment *moment, char *text, size_t size)
+{
+    const char *name = moment->job->optimizer.name;
+    snprintf(text, size, "%s (common/job/optimizer_%s.c:apply)", name, name);
+}
+
+static const struct made mades[] = {
+    {"sender", make_sender, false},
+    {"unit", make_unit, false},
+    {"work", make_work, false},
+    {"place", make_place, false},
+    {"bound", make_bound, false},
+    {"wish", make_wish, false},
+    {"leaves", make_leaves, false},
+    {"values", make_values, true},
+    {"loss", make_loss, false},
+    {"report_loss", make_report_loss, false},
+    {"held", make_held, true},
+    {"took", make_took, true},
+    {"bytes", make_bytes, true},
+    {"verdict", make_verdict, false},
+    {"optimizer", make_optimizer, false},
+};
+
+/* --- filling in ------------------------------------------------------------------------------ */
+
+static const struct made *find_made(const char *name)
+{
+    for (size_t i = 0; i < sizeof mades / sizeof *mades; i++)
+        if (strcmp(mades[i].name, name) == 0)
+            return &mades[i];
+    return NULL;
+}
+
+static const struct message_field *find_field(const struct message_field *fields, const char *name)
+{
+    for (; fields->kind != FIELD_END; fields++)
+        if (fields->name != NULL && strcmp(fields->name, name) == 0)
+            return fields;
+    return NULL;
+}
+
+/* The field of that name, and in *from what its offset counts from. */
+static const struct message_field *find(bool deed, unsigned kind, const char *name,
+                                        const struct diary_entry *entry, const void **from)
+{
+    static const char report[] = "report.";
+    const void *message = entry != NULL ? &entry->message : NULL;
+    *from = entry == NULL ? NULL : deed ? (const void *)&entry->deed : message;
+    if (deed)
+        return find_field(deed_fields, name);
+    if (kind != MESSAGE_EXCHANGE || strncmp(name, report, sizeof report - 1) != 0)
+        return find_field(message_fields((enum message_kind)kind), name);
+    const struct message_field *whole = find_field(message_fields(MESSAGE_EXCHANGE), "report");
+    if (whole == NULL)
+        return NULL;
+    *from = message != NULL ? message_field_report(whole, message) : NULL;
+    return find_field(message_fields(MESSAGE_REPORT), name + sizeof report - 1);
+}
+
+bool words_knows(bool deed, unsigned kind, const char *name)
+{
+    const void *from;
+    return strcmp(name, "told") == 0 ||
+           (name[0] == '@' ? find_made(name + 1) != NULL
+                           : find(deed, kind, name, NULL, &from) != NULL);
+}
+
+static void write_field(const struct message_field *field, const void *from, char *text,
+                        size_t size)
+{
+    const uint8_t *at = (const uint8_t *)from + field->offset;
+    switch (field->kind) {
+    case FIELD_U32:
+        snprintf(text, size, "%s", wording_count(*(const uint32_t *)(const void *)at).text);
+        break;
+    case FIELD_U64:
+        snprintf(text, size, "%s", wording_count(*(const uint64_t *)(const void *)at).text);
+        break;
+    case FIELD_WORD:
+        snprintf(text, size, "%s", field->word(*(const unsigned *)(const void *)at));
+        break;
+    case FIELD_TEXT:
+    case FIELD_NAME:
+        snprintf(text, size, "%s", (const char *)at);
+        break;
+    default:
+        assert(!"a field that has no words");
+    }
+}
+
+/* Of two entries that are alike these may differ. */
+static bool varies(const char *name)
+{
+    static const char *const names[] = {"chunk", "first", "count", "array", "offset",
+                                        "text",  "bytes", "name",  "reason"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void fill_in(const struct moment *moment, const char *name, bool alike, char *text,
+                    size_t size)
+{
+    const void *from;
+    const struct diary_entry *entry = moment->entry;
+    const struct made *made = name[0] == '@' ? find_made(name + 1) : NULL;
+    bool deed = entry->kind == DIARY_DID;
+    text[0] = '\0';
+    if (alike && (made != NULL ? made->varies : varies(name)))
+        return;
+    if (made != NULL) {
+        made->write(moment, text, size);
+        return;
+    }
+    const struct message_field *field =
+        find(deed, deed ? (unsigned)entry->deed.kind : (unsigned)entry->message.kind, name, entry,
+             &from);
+    assert(field != NULL);
+    write_field(field, from, text, size);
+}
+
+/* alike: without what differs from chunk to chunk. What does not fit is cut. */
+static void expand(const struct moment *moment, const char *text, const struct told *told,
+                   bool alike, char *to)
+{
+    char name[64], value[MESSAGE_TEXT_MAX];
+    for (const char *at = text; *at != '\0';) {
+        size_t length = strcspn(at, "{");
+        wording_append(to, WORDS_TEXT_MAX, "%.*s", (int)length, at);
+        at += length;
+        if (*at == '\0')
+            return;
+        length = strcspn(at, "}");
+        snprintf(name, sizeof name, "%.*s", (int)length - 1, at + 1);
+        at += length + (at[length] == '}');
+        if (strcmp(name, "told") == 0) {
+            assert(told != NULL && told->text != NULL);
+            expand(moment, told->text, NULL, alike, to);
+            continue;
+        }
+        fill_in(moment, name, alike, value, sizeof value);
+        wording_append(to, WORDS_TEXT_MAX, "%s", value);
+    }
+}
+
+static const struct words_row *find_row(const struct moment *moment)
+{
+    const struct diary_entry *entry = moment->entry;
+    bool deed = entry->kind == DIARY_DID;
+    const struct words_row *rows = deed ? words_of_deeds : words_of_messages;
+    size_t count = deed ? words_of_deeds_count : words_of_messages_count;
+    unsigned kind = deed ? (unsigned)entry->deed.kind : (unsigned)entry->message.kind;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kind == kind && (rows[i].when == NULL || rows[i].when(moment)))
+            return &rows[i];
+    return NULL;
+}
+
+static uint32_t chunk_of(const struct moment *moment, const struct words_row *row)
+{
+    if (strstr(row->text, "{chunk}") == NULL)
+        return WORDS_NO_CHUNK;
+    const void *from;
+    const struct diary_entry *entry = moment->entry;
+    const struct message_field *field =
+        find(entry->kind == DIARY_DID, row->kind, "chunk", entry, &from);
+    return *(const uint32_t *)(const void *)((const uint8_t *)from + field->offset);
+}
+
+void words_write(struct words *words, const struct moment *moment)
+{
+    const struct words_row *row = find_row(moment);
+    assert(row != NULL); /* Every kind has words. */
+    const struct told *told = row->told != NULL ? row->told(moment->job) : NULL;
+    words->text[0] = words->like[0] = '\0';
+    expand(moment, row->text, told, false, words->text);
+    expand(moment, row->text, told, true, words->like);
+    snprintf(words->source, sizeof words->source, "%s",
+             row->source != NULL ? row->source : told->source);
+    words->chunk = chunk_of(moment, row);
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# explain.sh - a step, told: what `run --explain` says of real runs is what happened in them, in every
+# mode: as many messages as there were, to whom they went, no answer before its question; the functions
+# that it names are where it says; and a run that nobody could read through is refused.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+# Seven chunks, which two servers share; a step of four leaves, two for each of two workers.
+base=(--data synthetic:640 --model "flatten, dense 16 relu, dense 10" --chunk-bytes 8K --global-batch 64
+    --ps 2 --workers 2)
+
+# tells NAME ARGUMENT... - a run told twice: in $work/NAME.log as people read it, in $work/NAME.single each
+# message with its fields; of both the words as one line an entry, without what is before and behind.
+tells()
+{
+    local name=$1
+    shift
+    run "$name" 0 syncopate run "${base[@]}" "$@" --explain --out "$work/$name"
+    run "$name-each" 0 syncopate run "${base[@]}" "$@" --explain --verbose --out "$work/$name-each"
+    grep -qE '^ +[0-9.]+ ms ' "$work/$name.log" || fail "$name tells nothing"
+    if grep -vE '^20[0-9-]+T' "$work/$name.log" | awk '/^Before it begins/,/ messages in all/' | grep -qE '.{81}'; then
+        fail "$name tells it in lines wider than a page"
+    fi
+    for log in "$name" "$name-each"; do
+        awk '/^Before it begins/ { on = 1 } / messages in all/ { on = 0 } !on || /^20[0-9-]+T/ || /^$/ { next }
+            { entry = /^ +[0-9.]+ ms  / } # Two blanks: it is no text.
+            { gsub(/ +/, " ") }
+            entry { if (line) print line; line = $0; next }
+            /^ / { line = line $0 }
+            END { print line }' "$work/$log.log" >"$work/$log.told"
+    done
+}
+
+# told NAME PATTERN - how many entries; all NAME PATTERN - the same, with those that are only counted.
+told() { grep -cE -- "$2" "$work/$1.told" || true; }
+all() { grep -E -- "$2" "$work/$1.told" | sed -E 's/.* And ([0-9,]+) more like it.*/\1/; t; s/.*/0/' |
+    tr -d , | awk '{ n += $1 + 1 } END { print n + 0 }'; }
+expect() # NAME NUMBER PATTERN - in both.
+{
+    local found each
+    found=$(all "$1" "$3") each=$(told "$1-each" "$3")
+    if [ "$found" != "$2" ] || [ "$each" != "$2" ]; then
+        fail "$1: $found and, singly, $each of '$3' are told, not $2"
+    fi
+}
+
+# Every message singly: an answer comes behind the question of its number, from whom it went to, and is
+# heard; time does not run back.
+causal()
+{
+    awk -v name="$1" '
+        { ms = $1; if (ms + 0 < last + 0) { print name ": time runs back at " $0; bad = 1 } last = ms }
+        $4 == "->" && $5 ~ /^(ps|worker)\/[01]$/ {
+            from = $3; to = $5; kind = $6; number = ""
+            if (match($0, / r=[0-9]+/)) number = substr($0, RSTART + 3, RLENGTH - 3)
+            if ($0 !~ /, heard [0-9.]+ ms later/ && kind != "BYE") { print name ": not heard: " $0; bad = 1 }
+            if (kind ~ /^(EXCHANGE|LEASE|EVALUATION|JOIN|PING)$/) asked[from, to, number] = 1
+            else if (kind ~ /^(RESULT|RECEIPT|MOVED_ON|PONG)$/) {
+                answers++
+                if (!((to, from, number) in asked)) { print name ": an answer without its question: " $0; bad = 1 }
+            }
+        }
+        END { if (answers < 10) { print name ": only " answers + 0 " answers"; bad = 1 } exit bad }
+    ' "$work/$1.told" >"$work/causal.log" || fail "$(cat "$work/causal.log")"
+}
+
+# named NAME - the functions that are told are defined in the files that are told.
+defined() { grep -qE "^[a-z].*\b$2\(" "$root/$1" 2>/dev/null && ! grep -qE "^[a-z].*\b$2\(.*;$" "$root/$1"; }
+named()
+{
+    local count=0 source
+    while read -r source; do
+        defined "${source%%:*}" "${source##*:}" || fail "$1: there is no function $source"
+        count=$((count + 1))
+    done < <(grep -oE '[a-z_/]+\.c:[a-z_0-9]+' "$work/$1.told" | sort -u)
+    if [ "$count" -lt "$2" ]; then fail "$1 names only $count functions"; fi
+}
+chunks() { sed -nE 's/^  dealt +([0-9]+) chunks.*/\1/p' "$work/$1.log"; }
+
+if short_run; then
+    tells sync --mode sync --steps 1
+    n=$(chunks sync)
+    if [ "${n:-0}" -lt 4 ]; then fail "there are only ${n:-no} chunks"; fi
+    expect sync $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*Here is my gradient of step 0'
+    expect sync $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*give me the newest values'
+    expect sync $((4 * n)) 'ps/[01] -> worker/[01] RESULT '
+    expect sync $((2 * n)) "ms ps/[01] chunk [0-9]+, with worker/[01]'s gradient of step 0"
+    expect sync "$n" 'ms ps/[01] chunk [0-9]+: all leaves of the step are in: .* version 1\.'
+    held=$(all sync 'RESULT .*The answer was held for')
+    if [ "$held" != "$n" ] || [ "$(all sync 'the answer to worker/[01] waits until version 1')" != "$n" ]; then
+        fail "$held answers were held at the barrier of $n chunks"
+    fi
+    expect sync 2 'worker/[01] has computed the gradient of leaves [02] to [13] of step 0, 32 examples'
+    expect sync 1 'ps/0 has written the manifest of version 1: all parts'
+    expect sync 0 ' (LEASE|WORK) '
+    causal sync-each
+    named sync 25
+    ok "sync: the messages of a step are told, $n chunks for two workers, and the barrier"
+
+    tells async --mode async --steps 2
+    expect async $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*Here is my gradient of batch [01] '
+    expect async $((2 * n)) 'ms ps/[01] chunk [0-9]+: at once, without waiting for anybody: '
+    expect async $((2 * n)) 'RESULT .*is applied, at staleness [01]'
+    expect async 2 'ps/0 -> worker/[01] WORK .*Compute batch [01]. It is leased to you'
+    expect async 2 'LEASE .*All servers have answered for batch [01]: it is done'
+    expect async 0 'The answer was held|waits until version'
+    causal async-each
+    named async 25
+    ok "async: leases, and gradients that are applied as they come"
+fi
+
+if short_run; then
+    tells ssp --mode ssp:3 --steps 2
+    expect ssp 2 'ps/0 -> worker/[01] WORK .*Compute batch [01]. It is leased to you, for it brings you no more than 3 '
+    expect ssp 2 'worker/[01] All chunks are here, and new enough for batch [01]'
+    causal ssp-each
+    named ssp 25
+    ok "ssp: what the bound lets a worker have"
+
+    base=("${base[@]:0:8}" --ps 0 --workers 1)
+    tells alone --mode sync --steps 2
+    expect alone 0 ' -> '
+    expect alone 2 'worker/0 has computed the gradient of leaves 0 to 3 of step [01], 64 examples'
+    expect alone 2 'worker/0 divides the sum by its 64 examples and makes one update of all variables with adam'
+    named alone 5
+    says alone "0 messages in all"
+    ok "without servers there are no messages, and the step is told all the same"
+fi
+
+# --- the words themselves --------------------------------------------------------------------------
+# sources ROOT - every "file.c function" of the tables, each once.
+sources() { (cd "$1" && grep -rhoE '"[a-z_/]+\.c [a-z_0-9]+"' deploy/explain ps/mode worker/mode) | tr -d '"' | sort -u; }
+
+if short_run; then
+    count=0
+    while read -r file function; do
+        defined "$file" "$function" || fail "there is no function $function in $file, which is told of"
+        count=$((count + 1))
+    done < <(sources "$root")
+    if [ "$count" -lt 40 ]; then fail "only $count functions are told of"; fi
+    if defined ps/owner/owner.c no_such_function; then fail "a function that is not there is found"; fi
+    if defined ps/owner/owner.c message_encode; then fail "a function of another file is found"; fi
+    for optimizer in "$root"/common/job/optimizer_*.c; do
+        defined "${optimizer#"$root"/}" apply || fail "$optimizer has no function apply"
+    done
+    ok "all $count functions of the words are in their files"
+fi
+
+# --- what is refused -------------------------------------------------------------------------------
+if short_run; then
+    refused() # SAID ARGUMENT...
+    {
+        local said=$1
+        shift
+        run refused 2 syncopate run --data synthetic:640 "$@"
+        said refused "$said" || fail "refused otherwise: $(cat "$work/refused.log")"
+        one_line refused
+    }
+    refused "--explain tells every message, and so of a short run only: add --steps 1" --explain
+    refused "--explain tells every message, and so of a short run only: add --steps 1" --explain --steps 17
+    refused "--quiet and --explain exclude each other" --explain --steps 1 --quiet
+    ok "a run too long to be read is refused, saying what to do"
+fi
+nothing_runs

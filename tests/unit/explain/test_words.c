@@ -1,0 +1,180 @@
+/* test_words.c - every message and every deed has words, in every mode; what stands in braces is
+ * known; and what is put together is what differs in chunk or time alone. */
+
+#include "deploy/explain/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ps/mode/shard_mode.h"
+#include "ps/mode/work_mode.h"
+#include "tests/lib/specimens.h"
+#include "tests/lib/suite.h"
+#include "worker/mode/follow_mode.h"
+
+/* --- the table is whole ----------------------------------------------------------------------- */
+
+static void check_kinds(const struct words_row *rows, size_t count, unsigned first, unsigned end)
+{
+    for (unsigned kind = first; kind < end; kind++) {
+        size_t always = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (rows[i].kind != kind)
+                continue;
+            ck_assert_msg(always == 0, "row %zu is never reached: kind %u", i, kind);
+            always += rows[i].when == NULL;
+        }
+        ck_assert_msg(always == 1, "kind %u has no words for every case", kind);
+    }
+}
+
+TEST_PLAIN(every_message_and_every_deed_has_words)
+{
+    check_kinds(words_of_messages, words_of_messages_count, MESSAGE_NONE + 1, MESSAGE_KIND_COUNT);
+    check_kinds(words_of_deeds, words_of_deeds_count, 0, DEED_KIND_COUNT);
+}
+
+/* How many braces there are; all of them must mean something. */
+static unsigned check_braces(bool deed, unsigned kind, const char *text)
+{
+    unsigned count = 0;
+    for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{'), count++) {
+        char name[64];
+        size_t length = strcspn(at, "}");
+        ck_assert_msg(at[length] == '}' && length < sizeof name, "no end of a brace: %s", text);
+        snprintf(name, sizeof name, "%.*s", (int)length - 1, at + 1);
+        ck_assert_msg(words_knows(deed, kind, name), "{%s} means nothing in: %s", name, text);
+    }
+    return count;
+}
+
+static void check_source(const char *source)
+{
+    const char *blank = strchr(source, ' ');
+    ck_assert_msg(blank != NULL && strchr(blank + 1, ' ') == NULL && blank - source > 2 &&
+                      memcmp(blank - 2, ".c", 2) == 0,
+                  "no file and function: %s", source);
+}
+
+static unsigned check_rows(bool deed, const struct words_row *rows, size_t count)
+{
+    unsigned braces = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool told = strstr(rows[i].text, "{told}") != NULL;
+        braces += check_braces(deed, rows[i].kind, rows[i].text);
+        ck_assert_msg(told == (rows[i].told != NULL), "what the mode says is not: %s",
+                      rows[i].text);
+        if (rows[i].source != NULL)
+            check_source(rows[i].source);
+        else
+            ck_assert_msg(told, "nobody does this: %s", rows[i].text);
+        for (unsigned mode = 0; rows[i].told != NULL && mode < MODE_COUNT; mode++) {
+            struct job job = {.mode = (enum mode)mode};
+            const struct told *words = rows[i].told(&job);
+            if (words->text == NULL)
+                continue; /* The mode has no such thing, as sync leases nothing. */
+            braces += check_braces(deed, rows[i].kind, words->text);
+            check_source(words->source);
+        }
+    }
+    return braces;
+}
+
+TEST_PLAIN(what_stands_in_braces_is_a_field_and_each_row_names_a_function)
+{
+    ck_assert_uint_gt(check_rows(false, words_of_messages, words_of_messages_count), 50);
+    ck_assert_uint_gt(check_rows(true, words_of_deeds, words_of_deeds_count), 30);
+    ck_assert(!words_knows(false, MESSAGE_EXCHANGE, "nothing"));
+    ck_assert(!words_knows(false, MESSAGE_EXCHANGE, "@nothing"));
+    ck_assert(!words_knows(true, DEED_TAKEN, "node"));
+}
+
+/* Sync has no leases, and only sync lets answers wait. */
+TEST_PLAIN(every_mode_says_what_is_its_own)
+{
+    for (unsigned mode = 0; mode < MODE_COUNT; mode++) {
+        struct job job = {.mode = (enum mode)mode};
+        bool steps = job_mode(&job)->steps;
+        ck_assert_ptr_nonnull(job_mode(&job)->told);
+        ck_assert_int_eq(work_mode_of(&job)->gives.text != NULL, !steps);
+        ck_assert_int_eq(shard_mode_of(&job)->waits.text != NULL, job_mode(&job)->aligns);
+        ck_assert_ptr_nonnull(follow_mode_of(&job)->given.source);
+    }
+}
+
+/* --- a message in words ----------------------------------------------------------------------- */
+
+static struct words write_words(enum mode mode, const struct diary_entry *entry)
+{
+    struct words words;
+    struct job job = {.mode = mode, .optimizer.name = "adam", .server_count = 1};
+    struct partition partition = {.chunk_count = 1};
+    struct moment moment = {.entry = entry, .job = &job, .partition = &partition};
+    words_write(&words, &moment);
+    return words;
+}
+
+TEST_PLAIN(all_messages_can_be_told_in_every_mode)
+{
+    for (unsigned mode = 0; mode < MODE_COUNT; mode++)
+        for (unsigned kind = MESSAGE_NONE + 1; kind < MESSAGE_KIND_COUNT; kind++)
+            for (unsigned how = 0; how < 6; how++) {
+                struct diary_entry entry = {.kind = DIARY_SAID,
+                                            .role = how % 2 ? ROLE_PS : ROLE_WORKER};
+                if (kind == MESSAGE_WORK && job_mode(&(struct job){.mode = (enum mode)mode})->steps)
+                    continue; /* Nobody leases anything. */
+                entry.message = specimen(kind, (enum specimen)(how / 2));
+                struct words words = write_words((enum mode)mode, &entry);
+                ck_assert_uint_gt(strlen(words.text), 5);
+                ck_assert_msg(strpbrk(words.text, "{}") == NULL, "%s", words.text);
+                ck_assert_uint_lt(strlen(words.text), sizeof words.text - 1);
+            }
+}
+
+TEST_PLAIN(an_exchange_says_what_it_brings_and_what_it_wants)
+{
+    struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_WORKER, .payload_bytes = 163840};
+    entry.message.kind = MESSAGE_EXCHANGE;
+    entry.message.exchange = (struct message_exchange){.chunk = 3,
+                                                       .step = 1234,
+                                                       .base_version = 1234,
+                                                       .gradient = true,
+                                                       .node = {2, 2},
+                                                       .examples = 32,
+                                                       .want = true,
+                                                       .want_version = 1235};
+    struct words words = write_words(MODE_SYNC, &entry);
+    ck_assert_str_eq(words.text, "Here is my gradient of step 1,234 for chunk 3 (40,960 values; "
+                                 "leaves 2 to 3, summed over 32 examples), computed from version "
+                                 "1,234. Give me version 1,235 when it is there.");
+    ck_assert_str_eq(words.source, "worker/client/exchange.c send_chunk");
+    ck_assert_uint_eq(words.chunk, 3);
+    words = write_words(MODE_ASYNC, &entry);
+    ck_assert_ptr_nonnull(strstr(words.text, "gradient of batch 1,234"));
+    ck_assert_ptr_nonnull(strstr(words.text, "Give me the newest values."));
+}
+
+TEST_PLAIN(alike_is_what_differs_in_chunk_and_time_alone)
+{
+    struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_PS, .payload_bytes = 64};
+    entry.message.kind = MESSAGE_RESULT;
+    entry.message.result = (struct message_result){
+        .chunk = 1, .verdict = VERDICT_APPLIED, .version = 7, .staleness = 1, .parameters = true};
+    struct words first = write_words(MODE_ASYNC, &entry);
+    entry.message.result.chunk = 2;
+    entry.payload_bytes = 128;
+    struct words other = write_words(MODE_ASYNC, &entry);
+    ck_assert_str_ne(first.text, other.text);
+    ck_assert_str_eq(first.like, other.like);
+    entry.message.result.staleness = 2;
+    ck_assert_str_ne(write_words(MODE_ASYNC, &entry).like, other.like);
+    entry.message.result.staleness = 1;
+    entry.message.result.version = 8;
+    ck_assert_str_ne(write_words(MODE_ASYNC, &entry).like, other.like);
+}
+
+int main(void)
+{
+    return suite_run("words", NULL);
+}

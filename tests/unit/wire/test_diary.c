@@ -1,0 +1,184 @@
+/* test_diary.c - what is written is read back, in the order of time and without secrets, from one file
+ * for all; and what is damaged is named. */
+
+#include "common/wire/diary.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "tests/lib/suite.h"
+
+struct diaries {
+    int file;
+    struct diary *worker, *server;
+};
+
+static struct diary *open_at(int file, enum role role, uint32_t index)
+{
+    char where[32];
+    struct diary *diary;
+    struct error error;
+    snprintf(where, sizeof where, "fd:%d", file);
+    ck_assert_int_eq(diary_open(&diary, where, role, index, &error), STATUS_OK);
+    return diary;
+}
+
+static struct diaries open_both(void)
+{
+    int file = memfd_create("diary", MFD_CLOEXEC);
+    ck_assert_int_ge(file, 0);
+    return (struct diaries){file, open_at(file, ROLE_WORKER, 3), open_at(file, ROLE_PS, 1)};
+}
+
+static void close_both(struct diaries *diaries)
+{
+    diary_close(&diaries->worker);
+    diary_close(&diaries->server);
+    close(diaries->file);
+}
+
+static const struct message exchange = {.kind = MESSAGE_EXCHANGE,
+                                        .role = ROLE_WORKER,
+                                        .index = 3,
+                                        .generation = 2,
+                                        .request = 9,
+                                        .ticket = 4,
+                                        .proof = 0x1234,
+                                        .exchange = {.chunk = 5, .want = true, .newest = true}};
+
+TEST_PLAIN(what_two_processes_write_is_read_in_the_order_of_time)
+{
+    struct error error;
+    struct diary_entry *entries;
+    size_t count;
+    struct diaries diaries = open_both();
+    uint64_t said_ns = diary_now(diaries.worker); /* Written when the server has it already. */
+    diary_heard(diaries.server, false, 77, &exchange, 4096);
+    diary_said(diaries.worker, said_ns, true, 1, &exchange, 4096);
+    diary_did(diaries.server, &(struct deed){.kind = DEED_UPDATED, .chunk = 5, .version = 8});
+    ck_assert_int_eq(diary_read(diaries.file, &entries, &count, &error), STATUS_OK);
+    ck_assert_uint_eq(count, 3);
+
+    ck_assert_int_eq(entries[0].kind, DIARY_SAID);
+    ck_assert(entries[0].role == ROLE_WORKER && entries[0].index == 3);
+    ck_assert(entries[0].to_server && entries[0].other == 1);
+    ck_assert_uint_eq(entries[0].message.exchange.chunk, 5);
+    ck_assert_uint_eq(entries[0].message.request, 9);
+    ck_assert_uint_eq(entries[0].payload_bytes, 4096);
+
+    ck_assert_int_eq(entries[1].kind, DIARY_HEARD);
+    ck_assert(entries[1].role == ROLE_PS && entries[1].index == 1);
+    ck_assert(!entries[1].to_server && entries[1].other == 77);
+    ck_assert_uint_eq(entries[1].message.index, 3);
+
+    ck_assert_int_eq(entries[2].kind, DIARY_DID);
+    ck_assert(entries[2].deed.kind == DEED_UPDATED && entries[2].deed.version == 8);
+    ck_assert_uint_le(entries[0].time_ns, entries[1].time_ns);
+    ck_assert_uint_le(entries[1].time_ns, entries[2].time_ns);
+    free(entries);
+    close_both(&diaries);
+}
+
+/* Whether the file has these bytes anywhere. */
+static bool holds(int file, const void *bytes, size_t count)
+{
+    static char all[1 << 16];
+    ssize_t length = pread(file, all, sizeof all, 0);
+    return length > 0 && memmem(all, (size_t)length, bytes, count) != NULL;
+}
+
+TEST_PLAIN(what_proves_who_somebody_is_is_not_written)
+{
+    struct diaries diaries = open_both();
+    struct message welcome = {.kind = MESSAGE_WELCOME, .role = ROLE_PS};
+    memset(&welcome.proof, 0xa7, sizeof welcome.proof);
+    memset(&welcome.welcome.proof, 0xa7, sizeof welcome.welcome.proof);
+    memset(welcome.welcome.secret, 0xa7, sizeof welcome.welcome.secret);
+    snprintf(welcome.welcome.out, sizeof welcome.welcome.out, "runs/here");
+    diary_said(diaries.server, 1, false, 1, &welcome, 0);
+    ck_assert(holds(diaries.file, "runs/here", 9));
+    ck_assert(!holds(diaries.file, "\xa7\xa7\xa7\xa7", 4));
+    close_both(&diaries);
+}
+
+TEST_PLAIN(without_a_diary_nothing_is_written_and_no_clock_is_read)
+{
+    struct diary *none = NULL;
+    struct error error;
+    ck_assert_int_eq(diary_open(&none, NULL, ROLE_PS, 0, &error), STATUS_OK);
+    ck_assert_ptr_null(none);
+    ck_assert_uint_eq(diary_now(none), 0);
+    diary_said(none, 0, false, 1, &exchange, 0);
+    diary_heard(none, false, 1, &exchange, 0);
+    diary_did(none, &(struct deed){.kind = DEED_CUT});
+    diary_close(&none);
+}
+
+/* Its first byte; the descriptor itself writes at the end alone. */
+static void spoil(int file)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    int other = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(other, 0);
+    ck_assert_int_eq(pwrite(other, "x", 1, 0), 1);
+    close(other);
+}
+
+TEST_PLAIN(a_damaged_diary_is_read_up_to_there)
+{
+    struct error error;
+    struct diary_entry *entries;
+    size_t count;
+    struct diaries diaries = open_both();
+    for (int i = 0; i < 3; i++)
+        diary_said(diaries.worker, 1 + (uint64_t)i, true, 0, &exchange, 0);
+    off_t end = lseek(diaries.file, 0, SEEK_END);
+    ck_assert_int_eq(ftruncate(diaries.file, end - 1), 0);
+    ck_assert_int_eq(diary_read(diaries.file, &entries, &count, &error), STATUS_INVALID);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_ptr_nonnull(strstr(error.text, "the diary is damaged at byte"));
+    free(entries);
+    spoil(diaries.file);
+    ck_assert_int_eq(diary_read(diaries.file, &entries, &count, &error), STATUS_INVALID);
+    ck_assert_uint_eq(count, 0);
+    free(entries);
+    close_both(&diaries);
+}
+
+TEST_PLAIN(a_diary_is_added_to_a_file_by_name_or_it_is_said_why_not)
+{
+    struct error error;
+    struct diary_entry *entries;
+    size_t count;
+    char path[] = "/tmp/syncopate-diary-XXXXXX";
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    for (uint32_t i = 0; i < 2; i++) { /* Also by a process that was started again. */
+        struct diary *diary;
+        ck_assert_int_eq(diary_open(&diary, path, ROLE_WORKER, i, &error), STATUS_OK);
+        diary_did(diary, &(struct deed){.kind = DEED_GIVEN, .step = i});
+        diary_close(&diary);
+    }
+    ck_assert_int_eq(diary_read(file, &entries, &count, &error), STATUS_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_eq(entries[1].deed.step, 1);
+    free(entries);
+    unlink(path);
+    close(file);
+    struct diary *none;
+    ck_assert_int_eq(diary_open(&none, "/nowhere/at/all", ROLE_PS, 0, &error), STATUS_IO);
+    ck_assert_str_eq(error.text,
+                     "cannot write the diary /nowhere/at/all: No such file or directory");
+    ck_assert_int_eq(diary_open(&none, "fd:999", ROLE_PS, 0, &error), STATUS_IO);
+}
+
+int main(void)
+{
+    return suite_run("diary", NULL);
+}
