@@ -126,6 +126,21 @@ static bool finished(const struct moment *moment)
     return message_of(moment)->lease.finished;
 }
 
+static bool announces(const struct moment *moment)
+{
+    return message_of(moment)->lease.announces;
+}
+
+static bool finished_and_announces(const struct moment *moment)
+{
+    return finished(moment) && announces(moment);
+}
+
+static bool is_number(const struct moment *moment)
+{
+    return message_of(moment)->work.none && message_of(moment)->work.computation != 0;
+}
+
 static bool is_enough(const struct moment *moment)
 {
     return message_of(moment)->work.enough;
@@ -262,17 +277,20 @@ const struct words_row words_of_messages[] = {
      "{@wish}.",
      "worker/client/exchange.c send_chunk", NULL},
     {MESSAGE_EXCHANGE, has_report,
-     "Here is my gradient of {@work} for chunk {chunk} ({@values}; {@leaves}, summed over "
+     "Here is my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, summed "
+     "over "
      "{examples} examples), computed from version {base_version}. Give me {@wish}. And for server "
      "0: "
      "of these examples I had {report.correct} right, with a loss of {@report_loss}.",
      "worker/client/exchange.c send_chunk", NULL},
     {MESSAGE_EXCHANGE, pushes_last,
-     "Here is my gradient of {@work} for chunk {chunk} ({@values}; {@leaves}, summed over "
+     "Here is my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, summed "
+     "over "
      "{examples} examples), computed from version {base_version}. Give me {@wish}.",
      "worker/client/exchange.c send_chunk", NULL},
     {MESSAGE_EXCHANGE, pushes,
-     "Here is a part of my gradient of {@work} for chunk {chunk} ({@values}; {@leaves}, summed "
+     "Here is a part of my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, "
+     "summed "
      "over "
      "{examples} examples), computed from version {base_version}. The rest follows.",
      "worker/client/exchange.c send_chunk", NULL},
@@ -304,15 +322,25 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_MOVED_ON, NULL,
      "What you ask for is gone: chunk {chunk} is at version {version}. Ask for the newest.",
      "ps/owner/owner.c answer_wish", NULL},
+    {MESSAGE_LEASE, finished_and_announces,
+     "All servers have answered for batch {batch}: it is done. Now I compute batch {bases_of}, and "
+     "here is from which version of each chunk. Give that computation a number.",
+     "worker/mode/lease_book.c lease_book_speak", NULL},
     {MESSAGE_LEASE, finished, "All servers have answered for batch {batch}: it is done.",
-     "worker/mode/lease_book.c say", NULL},
+     "worker/mode/lease_book.c lease_book_speak", NULL},
+    {MESSAGE_LEASE, announces,
+     "Now I compute batch {bases_of}, and here is from which version of each chunk. Give that "
+     "computation a number.",
+     "worker/mode/computation.c computation_announce", NULL},
     {MESSAGE_LEASE, NULL, "I have nothing to compute. Lease me a batch.",
-     "worker/mode/lease_book.c say", NULL},
-    {MESSAGE_WORK, is_enough, "There is no more to do: training ends at version {batch}.",
+     "worker/mode/lease_book.c lease_book_speak", NULL},
+    {MESSAGE_WORK, is_enough, "{@number}There is no more to do: training ends at version {batch}.",
      "ps/coordinator/coordinator_training.c coordinator_top_up", NULL},
+    {MESSAGE_WORK, is_number, "{@number}Push it when it is made.",
+     "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
     {MESSAGE_WORK, is_none, "I have heard you, and have no batch for you now.",
      "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
-    {MESSAGE_WORK, NULL, "Compute batch {batch}. {told}.",
+    {MESSAGE_WORK, NULL, "{@number}Compute batch {batch}. {told}.",
      "ps/coordinator/coordinator_training.c send_work", told_gives},
     {MESSAGE_REPORT, NULL, "My score of step {step}.", "worker/client/client.c client_push", NULL},
     {MESSAGE_EVALUATION, NULL,
@@ -516,6 +544,22 @@ static void make_leaves(const struct moment *moment, char *text, size_t size)
                  node.first_leaf + node.leaf_count - 1);
 }
 
+/* Of a run that is recorded. */
+static void make_numbered(const struct moment *moment, char *text, size_t size)
+{
+    uint64_t computation = exchange_of(moment)->computation;
+    if (computation != 0)
+        snprintf(text, size, " (computation %s)", wording_count(computation).text);
+}
+
+static void make_number(const struct moment *moment, char *text, size_t size)
+{
+    uint64_t computation = message_of(moment)->work.computation;
+    if (computation != 0)
+        snprintf(text, size, "What you announced is computation %s. ",
+                 wording_count(computation).text);
+}
+
 static void make_values(const struct moment *moment, char *text, size_t size)
 {
     uint64_t count = moment->entry->payload_bytes / sizeof(float);
@@ -594,6 +638,8 @@ static const struct made mades[] = {
     {"bytes", make_bytes, true},
     {"verdict", make_verdict, false},
     {"optimizer", make_optimizer, false},
+    {"numbered", make_numbered, false},
+    {"number", make_number, false},
 };
 
 /* --- filling in ------------------------------------------------------------------------------ */

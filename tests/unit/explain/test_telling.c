@@ -77,9 +77,10 @@ static size_t count_of(const char *text, const char *what)
 static void join_lines(char *text)
 {
     char *to = text;
-    for (const char *from = text; *from != '\0'; to++) {
-        *to = *from == '\n' ? ' ' : *from;
-        from += *from == '\n' ? 1 + strspn(from + 1, " ") : 1;
+    for (const char *from = text; *from != '\0'; from++, to++) {
+        bool broken = *from == '\n';
+        *to = broken ? ' ' : *from;
+        from += broken ? strspn(from + 1, " ") : 0;
     }
     *to = '\0';
 }
