@@ -426,8 +426,9 @@ const struct words_row words_of_deeds[] = {
      "{@optimizer}. Now they are at version {version}.",
      "common/job/update.c update_apply", NULL},
     {DEED_UPDATED, NULL,
-     "chunk {chunk}: {told}, with {@optimizer}. Now it is at version {version}.", NULL,
-     told_updated},
+     "chunk {chunk}: {told}. The update is made with {@optimizer}; now the chunk is at version "
+     "{version}.",
+     NULL, told_updated},
     {DEED_SKIPPED, NULL,
      "chunk {chunk}: a batch without a gradient is counted. It is at version {version}, its values "
      "as before.",

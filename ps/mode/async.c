@@ -174,11 +174,10 @@ const struct shard_mode shard_async = {
         {"takes it, however old the values are that it was computed from. Had this chunk had the "
          "batch before, it would be dropped as a duplicate",
          "ps/mode/async.c async_take"},
-    .updated =
-        {"at once, without waiting for anybody: the gradient is divided by its {examples} "
-         "examples, and makes one update. The chunk has had {staleness} since the values that "
-         "it was computed from: its staleness",
-         "ps/mode/async.c async_next_update"},
+    .updated = {"at once, without waiting for anybody, the gradient is divided by its {examples} "
+                "examples and makes one update. Since the version that it was computed from "
+                "{staleness} others were made: that is its staleness",
+                "ps/mode/async.c async_next_update"},
     .check = async_check,
 };
 
