@@ -277,7 +277,6 @@ static void evaluate(struct state *s)
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
     double took = clock_now_seconds() - began;
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_SCORED,
-                                             .epoch = s->epoch_number,
                                              .step = s->step,
                                              .examples = score.examples,
                                              .loss = score.loss,

@@ -41,7 +41,7 @@ enum deed_kind {
     DEED_CUT,      /* A chunk is referred to as of version `step`. */
     DEED_PART,     /* A server's part of a checkpoint is written: step, bytes. */
     DEED_MANIFEST, /* The whole checkpoint is. */
-    DEED_SCORED,   /* Test examples: epoch, examples, loss, correct, us. */
+    DEED_SCORED,   /* Test examples, after `step` updates: examples, loss, correct, us. */
     DEED_SUMMARY,  /* run.json and the model are written. */
     DEED_KIND_COUNT
 };
@@ -50,7 +50,7 @@ struct deed {
     enum deed_kind kind;
     uint32_t chunk, worker;
     struct node node;
-    uint64_t step, version, epoch;
+    uint64_t step, version;
     uint64_t examples, correct, staleness, bytes, us;
     int64_t loss; /* 2^-24 nats, summed. */
     enum verdict verdict;

@@ -50,6 +50,41 @@ static bool needs_chunks(const struct moment *moment)
     return message_of(moment)->ready.needs_chunks;
 }
 
+static bool lost_scored(const struct moment *moment)
+{
+    return message_of(moment)->ready.scored_lost;
+}
+
+static bool has_scored(const struct moment *moment)
+{
+    return message_of(moment)->ready.scored > 0;
+}
+
+static bool lets_go(const struct moment *moment)
+{
+    return message_of(moment)->waiting.scored > 0;
+}
+
+static bool pulls_scored(const struct moment *moment)
+{
+    return exchange_of(moment)->scored;
+}
+
+static bool gives_scored(const struct moment *moment)
+{
+    return result_of(moment)->scored;
+}
+
+static bool was_scored(const struct moment *moment)
+{
+    return message_of(moment)->moved_on.scored;
+}
+
+static bool is_to_score(const struct moment *moment)
+{
+    return message_of(moment)->work.scored > 0;
+}
+
 static bool computes(const struct moment *moment)
 {
     return message_of(moment)->ping.computing;
@@ -255,6 +290,13 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_READY, needs_chunks,
      "I do not see the run's disk. Send me my chunks of the checkpoint.",
      "ps/router/router.c ask_for_chunks", NULL},
+    {MESSAGE_READY, lost_scored,
+     "All my chunks have had {scored} batches, but not all could keep their values: score the "
+     "next.",
+     "ps/router/router.c say_ready", NULL},
+    {MESSAGE_READY, has_scored,
+     "All my chunks have had {scored} batches, and kept their values: that model can be scored.",
+     "ps/router/router.c say_ready", NULL},
     {MESSAGE_READY, NULL, "My chunks have their values. I can serve them.",
      "ps/router/router.c say_ready", NULL},
     {MESSAGE_START, NULL,
@@ -265,10 +307,16 @@ const struct words_row words_of_messages[] = {
      NULL},
     {MESSAGE_PING, NULL, "I am alive.", "worker/client/session.c tick_member", NULL},
     {MESSAGE_PONG, answers_score, "I have your score.",
-     "ps/coordinator/coordinator_training.c coordinator_handle_evaluation", NULL},
+     "ps/coordinator/coordinator_scores.c coordinator_handle_evaluation", NULL},
+    {MESSAGE_PONG, lets_go,
+     "So am I. The model after {scored} batches is scored: what was kept for that can go.",
+     "ps/coordinator/coordinator.c handle_heartbeat", NULL},
     {MESSAGE_PONG, has_news, "So am I: {text}.", "ps/coordinator/coordinator.c handle_heartbeat",
      NULL},
     {MESSAGE_PONG, NULL, "So am I.", "ps/coordinator/coordinator.c handle_heartbeat", NULL},
+    {MESSAGE_EXCHANGE, pulls_scored,
+     "To score it, give me chunk {chunk} as it was after {want_version} batches.",
+     "worker/client/scoring.c scoring_take_work", NULL},
     {MESSAGE_EXCHANGE, asks_again,
      "Has my gradient of {@work} for chunk {chunk} come? Give me {@wish}.",
      "worker/client/exchange.c add_header", NULL},
@@ -298,6 +346,11 @@ const struct words_row words_of_messages[] = {
      "worker/client/exchange.c exchange_ask_newest", NULL},
     {MESSAGE_EXCHANGE, NULL, "I have no gradient for chunk {chunk}: give me {@wish}.",
      "worker/client/exchange.c add_header", NULL},
+    {MESSAGE_RESULT, gives_scored,
+     "Here is chunk {chunk} as it was after {version} batches ({@values}): kept to be scored, "
+     "while "
+     "training goes on.",
+     "ps/owner/owner.c answer_scored", NULL},
     {MESSAGE_RESULT, was_held,
      "Your gradient was {verdict}. Here is version {version} of chunk {chunk} ({@values}). The "
      "answer "
@@ -319,6 +372,9 @@ const struct words_row words_of_messages[] = {
      "ps/owner/owner.c answer_wish", NULL},
     {MESSAGE_RESULT, NULL, "Your gradient for chunk {chunk}: {verdict}.",
      "ps/owner/owner.c add_result", NULL},
+    {MESSAGE_MOVED_ON, was_scored,
+     "What you want to score is gone: chunk {chunk} is at version {version}.",
+     "ps/owner/owner.c answer_scored", NULL},
     {MESSAGE_MOVED_ON, NULL,
      "What you ask for is gone: chunk {chunk} is at version {version}. Ask for the newest.",
      "ps/owner/owner.c answer_wish", NULL},
@@ -334,6 +390,10 @@ const struct words_row words_of_messages[] = {
      "worker/mode/computation.c computation_announce", NULL},
     {MESSAGE_LEASE, NULL, "I have nothing to compute. Lease me a batch.",
      "worker/mode/lease_book.c lease_book_speak", NULL},
+    {MESSAGE_WORK, is_to_score,
+     "Score the model as it was after {scored} batches, on part {@part} of {shares} of the test "
+     "examples.",
+     "ps/coordinator/coordinator_scores.c coordinator_deal_share", NULL},
     {MESSAGE_WORK, is_enough, "{@number}There is no more to do: training ends at version {batch}.",
      "ps/coordinator/coordinator_training.c coordinator_top_up", NULL},
     {MESSAGE_WORK, is_number, "{@number}Push it when it is made.",
@@ -344,8 +404,9 @@ const struct words_row words_of_messages[] = {
      "ps/coordinator/coordinator_training.c send_work", told_gives},
     {MESSAGE_REPORT, NULL, "My score of step {step}.", "worker/client/client.c client_push", NULL},
     {MESSAGE_EVALUATION, NULL,
-     "On my share of the test examples I have {correct} of {examples} right, with a loss of "
-     "{@loss}.",
+     "On my share of the test examples version {step} has {correct} of {examples} right, with a "
+     "loss "
+     "of {@loss}.",
      "worker/client/announcements.c say_score", NULL},
     {MESSAGE_DONE, NULL, "I am done, at version {step}.",
      "worker/client/announcements.c announcements_tick", NULL},
@@ -450,7 +511,9 @@ const struct words_row words_of_deeds[] = {
      "has written the manifest of version {step}: all parts are there, and now it is a checkpoint.",
      "ps/checkpointer/checkpointer.c write_manifest", NULL},
     {DEED_SCORED, NULL,
-     "has scored {examples} test examples in {@took}: {correct} right, with a loss of {@loss}.",
+     "has scored version {step} on {examples} test examples in {@took}: {correct} right, with a "
+     "loss of "
+     "{@loss}.",
      "worker/node_gradient.c node_gradient_evaluate", NULL},
     {DEED_SUMMARY, alone, "has written run.json and the model.", "worker/solo.c write_summary",
      NULL},
@@ -466,15 +529,10 @@ const size_t words_of_deeds_count = sizeof words_of_deeds / sizeof *words_of_dee
     }
 
 static const struct message_field deed_fields[] = {
-    DEED_FIELD(chunk, FIELD_U32),
-    DEED_FIELD(worker, FIELD_U32),
-    DEED_FIELD(step, FIELD_U64),
-    DEED_FIELD(version, FIELD_U64),
-    DEED_FIELD(epoch, FIELD_U64),
-    DEED_FIELD(examples, FIELD_U64),
-    DEED_FIELD(correct, FIELD_U64),
-    DEED_FIELD(staleness, FIELD_U64),
-    {.kind = FIELD_END},
+    DEED_FIELD(chunk, FIELD_U32),     DEED_FIELD(worker, FIELD_U32),
+    DEED_FIELD(step, FIELD_U64),      DEED_FIELD(version, FIELD_U64),
+    DEED_FIELD(examples, FIELD_U64),  DEED_FIELD(correct, FIELD_U64),
+    DEED_FIELD(staleness, FIELD_U64), {.kind = FIELD_END},
 };
 
 /* --- what is made of several fields ---------------------------------------------------------- */
@@ -512,6 +570,11 @@ static void make_work(const struct moment *moment, char *text, size_t size)
 static void make_place(const struct moment *moment, char *text, size_t size)
 {
     snprintf(text, size, "%u", message_of(moment)->start.position + 1);
+}
+
+static void make_part(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%u", message_of(moment)->work.share + 1);
 }
 
 static void make_bound(const struct moment *moment, char *text, size_t size)
@@ -640,6 +703,7 @@ static const struct made mades[] = {
     {"verdict", make_verdict, false},
     {"optimizer", make_optimizer, false},
     {"numbered", make_numbered, false},
+    {"part", make_part, false},
     {"number", make_number, false},
 };
 

@@ -84,7 +84,9 @@ if short_run; then
     if [ "${n:-0}" -lt 4 ]; then fail "there are only ${n:-no} chunks"; fi
     expect sync $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*Here is my gradient of step 0'
     expect sync $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*give me the newest values'
-    expect sync $((4 * n)) 'ps/[01] -> worker/[01] RESULT '
+    expect sync $((2 * n)) 'ps/[01] -> worker/[01] RESULT .*Your gradient (is|was) applied'
+    expect sync $((2 * n)) 'ps/[01] -> worker/[01] RESULT .*Here is version 0 of chunk'
+    expect sync $((2 * n)) 'ps/[01] -> worker/[01] RESULT .* as it was after 1 batches'
     expect sync $((2 * n)) "ms ps/[01] chunk [0-9]+, with worker/[01]'s gradient of step 0"
     expect sync "$n" 'ms ps/[01] chunk [0-9]+: all leaves of the step are in: .* version 1\.'
     held=$(all sync 'RESULT .*The answer was held for')
@@ -93,7 +95,7 @@ if short_run; then
     fi
     expect sync 2 'worker/[01] has computed the gradient of leaves [02] to [13] of step 0, 32 examples'
     expect sync 1 'ps/0 has written the manifest of version 1: all parts'
-    expect sync 0 ' (LEASE|WORK) '
+    expect sync 0 ' LEASE |Compute batch'
     causal sync-each
     named sync 25
     ok "sync: the messages of a step are told, $n chunks for two workers, and the barrier"

@@ -657,7 +657,7 @@ enum status client_next(struct client *client, struct work *work)
                 return STATUS_LOST;
             }
             take_work(client, &packet.message, work);
-            if (!work->enough)
+            if (!work->enough && work->shares == 0)
                 diary_did(client->options.diary,
                           &(struct deed){.kind = DEED_GIVEN, .step = work->step});
             return STATUS_OK;
@@ -806,8 +806,7 @@ void client_evaluation(struct client *client, const struct work *work, const str
         .took_us = took_us,
     };
     diary_did(client->options.diary, &(struct deed){.kind = DEED_SCORED,
-                                                    .epoch = epoch,
-                                                    .step = step,
+                                                    .step = work->step,
                                                     .examples = score->examples,
                                                     .loss = score->loss,
                                                     .correct = score->correct,
