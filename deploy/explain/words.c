@@ -201,6 +201,16 @@ static bool was_cut(const struct moment *moment)
     return message_of(moment)->cut_taken.taken;
 }
 
+static bool is_entries(const struct moment *moment)
+{
+    return message_of(moment)->chunk_state.array == CHECKPOINT_ENTRIES;
+}
+
+static bool goes_down(const struct moment *moment)
+{
+    return moment->entry->index == 0;
+}
+
 static bool was_written(const struct moment *moment)
 {
     return message_of(moment)->part_written.written;
@@ -429,11 +439,21 @@ const struct words_row words_of_messages[] = {
      "ps/router/router.c say_cut_taken", NULL},
     {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one.",
      "ps/router/router.c say_cut_taken", NULL},
-    {MESSAGE_CHUNK_STATE, NULL,
-     "For the checkpoint of version {step}: {count} elements from {first} of array {array} (0 is "
+    {MESSAGE_CHUNK_STATE, is_entries,
+     "I do not see the run's disk. For its record: which computations made the versions, up to "
+     "{step}, "
+     "of the chunk that begins at element {first}.",
+     "ps/checkpointer/checkpointer.c handle_chunk_state", NULL},
+    {MESSAGE_CHUNK_STATE, goes_down,
+     "From the checkpoint of version {step}: {count} elements from {first} on of array {array} (0: "
      "the "
      "values, then the optimizer's).",
      "ps/checkpointer/checkpointer.c send_array", NULL},
+    {MESSAGE_CHUNK_STATE, NULL,
+     "I do not see the run's disk. For the checkpoint of version {step}: {count} elements from "
+     "{first} "
+     "on of array {array} (0: the values, then the optimizer's).",
+     "ps/checkpointer/checkpointer.c handle_chunk_state", NULL},
     {MESSAGE_PART_WRITTEN, was_written,
      "My part of the checkpoint of version {step} is on the disk: {name}, {bytes} bytes.",
      "ps/checkpointer/checkpointer.c write_part", NULL},
