@@ -96,6 +96,12 @@ static void take_staleness(struct record *record, const struct json *root)
     histogram_read_json(&record->summary.spread.parts, root, "part_spread");
 }
 
+static void take_waits(struct worker_summary *worker, const struct json *item)
+{
+    for (enum wait i = 0; i < WAIT_COUNT; i++)
+        worker->waits[i] = count_of(json_at(item, "waits"), wait_name(i));
+}
+
 static enum status take_workers(struct record *record, const struct json *root, struct error *error)
 {
     const struct json *details = json_at(root, "worker_details");
@@ -113,10 +119,13 @@ static enum status take_workers(struct record *record, const struct json *root, 
             .longer_leaves = json_u64(item, "longer_leaves", 0),
             .compute_seconds = count_of(item, "compute_seconds"),
             .exchange_seconds = count_of(item, "exchange_seconds"),
-            .wait_seconds = count_of(item, "wait_seconds"),
+            .wall_seconds = count_of(item, "wall_seconds"),
+            .awaited_seconds = count_of(item, "awaited_seconds"),
             .evaluate_seconds = count_of(item, "evaluate_seconds"),
         };
     }
+    for (size_t i = 0; i < count; i++)
+        take_waits(&record->worker_details[i], json_item(details, i));
     record->summary.worker_count = (uint32_t)count;
     record->summary.workers = record->worker_details;
     return STATUS_OK;

@@ -14,6 +14,8 @@
 /* More lines than this tell less than their ends do. */
 #define WORKERS_SHOWN 16
 
+#define NOTICED_SECONDS 0.01 /* Less is not worth a word. */
+
 static uint64_t whole(double count)
 {
     return count >= 0 && count < 0x1p63 ? (uint64_t)count : 0;
@@ -78,9 +80,12 @@ static void print_staleness(FILE *out, const struct record *record)
     const struct histogram *shape = &summary->staleness.shape;
     if (mode_facts_named(record->mode_text)->steps || isnan(record->staleness_mean))
         return;
-    fprintf(out,
-            "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds)\n",
+    double renewed = (double)summary->staleness.renewed / (double)shape->count;
+    fprintf(out, "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds",
             record->staleness_mean, record->workers > 0 ? record->workers - 1 : 0);
+    if (renewed >= 0.01)
+        fprintf(out, "; %.2f less, for newer values were pulled", renewed);
+    fprintf(out, ")\n");
     fprintf(out,
             "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",
             histogram_deviation(shape), wording_count(histogram_quantile(shape, 0.5)).text,
@@ -175,6 +180,33 @@ static void print_controlled(FILE *out, const struct run_summary *summary)
                 100 * longer, longer > PROCESSOR_BOUND ? ": processor-bound" : "");
 }
 
+/* " (1.2 s at the gate, 90 ms for a batch)", the longest a person would notice. */
+static void print_waits(FILE *out, const struct worker_summary *worker)
+{
+    static const char *const words[WAIT_COUNT] = {"for a batch", "for the slowest", "at the gate",
+                                                  "at the barrier"};
+    const char *before = " (";
+    for (enum wait i = 0; i < WAIT_COUNT; i++) {
+        if (worker->waits[i] < NOTICED_SECONDS)
+            continue;
+        fprintf(out, "%s%s %s", before, wording_duration(worker->waits[i]).text, words[i]);
+        before = ", ";
+    }
+    fprintf(out, "%s", before[0] == ',' ? ")" : "");
+}
+
+/* What else its time went into; how long others waited for it. */
+static void print_rest(FILE *out, const struct worker_summary *worker)
+{
+    if (worker->evaluate_seconds >= NOTICED_SECONDS)
+        fprintf(out, ", %s scoring", wording_duration(worker->evaluate_seconds).text);
+    if (worker_summary_other(worker) >= NOTICED_SECONDS)
+        fprintf(out, ", %s other", wording_duration(worker_summary_other(worker)).text);
+    if (worker->awaited_seconds >= NOTICED_SECONDS)
+        fprintf(out, "; awaited for %s", wording_duration(worker->awaited_seconds).text);
+    fputc('\n', out);
+}
+
 static void print_workers(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
@@ -186,10 +218,12 @@ static void print_workers(FILE *out, const struct record *record)
         }
         char name[32];
         snprintf(name, sizeof name, "worker %u", i);
-        fprintf(out, "  %-14s %s computing, %s exchanging, %s waiting\n", name,
+        fprintf(out, "  %-14s %s computing, %s exchanging, %s waiting", name,
                 wording_duration(worker->compute_seconds).text,
                 wording_duration(worker->exchange_seconds).text,
-                wording_duration(worker->wait_seconds).text);
+                wording_duration(worker_summary_wait(worker)).text);
+        print_waits(out, worker);
+        print_rest(out, worker);
     }
 }
 

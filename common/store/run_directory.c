@@ -30,6 +30,23 @@ static const char *const state_names[] = {
     [RUN_FAILED] = "failed",
 };
 
+/* --- workers -------------------------------------------------------------------------------- */
+
+double worker_summary_wait(const struct worker_summary *worker)
+{
+    double sum = 0;
+    for (enum wait i = 0; i < WAIT_COUNT; i++)
+        sum += worker->waits[i];
+    return sum;
+}
+
+double worker_summary_other(const struct worker_summary *worker)
+{
+    double named = worker->compute_seconds + worker->exchange_seconds + worker->evaluate_seconds +
+                   worker_summary_wait(worker);
+    return fmax(worker->wall_seconds - named, 0);
+}
+
 /* --- run.json ------------------------------------------------------------------------------ */
 
 static void write_staleness(struct json_writer *writer, const struct staleness *staleness)
@@ -162,10 +179,17 @@ static void write_worker(struct json_writer *writer, const struct worker_summary
     json_writer_u64(writer, "examples", worker->examples);
     json_writer_u64(writer, "controlled_leaves", worker->controlled_leaves);
     json_writer_u64(writer, "longer_leaves", worker->longer_leaves);
+    json_writer_real(writer, "wall_seconds", worker->wall_seconds);
     json_writer_real(writer, "compute_seconds", worker->compute_seconds);
     json_writer_real(writer, "exchange_seconds", worker->exchange_seconds);
-    json_writer_real(writer, "wait_seconds", worker->wait_seconds);
+    json_writer_real(writer, "wait_seconds", worker_summary_wait(worker));
     json_writer_real(writer, "evaluate_seconds", worker->evaluate_seconds);
+    json_writer_real(writer, "other_seconds", worker_summary_other(worker));
+    json_writer_object_line(writer, "waits");
+    for (enum wait i = 0; i < WAIT_COUNT; i++)
+        json_writer_real(writer, wait_name(i), worker->waits[i]);
+    json_writer_end(writer);
+    json_writer_real(writer, "awaited_seconds", worker->awaited_seconds);
     write_share(writer, &worker->staleness);
     json_writer_end(writer);
 }

@@ -47,6 +47,7 @@
 #include "common/job/job.h"
 #include "common/job/staleness.h"
 #include "common/job/verdict.h"
+#include "common/job/wait.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
 
@@ -59,7 +60,11 @@ struct worker_summary {
     uint64_t examples; /* It computed gradients of. */
     /* Leaves of controlled time, and of these those whose computing took longer than it. */
     uint64_t controlled_leaves, longer_leaves;
-    double compute_seconds, exchange_seconds, wait_seconds, evaluate_seconds;
+    /* Of wall_seconds, from its first START to its last word. What is left of them is no part of
+     * training: starting, joining the flow, being told that there is no more. */
+    double wall_seconds, compute_seconds, exchange_seconds, evaluate_seconds;
+    double waits[WAIT_COUNT]; /* Seconds waiting, by what for. */
+    double awaited_seconds;   /* That others waited for this one, added up; where that is known. */
     struct staleness_share staleness; /* Of its gradients. */
 };
 
@@ -134,6 +139,10 @@ enum status run_format_check(const struct json *root, const char *file, struct e
  * it was to. */
 #define PROCESSOR_BOUND 0.01
 double run_summary_longer(const struct run_summary *summary);
+
+/* Seconds waiting in all; and those that have no name, of its wall_seconds. */
+double worker_summary_wait(const struct worker_summary *worker);
+double worker_summary_other(const struct worker_summary *worker);
 
 /* One figure more; the first MODE_FIGURES_MAX are kept. */
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);

@@ -96,6 +96,11 @@ static const char *verdict_word(unsigned number)
     return verdict_name((enum verdict)number);
 }
 
+static const char *wait_word(unsigned number)
+{
+    return wait_name((enum wait)number);
+}
+
 static const char *refusal_word(unsigned number)
 {
     static const char *const names[REFUSAL_COUNT] = {

@@ -26,6 +26,7 @@
 #include "common/job/job.h"
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
+#include "common/job/wait.h"
 
 #define PROTOCOL_VERSION_MIN 4
 #define PROTOCOL_VERSION_MAX 4
@@ -128,12 +129,21 @@ struct message_ping {
     bool computing;
 };
 
+/* Where a worker's time went since it said so last, but for what is computed and scored. */
+struct message_times {
+    uint64_t wall_us, exchange_us;
+    uint64_t barrier_us, bound_us, gate_us, lease_us; /* Waiting; see common/job/wait.h. */
+    uint32_t whom;    /* One more than the worker that was waited for longest; 0: nobody known. */
+    uint64_t whom_us; /* How long. */
+};
+
 struct message_report {
     uint64_t step;
     struct node node;
     int64_t loss; /* 2^-24 nats. */
     uint64_t correct, examples;
-    uint64_t compute_us, exchange_us, wait_us;
+    uint64_t compute_us;
+    struct message_times times;
     bool bad;                     /* The gradient was not finite. */
     uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
     uint32_t leaves, longer;      /* Of controlled time, and of these those that took longer. */
@@ -180,6 +190,7 @@ struct message_result {
     uint64_t version;
     uint64_t staleness;
     uint32_t held_us;
+    uint32_t held_for; /* One more than the worker whose gradient it waited for; 0: it did not. */
     uint64_t stop_step;
     bool parameters;
     bool scored; /* Values that were kept for a score: version is a count of batches. */
@@ -188,6 +199,8 @@ struct message_result {
 struct message_work {
     bool enough, none;
     uint64_t batch;
+    enum wait waited;     /* For what, if it had to: until now. */
+    uint32_t whom;        /* One more than the worker that it was for; 0: nobody known. */
     uint64_t computation; /* Of what the LEASE has announced; 0 for nothing. */
     uint64_t scored; /* Not 0: score the model as it was after so many batches, and no more ... */
     uint32_t share, shares; /* ... on this share of the test set. */
@@ -202,7 +215,7 @@ struct message_evaluation {
 
 struct message_done {
     uint64_t step;
-    uint64_t exchange_us, wait_us;
+    struct message_times times;
 };
 
 struct message_chunk_state {

@@ -146,7 +146,7 @@ double record_wait_seconds(const struct record *record)
 {
     double sum = 0;
     for (size_t i = 0; i < record->summary.worker_count; i++)
-        sum += record->summary.workers[i].wait_seconds;
+        sum += worker_summary_wait(&record->summary.workers[i]);
     return record->summary.worker_count ? sum / (double)record->summary.worker_count : NAN;
 }
 

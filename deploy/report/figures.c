@@ -329,14 +329,29 @@ static char *draw_staleness(const struct comparison *comparison)
 struct times_kind {
     const char *label;
     const char *style;
-    size_t offset; /* In struct worker_summary. */
+    double (*seconds)(const struct worker_summary *worker);
 };
 
+static double computing(const struct worker_summary *worker)
+{
+    return worker->compute_seconds;
+}
+
+static double exchanging(const struct worker_summary *worker)
+{
+    return worker->exchange_seconds;
+}
+
+static double evaluating(const struct worker_summary *worker)
+{
+    return worker->evaluate_seconds;
+}
+
 static const struct times_kind times_kinds[TIMES_KIND_COUNT] = {
-    {"computing gradients", "bar t0", offsetof(struct worker_summary, compute_seconds)},
-    {"exchanging them for parameters", "bar t1", offsetof(struct worker_summary, exchange_seconds)},
-    {"waiting for others", "bar t2", offsetof(struct worker_summary, wait_seconds)},
-    {"evaluating", "bar t3", offsetof(struct worker_summary, evaluate_seconds)},
+    {"computing gradients", "bar t0", computing},
+    {"exchanging them for parameters", "bar t1", exchanging},
+    {"waiting for others", "bar t2", worker_summary_wait},
+    {"evaluating", "bar t3", evaluating},
 };
 
 /* Means over the group's runs into seconds[TIMES_KIND_COUNT]; returns their sum. */
@@ -350,10 +365,7 @@ static double worker_seconds(const struct group *group, size_t worker, double *s
             const struct record *record = group->records[i];
             if (worker >= record->summary.worker_count)
                 continue;
-            double value;
-            memcpy(&value,
-                   (const char *)&record->summary.workers[worker] + times_kinds[kind].offset,
-                   sizeof(value));
+            double value = times_kinds[kind].seconds(&record->summary.workers[worker]);
             if (isfinite(value) && value > 0)
                 sum += value;
             count++;

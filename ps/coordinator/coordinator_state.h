@@ -43,6 +43,7 @@ struct coordinator {
     const struct job *job; /* The declaration's; zeros before there is one. */
 
     struct work work;   /* Who is here, and what they have to do. */
+    uint32_t gate_last; /* One more than the worker that came to the gate last; 0: nobody. */
     bool deal_due;      /* Somebody came or went: at the next tick the work is dealt anew. */
     bool has_survivors; /* A worker has come that was in this run before. */
     uint64_t lonely_us; /* Since when no worker is here; 0: there is one. */

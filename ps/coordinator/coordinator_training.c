@@ -24,10 +24,37 @@ static struct packet *add_work(const struct coordinator *c, uint32_t index, uint
     return packet;
 }
 
+/* It hears for what it has waited, if it has: only now is it known who came to the gate last. */
+static void say_waited(const struct coordinator *c, uint32_t index, struct message *work)
+{
+    struct member *worker = &c->work.membership.workers[index];
+    uint32_t whom = worker->waits == WAIT_GATE ? c->gate_last : worker->waits_for;
+    work->work.waited = worker->waits;
+    work->work.whom = whom != index + 1 ? whom : 0;
+}
+
 static void send_work(const struct coordinator *c, uint32_t index, uint64_t request, uint64_t batch,
                       struct outbox *outbox)
 {
-    add_work(c, index, request, outbox)->message.work.batch = batch;
+    struct packet *packet = add_work(c, index, request, outbox);
+    packet->message.work.batch = batch;
+    say_waited(c, index, &packet->message);
+}
+
+/* It has not been given a batch: for what it waits, once it has nothing to do. */
+static void note_wait(const struct coordinator *c, uint32_t index)
+{
+    uint32_t whom;
+    struct member *worker = &c->work.membership.workers[index];
+    const struct work_mode *rules = c->work.rules;
+    worker->waits = WAIT_LEASE;
+    worker->waits_for = 0;
+    if (rules->is_gated != NULL && rules->is_gated(&c->work)) {
+        worker->waits = WAIT_GATE;
+    } else if (rules->waits_for != NULL && rules->waits_for(&c->work, index, &whom)) {
+        worker->waits = WAIT_BOUND;
+        worker->waits_for = whom + 1;
+    }
 }
 
 bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
@@ -41,6 +68,8 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     /* Nobody is given work that has not asked for some: it might never do it, and hold up all. */
     for (; worker->asks && c->work.rules->ask(&c->work, index, &batch); sent = true)
         send_work(c, index, request, batch, outbox);
+    if (worker->asks)
+        note_wait(c, index);
     worker->done = worker->done && !sent;
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
     if (!c->work.rules->is_enough(&c->work, index))
@@ -48,6 +77,7 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     struct packet *packet = add_work(c, index, request, outbox);
     packet->message.work.enough = true;
     packet->message.work.batch = c->work.stop_step;
+    say_waited(c, index, &packet->message);
     return true;
 }
 
@@ -69,11 +99,14 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
     return sent;
 }
 
-static void cut_at_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+static void cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
+                        struct outbox *outbox)
 {
     const struct work_mode *rules = c->work.rules;
-    if (rules->set_gate != NULL && rules->is_at_gate(&c->work) && !c->cut.under_way && !c->stopping)
-        coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
+    if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->cut.under_way || c->stopping)
+        return;
+    c->gate_last = last + 1;
+    coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
 /* What a worker computes from what: numbered also when the batch is not on lease to it, since a late
@@ -108,7 +141,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
         if (message->lease.finished) {
             frees = c->work.rules->finished(&c->work, message->index, message->lease.batch);
             stragglers_moved(&c->work.membership.workers[message->index], now_us);
-            cut_at_gate(c, now_us, outbox);
+            cut_at_gate(c, message->index, now_us, outbox);
         }
         if (message->lease.announces)
             take_announcement(c, packet, now_us, outbox);
@@ -169,8 +202,23 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     }
 }
 
+static void add_times(struct coordinator *c, struct worker_summary *summary,
+                      const struct message_times *times)
+{
+    summary->wall_seconds += (double)times->wall_us * 1e-6;
+    summary->exchange_seconds += (double)times->exchange_us * 1e-6;
+    summary->waits[WAIT_BARRIER] += (double)times->barrier_us * 1e-6;
+    summary->waits[WAIT_BOUND] += (double)times->bound_us * 1e-6;
+    summary->waits[WAIT_GATE] += (double)times->gate_us * 1e-6;
+    summary->waits[WAIT_LEASE] += (double)times->lease_us * 1e-6;
+    if (times->whom > 0 && times->whom <= c->work.membership.worker_count)
+        c->work.membership.workers[times->whom - 1].summary.awaited_seconds +=
+            (double)times->whom_us * 1e-6;
+}
+
 /* Of a step a worker may report several nodes, which are one update. */
-static void add_report(struct member *worker, const struct message_report *report)
+static void add_report(struct coordinator *c, struct member *worker,
+                       const struct message_report *report)
 {
     struct worker_summary *summary = &worker->summary;
     summary->updates += worker->reported != report->step + 1;
@@ -179,8 +227,7 @@ static void add_report(struct member *worker, const struct message_report *repor
     summary->controlled_leaves += report->leaves;
     summary->longer_leaves += report->longer;
     summary->compute_seconds += (double)report->compute_us * 1e-6;
-    summary->exchange_seconds += (double)report->exchange_us * 1e-6;
-    summary->wait_seconds += (double)report->wait_us * 1e-6;
+    add_times(c, summary, &report->times);
 }
 
 static void count_bad(struct coordinator *c, const struct packet *packet, uint64_t now_us,
@@ -218,7 +265,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     }
     if (!statistics_report(&c->work.statistics, report))
         return;
-    add_report(worker, report);
+    add_report(c, worker, report);
     if (!job_mode(c->job)->aligns) {
         histogram_add(&c->summary.spread.pulls, report->spread);
         histogram_add(&c->summary.spread.parts, report->part_spread);
@@ -287,8 +334,7 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
     }
     worker->done = true;
     stragglers_moved(worker, now_us);
-    worker->summary.exchange_seconds += (double)done->exchange_us * 1e-6;
-    worker->summary.wait_seconds += (double)done->wait_us * 1e-6;
+    add_times(c, &worker->summary, &done->times);
     coordinator_finish_when_done(c, now_us, outbox);
 }
 

@@ -277,11 +277,16 @@ uint64_t async_gate(const struct work *work)
     return leases_of(work)->gate;
 }
 
-bool async_is_at_gate(const struct work *work)
+bool async_is_gated(const struct work *work)
 {
     const struct leases *leases = leases_of(work);
     return leases->next == leases->gate && leases->gate < work->job->steps &&
-           leases_drained(leases);
+           leases->returned_count == 0;
+}
+
+bool async_is_at_gate(const struct work *work)
+{
+    return async_is_gated(work) && leases_drained(leases_of(work));
 }
 
 bool async_ask(struct work *work, uint32_t worker, uint64_t *batch)

@@ -18,8 +18,8 @@ struct async_work {
     .step = async_step, .end = async_end, .stop = async_stop, .owes = async_owes,                  \
     .may_be_done = async_may_be_done, .is_drained = async_is_drained, .next_cut = async_next_cut,  \
     .cutting = async_cutting, .has_reached = async_has_reached, .set_gate = async_set_gate,        \
-    .gate = async_gate, .is_at_gate = async_is_at_gate, .held = async_held,                        \
-    .is_enough = async_is_enough, .lost = async_lost
+    .gate = async_gate, .is_at_gate = async_is_at_gate, .is_gated = async_is_gated,                \
+    .held = async_held, .is_enough = async_is_enough, .lost = async_lost
 
 enum status async_init(struct work *work, uint64_t first);
 void async_close_work(struct work *work);
@@ -37,6 +37,7 @@ bool async_has_reached(const struct work *work, uint64_t step);
 void async_set_gate(struct work *work, uint64_t step);
 uint64_t async_gate(const struct work *work);
 bool async_is_at_gate(const struct work *work);
+bool async_is_gated(const struct work *work);
 bool async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 unsigned async_held(const struct work *work, uint32_t worker, uint64_t batches[WORK_HELD_MAX]);
 bool async_finished(struct work *work, uint32_t worker, uint64_t batch);

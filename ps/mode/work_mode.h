@@ -90,6 +90,8 @@ struct work_mode {
     uint64_t (*gate)(const struct work *work);
     /* All before the gate is done, and nothing behind it was given. */
     bool (*is_at_gate)(const struct work *work);
+    /* All before the gate is given or done: there is nothing for anybody until it is passed. */
+    bool (*is_gated)(const struct work *work);
 
     /* --- optional: leases */
 

@@ -546,8 +546,9 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
     }
 }
 
-static void release_parked(const struct owner *owner, struct owned *owned, uint64_t now_us,
-                           struct outbox *outbox)
+/* last: whose gradient made the update that they have waited for. */
+static void release_parked(const struct owner *owner, struct owned *owned, uint32_t last,
+                           uint64_t now_us, struct outbox *outbox)
 {
     for (uint32_t i = 0; i < owned->parked_count; i++) {
         struct parked *parked = &owned->parked[i];
@@ -563,6 +564,7 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint6
         attach_values(result, &owned->shard.chunk, &reply);
         uint64_t held = now_us - parked->since_us;
         result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
+        result->message.result.held_for = last + 1;
         parked->waiting = false;
     }
 }
@@ -731,7 +733,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     else
         add_result(owner, owned, packet, outcome, outbox);
     if (updated)
-        release_parked(owner, owned, now_us, outbox);
+        release_parked(owner, owned, packet->message.index, now_us, outbox);
 }
 
 static void handle_current(struct owner *owner, struct packet *packet, uint64_t now_us,

@@ -77,9 +77,11 @@ struct member {
     uint32_t first_assignment; /* That this ticket was told in this generation; 0 for none ... */
     uint32_t assignment;       /* ... and the last that it is known to follow. */
     bool owes, computing;
-    bool asks;                /* Async: it has asked for work since it was told its share. */
-    uint64_t step;            /* As of its last PING. */
-    uint64_t moved_us;        /* When it last made progress, or began to owe work. */
+    enum wait waits;    /* Async: for what it was not given a batch last, ... */
+    uint32_t waits_for; /* ... and one more than the worker that this is for; 0: nobody known. */
+    bool asks;          /* Async: it has asked for work since it was told its share. */
+    uint64_t step;      /* As of its last PING. */
+    uint64_t moved_us;  /* When it last made progress, or began to owe work. */
     uint64_t told_slow_after; /* Microseconds: when the last line said so. */
     uint64_t reported;        /* One more than the step or batch of its latest report; 0: none. */
     struct worker_summary summary;

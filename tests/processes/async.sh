@@ -50,10 +50,21 @@ trains()
     all_applied "$work/$name" "$steps" "$name"
     mean=$(member "$work/$name" mean) max=$(member "$work/$name" max)
     case $mean in [0-9]*) ;; *) fail "$name: staleness is $mean" ;; esac
+    seconds_add_up "$work/$name" "$name"
     if ! sanitized; then adds_up "$work/$name" "$(member "$work/$name" applied)" "$name"; fi
     ok "async $name: $workers workers, $servers servers: $(member "$work/$name" applied) applied," \
         "staleness mean $mean, max $max"
     if [ "$workers" -gt 1 ] && [ "$max" -lt 1 ]; then fail "$name: nothing was ever stale"; fi
+}
+
+# seconds_add_up OUT NAME - what has a name of every worker's seconds is nearly all of them.
+seconds_add_up()
+{
+    local lost
+    lost=$(awk '/"wall_seconds"/ { wall = $2 + 0 } /"other_seconds"/ && ($2 + 0 > 0.25 * wall + 0.05 || wall <= 0) {
+        print $2 " of " wall }' "$1/run.json")
+    if [ -n "$lost" ]; then fail "$2: seconds without a name: $lost"; fi
+    if [ "$(grep -c '"wall_seconds"' "$1/run.json")" -lt 1 ]; then fail "$2: no worker has seconds"; fi
 }
 
 # part_spread OUT - how far apart the chunks of a variable on one server were in a gradient, at most.
@@ -64,6 +75,17 @@ trains locking 3 2 --use-locking
 trains checkpoints 4 1 --checkpoint-every 30
 trains slow 2 3 --slow 1:5
 if ! sanitized; then trains threads 4 2 --owner-threads 2; fi
+
+# At a checkpoint the fast wait for the slow, and that is said: at the gate, and for whom.
+run gate 0 syncopate run "${base[@]}" --steps 60 --checkpoint-every 10 --slow 1:30 --workers 2 --ps 1 \
+    --out "$work/gate"
+waits=$(sed -nE 's/.*"waits": .*"gate": ([0-9.e-]+),.*/\1/p' "$work/gate/run.json" | head -n 1)
+awaited=$(sed -nE 's/.*"awaited_seconds": ([0-9.e-]+),.*/\1/p' "$work/gate/run.json" | tail -n 1)
+if ! awk "BEGIN { exit !($waits > 0 && $awaited > 0 && $awaited >= 0.5 * $waits) }"; then
+    fail "worker 0 waited $waits s at gates, and worker 1 was awaited for $awaited s"
+fi
+seconds_add_up "$work/gate" gate
+ok "worker 0 waits at checkpoints for the slow worker 1, $waits s, and run.json says so"
 
 # Where two threads own the pieces of one variable, a worker is given pieces of several versions; with
 # locking it is one piece, on one server.

@@ -3,6 +3,7 @@
  * and over shared memory with the first of these beneath. ThreadSanitizer runs it: all but ZeroMQ
  * without any suppression (see unsuppressed.sh), that with the one for libzmq. */
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -545,6 +546,24 @@ static void check_updates(const struct cluster *cluster, const struct record *re
         ck_assert_uint_eq(sum, made);
 }
 
+/* What a worker's seconds have gone into adds up to what has passed, or nearly: the trainers here
+ * compute without telling for how long. */
+static void check_times(const struct record *record)
+{
+    for (uint32_t i = 0; i < record->summary.worker_count; i++) {
+        const struct worker_summary *worker = &record->summary.workers[i];
+        double named = worker->compute_seconds + worker->exchange_seconds +
+                       worker->evaluate_seconds + worker_summary_wait(worker);
+        if (worker->updates == 0)
+            continue;
+        ck_assert_double_gt(worker->wall_seconds, 0);
+        ck_assert_double_gt(worker->exchange_seconds + worker_summary_wait(worker), 0);
+        ck_assert_double_le(named, 1.05 * worker->wall_seconds + 0.05);
+        ck_assert_double_eq_tol(named + worker_summary_other(worker),
+                                fmax(named, worker->wall_seconds), 1e-9);
+    }
+}
+
 static void check_done(const struct cluster *cluster)
 {
     struct record record = read_record(cluster);
@@ -554,6 +573,7 @@ static void check_done(const struct cluster *cluster)
     check_verdicts(cluster, &record);
     check_staleness(cluster, &record);
     check_updates(cluster, &record);
+    check_times(&record);
     record_free(&record);
     check_model(cluster);
 }

@@ -260,7 +260,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
         x->newest = what->newest;
         x->version = what->want_version;
         x->began_us = now_us;
-        x->held_us = 0;
+        x->held_us = x->held_for = 0;
     }
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
@@ -397,8 +397,10 @@ static void take_values(struct exchange *x, const struct packet *packet)
 
 static void take_numbers(struct exchange *x, const struct message_result *result)
 {
-    if (result->held_us > x->held_us)
-        x->held_us = result->held_us;
+    if (result->held_us <= x->held_us)
+        return;
+    x->held_us = result->held_us;
+    x->held_for = result->held_for;
 }
 
 enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,

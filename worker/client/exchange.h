@@ -73,7 +73,8 @@ struct exchange {
     uint64_t version; /* Sync: that all chunks have, or will have. */
     uint64_t began_us;
     /* Of the answers: */
-    uint32_t held_us;     /* The longest wait at a barrier. */
+    uint32_t held_us;     /* The longest wait at a barrier, ... */
+    uint32_t held_for;    /* ... one more than the worker that it was for, or 0. */
     struct spread spread; /* The versions that they are of. */
 };
 

@@ -181,8 +181,10 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 static void note_wait(struct session *s, uint64_t now_us)
 {
     if (s->have_parameters)
-        s->wait_us += now_us - s->complete_us;
+        times_wait(&s->times, s->waited, s->whom, now_us - s->complete_us);
     s->complete_us = now_us;
+    s->waited = WAIT_LEASE;
+    s->whom = 0;
 }
 
 static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint64_t now_us,
@@ -303,8 +305,8 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     struct exchange *x = &s->exchange;
     uint64_t took = now_us - x->began_us - scoring_us(&s->scoring, x->began_us, now_us);
     uint64_t held = x->held_us < took ? x->held_us : took;
-    s->wait_us += held;
-    s->exchange_us += took - held;
+    times_wait(&s->times, WAIT_BARRIER, x->held_for, held);
+    times_exchange(&s->times, took - held);
     s->have_parameters = true;
     s->complete_us = now_us;
     if (!job_mode(s->options.job)->aligns) {
@@ -381,6 +383,8 @@ static void handle_start(struct session *s, const struct message *message, uint6
         (same && start->assignment <= s->start.assignment))
         return;
     bool light = only_members_change(s, message);
+    if (!light && s->trainer != BUSY && s->exchange.under_way == 0)
+        note_wait(s, now_us);
     if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
         s->apart_below = pushed + 1;
     if (!same)
@@ -395,6 +399,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
     s->rejoined = false;
     s->waiting_us = now_us;
     s->enrolment.started = true;
+    times_begin(&s->times, now_us);
     s->enrolment.beat_us = 0; /* Server 0 is to see at once that it is followed. */
     enrolment_wait(&s->enrolment, "");
     if (light)
@@ -499,6 +504,10 @@ static void handle_work(struct session *s, const struct message *message, uint64
     }
     if (s->follow.rules->work == NULL)
         return;
+    if (!message->work.none) {
+        s->waited = message->work.waited;
+        s->whom = message->work.whom;
+    }
     s->follow.rules->work(&s->follow, s->envelope, message, now_us, outbox);
     push_held(s, now_us, outbox);
     go_on(s, now_us, outbox);
@@ -608,13 +617,11 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 
 /* --- from the trainer ---------------------------------------------------------------------- */
 
-static void add_times(struct session *s, struct message_report *report)
+static void add_times(struct session *s, struct message_report *report, uint64_t now_us)
 {
-    report->exchange_us = s->exchange_us;
-    report->wait_us = s->wait_us;
+    times_tell(&s->times, &report->times, now_us);
     report->spread = s->spread;
     report->part_spread = s->part_spread;
-    s->exchange_us = s->wait_us = 0;
 }
 
 /* A START has come since WORK was given. In the same generation others may profit from what this
@@ -653,7 +660,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     assert(s->trainer == BUSY);
     s->busy_us = now_us;
     if (what.has_report)
-        add_times(s, &what.report);
+        add_times(s, &what.report, now_us);
     bool last = what.want;
     what.want = last && !s->abandoned;
     if (s->abandoned) {
@@ -679,7 +686,8 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
 {
     if (s->exchange.under_way > 0)
         s->exchange.began_us += scoring_us(&s->scoring, s->exchange.began_us, now_us);
-    s->busy_us = s->waiting_us = s->complete_us = now_us;
+    s->complete_us += scoring_us(&s->scoring, s->complete_us, now_us);
+    s->busy_us = s->waiting_us = now_us;
 }
 
 static void trainer_evaluation(struct session *s, const struct message *message, uint64_t now_us,
@@ -704,9 +712,8 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
     s->trainer = DONE;
     struct message_done done = {
         .step = s->follow.rules->done_step(&s->follow),
-        .exchange_us = s->exchange_us,
-        .wait_us = s->wait_us,
     };
+    times_tell(&s->times, &done.times, now_us);
     announcements_done(&s->announcements, &done);
     give_score(s, now_us, outbox);
 }
@@ -841,6 +848,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->complete_us += gap_us;
     s->held.since_us += gap_us;
     s->scoring.given_us += gap_us;
+    times_resume(&s->times, gap_us);
     exchange_resume(&s->exchange, gap_us, now_us);
     exchange_resume(&s->scoring.pull, gap_us, now_us);
 }

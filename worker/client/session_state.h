@@ -10,6 +10,7 @@
 #include "worker/client/held_push.h"
 #include "worker/client/scoring.h"
 #include "worker/client/session.h"
+#include "worker/client/times.h"
 #include "worker/mode/follow_mode.h"
 
 enum trainer { IDLE, BUSY, DONE };
@@ -32,18 +33,20 @@ struct session {
     bool rejoined;              /* Welcomed again since the last START. */
 
     /* The trainer's side. */
-    bool start_told;               /* The trainer has heard of `start`. */
-    uint32_t told_assignment;      /* Of the START it has heard last. */
-    uint64_t work_generation;      /* In which WORK was given. */
-    bool abandoned;                /* START came since: the trainer finishes for others' sake. */
-    bool have_parameters;          /* Of `step`, since the latest START. */
-    uint64_t apart_below;          /* Gradients of lesser steps may still be held somewhere. */
-    uint32_t rounds;               /* Of asking for the newest, since the last success. */
-    uint64_t ask_at_us;            /* Ask for the newest then; 0: no need. */
-    bool exchanged;                /* The exchange under way, or the last one, pushed a gradient. */
-    uint64_t exchange_us, wait_us; /* Since the last report, for the next. */
-    uint64_t spread, part_spread;  /* Of the parameters that are here; see spread.h. */
-    uint64_t complete_us;          /* When the parameters were all here. */
+    bool start_told;              /* The trainer has heard of `start`. */
+    uint32_t told_assignment;     /* Of the START it has heard last. */
+    uint64_t work_generation;     /* In which WORK was given. */
+    bool abandoned;               /* START came since: the trainer finishes for others' sake. */
+    bool have_parameters;         /* Of `step`, since the latest START. */
+    uint64_t apart_below;         /* Gradients of lesser steps may still be held somewhere. */
+    uint32_t rounds;              /* Of asking for the newest, since the last success. */
+    uint64_t ask_at_us;           /* Ask for the newest then; 0: no need. */
+    bool exchanged;               /* The exchange under way, or the last one, pushed a gradient. */
+    struct times times;           /* Since the last report, for the next. */
+    enum wait waited;             /* For what the trainer waits, as server 0 has said last, ... */
+    uint32_t whom;                /* ... and one more than the worker that it is for, or 0. */
+    uint64_t spread, part_spread; /* Of the parameters that are here; see spread.h. */
+    uint64_t complete_us;         /* When the parameters were all here. */
 
     /* Since when. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */

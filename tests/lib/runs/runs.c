@@ -55,20 +55,21 @@ char *runs_read(const char *folder, const char *name)
 static void write_run_json(const char *folder, const struct made_run *run)
 {
     char text[4096];
-    snprintf(text, sizeof text,
-             "{\"mode\": \"%s\", \"workers\": %u, \"servers\": 1, \"seed\": %llu, \"epochs\": 2, "
-             "\"steps\": 200, \"global_batch\": 64, \"micro_batch\": 16, \"optimizer\": \"adam\", "
-             "\"learning_rate\": 0.001, \"model\": \"dense 10\", \"data\": \"synthetic\", "
-             "\"step\": 200, \"state\": \"done\", \"reason\": \"\", \"train_loss\": %g, "
-             "\"test_accuracy\": %g, \"seconds\": 12.5, \"images_per_second\": 1024, "
-             "\"staleness\": {\"count\": 200, \"mean\": 0.5, \"max\": 1, \"sum\": 100, "
-             "\"deviation\": 0.5, "
-             "\"histogram\": [100, 100]}, "
-             "\"verdicts\": {\"applied\": 200, \"stale\": 0, \"duplicate\": 0, \"rejected\": 0}, "
-             "\"worker_details\": [{\"updates\": 100, \"examples\": 6400, \"compute_seconds\": 9, "
-             "\"exchange_seconds\": 1.5, \"wait_seconds\": 2, \"evaluate_seconds\": 0.25}], "
-             "\"parameters_sha256\": \"%s\"}\n",
-             run->mode, run->workers, run->seed, run->loss, run->accuracy, run->sha256);
+    snprintf(
+        text, sizeof text,
+        "{\"mode\": \"%s\", \"workers\": %u, \"servers\": 1, \"seed\": %llu, \"epochs\": 2, "
+        "\"steps\": 200, \"global_batch\": 64, \"micro_batch\": 16, \"optimizer\": \"adam\", "
+        "\"learning_rate\": 0.001, \"model\": \"dense 10\", \"data\": \"synthetic\", "
+        "\"step\": 200, \"state\": \"done\", \"reason\": \"\", \"train_loss\": %g, "
+        "\"test_accuracy\": %g, \"seconds\": 12.5, \"images_per_second\": 1024, "
+        "\"staleness\": {\"count\": 200, \"mean\": 0.5, \"max\": 1, \"sum\": 100, "
+        "\"deviation\": 0.5, "
+        "\"histogram\": [100, 100]}, "
+        "\"verdicts\": {\"applied\": 200, \"stale\": 0, \"duplicate\": 0, \"rejected\": 0}, "
+        "\"worker_details\": [{\"updates\": 100, \"examples\": 6400, \"compute_seconds\": 9, "
+        "\"exchange_seconds\": 1.5, \"waits\": {\"barrier\": 2}, \"evaluate_seconds\": 0.25}], "
+        "\"parameters_sha256\": \"%s\"}\n",
+        run->mode, run->workers, run->seed, run->loss, run->accuracy, run->sha256);
     runs_write(folder, "run.json", text);
 }
 

@@ -593,14 +593,14 @@ TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_excha
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         ck_assert(exchange_for(f, chunk)->message.exchange.has_report == (chunk == 0));
     const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
-    ck_assert_uint_eq(report->wait_us, 1500);
-    ck_assert_uint_eq(report->exchange_us, 3500);
+    ck_assert_uint_eq(report->times.barrier_us, 1500);
+    ck_assert_uint_eq(report->times.exchange_us, 3500);
     ck_assert_uint_eq(report->compute_us, 99);
     ck_assert_uint_eq(report->step, 1);
     ck_assert_ptr_null(sent(f, 0, MESSAGE_REPORT));
     post_clear(&f->post);
     push(f, 1, (struct node){3, 1}, true, frame_of(1, 64)); /* Told once. */
-    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.exchange_us, 0);
+    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.times.exchange_us, 0);
 }
 
 /* --- async
@@ -666,6 +666,44 @@ TEST(a_report_says_how_far_apart_was_what_its_gradient_was_made_from, MODE_ASYNC
     const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
     ck_assert_uint_eq(report->spread, 5);
     ck_assert_uint_eq(report->part_spread, 5); /* Chunks 0 and 2 are one server's, of the kernel. */
+}
+
+/* From its START on: pulled 40 us, nothing to compute for 200, computed 1000, exchanged 300, waited for
+ * worker/1 at a checkpoint for 700, computed 1100. */
+TEST(every_microsecond_has_a_name, MODE_ASYNC)
+{
+    start(f, 0);
+    f->now_us += 40;
+    answer_all(f, (struct reply){.version = 3});
+    f->now_us += 200;
+    give_batch(f, 0);
+    f->now_us += 1000;
+    post_clear(&f->post);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    struct message_times times = exchange_for(f, 0)->message.exchange.report.times;
+    ck_assert_uint_eq(times.wall_us, 40 + 200 + 1000);
+    ck_assert_uint_eq(times.exchange_us, 40);
+    ck_assert_uint_eq(times.lease_us, 200);
+    ck_assert_uint_eq(times.gate_us + times.bound_us + times.barrier_us + times.whom, 0);
+    f->now_us += 300;
+    answer_all(f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
+    f->now_us += 600;
+    give(f, 0,
+         (struct message){.kind = MESSAGE_WORK, .work = {.none = true, .waited = WAIT_LEASE}});
+    f->now_us += 100;
+    give(f, 0,
+         (struct message){.kind = MESSAGE_WORK,
+                          .work = {.batch = 4, .waited = WAIT_GATE, .whom = 2}});
+    f->now_us += 1100;
+    post_clear(&f->post);
+    push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
+    times = exchange_for(f, 0)->message.exchange.report.times;
+    ck_assert_uint_eq(times.wall_us, 300 + 700 + 1100);
+    ck_assert_uint_eq(times.exchange_us, 300);
+    ck_assert_uint_eq(times.gate_us, 700);
+    ck_assert_uint_eq(times.lease_us, 0);
+    ck_assert_uint_eq(times.whom, 2);
+    ck_assert_uint_eq(times.whom_us, 700);
 }
 
 /* --- ends

@@ -356,11 +356,12 @@ TEST(absurd_numbers_do_not_break_figures)
 {
     char run[128];
     snprintf(run, sizeof run, "%s/wild", scene->folder);
-    runs_write(run, "run.json",
-               "{\"mode\": \"async\", \"workers\": 4294967295, \"step\": 9223372036854775807, "
-               "\"seconds\": 1e300, \"train_loss\": -1e308, \"images_per_second\": 1e-300, "
-               "\"staleness\": {\"mean\": 1e99, \"histogram\": [1e300, -5, null, 1e-300, 7]}, "
-               "\"worker_details\": [{\"compute_seconds\": 1e300, \"wait_seconds\": -3}, 4, {}]}");
+    runs_write(
+        run, "run.json",
+        "{\"mode\": \"async\", \"workers\": 4294967295, \"step\": 9223372036854775807, "
+        "\"seconds\": 1e300, \"train_loss\": -1e308, \"images_per_second\": 1e-300, "
+        "\"staleness\": {\"mean\": 1e99, \"histogram\": [1e300, -5, null, 1e-300, 7]}, "
+        "\"worker_details\": [{\"compute_seconds\": 1e300, \"waits\": {\"gate\": -3}}, 4, {}]}");
     runs_write(run, "events.jsonl",
                "{\"event\": \"progress\", \"time\": 1e300, \"step\": 1e308, \"loss\": 1e300}\n"
                "{\"event\": \"progress\", \"time\": -1, \"step\": -1e308, \"loss\": 0}\n"

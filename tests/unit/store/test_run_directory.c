@@ -407,7 +407,12 @@ START_TEST(a_summary_has_its_documented_fields)
     struct job job = sample_job();
     struct run_directory directory;
     enum run_opening opening;
-    struct worker_summary workers[2] = {{.updates = 3, .examples = 48, .wait_seconds = 0.25}, {0}};
+    struct worker_summary workers[2] = {{.updates = 3,
+                                         .examples = 48,
+                                         .wall_seconds = 2,
+                                         .compute_seconds = 1,
+                                         .waits = {[WAIT_LEASE] = 0.125, [WAIT_GATE] = 0.125}},
+                                        {0}};
     struct run_summary summary = {
         .state = RUN_FAILED,
         .reason = "lost \"it\"",
@@ -491,6 +496,8 @@ START_TEST(a_summary_has_its_documented_fields)
     const struct json *worker = json_item(json_at(root, "worker_details"), 0);
     ck_assert_double_eq(json_number(worker, "examples"), 48);
     ck_assert_double_eq(json_number(worker, "wait_seconds"), 0.25);
+    ck_assert_double_eq(json_number(worker, "waits.gate"), 0.125);
+    ck_assert_double_eq(json_number(worker, "other_seconds"), 0.75);
     ck_assert_double_eq(json_number(worker, "staleness.max"), 2);
     json_release(&root);
     run_directory_close(&directory);
