@@ -44,10 +44,10 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/base/wait.h"
 #include "common/job/job.h"
 #include "common/job/staleness.h"
 #include "common/job/verdict.h"
-#include "common/job/wait.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
 

@@ -22,11 +22,11 @@
 #include "common/base/hash.h"
 #include "common/base/key.h"
 #include "common/base/status.h"
+#include "common/base/wait.h"
 #include "common/job/checkpoint_part.h"
 #include "common/job/job.h"
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
-#include "common/job/wait.h"
 
 #define PROTOCOL_VERSION_MIN 4
 #define PROTOCOL_VERSION_MAX 4
@@ -132,7 +132,7 @@ struct message_ping {
 /* Where a worker's time went since it said so last, but for what is computed and scored. */
 struct message_times {
     uint64_t wall_us, exchange_us;
-    uint64_t barrier_us, bound_us, gate_us, lease_us; /* Waiting; see common/job/wait.h. */
+    uint64_t barrier_us, bound_us, gate_us, lease_us; /* Waiting; see common/base/wait.h. */
     uint32_t whom;    /* One more than the worker that was waited for longest; 0: nobody known. */
     uint64_t whom_us; /* How long. */
 };

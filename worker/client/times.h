@@ -10,7 +10,7 @@
 #ifndef WORKER_CLIENT_TIMES_H
 #define WORKER_CLIENT_TIMES_H
 
-#include "common/job/wait.h"
+#include "common/base/wait.h"
 #include "common/wire/message.h"
 
 struct times {

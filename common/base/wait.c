@@ -1,6 +1,6 @@
 /* wait.c - names. */
 
-#include "common/job/wait.h"
+#include "common/base/wait.h"
 
 const char *wait_name(enum wait wait)
 {

@@ -2,8 +2,8 @@
  *
  * Threads: constants. */
 
-#ifndef COMMON_JOB_WAIT_H
-#define COMMON_JOB_WAIT_H
+#ifndef COMMON_BASE_WAIT_H
+#define COMMON_BASE_WAIT_H
 
 enum wait {
     WAIT_LEASE,   /* A batch: the way to server 0 and back, or all are with others. */
