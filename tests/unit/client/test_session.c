@@ -1940,8 +1940,8 @@ TEST(scoring_is_not_counted_as_something_else, MODE_ASYNC)
     post_clear(&f->post);
     push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
     const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
-    ck_assert_uint_eq(report->exchange_us, SECOND / 4);
-    ck_assert_uint_eq(report->wait_us, 0); /* With its values here it is still scoring. */
+    ck_assert_uint_eq(report->times.exchange_us, SECOND / 4);
+    ck_assert_uint_eq(report->times.lease_us, 0); /* With its values here it is still scoring. */
 }
 
 TEST(a_second_share_of_a_score_is_of_values_that_are_here, MODE_ASYNC)
