@@ -356,7 +356,7 @@ $(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/seeds_main.o lib/sam
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
-WRAPPED   := batch_set_has chunk_apply update_apply aggregator_offer sessions_judge work_begin async_ask \
+WRAPPED   := batch_set_has evaluation_is_whole chunk_apply update_apply aggregator_offer sessions_judge work_begin async_ask \
     owner_handle follow_init simulated_disk_done_us checkpoint_write_part __assert_fail
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 

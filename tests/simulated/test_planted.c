@@ -26,6 +26,7 @@
 #include "ps/shard/aggregator.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/chunk.h"
+#include "ps/work/evaluation.h"
 #include "tests/lib/suite.h"
 #include "worker/mode/follow_mode.h"
 
@@ -45,6 +46,7 @@ enum bug {
     LATE_COUNT,       /* Duplicates are counted only after a restart; ... */
     EARLY_COUNT,      /* ... only before one. */
     CHILDREN_KEPT,    /* Gradients stay when that of a node above them comes. */
+    SCORED_EARLY,     /* Server 0 has what is scored let go when the first share has come. */
     CHUNKS_KEPT,      /* Async: a server that was not lost does not go back; ... */
     LEASES_KEPT,      /* ... leases do not. */
     BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
@@ -75,6 +77,7 @@ static const char *const bug_names[BUG_COUNT] = {
     "duplicates counted late",
     "duplicates counted early",
     "children kept",
+    "scored frame let go early",
     "chunks kept",
     "leases kept",
     "bound off by one",
@@ -149,6 +152,8 @@ enum aggregator_result __real_aggregator_offer(struct aggregator *aggregator, st
                                                struct frame *gradient);
 enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
                                                struct frame *gradient);
+bool __real_evaluation_is_whole(const struct evaluation *evaluation);
+bool __wrap_evaluation_is_whole(const struct evaluation *evaluation);
 enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first,
                               const struct tally *so_far);
 enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
@@ -159,6 +164,14 @@ enum status __real_follow_init(struct follow *follow, const struct job *job, uin
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
                           const char *function) __attribute__((noreturn));
+
+bool __wrap_evaluation_is_whole(const struct evaluation *evaluation)
+{
+    bool whole = __real_evaluation_is_whole(evaluation);
+    bool early = planted == SCORED_EARLY && !whole && evaluation->share_count > 0;
+    times += early;
+    return whole || early;
+}
 
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch)
 {

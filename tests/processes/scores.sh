@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# scores.sh - the test score is of a model that exists, to the digits of `syncopate evaluate`, in every
+# mode and whoever scores which share; nobody waits for it; and whoever is killed takes no share away.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+if [ "$mode" = tsan ]; then
+    skip "scores under ThreadSanitizer: test_cluster has the threads"
+    exit 0
+fi
+
+# digits - a loss and an accuracy as they are written; evaluated PATH - those of a model.
+digits() { sed -nE 's/.*"test_loss": ([^,]+), "test_accuracy": ([^,}]+).*/\1 \2/p'; }
+evaluated()
+{
+    run evaluated 0 syncopate evaluate "$1" --json
+    tr -d '\n' <"$work/evaluated.log" | tr -s ' ' | digits
+}
+score_at() { grep "\"event\": \"evaluation\", \"epoch\": [0-9]*, \"step\": $2," "$1/events.jsonl" 2>/dev/null | digits | tail -n 1; }
+
+# is_scored OUT STEP... - the score after each of these steps is that of the checkpoint there, if it was
+# not skipped; and the last that of the model.
+compared=0
+is_scored()
+{
+    local out=$1 step place theirs
+    shift
+    for step; do
+        place=$out/checkpoints/$(printf 'step-%012d' "$step")
+        if [ ! -e "$place/manifest.json" ]; then continue; fi
+        theirs=$(evaluated "$place")
+        compared=$((compared + 1))
+        if [ -z "$theirs" ]; then fail "$out: nothing was evaluated at $step"; fi
+        if [ "$(score_at "$out" "$step")" != "$theirs" ]; then
+            fail "$out: at $step '$(score_at "$out" "$step")' was told, and the model scores '$theirs'"
+        fi
+    done
+    if [ "$(member "$out" test_loss) $(member "$out" test_accuracy)" != "$(evaluated "$out")" ]; then
+        fail "$out: run.json does not have the score of its model"
+    fi
+    if [ "$(member "$out" test_step)" != "$(member "$out" step)" ]; then
+        fail "$out: its last score is not of its last step"
+    fi
+}
+
+# Epochs of 40 batches, and an end within the third.
+base=(--data synthetic:2000 --model "flatten, dense 10" --global-batch 50 --steps 100 --keep 9 --verbose)
+count=0
+for how in "sync 1 1 auto" "sync 3 2 tcp" "sync 4 1 auto" "async 1 1 auto" "async 2 2 tcp" "async 4 2 auto" \
+    "ssp:1 2 1 tcp" "ssp:0 3 2 auto"; do
+    read -r kind workers servers transport <<<"$how"
+    out=$work/score-$((++count))
+    run "score-$count" 0 syncopate run "${base[@]}" --mode "$kind" --workers "$workers" --ps "$servers" \
+        --transport "$transport" --compute constant:1ms --out "$out"
+    if [ "$(member "$out" scores_dropped)" != 0 ]; then fail "$how: scores were dropped"; fi
+    is_scored "$out" 40 80 100
+done
+run alone 0 syncopate run "${base[@]}" --ps 0 --workers 1 --out "$work/alone"
+is_scored "$work/alone" 40 80 100
+if [ "$compared" -lt 20 ]; then fail "of 27 checkpoints only $compared are there"; fi
+ok "scores of sync, async, ssp and one process alone have the digits of evaluate, after every epoch and at the end"
+
+# --- while one of two workers is stopped ----------------------------------------------------------
+# part ROLE INDEX - the process of this test that is it.
+part()
+{
+    local pid words
+    for pid in $(survivors); do
+        words=" $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null || true)"
+        if [[ $words == *" --job-name=$1 "* && $words == *" --task-index=$2 "* ]]; then echo "$pid"; fi
+    done
+}
+made() { [ "$(grep -oE '"event": "progress", "step": [0-9]+' "$1/events.jsonl" 2>/dev/null | tail -n 1 | grep -oE '[0-9]+$' || echo 0)" -gt "$2" ]; }
+scored() { [ -n "$(score_at "$1" "$2")" ]; }
+
+# Epochs of 400 batches: the other has 400 more of its own before the first score is dropped.
+# stopped NAME - worker 1 is stopped in the first epoch; when the other has left that behind, the score
+# waits for worker 1, and training does not.
+stopped()
+{
+    start "$1" syncopate run --data synthetic:6400 --model "flatten, dense 10" --worker-batch 16 --mode async \
+        --workers 2 --ps 2 --epochs 3 --checkpoint-every 0 --compute constant:3ms --worker-timeout 60 \
+        --out "$work/$1" --verbose
+    within 20 made "$work/$1" 100 || fail "$1 does not train"
+    victim=$(part worker 1)
+    if [ -z "$victim" ]; then fail "$1: no worker 1 is named"; fi
+    kill -STOP "$victim"
+    within 30 made "$work/$1" 450 || fail "$1: with one worker stopped the other does not go on"
+    if scored "$work/$1" 400; then fail "$1 was scored without its second share"; fi
+}
+stopped slow
+kill -CONT "$victim"
+within 20 scored "$work/slow" 400 || fail "the score is not made when its last worker goes on"
+ends slow 0 60
+is_scored "$work/slow" 1200
+ok "the others train on while one that scores is stopped, and its share is in the score when it goes on"
+
+stopped killed
+kill -KILL "$victim"
+within 20 scored "$work/killed" 400 || fail "the share of a worker that was killed is not dealt again"
+ends killed 0 60
+is_scored "$work/killed" 1200
+ok "the share of a worker that is killed is scored by another"
+
+# --- a server is killed ---------------------------------------------------------------------------
+out=$work/server
+start server syncopate run "${base[@]}" --mode async --workers 2 --ps 2 --compute constant:5ms --out "$out"
+within 20 scored "$out" 40 || fail "no first score"
+kill -KILL "$(part ps 1)"
+ends server 0 60
+if [ "$(member "$out" servers_lost)" != 1 ]; then fail "no server was lost"; fi
+is_scored "$out" 40 80 100
+ok "after a server was lost scores are of the model that was gone on from"
