@@ -23,7 +23,16 @@ static bool is_whole(const struct work_mode *mode)
            (mode->is_at_gate != NULL) == gates && (mode->is_gated != NULL) == gates &&
            (mode->held != NULL) == leases && (mode->finished != NULL) == leases &&
            (mode->is_enough != NULL) == leases && (mode->lost != NULL) == leases &&
-           (mode->has_spare != NULL) == leases;
+           (mode->has_spare != NULL) == leases && mode->starts.text != NULL &&
+           (mode->gives.text != NULL) == leases;
+}
+
+const struct work_mode *work_mode_of(const struct job *job)
+{
+    assert((unsigned)job->mode < MODE_COUNT);
+    const struct work_mode *mode = tables[job->mode];
+    assert(mode != NULL && is_whole(mode));
+    return mode;
 }
 
 enum status work_begin(struct work *work, const struct job *job, uint64_t first,
