@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/hash.h"
+#include "common/base/wait.h"
 #include "common/base/wording.h"
 #include "common/job/optimizer.h"
 #include "common/wire/message_fields.h"
@@ -364,7 +364,7 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_RESULT, was_held,
      "Your gradient was {verdict}. Here is version {version} of chunk {chunk} ({@values}). The "
      "answer "
-     "was held for {@held}, until all others were in.",
+     "was held for {@held}, until {@last} in.",
      "ps/owner/owner.c release_parked", NULL},
     {MESSAGE_RESULT, applied_aging,
      "Your gradient is applied, at staleness {staleness}. Here is version {version} of chunk "
@@ -404,13 +404,14 @@ const struct words_row words_of_messages[] = {
      "Score the model as it was after {scored} batches, on part {@part} of {shares} of the test "
      "examples.",
      "ps/coordinator/coordinator_scores.c coordinator_deal_share", NULL},
-    {MESSAGE_WORK, is_enough, "{@number}There is no more to do: training ends at version {batch}.",
+    {MESSAGE_WORK, is_enough,
+     "{@waited}{@number}There is no more to do: training ends at version {batch}.",
      "ps/coordinator/coordinator_training.c coordinator_top_up", NULL},
     {MESSAGE_WORK, is_number, "{@number}Push it when it is made.",
      "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
     {MESSAGE_WORK, is_none, "I have heard you, and have no batch for you now.",
      "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
-    {MESSAGE_WORK, NULL, "{@number}Compute batch {batch}. {told}.",
+    {MESSAGE_WORK, NULL, "{@waited}{@number}Compute batch {batch}. {told}.",
      "ps/coordinator/coordinator_training.c send_work", told_gives},
     {MESSAGE_REPORT, NULL, "My score of step {step}.", "worker/client/client.c client_push", NULL},
     {MESSAGE_EVALUATION, NULL,
@@ -685,6 +686,23 @@ static void make_held(const struct moment *moment, char *text, size_t size)
     write_duration(result_of(moment)->held_us, text, size);
 }
 
+static void make_waited(const struct moment *moment, char *text, size_t size)
+{
+    const struct message_work *work = &message_of(moment)->work;
+    if (work->whom > 0)
+        snprintf(text, size, "You had to wait for worker/%u (%s). ", work->whom - 1,
+                 wait_name(work->waited));
+}
+
+static void make_last(const struct moment *moment, char *text, size_t size)
+{
+    uint32_t last = result_of(moment)->held_for;
+    if (last > 0)
+        snprintf(text, size, "worker/%u's gradient was", last - 1);
+    else
+        snprintf(text, size, "all others were");
+}
+
 static void make_took(const struct moment *moment, char *text, size_t size)
 {
     write_duration(moment->entry->deed.us, text, size);
@@ -724,6 +742,8 @@ static const struct made mades[] = {
     {"optimizer", make_optimizer, false},
     {"numbered", make_numbered, false},
     {"part", make_part, false},
+    {"last", make_last, false},
+    {"waited", make_waited, false},
     {"number", make_number, false},
 };
 

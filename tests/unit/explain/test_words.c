@@ -155,6 +155,21 @@ TEST_PLAIN(an_exchange_says_what_it_brings_and_what_it_wants)
     ck_assert_ptr_nonnull(strstr(words.text, "Give me the newest values."));
 }
 
+TEST_PLAIN(who_was_waited_for_is_named)
+{
+    struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_PS};
+    entry.message.kind = MESSAGE_WORK;
+    entry.message.work = (struct message_work){.batch = 7, .waited = WAIT_BOUND, .whom = 3};
+    struct words words = write_words(MODE_SSP, &entry);
+    ck_assert_ptr_eq(strstr(words.text, "You had to wait for worker/2 (bound). Compute batch 7."),
+                     words.text);
+    entry.message.kind = MESSAGE_RESULT;
+    entry.message.result =
+        (struct message_result){.parameters = true, .held_us = 250, .held_for = 2};
+    ck_assert_ptr_nonnull(strstr(write_words(MODE_SYNC, &entry).text,
+                                 "held for 0.250 ms, until worker/1's gradient was in."));
+}
+
 TEST_PLAIN(alike_is_what_differs_in_chunk_and_time_alone)
 {
     struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_PS, .payload_bytes = 64};
