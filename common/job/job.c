@@ -4,9 +4,11 @@
 #include "common/job/job.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/job/job_fields.h"
 #include "common/job/tree.h"
@@ -35,6 +37,29 @@ void job_set_mode(struct job *job, struct mode_setting setting)
     job->staleness_bound = setting.bound;
 }
 
+struct staleness_text job_max_staleness_text(const struct job *job)
+{
+    struct staleness_text text = {""};
+    if (job->max_staleness > 0)
+        snprintf(text.text, sizeof text.text, "%" PRIu64 "%s", job->max_staleness,
+                 job->staleness_loses ? ":lost" : "");
+    return text;
+}
+
+enum status job_read_max_staleness(const char *text, struct job *job)
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *rest = text + digits;
+    bool loses = strcasecmp(rest, ":lost") == 0;
+    uint64_t most = digits > 0 && digits <= 10 ? strtoull(text, NULL, 10) : 0;
+    if (most == 0 || most > MAX_STALENESS_MOST ||
+        !(rest[0] == '\0' || loses || strcasecmp(rest, ":requeue") == 0))
+        return STATUS_INVALID;
+    job->max_staleness = most;
+    job->staleness_loses = loses;
+    return STATUS_OK;
+}
+
 void job_forget_unused(struct job *job)
 {
     const struct mode_facts *facts = job_mode(job);
@@ -44,6 +69,8 @@ void job_forget_unused(struct job *job)
     job->staleness_rate = STALENESS_RATE_NONE;
     job->delay_compensation = 0;
     job->compensation_adapts = false;
+    job->max_staleness = 0;
+    job->staleness_loses = false;
 }
 
 /* --- life cycle ---------------------------------------------------------------------------- */
@@ -195,7 +222,11 @@ static enum status check_ages(const struct job *job, struct error *error)
 {
     const char *what = job->staleness_rate != STALENESS_RATE_NONE ? "a staleness rate"
                        : job->delay_compensation > 0              ? "delay compensation"
+                       : job->max_staleness > 0                   ? "a most of staleness"
                                                                   : NULL;
+    if (job->staleness_loses && job->max_staleness == 0)
+        return error_set(error, STATUS_INVALID,
+                         "no gradient is lost for its staleness without a most of it");
     if (job->compensation_adapts && !(job->delay_compensation > 0))
         return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
     if (job_mode(job)->ages || what == NULL)

@@ -33,12 +33,14 @@ struct job {
     enum mode mode;
     bool use_locking;         /* Where the mode has something to lock. */
     bool compensation_adapts; /* The strength of delay_compensation is each element's own. */
+    bool staleness_loses;     /* A gradient beyond max_staleness is lost; else computed again. */
     uint64_t seed;
     uint64_t staleness_bound; /* Of ssp: how many batches workers may be apart; else 0. */
 
     /* What is done about gradients that others have overtaken, in modes in which some are. */
     enum staleness_rate staleness_rate;
     float delay_compensation; /* Its strength; 0: none. See compensation.h. */
+    uint64_t max_staleness;   /* Most that is applied; 0: any. */
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -99,6 +101,15 @@ const struct mode_facts *job_mode(const struct job *job);
 /* As --mode has it. */
 struct mode_text job_mode_text(const struct job *job);
 void job_set_mode(struct job *job, struct mode_setting setting);
+
+/* "20", "20:lost" as --max-staleness has it; "" without. */
+struct staleness_text {
+    char text[32];
+};
+struct staleness_text job_max_staleness_text(const struct job *job);
+enum status job_read_max_staleness(const char *text, struct job *job);
+#define MAX_STALENESS_MOST  1000000000
+#define MAX_STALENESS_WORDS "N from 1 to 1000000000, :requeue or :lost may follow"
 
 /* Settings that the mode has no use for are as if they had not been given. */
 void job_forget_unused(struct job *job);

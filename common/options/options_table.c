@@ -42,6 +42,16 @@ static void write_compensation(const struct options *options, char *text, size_t
     snprintf(text, size, "%s", compensation_text(&options->job).text);
 }
 
+static bool read_max_staleness(const char *text, struct options *options)
+{
+    return job_read_max_staleness(text, &options->job) == STATUS_OK;
+}
+
+static void write_max_staleness(const struct options *options, char *text, size_t size)
+{
+    snprintf(text, size, "%s", job_max_staleness_text(&options->job).text);
+}
+
 static const char *optimizer_word(unsigned index)
 {
     const struct optimizer *optimizer = optimizer_at(index);
@@ -146,6 +156,11 @@ static const struct option_choice choice_compensation = {
     .read = read_compensation,
     .write = write_compensation,
     .expected = COMPENSATION_WORDS,
+};
+static const struct option_choice choice_max_staleness = {
+    .read = read_max_staleness,
+    .write = write_max_staleness,
+    .expected = MAX_STALENESS_WORDS,
 };
 static const struct option_choice choice_job_name = {.word = job_name_word};
 static const struct option_choice choice_transport = {.word = transport_word};

@@ -175,6 +175,10 @@ static void print_work(const struct plan *plan)
     if (job->delay_compensation > 0)
         fprintf(plan->voice, "  staleness  gradients are compensated for it, strength %s\n",
                 compensation_text(job).text);
+    if (job->max_staleness > 0)
+        fprintf(plan->voice, "  staleness  a gradient more than %s old %s\n",
+                wording_counted(job->max_staleness, "update", "updates").text,
+                job->staleness_loses ? "is lost" : "is computed again");
     if (options->job.steps > 0)
         fprintf(plan->voice, "  length     %s",
                 wording_counted(options->job.steps, "update", "updates").text);

@@ -92,7 +92,7 @@ static bool row_text(const struct option_row *row, const struct options *options
     const void *field = (const char *)options + row->offset;
     if (row->choice != NULL && row->choice->write != NULL) {
         row->choice->write(options, text, size);
-        return true;
+        return text[0] != '\0';
     }
     switch (row->kind) {
     case OPTION_KIND_FLAG:

@@ -125,6 +125,10 @@ static void draw_staleness(struct history_plan *plan)
         job->delay_compensation = 0.25f * (float)from_to(&random, 1, 8);
         job->compensation_adapts = one_in(&random, 2);
     }
+    if (one_in(&random, 3)) {
+        job->max_staleness = from_to(&random, 1, 4);
+        job->staleness_loses = one_in(&random, 2);
+    }
     job_forget_unused(job);
 }
 
@@ -157,7 +161,7 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
         .silence = one_in(random, 2) ? 5 : 2,
         .recovery = one_in(random, 8) ? 8 : 60,
         .progress = 30,
-        .stop = 20,
+        .stop = plan->job.max_staleness > 0 ? 60 : 20, /* The slow may have to do theirs again. */
     };
 }
 
@@ -233,6 +237,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, "+rate:%s", staleness_rate_numbered(job->staleness_rate));
     if (job->delay_compensation > 0)
         wording_append(text, size, "+compensation:%s", compensation_text(job).text);
+    if (job->max_staleness > 0)
+        wording_append(text, size, "+most:%s", job_max_staleness_text(job).text);
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,
                    kinds[plan->kind], job->steps, job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {

@@ -24,8 +24,12 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
     const struct chunk_range *range = &w->partition->chunks[index];
     if (chunk->batches[exchange->step])
         return VERDICT_DUPLICATE;
+    bool stale = w->job->max_staleness > 0 && !exchange->skip &&
+                 exchange->base_version + w->job->max_staleness < chunk->version;
+    if (stale && !w->job->staleness_loses)
+        return VERDICT_STALE;
     chunk->batches[exchange->step] = 1;
-    if (!exchange->skip) {
+    if (!exchange->skip && !stale) {
         if (exchange->base_version > chunk->version)
             witness_fail(w,
                          "a gradient of worker/%u was made from version %" PRIu64
@@ -51,7 +55,7 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
         held->own_batch = exchange->step;
         held->own_generation = packet->message.generation;
     }
-    return exchange->skip ? VERDICT_REJECTED : VERDICT_APPLIED;
+    return exchange->skip ? VERDICT_REJECTED : stale ? VERDICT_STALE : VERDICT_APPLIED;
 }
 
 void async_retry(struct witness *w, const struct witness_chunk *chunk,
@@ -79,9 +83,15 @@ void async_cut(struct witness *w, const struct witness_server *server, uint32_t 
         witness_note_cut(w, index, state->step, &server->state);
 }
 
+/* A worker may be refused by a chunk, and then computes the batch once more. */
+static bool computes_again(const struct witness *w)
+{
+    return w->job->max_staleness > 0 && !w->job->staleness_loses;
+}
+
 void async_given(struct witness *w, struct witness_worker *worker, uint64_t step)
 {
-    if (worker->given[step] == worker->leases && worker->leases > 0)
+    if (worker->given[step] == worker->leases && worker->leases > 0 && !computes_again(w))
         witness_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
     worker->given[step] = worker->leases;
 }

@@ -696,7 +696,8 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         expected->gradient = true;
         expected->verdict = w->promises->take(w, server, exchange->chunk, packet, sender);
         if (chunk->version > version)
-            witness_record_took(w, exchange->chunk, version, packet);
+            witness_record_took(w, exchange->chunk, version, packet,
+                                expected->verdict != VERDICT_APPLIED);
         count_gradient(w, server, owner, expected, exchange->skip);
         note_scored(w, chunk);
     }

@@ -158,15 +158,15 @@ void witness_record_says(struct witness *witness, const struct outgoing *item, u
 /* --- what chunks have had ------------------------------------------------------------------ */
 
 void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batches,
-                         const struct packet *packet)
+                         const struct packet *packet, bool skipped)
 {
     const struct message *message = &packet->message;
     if (!witness->record.records || batches >= witness->job->steps)
         return;
     struct witness_entry *entry = &witness->record.entries[chunk][batches];
     if (message->generation >= entry->generation)
-        *entry = (struct witness_entry){message->generation, message->exchange.computation,
-                                        message->exchange.skip};
+        *entry =
+            (struct witness_entry){message->generation, message->exchange.computation, skipped};
 }
 
 void witness_record_cut(struct witness *witness, uint32_t chunk, const struct packet *packet)

@@ -51,9 +51,10 @@ struct witness_record_counts {
 enum status witness_record_init(struct witness *witness);
 void witness_record_free(struct witness *witness);
 
-/* A chunk that has had so many batches has had one more; an owner hands over what all have had. */
+/* A chunk that has had so many batches has had one more, or left it out; an owner hands over what all
+ * have had. */
 void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batches,
-                         const struct packet *packet);
+                         const struct packet *packet, bool skipped);
 void witness_record_cut(struct witness *witness, uint32_t chunk, const struct packet *packet);
 
 /* What a session of the run has in its record, up to this step; where it began. */

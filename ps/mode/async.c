@@ -47,6 +47,15 @@ static const char *async_fault(const struct job *job, const struct message_excha
     return NULL;
 }
 
+/* By --max-staleness. */
+static bool is_too_stale(const struct shard *shard, const struct message_exchange *exchange)
+{
+    const struct job *job = &shard->chunk.plan->job;
+    return job->max_staleness > 0 && !exchange->skip &&
+           chunk_staleness(&shard->chunk, exchange->base_version) > job->max_staleness;
+}
+
+/* A gradient that is too stale is refused, and computed again; or the batch is had without it. */
 static enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange)
 {
     const struct batch_set *batches = &state_of(shard)->batches;
@@ -55,7 +64,10 @@ static enum verdict async_judge(const struct shard *shard, const struct message_
     /* Made from a version that does not exist yet: whoever goes back pulls anew. */
     if (!exchange->skip && exchange->base_version > shard->chunk.version)
         return VERDICT_REJECTED;
-    return batch_set_can_add(batches, exchange->step) ? VERDICT_NONE : VERDICT_REJECTED;
+    if (!batch_set_can_add(batches, exchange->step))
+        return VERDICT_REJECTED;
+    bool again = is_too_stale(shard, exchange) && !shard->chunk.plan->job.staleness_loses;
+    return again ? VERDICT_STALE : VERDICT_NONE;
 }
 
 /* What a gradient was computed from, where that is needed. Nobody can be helped who was not given what
@@ -82,11 +94,12 @@ static enum status async_take(struct shard *shard, const struct message *message
         .examples = exchange->examples,
         .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
-    if (gradient != NULL && !find_base(shard, message, &state->update)) {
+    bool lost = is_too_stale(shard, exchange);
+    if (lost || (gradient != NULL && !find_base(shard, message, &state->update))) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }
-    *verdict = gradient != NULL ? VERDICT_APPLIED : VERDICT_REJECTED;
+    *verdict = lost ? VERDICT_STALE : gradient != NULL ? VERDICT_APPLIED : VERDICT_REJECTED;
     return STATUS_OK;
 }
 

@@ -679,11 +679,12 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         return VERDICT_REJECTED;
     struct frame *gradient = packet->payload;
     packet->payload = NULL;
-    unsigned flags = ENTRY_CLOSES | (gradient == NULL ? ENTRY_SKIPPED : 0);
-    if (owner->rules->take(&owned->shard, &packet->message, gradient, &verdict) != STATUS_OK)
+    if (owner->rules->take(&owned->shard, &packet->message, gradient, &verdict) != STATUS_OK) {
         give_up(owner, outbox, "out of memory for a gradient");
-    else if (owner->records &&
-             entries_add(&owned->entries, exchange->computation, flags) != STATUS_OK)
+        return verdict;
+    }
+    unsigned flags = ENTRY_CLOSES | (verdict != VERDICT_APPLIED ? ENTRY_SKIPPED : 0);
+    if (owner->records && entries_add(&owned->entries, exchange->computation, flags) != STATUS_OK)
         give_up(owner, outbox, "out of memory for the record");
     return verdict;
 }

@@ -151,6 +151,8 @@ struct job specimen_job(enum mode mode)
         .staleness_rate = mode == MODE_SSP ? STALENESS_RATE_INVERSE : STALENESS_RATE_NONE,
         .delay_compensation = mode == MODE_SSP ? 0.25f : 0,
         .compensation_adapts = mode == MODE_SSP,
+        .max_staleness = mode == MODE_SSP ? 20 : 0,
+        .staleness_loses = mode == MODE_SSP,
         .seed = 0x0102030405060708,
         .model = "flatten, dense 5 relu, dense 10",
         .optimizer = {.name = "rmsprop",

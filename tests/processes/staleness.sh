@@ -86,7 +86,33 @@ if short_run; then
     ok "the mean square is in checkpoints, whoever goes on from them"
 fi
 
+# --- the most that is applied ----------------------------------------------------------------------
+if short_run; then
+    slow=20
+    if sanitized; then slow=3; fi
+    trains requeued --mode async --workers 4 --ps 2 --max-staleness 2 --slow "3:$slow"
+    all_applied requeued 60
+    trains lost --mode async --workers 4 --ps 2 --max-staleness 2:lost --slow "3:$slow"
+    for name in requeued lost; do
+        if [ "$(member "$work/$name" stale)" = 0 ]; then fail "$name: nothing was too stale"; fi
+    done
+    chunks=$(sed -nE 's/.* plan chunks=[0-9]+ of=([0-9]+) .*/\1/p' "$work/lost.log" | head -n 1)
+    if [ $(($(member "$work/lost" applied) + $(member "$work/lost" stale))) != $((60 * chunks)) ]; then
+        fail "lost: what was applied and what was lost are not every batch once"
+    fi
+    if [ "$(member "$work/lost" max_staleness)" != 2 ] ||
+        [ "$(member "$work/lost" staleness_loses)" != true ]; then
+        fail "run.json does not say what was lost"
+    fi
+    trains alone-most --mode async --workers 1 --ps 2 --max-staleness 1:lost
+    if [ "$(bits alone-most)" != "$(bits alone)" ]; then fail "one worker alone is too stale"; fi
+    run sync 2 syncopate run "${base[@]}" --mode sync --max-staleness 2 --out "$work/sync"
+    ok "what is too stale is computed again, or lost and counted"
+fi
+
 if long_run; then
+    trains most-ssp --mode ssp:0 --workers 4 --ps 2 --transport tcp --max-staleness 1
+    all_applied most-ssp 60
     trains adaptive-tcp --mode ssp:2 --workers 3 --ps 2 --transport tcp \
         --delay-compensation adaptive:1 --staleness-rate inverse
     trains compensated-shm --mode async --workers 3 --ps 2 --transport shm --delay-compensation 0.5

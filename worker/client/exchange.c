@@ -261,6 +261,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
         x->version = what->want_version;
         x->began_us = now_us;
         x->held_us = x->held_for = 0;
+        x->refused = false;
     }
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
@@ -397,6 +398,7 @@ static void take_values(struct exchange *x, const struct packet *packet)
 
 static void take_numbers(struct exchange *x, const struct message_result *result)
 {
+    x->refused = x->refused || result->verdict == VERDICT_STALE;
     if (result->held_us <= x->held_us)
         return;
     x->held_us = result->held_us;

@@ -315,6 +315,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     }
     s->rounds = 0;
     s->waiting_us = now_us;
+    s->follow.refused = x->refused;
     s->follow.rules->complete(&s->follow, x->version, s->envelope, now_us, outbox);
     go_on(s, now_us, outbox);
 }

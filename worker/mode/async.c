@@ -48,7 +48,12 @@ void follow_async_complete(struct follow *follow, uint64_t version, struct envel
     (void)version;
     (void)now_us;
     (void)outbox;
-    if (book_of(follow)->current != UINT64_MAX)
+    const struct job *job = follow->job;
+    if (book_of(follow)->current == UINT64_MAX)
+        return;
+    if (follow->refused && job->max_staleness > 0 && !job->staleness_loses)
+        lease_book_again(book_of(follow));
+    else
         lease_book_finish(book_of(follow), envelope);
 }
 

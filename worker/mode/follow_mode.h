@@ -34,6 +34,7 @@ struct follow {
     uint64_t step;                   /* Version held or asked for; or the latest batch. */
     uint64_t stop_step;              /* The last version that there will be. */
     struct computation computation;  /* What is computed, where that is announced. */
+    bool refused;                    /* Some chunk found the latest gradient too stale. */
 };
 
 enum next {

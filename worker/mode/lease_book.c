@@ -46,6 +46,13 @@ void lease_book_finish(struct lease_book *book, struct envelope *envelope)
     book->current = UINT64_MAX;
 }
 
+void lease_book_again(struct lease_book *book)
+{
+    memmove(book->held + 1, book->held, book->held_count++ * sizeof *book->held);
+    book->held[0] = book->current;
+    book->current = UINT64_MAX;
+}
+
 static struct packet *add_lease(const struct envelope *envelope, uint64_t request,
                                 struct computation *computation, uint64_t now_us,
                                 struct outbox *outbox)
@@ -129,7 +136,7 @@ void lease_book_work(struct lease_book *book, struct envelope *envelope,
     if (message->work.enough)
         book->enough = true;
     if (message->work.enough || message->work.none || batch >= book->job->steps ||
-        holds(book, batch) || book->held_count == LEASES_HELD_MAX)
+        holds(book, batch) || book->held_count >= LEASES_HELD_MAX)
         return;
     if (take_once(book, batch))
         book->held[book->held_count++] = batch;
@@ -158,7 +165,9 @@ static bool was_taken(const struct lease_book *book, uint64_t batch)
 
 void lease_book_check(const struct lease_book *book)
 {
-    RULE(book->held_count <= LEASES_HELD_MAX, "there is room for every batch");
+    RULE(book->held_count <= LEASES_HELD_MAX + 1, "there is room for every batch");
+    RULE(book->held_count <= LEASES_HELD_MAX || book->current == UINT64_MAX,
+         "a batch more than fit is one that is done again");
     RULE(book->current == UINT64_MAX || was_taken(book, book->current),
          "what is computed has been taken");
     for (uint32_t i = 0; i < book->held_count; i++) {

@@ -30,7 +30,7 @@ struct lease_said {
 
 struct lease_book {
     const struct job *job;
-    uint64_t held[LEASES_HELD_MAX]; /* To compute, in order. */
+    uint64_t held[LEASES_HELD_MAX + 1]; /* To compute, in order; one more that is done again. */
     uint32_t held_count;
     uint64_t current;                      /* Being computed or exchanged; UINT64_MAX for none. */
     bool enough;                           /* There will be no more. */
@@ -51,6 +51,10 @@ void lease_book_ask(struct lease_book *book, struct envelope *envelope);
 
 /* The current batch is done: every chunk has answered. */
 void lease_book_finish(struct lease_book *book, struct envelope *envelope);
+
+/* The current batch has to be computed again before any other: some chunk has not taken it. It stays on
+ * lease meanwhile. */
+void lease_book_again(struct lease_book *book);
 
 /* WORK has come, but for enough's batch, which is the caller's. */
 void lease_book_work(struct lease_book *book, struct envelope *envelope,

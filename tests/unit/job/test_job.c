@@ -108,6 +108,9 @@ TEST_PLAIN(work_out_of_range_is_refused)
     REFUSED("delay compensation must be at least 0", j->delay_compensation = NAN);
     REFUSED("strength above 0", j->mode = MODE_ASYNC; j->compensation_adapts = true);
     ACCEPTED(j->mode = MODE_ASYNC; j->compensation_adapts = true; j->delay_compensation = 2);
+    REFUSED("a most of staleness is for async and ssp; in sync mode", j->max_staleness = 1);
+    REFUSED("lost for its staleness without", j->mode = MODE_ASYNC; j->staleness_loses = true);
+    ACCEPTED(j->mode = MODE_SSP; j->max_staleness = 1; j->staleness_loses = true);
     ACCEPTED(j->mode = MODE_ASYNC; j->staleness_rate = STALENESS_RATE_CONSTANT);
     ACCEPTED(j->mode = MODE_SSP; j->staleness_rate = STALENESS_RATE_INVERSE);
     REFUSED("training examples", j->examples = 0);

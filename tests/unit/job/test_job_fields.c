@@ -119,12 +119,22 @@ static const char *const labels[] = {"data", NULL};
 static const char *const spread[] = {"steps",        "checkpoint_every", "record", "chunk_bytes",
                                      "worker_count", "servers",          NULL};
 static const char *const read_later[] = {"data_digest", NULL};
-static const char *const without_option[] = {
-    "staleness_bound", "compensation_adapts", "model", "variables",    "data",    "data_digest",
-    "examples",        "test_examples",       "batch", "worker_count", "servers", NULL};
+static const char *const without_option[] = {"staleness_bound",
+                                             "staleness_loses",
+                                             "compensation_adapts",
+                                             "model",
+                                             "variables",
+                                             "data",
+                                             "data_digest",
+                                             "examples",
+                                             "test_examples",
+                                             "batch",
+                                             "worker_count",
+                                             "servers",
+                                             NULL};
 static const char *const boundless[] = {
-    "staleness_bound", "compensation_adapts", "use_locking",      "seed",
-    "data_digest",     "test_examples",       "checkpoint_every", NULL};
+    "staleness_bound", "staleness_loses", "compensation_adapts", "use_locking", "seed",
+    "data_digest",     "test_examples",   "checkpoint_every",    NULL};
 
 static void expect_compared(const struct job_field *field, enum job_scope scope, bool told)
 {

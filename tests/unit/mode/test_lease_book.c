@@ -134,6 +134,25 @@ TEST(what_is_held_or_computed_is_not_finished)
     ck_assert_uint_eq(f->book.held_count, 1);
 }
 
+/* It stays on lease, so nothing is said of it; and what WORK repeats of it changes nothing. */
+TEST(a_batch_that_some_chunk_refused_is_the_next_to_be_computed)
+{
+    uint64_t batch;
+    for (uint64_t i = 0; i < LEASES_HELD_MAX; i++)
+        work(f, 0, i);
+    ck_assert(lease_book_next(&f->book, &batch));
+    work(f, 0, LEASES_HELD_MAX); /* Somebody gives more than anybody should. */
+    post_clear(&f->post);
+    lease_book_again(&f->book);
+    lease_book_check(&f->book);
+    work(f, 0, 0);
+    work(f, 0, LEASES_HELD_MAX + 1); /* There is no room for that. */
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 0);
+    for (uint64_t i = 0; i <= LEASES_HELD_MAX; i++)
+        finish_next(f, i);
+    lease_book_check(&f->book);
+}
+
 TEST(more_unanswered_leases_than_there_is_room_for_forget_the_oldest)
 {
     for (uint64_t i = 0; i < LEASES_SAID_MAX + 2; i++) {

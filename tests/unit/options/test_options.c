@@ -289,6 +289,27 @@ TEST_PLAIN(compensation_is_a_number_or_adaptive_with_one)
                "mode is sync");
 }
 
+TEST_PLAIN(the_most_staleness_says_what_becomes_of_more)
+{
+    static const char *const wrong[] = {
+        "0", "-1", "1.5", "5:", "5:loose", ":lost", "1000000001", "x"};
+    struct options options;
+    expect_run(&options, OPTION_RUN, "--mode async --max-staleness 7");
+    ck_assert(options.job.max_staleness == 7 && !options.job.staleness_loses);
+    expect_run(&options, OPTION_RUN, "--mode async --max-staleness 7:LOST");
+    ck_assert(options.job.max_staleness == 7 && options.job.staleness_loses);
+    expect_run(&options, OPTION_RUN,
+               "--mode ssp:3 --max-staleness 7:lost --max-staleness 9:requeue");
+    ck_assert(options.job.max_staleness == 9 && !options.job.staleness_loses);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char given[80];
+        struct error error;
+        snprintf(given, sizeof given, "--mode async --max-staleness %s", wrong[i]);
+        ck_assert_int_eq(parse(&options, OPTION_RUN, given, &error), OPTIONS_BAD);
+        ck_assert_msg(strstr(error.text, "needs N from 1 to 1000000000") != NULL, "%s", error.text);
+    }
+}
+
 TEST_PLAIN(of_an_option_given_twice_the_last_counts_and_it_is_said)
 {
     struct options options;

@@ -706,6 +706,55 @@ TEST_PLAIN(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothin
     }
 }
 
+/* Two of worker 0's meet worker 1's, which is then two versions old, in a job that takes one. */
+static void be_too_stale(struct fixture *f, bool loses)
+{
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    job.max_staleness = 1;
+    job.staleness_loses = loses;
+    open_plan(f, job, NULL);
+    load(f);
+    for (uint64_t batch = 0; batch < 2; batch++)
+        send(f, (struct sent){.step = batch, .base = batch, .value = 4, .want = true});
+    post_clear(&f->post);
+    send(f, (struct sent){.worker = 1, .step = 2, .base = 0, .value = 4, .want = true});
+}
+
+TEST_PLAIN(a_gradient_that_is_too_stale_is_refused_and_taken_when_it_is_computed_again)
+{
+    struct fixture f;
+    float value, before;
+    be_too_stale(&f, false);
+    struct message_result result = answer(&f, &before);
+    ck_assert_int_eq(result.verdict, VERDICT_STALE);
+    ck_assert_uint_eq(result.version, 2); /* The newest values, to compute it from. */
+    send(&f, (struct sent){.worker = 1, .step = 2, .base = 1, .value = 4, .want = true});
+    result = answer(&f, &value);
+    ck_assert_int_eq(result.verdict, VERDICT_APPLIED);
+    ck_assert_uint_eq(result.version, 3);
+    ck_assert(value != before);
+    struct verdict_counts seen = counts(&f);
+    ck_assert_uint_eq(seen.stale, 1);
+    ck_assert_uint_eq(seen.applied, 3);
+    close_fixture(&f);
+}
+
+TEST_PLAIN(or_it_is_lost_and_its_batch_counts_without_it)
+{
+    struct fixture f;
+    float value;
+    be_too_stale(&f, true);
+    struct message_result result = answer(&f, &value);
+    ck_assert_int_eq(result.verdict, VERDICT_STALE);
+    ck_assert_uint_eq(result.version, 3);
+    send(&f, (struct sent){.worker = 1, .step = 2, .base = 3, .value = 4, .want = true});
+    ck_assert_int_eq(answer(&f, NULL).verdict, VERDICT_DUPLICATE);
+    struct verdict_counts seen = counts(&f);
+    ck_assert_uint_eq(seen.stale, 1);
+    ck_assert_uint_eq(seen.applied, 2);
+    close_fixture(&f);
+}
+
 TEST(chunks_of_one_async_pull_may_be_at_different_versions, MODE_ASYNC)
 {
     send(f, (struct sent){0, 0, 0, 0, left, 8, false});
