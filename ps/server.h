@@ -32,6 +32,9 @@
  *                      they are is shared, so honest workers that keep up take nothing here
  *     a checkpoint     (1 + k) S under way with the checkpointer, once more while it loads one; on
  *                      server 0 those of the servers that do not see its disk as well
+ *     the record       4 C for each batch since the cut before, twice while it is handed over; on
+ *                      server 0 (40 + C) more for each, and as much again: at most 65,536 batches,
+ *                      and while checkpoints cannot be written what comes on top
  *     waiting          64 C W for requests, 64 x 1024 for sessions
  *     sharing          for each worker on this host (n + 1) S and two rings (window.h); in sync the
  *                      values then lie in 2 S of shared memory, and S of the model's are private

@@ -22,6 +22,7 @@
 #include "common/store/checkpoint.h"
 #include "common/store/event_member.h"
 #include "common/store/occupancy.h"
+#include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
 
 #define WINDOWS_AN_EPOCH 40        /* Progress events. */
@@ -45,6 +46,8 @@ struct state {
     uint64_t epoch_number;             /* From 1; 0: no update has been made. */
     uint64_t epoch_updates;            /* That `epoch` is of. */
     uint64_t last_cut;
+    struct manifest_record found; /* Of the checkpoint that it went on from. */
+    struct run_chronicle chronicle;
 };
 
 static double mean_loss(const struct score *score)
@@ -128,6 +131,7 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
         s->step = s->last_cut = s->summary.session_step = reader.manifest.step;
         adopt_epoch(s, &reader.manifest.so_far);
+        s->found = reader.manifest.record;
     }
     checkpoint_close(&reader);
     return status;
@@ -295,6 +299,18 @@ static void evaluate(struct state *s)
                        event_real("seconds", took, 6)));
 }
 
+/* Where the order of updates is no question, the record has but the cuts. */
+static enum status record_cut(struct state *s, struct error *error)
+{
+    const struct run_record_cut cut = {
+        .batches = s->step, .version = s->step, .computation = s->chronicle.found.computation};
+    if (!s->chronicle.on)
+        return STATUS_OK;
+    if (run_chronicle_begin(&s->chronicle, s->job, s->run_id, NULL, error) == NULL)
+        return STATUS_MEMORY;
+    return run_chronicle_write(&s->chronicle, &cut, error);
+}
+
 static enum status write_checkpoint(struct state *s, struct error *error)
 {
     struct checkpoint_part part;
@@ -304,10 +320,16 @@ static enum status write_checkpoint(struct state *s, struct error *error)
         chunk.arrays[i] = s->arrays[i];
     enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 0, 1,
                                                s->slots, &chunk, 1, &part, error);
+    if (status == STATUS_OK)
+        status = record_cut(s, error);
     if (status != STATUS_OK)
         return status;
-    struct manifest manifest = {
-        .job = *s->job, .run_id = s->run_id, .step = s->step, .part_count = 1, .parts = &part};
+    struct manifest manifest = {.job = *s->job,
+                                .run_id = s->run_id,
+                                .step = s->step,
+                                .record = run_chronicle_record(&s->chronicle),
+                                .part_count = 1,
+                                .parts = &part};
     if (s->step % job_steps_per_epoch(s->job) != 0)
         manifest.so_far =
             (struct tally){s->epoch.loss, s->epoch.correct, s->epoch.examples, s->epoch_updates};
@@ -316,6 +338,7 @@ static enum status write_checkpoint(struct state *s, struct error *error)
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
     if (status != STATUS_OK)
         return status;
+    run_chronicle_commit(&s->chronicle, s->step);
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_MANIFEST, .step = s->step});
     checkpoint_shelf_add(&s->shelf, s->step);
     if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||
@@ -359,6 +382,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
         parameters_sha256(s->job->variables, s->job->variable_count, s->arrays[0],
                           summary->parameters_sha256);
     }
+    run_chronicle_size(&s->chronicle, &summary->record.files, &summary->record.bytes);
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
@@ -476,6 +500,10 @@ int solo_run(struct solo *solo, struct error *error)
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
                                     solo->keep, &opening, error);
+    if (status == STATUS_OK && (status = run_chronicle_open(&s.chronicle, &disk_posix, solo->out,
+                                                            s.job->record == RECORDING_ON, &s.found,
+                                                            s.step, 0, error)) != STATUS_OK)
+        run_directory_close(&s.directory);
     s.shelf.keep = s.directory.keep;
     if (status == STATUS_OK) {
         if (s.directory.events.remark.text[0] != '\0')
@@ -494,6 +522,7 @@ int solo_run(struct solo *solo, struct error *error)
     } else {
         exit_code = exit_code_of(status);
     }
+    run_chronicle_close(&s.chronicle);
     free(s.gradient);
     free(s.offsets);
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)

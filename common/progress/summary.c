@@ -239,8 +239,8 @@ static void print_apart(FILE *out, const struct record *record)
 static void print_files(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    static const char *const names[] = {"run.json", "events.jsonl", "checkpoints",
-                                        "model.safetensors", "logs"};
+    static const char *const names[] = {"run.json", "events.jsonl",      "checkpoints",
+                                        "record",   "model.safetensors", "logs"};
     char path[DISK_PATH_MAX + 32];
     struct stat there;
     fprintf(out, "  files          %s:\n%16s", record->path, "");
@@ -250,6 +250,14 @@ static void print_files(FILE *out, const struct record *record)
             fprintf(out, " %s%s", names[i], S_ISDIR(there.st_mode) ? "/" : "");
     }
     fprintf(out, "\n");
+    if (summary->record.files > 0)
+        fprintf(out, "  record         %s in %s", wording_bytes(summary->record.bytes).text,
+                wording_counted(summary->record.files, "file", "files").text);
+    if (summary->record.files > 0 && summary->record.computations > 0)
+        fprintf(out, ", %s numbered",
+                wording_counted(summary->record.computations, "computation", "computations").text);
+    if (summary->record.files > 0)
+        fprintf(out, "\n");
     if (summary->parameters_sha256[0] != '\0')
         fprintf(out, "  parameters     sha256 %s\n", summary->parameters_sha256);
     if (summary->model_sha256[0] != '\0')

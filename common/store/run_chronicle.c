@@ -196,3 +196,18 @@ void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step)
     c->step = step;
     c->generation_due = false;
 }
+
+void run_chronicle_size(const struct run_chronicle *chronicle, uint64_t *files, uint64_t *bytes)
+{
+    const struct run_chronicle *c = chronicle;
+    char path[DISK_PATH_MAX];
+    uint64_t one;
+    *files = *bytes = 0;
+    for (uint64_t session = 1; c->disk != NULL && session <= c->session; session++) {
+        run_record_path(path, c->out, session);
+        if (c->disk->file_bytes(c->disk->context, path, &one, NULL) != STATUS_OK)
+            continue;
+        ++*files;
+        *bytes += one;
+    }
+}

@@ -67,4 +67,7 @@ enum status run_chronicle_write(struct run_chronicle *chronicle, const struct ru
 struct manifest_record run_chronicle_record(const struct run_chronicle *chronicle);
 void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step);
 
+/* How many files there are up to this session, and of how many bytes. */
+void run_chronicle_size(const struct run_chronicle *chronicle, uint64_t *files, uint64_t *bytes);
+
 #endif

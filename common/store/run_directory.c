@@ -156,6 +156,15 @@ static void write_controlled(struct json_writer *writer, const struct run_summar
     json_writer_end(writer);
 }
 
+static void write_recorded(struct json_writer *writer, const struct run_recorded *record)
+{
+    json_writer_object(writer, "record");
+    json_writer_u64(writer, "files", record->files);
+    json_writer_u64(writer, "bytes", record->bytes);
+    json_writer_u64(writer, "computations", record->computations);
+    json_writer_end(writer);
+}
+
 static void write_faults(struct json_writer *writer, const struct run_faults *faults)
 {
     json_writer_object(writer, "faults");
@@ -210,6 +219,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     write_results(writer, summary);
     write_mode_figures(writer, &summary->mode_figures);
     write_controlled(writer, summary);
+    write_recorded(writer, &summary->record);
     write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)
@@ -322,6 +332,9 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
                    .events_lost = read_fault(root, "events_lost")},
     };
     read_mode_figures(&summary->mode_figures, root);
+    summary->record.files = json_u64(root, "record.files", 0);
+    summary->record.bytes = json_u64(root, "record.bytes", 0);
+    summary->record.computations = json_u64(root, "record.computations", 0);
 }
 
 enum status run_format_check(const struct json *root, const char *file, struct error *error)

@@ -99,6 +99,12 @@ struct mode_figures {
     } figures[MODE_FIGURES_MAX]; /* [count] */
 };
 
+/* What of the run is in OUT/record; "record" in run.json. Of no files: nothing. */
+struct run_recorded {
+    uint64_t files, bytes;
+    uint64_t computations; /* That were numbered. */
+};
+
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
 struct run_summary {
@@ -121,6 +127,7 @@ struct run_summary {
     struct verdict_counts verdicts; /* Of all servers. */
     struct run_spread spread;       /* Empty where all chunks are of one version. */
     struct mode_figures mode_figures;
+    struct run_recorded record;
     struct run_faults faults;
     uint32_t exit_code;      /* That server 0 ends with. */
     uint32_t processors;     /* Of server 0's host, 0: not known; and ... */

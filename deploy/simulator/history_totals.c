@@ -47,6 +47,10 @@ static void print_faults(const struct history_totals *all)
            ", overtaking %" PRIu64 "\n",
            network->sent, network->lost, network->broken, network->partitioned, network->held,
            network->repeated, network->overtaking);
+    printf("recorded: computations %" PRIu64 ", entries %" PRIu64 ", of which at the end %" PRIu64
+           "; batches with entries of two computations %" PRIu64 "\n",
+           all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,
+           all->counts.record.torn);
     printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
            ", at most %s from the last fault to the end\n",
            all->processes, all->counts.loads, all->counts.retries,

@@ -164,6 +164,14 @@ void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batch
     if (!witness->record.records || batches >= witness->job->steps)
         return;
     struct witness_entry *entry = &witness->record.entries[chunk][batches];
+    const struct witness_computation *it =
+        find_number(witness, message->generation, message->exchange.computation);
+    if (it == NULL || it->batch != message->exchange.step ||
+        it->bases[chunk] != message->exchange.base_version)
+        witness_fail(witness,
+                     "chunk %u takes batch %" PRIu64 " as of computation %" PRIu64
+                     ", which is not what was announced",
+                     chunk, message->exchange.step, message->exchange.computation);
     if (message->generation >= entry->generation)
         *entry =
             (struct witness_entry){message->generation, message->exchange.computation, skipped};

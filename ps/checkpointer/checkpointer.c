@@ -790,6 +790,10 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
             snprintf(summary->reason, sizeof summary->reason, "%s", error->text);
         }
     }
+    run_chronicle_size(&checkpointer->chronicle, &summary->record.files, &summary->record.bytes);
+    summary->record.computations = checkpointer->chronicle.next_computation > 0
+                                       ? checkpointer->chronicle.next_computation - 1
+                                       : 0;
     struct error writing;
     enum status wrote = STATUS_OK;
     if (checkpointer->directory_open)

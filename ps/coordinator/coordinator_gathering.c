@@ -295,6 +295,9 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
+    if (c->job->record == RECORDING_ON && c->options.allow_mixed)
+        outbox_log(outbox, "nothing is recorded: with --allow-mixed processes may compute other "
+                           "bits, and the run could not be made again");
     evaluation_init(&c->evaluation, c->job, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=

@@ -26,6 +26,7 @@
 #include "ps/shard/aggregator.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/chunk.h"
+#include "ps/shard/entries.h"
 #include "ps/work/evaluation.h"
 #include "tests/lib/suite.h"
 #include "worker/mode/follow_mode.h"
@@ -51,6 +52,9 @@ enum bug {
     LEASES_KEPT,      /* ... leases do not. */
     BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
     JOINER_AT_ZERO,   /* Ssp: whoever joins starts at clock 0, and not at the slowest's. */
+    ENTRY_LOST,       /* A chunk does not note one of its batches. */
+    WRONG_NUMBER,     /* A gradient is sent under the number of another computation. */
+    SENT_EARLY,       /* A gradient is sent before what it is made from has a number. */
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
     RATE_ON_GRADIENT, /* What staleness takes off the rate is taken off the gradient. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
@@ -82,6 +86,9 @@ static const char *const bug_names[BUG_COUNT] = {
     "leases kept",
     "bound off by one",
     "joiner at clock 0",
+    "a record entry lost",
+    "a computation under a wrong number",
+    "sent before its announcement is confirmed",
     "no fresh pull",
     "rate applied to the gradient",
     "changed value",
@@ -162,6 +169,12 @@ bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 enum status __real_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
+enum status __real_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+enum status __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+bool __real_computation_may_leave(const struct computation *computation, uint64_t batch,
+                                  uint64_t *number);
+bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
+                                  uint64_t *number);
 void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
                           const char *function) __attribute__((noreturn));
 
@@ -171,6 +184,30 @@ bool __wrap_evaluation_is_whole(const struct evaluation *evaluation)
     bool early = planted == SCORED_EARLY && !whole && evaluation->share_count > 0;
     times += early;
     return whole || early;
+}
+
+static bool is_chosen(void);
+
+/* The others move up, so that nothing but what they are of is wrong. */
+enum status __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags)
+{
+    bool lost = planted == ENTRY_LOST && entries->count > 0 && is_chosen();
+    enum status status = __real_entries_add(entries, computation, flags);
+    if (lost && status == STATUS_OK)
+        entries->list[entries->count - 1] = entries->list[entries->count - 2];
+    return status;
+}
+
+bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
+                                  uint64_t *number)
+{
+    bool may = __real_computation_may_leave(computation, batch, number);
+    if (planted == WRONG_NUMBER && may && *number > 1 && is_chosen())
+        --*number;
+    if (planted != SENT_EARLY || may || !computation->open || computation->batch != batch)
+        return may;
+    times++;
+    return true;
 }
 
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch)

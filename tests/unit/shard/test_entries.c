@@ -1,0 +1,60 @@
+/* test_entries.c - what a chunk has had: noted in order, handed over, dropped when it is recorded. */
+
+#include "ps/shard/entries.h"
+
+#include "tests/lib/suite.h"
+
+TEST_PLAIN(entries_are_handed_over_in_order_and_dropped_from_their_beginning)
+{
+    struct entries entries = {0};
+    const uint32_t *list;
+    uint32_t count;
+    entries_begin(&entries, 10);
+    for (uint64_t i = 0; i < 100; i++)
+        ck_assert_int_eq(entries_add(&entries, 1000 + i, i % 2 ? ENTRY_SKIPPED : 0), STATUS_OK);
+    entries_drop(&entries, 5); /* They were before it. */
+    entries_drop(&entries, 40);
+    ck_assert_uint_eq(entries.from, 40);
+    struct frame *frame = entries_pack(&entries);
+    ck_assert(entries_unpack(frame, &list, &count));
+    ck_assert_uint_eq(count, 70);
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(entries_number(list[i], 1000), 1030 + i);
+        ck_assert_uint_eq(list[i] & ENTRY_SKIPPED, i % 2);
+    }
+    frame_release(frame);
+    entries_drop(&entries, 1000);
+    ck_assert_uint_eq(entries.count, 0);
+    ck_assert_uint_eq(entries.from, 110);
+    entries_free(&entries);
+}
+
+TEST_PLAIN(numbers_of_any_size_come_back_from_their_lowest_bits)
+{
+    const uint64_t bases[] = {1, (UINT64_C(1) << ENTRY_NUMBER_BITS) - 3, UINT64_C(1) << 45};
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        for (uint64_t more = 0; more < 10; more++) {
+            struct entries entries = {0};
+            ck_assert_int_eq(entries_add(&entries, bases[i] + more, ENTRY_CLOSES), STATUS_OK);
+            ck_assert_uint_eq(entries_number(entries.list[0], bases[i]), bases[i] + more);
+            entries_free(&entries);
+        }
+}
+
+TEST_PLAIN(a_frame_of_another_size_is_none_of_these)
+{
+    const uint32_t *list;
+    uint32_t count;
+    struct frame *frame = frame_create(3 * sizeof(uint32_t));
+    uint32_t *words = frame->data;
+    words[0] = 2;
+    ck_assert(entries_unpack(frame, &list, &count));
+    words[0] = 3;
+    ck_assert(!entries_unpack(frame, &list, &count));
+    frame_release(frame);
+}
+
+int main(void)
+{
+    return suite_run("entries", NULL);
+}
