@@ -310,7 +310,10 @@ static void try_field(struct changing *changing, bool largest)
         expect_text(changing, '/', 2, row->kind == FIELD_NAME ? STATUS_INVALID : STATUS_OK);
     } else if (row->kind == FIELD_PAGE) {
         expect_bytes(changing, largest ? row->most : row->least, STATUS_OK);
-        expect_bytes(changing, largest ? row->most + 1 : row->least - 1, STATUS_INVALID);
+        if (largest)
+            expect_bytes(changing, row->most + 1, STATUS_INVALID);
+        else if (row->least > 0)
+            expect_bytes(changing, row->least - 1, STATUS_INVALID);
     } else if (largest && (narrow || row->kind == FIELD_U64)) {
         expect_number(changing, most, STATUS_OK);
         if (most < (narrow ? UINT32_MAX : UINT64_MAX)) {
