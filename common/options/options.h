@@ -43,7 +43,8 @@ enum option_user {
     OPTION_KEYGEN = 256,
     OPTION_COMPLETION = 512,
     OPTION_MAN = 1024,
-    OPTION_USER_LAST = OPTION_MAN,
+    OPTION_REPLAY = 2048,
+    OPTION_USER_LAST = OPTION_REPLAY,
 };
 
 struct options {
@@ -56,6 +57,7 @@ struct options {
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
     uint64_t epochs;
     uint64_t histories; /* simulate: how many, from seed on. */
+    uint64_t until;     /* replay: so many batches; 0: all. */
 
     /* The cluster. */
     uint32_t ps, workers;                /* Counts, for run. */

@@ -220,6 +220,11 @@ const struct option_row option_rows[] = {
      "Data to score on: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX "
      "files. Default: what the run or the checkpoint was trained on; for a model file alone, which "
      "does not say, fashion-mnist."},
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_REPLAY, "DATA", NULL, 0, 0,
+     &choice_data, NULL,
+     "Where the data are here that the run was trained on. Default: the name that it had for them."},
+    {"until", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(until), OPTION_REPLAY, "N", NULL, 1, 1e15, NULL,
+     NULL, "Stop when every chunk has had its first N batches. Default: go to the record's end."},
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
@@ -232,6 +237,16 @@ const struct option_row option_rows[] = {
     /* What the declaration has as it was given, and the optimizer's. */
 #include "common/job/job_rows.inc"
 
+    {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_NAME, FIELD(job.optimizer.name), OPTION_REPLAY,
+     "NAME", NULL, 0, 0, &choice_optimizer, NULL,
+     "Apply the same gradients' history by this rule, with its default settings and, unless "
+     "--learning-rate is given, its default rate."},
+    {"learning-rate", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(job.schedule.learning_rate),
+     OPTION_REPLAY, "F", NULL, 0, 1e6, NULL, NULL,
+     "Base learning rate in place of the run's."},
+    {"staleness-rate", OPTION_GROUP_OPTIMIZER, OPTION_KIND_WORD, FIELD(job.staleness_rate),
+     OPTION_REPLAY, "NAME", NULL, 0, 0, &choice_staleness_rate, NULL,
+     "What staleness takes off the learning rate, in place of the run's."},
     {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_EVALUATE, "N", NULL, 0,
      JOB_ANY_NUMBER, NULL, NULL,
      "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "
@@ -300,7 +315,7 @@ const struct option_row option_rows[] = {
      OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
     {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions),
-     RUNS | OPTION_EVALUATE, "SET", NULL, 0, 0, &choice_instructions, NULL,
+     RUNS | OPTION_EVALUATE | OPTION_REPLAY, "SET", NULL, 0, 0, &choice_instructions, NULL,
      "Use no wider vector instructions than plain, avx2 or avx512; default: the widest there are. "
      "avx2 and avx512 give the same bits; plain, which cannot fuse products, gives others."},
     {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), RUNS, "WAY", "auto", 0,
@@ -377,6 +392,10 @@ const struct option_row option_rows[] = {
      "trained further; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_REPLAY, "DIR", NULL, 0, 0,
+     NULL, NULL,
+     "Write what comes of it as a run's folder, with run.json, events and the model, but without "
+     "checkpoints. It must be new or empty."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
      "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
@@ -431,6 +450,8 @@ const struct option_row option_rows[] = {
      NULL, NULL, "Nothing but warnings, errors and, at the end, the table and where the report is."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EVALUATE, NULL, NULL, 0,
      0, NULL, NULL, "Nothing but the score, and what is wrong."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_REPLAY, NULL, NULL, 0, 0,
+     NULL, NULL, "Nothing but the digest of the parameters, and what is wrong."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_INSPECT, NULL, NULL, 0, 0,
      NULL, NULL, "Changes nothing: there is nothing but what was asked for."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EXPORT | OPTION_KEYGEN,
@@ -491,6 +512,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate completion";
     case OPTION_MAN:
         return "syncopate man";
+    case OPTION_REPLAY:
+        return "syncopate replay";
     }
     return "syncopate";
 }

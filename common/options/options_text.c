@@ -54,6 +54,15 @@ static const struct program_text program_texts[] = {
      "Say what is in a checkpoint, a model or a run directory, or what a running job (host:port "
      "of server 0) is doing.",
      "  syncopate inspect runs/async4/checkpoints/step-000000000938"},
+    {OPTION_REPLAY, "PATH [options]", "the path of a run's folder",
+     "make a recorded run again, to the bit, or with one thing changed",
+     "Make a run again in this one process from the record in its folder: the same gradients from "
+     "the same versions, applied in the same order, and say whether the parameters are what the "
+     "run "
+     "ended with. With an option of the optimizer the history stays and that is changed: a paired "
+     "experiment. PATH is a run directory.",
+     "  syncopate replay runs/async4\n"
+     "  syncopate replay runs/async4 --staleness-rate inverse --out runs/inverse"},
     {OPTION_KEYGEN, "PATH [options]", "the path of the new key, or of the folder for a job's keys",
      "keys for servers and workers that encrypt and know each other",
      "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "
@@ -93,9 +102,13 @@ const struct program_text *program_text(enum option_user user)
 
 const struct exit_text exit_texts[] = {
     {EXIT_DONE, ~0u, "done"},
-    {EXIT_TRAINING_FAILED, ~0u, "failed: training met a value that is not finite, or bad data"},
+    {EXIT_TRAINING_FAILED, ~0u & ~OPTION_REPLAY,
+     "failed: training met a value that is not finite, or bad data"},
+    {EXIT_TRAINING_FAILED, OPTION_REPLAY,
+     "what comes of it differs from the run, or a promise of ssp was not kept"},
     {EXIT_USAGE, ~0u, "wrong usage"},
     {EXIT_MISMATCH, TRAINS, "the configurations of two processes disagree"},
+    {EXIT_MISMATCH, OPTION_REPLAY, "no record, or a damaged one; other data, or another processor"},
     {EXIT_START_TIMEOUT, TRAINS, "not everybody had joined before --start-timeout"},
     {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
     {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT, "refused by authentication"},

@@ -110,6 +110,7 @@ enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 struct run_summary {
     enum run_state state;
     char reason[256];      /* Why it stopped or failed; empty when done. */
+    const char *replay_of; /* Of a replay: the run that it was made again from; else NULL. */
     uint64_t step;         /* Updates made in all, earlier sessions of this run included ... */
     uint64_t session_step; /* ... and of these before this session. What follows is of it alone. */
     double seconds;        /* Training, evaluation and checkpoints left out. */

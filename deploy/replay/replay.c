@@ -388,7 +388,7 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
                          uint64_t batch, uint64_t base, struct error *error)
 {
     struct chunk *chunk = &r->chunks[index];
-    uint64_t staleness = chunk_staleness(chunk, base);
+    uint64_t staleness = chunk_staleness(chunk, base), before = chunk->version;
     struct chunk_gradient gradient = {.staleness = staleness};
     if (made != NULL) {
         gradient.sum = made->gradient + chunk->first;
@@ -402,7 +402,8 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
     r->figures.skipped += made == NULL;
     r->figures.staleness_max =
         staleness > r->figures.staleness_max ? staleness : r->figures.staleness_max;
-    if (kept_made(&r->kept, index, chunk->version, chunk->values) != STATUS_OK)
+    if (chunk->version > before &&
+        kept_made(&r->kept, index, chunk->version, chunk->values) != STATUS_OK)
         return no_memory(error);
     measure(r);
     return pass(r, chunk, ++r->places[index], error);

@@ -10,6 +10,7 @@
 #include "common/store/run_record.h"
 #include "common/store/run_record_block.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/lib/rewritten_record.h"
 
 /* Bases and places take eight bytes for one of the file, arrays that grow twice as much; and all
  * is written again. */
@@ -45,35 +46,6 @@ static void hash_stretch(struct hash *hash, const struct run_record_reader *read
     }
 }
 
-static void write_entries(struct run_record_writer *writer, const struct run_record_stretch *s,
-                          uint32_t chunk)
-{
-    uint64_t batches = s->to.batches - s->from.batches;
-    for (uint64_t i = 0; i < batches; i++) {
-        const struct run_record_place *place = &s->places[chunk * batches + i];
-        const struct run_record_entry entry = {s->computations[place->computation].number,
-                                               place->skipped, place->closes};
-        run_record_writer_entries(writer, chunk, s->from.batches + i, &entry, 1);
-    }
-}
-
-static void write_stretch(struct run_record_writer *writer, const struct run_record_reader *reader)
-{
-    const struct run_record_stretch *s = &reader->stretch;
-    uint32_t gone = 0;
-    if (s->begins)
-        run_record_writer_generation(writer, s->generation);
-    for (uint32_t i = 0; i <= s->computation_count; i++) {
-        while (gone < s->gone_count && s->gone[gone].before == i)
-            run_record_writer_gone(writer, s->gone[gone++].worker);
-        if (i < s->computation_count)
-            run_record_writer_computation(writer, &s->computations[i]);
-    }
-    for (uint32_t chunk = 0; chunk < reader->segment.chunk_count; chunk++)
-        write_entries(writer, s, chunk);
-    run_record_writer_cut(writer, &s->to);
-}
-
 /* What was read to its end, into digest; false when it was not. */
 static bool read_all(const uint8_t *bytes, size_t count, struct run_record_writer *again,
                      uint8_t digest[HASH_BYTES])
@@ -91,7 +63,7 @@ static bool read_all(const uint8_t *bytes, size_t count, struct run_record_write
             break;
         hash_stretch(&hash, &reader);
         if (again != NULL)
-            write_stretch(again, &reader);
+            rewritten_record_stretch(again, &reader);
     }
     run_record_reader_close(&reader);
     hash_final(&hash, digest);

@@ -86,6 +86,7 @@ static enum option_user user_of(const char *name)
         {"run", OPTION_RUN},       {"compare", OPTION_COMPARE}, {"evaluate", OPTION_EVALUATE},
         {"export", OPTION_EXPORT}, {"inspect", OPTION_INSPECT}, {"simulate", OPTION_SIMULATE},
         {"keygen", OPTION_KEYGEN}, {"man", OPTION_MAN},         {"completion", OPTION_COMPLETION},
+        {"replay", OPTION_REPLAY},
     };
     size_t i = 0;
     while (strcmp(users[i].name, name) != 0)

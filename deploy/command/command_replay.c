@@ -1,0 +1,321 @@
+/* syncopate replay PATH: a recorded run once more, in this process.
+ *
+ * With nothing changed it says whether the parameters and the test scores are what the run ended
+ * with; with something of the optimizer changed it keeps the history and sets the two side by side. */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "common/kernels/kernels.h"
+#include "common/store/checkpoint.h"
+#include "common/store/model_file.h"
+#include "deploy/command/command.h"
+#include "deploy/replay/rerun_folder.h"
+#include "worker/data/dataset.h"
+
+#define PROGRAM "syncopate replay"
+
+struct replaying {
+    const struct options *options;
+    struct recorded recorded;
+    struct job job; /* The run's, with what is changed. Owned. */
+    bool changed;
+    char changes[256]; /* "learning rate: 0.001 in the run, 0.01 in the replay" */
+    struct rerun rerun;
+    double seconds; /* Scores left out. */
+    bool differs;
+    struct error broken; /* What ssp promised and did not keep; "": nothing. */
+};
+
+/* --- what is changed ------------------------------------------------------------------------- */
+
+static bool is_given(const struct replaying *r, const char *name)
+{
+    return options_given(r->options, OPTION_REPLAY, name);
+}
+
+static enum status change_optimizer(struct replaying *r, struct error *error)
+{
+    const struct optimizer *optimizer = optimizer_find(r->options->job.optimizer.name);
+    if (optimizer == NULL)
+        return optimizer_name_check(r->options->job.optimizer.name, error);
+    r->job.optimizer = optimizer->defaults;
+    snprintf(r->job.optimizer.name, sizeof r->job.optimizer.name, "%s", optimizer->name);
+    r->job.schedule.learning_rate = (double)optimizer->default_learning_rate;
+    return STATUS_OK;
+}
+
+static enum status change(struct replaying *r, struct error *error)
+{
+    enum status status = job_copy(&r->job, &r->recorded.found.job);
+    if (status != STATUS_OK)
+        return error_set(error, status, "out of memory");
+    if (is_given(r, "optimizer"))
+        status = change_optimizer(r, error);
+    if (is_given(r, "learning-rate"))
+        r->job.schedule.learning_rate = r->options->job.schedule.learning_rate;
+    if (is_given(r, "staleness-rate") && !job_mode(&r->job)->ages)
+        return error_set(error, STATUS_INVALID,
+                         "--staleness-rate: the run is %s, in which nothing is stale",
+                         job_mode_text(&r->job).text);
+    if (is_given(r, "staleness-rate"))
+        r->job.staleness_rate = r->options->job.staleness_rate;
+    if (status == STATUS_OK)
+        status = job_check(&r->job, error);
+    struct error difference = {0};
+    r->changed =
+        status == STATUS_OK && job_compare(&r->recorded.found.job, "the run", &r->job, "the replay",
+                                           JOB_SCOPE_ALL, &difference) != STATUS_OK;
+    snprintf(r->changes, sizeof r->changes, "%.255s", difference.text);
+    return status;
+}
+
+/* --- on the way ------------------------------------------------------------------------------ */
+
+static void print_segment(void *context, const struct rerun_segment *s)
+{
+    const struct replaying *r = context;
+    if (r->options->quiet)
+        return;
+    printf("session %" PRIu64 ": %s, %s, ", s->session,
+           wording_counted(s->workers, "worker", "workers").text,
+           wording_counted(s->servers, "server", "servers").text);
+    printf("batches %s to %s", wording_count(s->from.batches).text,
+           wording_count(s->to.batches).text);
+    if (s->chunks == 0) {
+        printf(", as one process makes them\n");
+        return;
+    }
+    if (s->to.version != s->to.batches)
+        printf(" in versions %s to %s", wording_count(s->from.version).text,
+               wording_count(s->to.version).text);
+    printf(", %s, ", wording_counted(s->chunks, "chunk", "chunks").text);
+    printf("%s, ", wording_counted(s->computations, "computation", "computations").text);
+    printf("%s; ", wording_counted(s->entries, "entry", "entries").text);
+    printf("%s entries of two computations\n",
+           wording_counted(s->torn, "batch has", "batches have").text);
+}
+
+/* The run's score after so many batches, if it has one. */
+static const struct record_evaluation *find_score(const struct replaying *r, uint64_t batches)
+{
+    const struct record *told = &r->recorded.told;
+    for (size_t i = 0; i < told->evaluation_count; i++)
+        if (told->evaluations[i].step == (double)batches)
+            return &told->evaluations[i];
+    return NULL;
+}
+
+static void print_score(void *context, const struct rerun_score *score)
+{
+    struct replaying *r = context;
+    const struct record_evaluation *was = find_score(r, score->batches);
+    bool same =
+        was != NULL && was->test_loss == score->loss && was->test_accuracy == score->accuracy;
+    bool differs = !r->changed && was != NULL && !same;
+    r->differs = r->differs || differs;
+    if (r->options->quiet && !differs)
+        return;
+    printf("after batch %s: test loss %.6f, test accuracy %.2f %%",
+           wording_count(score->batches).text, score->loss, 100 * score->accuracy);
+    if (was == NULL)
+        printf("; the run has no score there\n");
+    else if (same)
+        printf(": as recorded\n");
+    else
+        printf("%s %.6f, %.2f %%\n", differs ? ": differs from the run's" : "; the run has",
+               was->test_loss, 100 * was->test_accuracy);
+}
+
+/* --- at the end ------------------------------------------------------------------------------ */
+
+/* The last epoch (from 1) of which something was made; 0: none. */
+static uint64_t last_epoch(const struct replaying *r)
+{
+    uint64_t epoch = job_epochs(&r->job);
+    while (epoch > 0 && replay_epoch(r->rerun.replay, epoch - 1) == NULL)
+        epoch--;
+    return epoch;
+}
+
+static void print_loss(const struct replaying *r)
+{
+    uint64_t epoch = last_epoch(r);
+    if (epoch == 0)
+        return;
+    printf("loss %.6f", rerun_loss(&r->rerun, epoch - 1));
+    bool whole = r->recorded.told.summary.train_epoch == epoch && !replay_is_over(r->rerun.replay);
+    if (r->changed && whole)
+        printf("; the run has %.6f", r->recorded.told.summary.train_loss);
+    printf(" (mean over the examples of epoch %" PRIu64
+           ", each batch at the values that its gradient was made from)\n",
+           epoch);
+}
+
+static void print_cost(const struct replaying *r)
+{
+    const struct replay_figures *f = replay_figures(r->rerun.replay);
+    uint64_t batches = replay_batches(r->rerun.replay);
+    printf("%s in %s", wording_counted(batches, "batch", "batches").text,
+           wording_duration(r->seconds).text);
+    if (r->seconds > 0)
+        printf(", %.0f a second", (double)batches / r->seconds);
+    if (r->recorded.told.summary.seconds > 0)
+        printf(" (the run: %s)", wording_duration(r->recorded.told.summary.seconds).text);
+    printf("; record %s", wording_bytes(r->recorded.bytes).text);
+    printf("; kept %s at most: %s of a chunk, ", wording_bytes(f->bytes_max).text,
+           wording_counted(f->versions_max, "version", "versions").text);
+    printf("%s; staleness up to %s\n",
+           wording_counted(f->gradients_max, "gradient", "gradients").text,
+           wording_count(f->staleness_max).text);
+}
+
+static void print_promises(const struct replaying *r)
+{
+    if (!job_mode(&r->job)->bounds || r->broken.text[0] != '\0')
+        return;
+    printf(
+        "%s: %s what was promised\n", job_mode_text(&r->job).text,
+        wording_counted(r->rerun.included.held, "computation began from", "computations began from")
+            .text);
+}
+
+/* What the parameters have to be; `what` says where that stands. False when nothing does. */
+static bool find_expected(const struct replaying *r, char digest[65], char *what, size_t size)
+{
+    const struct run_summary *summary = &r->recorded.told.summary;
+    uint64_t batches = replay_batches(r->rerun.replay);
+    if (summary->parameters_sha256[0] != '\0' && summary->step == batches) {
+        memcpy(digest, summary->parameters_sha256, 65);
+        snprintf(what, size, "run.json");
+        return true;
+    }
+    struct checkpoint_reader reader;
+    char path[DISK_PATH_MAX];
+    checkpoint_path(path, r->options->path, batches);
+    if (checkpoint_open(&reader, &disk_posix, path, NULL) != STATUS_OK)
+        return false;
+    parameters_sha256(r->job.variables, r->job.variable_count, reader.arrays[0], digest);
+    checkpoint_close(&reader);
+    snprintf(what, size, "the checkpoint of this batch");
+    return true;
+}
+
+static void print_digest(struct replaying *r, const float *parameters)
+{
+    char digest[65], expected[65] = "", what[64] = "";
+    parameters_sha256(r->job.variables, r->job.variable_count, parameters, digest);
+    printf("parameters_sha256 %s", digest);
+    if (r->changed)
+        printf("\n");
+    else if (!find_expected(r, expected, what, sizeof what))
+        printf(": neither run.json nor a checkpoint says what it was after %s\n",
+               wording_counted(replay_batches(r->rerun.replay), "batch", "batches").text);
+    else if (strcmp(digest, expected) == 0)
+        printf(": as %s\n", strcmp(what, "run.json") == 0 ? "recorded" : what);
+    else
+        printf(": differs from %s: %s\n", what, expected);
+    r->differs = r->differs || (expected[0] != '\0' && strcmp(digest, expected) != 0);
+}
+
+static enum status finish(struct replaying *r, struct error *error)
+{
+    const float *parameters = replay_parameters(r->rerun.replay);
+    const struct rerun_outcome outcome = {r->options->path, parameters,
+                                          replay_batches(r->rerun.replay), r->seconds};
+    if (!r->options->quiet) {
+        print_promises(r);
+        print_loss(r);
+        print_cost(r);
+    }
+    print_digest(r, parameters);
+    if (r->options->out == NULL)
+        return STATUS_OK;
+    return rerun_folder_write(r->options->out, &r->rerun, &outcome, error);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static void print_source(const struct replaying *r)
+{
+    const struct job *job = &r->recorded.found.job;
+    if (r->options->quiet)
+        return;
+    printf("%s: %s, %s, seed %" PRIu64 ", %s of record\n", r->options->path,
+           job_mode_text(job).text, job->optimizer.name, job->seed,
+           wording_counted(r->recorded.file_count, "session", "sessions").text);
+    if (r->changed)
+        printf("paired with %s: %s\n", r->options->path, r->changes);
+}
+
+static enum status go(struct replaying *r, struct error *error)
+{
+    const struct rerun_listener listener = {r, print_segment, print_score};
+    uint64_t until = r->options->until > 0 ? r->options->until : UINT64_MAX;
+    const char *data = is_given(r, "data") ? r->options->data : r->job.data;
+    enum status status = rerun_open(&r->rerun, &r->recorded, &r->job, data, until, error);
+    if (status != STATUS_OK)
+        return status;
+    print_source(r);
+    double began = clock_now_seconds();
+    status = rerun_go(&r->rerun, &listener, &r->broken);
+    r->seconds = clock_now_seconds() - began - r->rerun.score_seconds;
+    bool broken = status == STATUS_MISMATCH;
+    if (status != STATUS_OK && !broken)
+        return error_set(error, status, "%s", r->broken.text);
+    status = finish(r, error);
+    if (status == STATUS_OK && broken)
+        status = error_set(error, STATUS_DIVERGED, "%.40s: %.400s", job_mode_text(&r->job).text,
+                           r->broken.text);
+    return status;
+}
+
+/* What is damaged, or is not there to be replayed. */
+static int exit_code(enum status status, const struct replaying *r)
+{
+    bool recorded = r->recorded.file_count > 0;
+    if (status == STATUS_OK)
+        return r->differs ? EXIT_TRAINING_FAILED : EXIT_DONE;
+    if (status == STATUS_INVALID && recorded)
+        return EXIT_MISMATCH;
+    return command_exit_code(status);
+}
+
+static int perform(struct replaying *r, struct error *error)
+{
+    enum status status = recorded_open(&r->recorded, &disk_posix, r->options->path, error);
+    if (status != STATUS_OK) {
+        command_explain_comparison(r->options->path, error);
+        return command_exit_code(status);
+    }
+    if (change(r, error) != STATUS_OK)
+        return EXIT_USAGE;
+    if (r->options->until > r->recorded.end.batches) {
+        error_set(error, STATUS_INVALID, "--until=%" PRIu64 ": the record ends after %s",
+                  r->options->until,
+                  wording_counted(r->recorded.end.batches, "batch", "batches").text);
+        return EXIT_USAGE;
+    }
+    if (r->options->out != NULL &&
+        (status = rerun_folder_check(r->options->out, error)) != STATUS_OK)
+        return command_exit_code(status);
+    return exit_code(go(r, error), r);
+}
+
+int command_replay(const struct command_call *call, struct error *error)
+{
+    struct replaying r = {.options = &call->options};
+    kernels_init();
+    kernels_limit(options_instructions(r.options));
+    if (is_given(&r, "data") && dataset_check_name(r.options->data, error) != STATUS_OK)
+        return EXIT_USAGE;
+    int code = perform(&r, error);
+    rerun_close(&r.rerun);
+    recorded_close(&r.recorded);
+    job_free(&r.job);
+    return code;
+}

@@ -1,0 +1,187 @@
+/* recorded.c - the newest manifest says which session's file is the last and how much of it counts;
+ * those before it are whole. */
+
+#include "deploy/replay/recorded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels/kernels.h"
+#include "common/store/checkpoint.h"
+#include "common/store/manifest.h"
+
+/* Whatever is wrong with a record, there is none to replay: but memory. */
+static enum status unfit(enum status status, const struct error *why, struct error *error)
+{
+    if (status == STATUS_OK)
+        return status;
+    return error_set(error, status == STATUS_MEMORY ? status : STATUS_MISMATCH, "%s", why->text);
+}
+
+/* --- how far it goes ----------------------------------------------------------------------- */
+
+static enum status read_newest(struct recorded *recorded, const struct disk *disk, const char *path,
+                               struct manifest *manifest, struct error *error)
+{
+    uint64_t steps[16];
+    char name[DISK_PATH_MAX + 16];
+    size_t count = checkpoint_list(disk, path, steps, sizeof steps / sizeof *steps);
+    enum status status = STATUS_NOT_FOUND;
+    if (count == 0)
+        return error_set(error, status, "%.300s: has no checkpoint, and so no record up to one",
+                         path);
+    if (count > sizeof steps / sizeof *steps)
+        count = sizeof steps / sizeof *steps;
+    for (size_t i = 0; i < count && status != STATUS_OK; i++) {
+        checkpoint_path(recorded->checkpoint, path, steps[i]);
+        snprintf(name, sizeof name, "%s/manifest.json", recorded->checkpoint);
+        status = manifest_read(manifest, disk, name, error);
+    }
+    return status;
+}
+
+/* --- the files ----------------------------------------------------------------------------- */
+
+static enum status read_file(struct recorded *recorded, const struct disk *disk, const char *path,
+                             uint64_t session, uint64_t bytes, struct error *error)
+{
+    struct recorded_file *file = &recorded->files[recorded->file_count];
+    run_record_path(file->name, path, session);
+    enum status status = disk->read_file(disk->context, file->name, RUN_RECORD_BYTES_MAX,
+                                         &file->bytes, &file->count, error);
+    if (status != STATUS_OK)
+        return status;
+    recorded->file_count++;
+    if (bytes != 0 && file->count < bytes)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: damaged: it has %zu bytes, and %" PRIu64
+                         " when the newest checkpoint was written",
+                         file->name, file->count, bytes);
+    if (bytes != 0)
+        file->count = bytes; /* What is behind them has no checkpoint. */
+    recorded->bytes += file->count;
+    return STATUS_OK;
+}
+
+static enum status read_files(struct recorded *recorded, const struct disk *disk, const char *path,
+                              const struct manifest_record *last, struct error *error)
+{
+    enum status status = STATUS_OK;
+    recorded->files = calloc(last->session, sizeof *recorded->files);
+    if (recorded->files == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for a record");
+    for (uint64_t session = 1; session <= last->session && status == STATUS_OK; session++)
+        status = read_file(recorded, disk, path, session,
+                           session == last->session ? last->bytes : 0, error);
+    return status;
+}
+
+/* --- whether they are this run's, and go on from each other --------------------------------- */
+
+static enum status check_kind(const struct recorded *recorded,
+                              const struct run_record_reader *reader, bool first,
+                              struct error *error)
+{
+    const struct run_record_segment *segment = &reader->segment;
+    uint8_t digest[DIGEST_BYTES];
+    job_hash(&recorded->found.job, JOB_SCOPE_RESUME, digest);
+    if (memcmp(digest, segment->declaration, DIGEST_BYTES) != 0)
+        return error_set(error, STATUS_MISMATCH,
+                         "%s: is the record of a run of another declaration than run.json has",
+                         reader->name);
+    if (!first && recorded->plain != (segment->instructions == KERNELS_PLAIN))
+        return error_set(error, STATUS_MISMATCH,
+                         "%s: was made with other instructions than the session before",
+                         reader->name);
+    return STATUS_OK;
+}
+
+static enum status check_place(const struct run_record_reader *reader, uint64_t session,
+                               const struct run_record_cut *end, struct error *error)
+{
+    const struct run_record_segment *s = &reader->segment;
+    if (s->session != session)
+        return error_set(error, STATUS_INVALID,
+                         "%s: damaged: it is of session %" PRIu64 ", and %" PRIu64 " has its place",
+                         reader->name, s->session, session);
+    if (session == 1 && s->batches > 0)
+        return error_set(error, STATUS_MISMATCH,
+                         "%s: begins at batch %" PRIu64
+                         ", from another run's checkpoint, and a replay begins at the beginning",
+                         reader->name, s->batches);
+    if (s->batches != end->batches || s->version != end->version ||
+        s->computation < end->computation)
+        return error_set(error, STATUS_INVALID,
+                         "%s: damaged: it begins at batch %" PRIu64 ", version %" PRIu64
+                         ", and the session before ends at %" PRIu64 ", %" PRIu64,
+                         reader->name, s->batches, s->version, end->batches, end->version);
+    return STATUS_OK;
+}
+
+static enum status check_file(struct recorded *recorded, uint32_t index, struct error *error)
+{
+    const struct recorded_file *file = &recorded->files[index];
+    struct run_record_reader reader;
+    enum status status =
+        run_record_reader_open(&reader, file->name, file->bytes, file->count, error);
+    if (status == STATUS_OK)
+        status = check_kind(recorded, &reader, index == 0, error);
+    if (status == STATUS_OK)
+        status = check_place(&reader, index + 1, &recorded->end, error);
+    if (status == STATUS_OK)
+        recorded->plain = reader.segment.instructions == KERNELS_PLAIN;
+    while (status == STATUS_OK)
+        status = run_record_reader_next(&reader, error);
+    recorded->end = reader.stretch.to;
+    run_record_reader_close(&reader);
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+static enum status read_record(struct recorded *recorded, const struct disk *disk, const char *path,
+                               struct error *error)
+{
+    struct manifest manifest = {0};
+    enum status status = read_newest(recorded, disk, path, &manifest, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct manifest_record last = manifest.record;
+    uint64_t step = manifest.step;
+    manifest_free(&manifest);
+    if (last.session == 0)
+        return error_set(error, STATUS_NOT_FOUND, "%.300s: has no record (--record off)", path);
+    status = read_files(recorded, disk, path, &last, error);
+    recorded->end = (struct run_record_cut){.computation = 1};
+    for (uint32_t i = 0; i < recorded->file_count && status == STATUS_OK; i++)
+        status = check_file(recorded, i, error);
+    if (status == STATUS_OK && recorded->end.batches != step)
+        status = error_set(
+            error, STATUS_INVALID,
+            "%s: damaged: it ends at batch %" PRIu64 ", and the newest checkpoint is at %" PRIu64,
+            recorded->files[recorded->file_count - 1].name, recorded->end.batches, step);
+    return status;
+}
+
+enum status recorded_open(struct recorded *recorded, const struct disk *disk, const char *path,
+                          struct error *error)
+{
+    struct error why = {0};
+    memset(recorded, 0, sizeof *recorded);
+    enum status status = run_directory_find(&recorded->found, disk, path, error);
+    if (status == STATUS_OK)
+        status = record_read(&recorded->told, path, error);
+    if (status != STATUS_OK)
+        return status;
+    return unfit(read_record(recorded, disk, path, &why), &why, error);
+}
+
+void recorded_close(struct recorded *recorded)
+{
+    for (uint32_t i = 0; i < recorded->file_count; i++)
+        free(recorded->files[i].bytes);
+    free(recorded->files);
+    record_free(&recorded->told);
+    job_free(&recorded->found.job);
+    memset(recorded, 0, sizeof *recorded);
+}

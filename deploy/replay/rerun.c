@@ -1,0 +1,211 @@
+/* rerun.c - the replay between the run's record and the worker's gradients. */
+
+#include "deploy/replay/rerun.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/array.h"
+#include "common/base/clock.h"
+#include "common/job/tree.h"
+#include "common/kernels/kernels.h"
+
+static enum status compute(void *context, const float *parameters, uint64_t batch, float *gradient,
+                           struct tally *tally, struct error *error)
+{
+    struct rerun *rerun = context;
+    struct score score = {0};
+    struct node root = tree_root(job_batch(&rerun->job, batch).leaves);
+    enum status status =
+        node_gradient_compute(&rerun->gradient, parameters, batch, root, gradient, &score, error);
+    *tally = (struct tally){score.loss, score.correct, score.examples, 1};
+    return status;
+}
+
+static enum status evaluate(void *context, uint64_t batches, const float *parameters,
+                            struct error *error)
+{
+    struct rerun *rerun = context;
+    struct score score = {0};
+    struct rerun_score *scores =
+        array_room(rerun->scores, rerun->score_count, &rerun->score_capacity, sizeof *scores);
+    if (scores == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for a score");
+    double began = clock_now_seconds();
+    node_gradient_evaluate(&rerun->gradient, parameters, 1, 0, &score);
+    rerun->score_seconds += clock_now_seconds() - began;
+    rerun->scores = scores;
+    rerun->scores[rerun->score_count++] = (struct rerun_score){
+        .batches = batches,
+        .loss = (double)score.loss * SCORE_LOSS_UNIT / (double)score.examples,
+        .accuracy = (double)score.correct / (double)score.examples,
+    };
+    return STATUS_OK;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static enum status choose_instructions(const struct rerun *rerun, struct error *error)
+{
+    bool plain = kernels_instructions() == KERNELS_PLAIN;
+    if (plain && !rerun->recorded->plain)
+        return error_set(error, STATUS_MISMATCH,
+                         "%s: its gradients were made with fused products (AVX2 or AVX-512), and "
+                         "this processor, or --instructions plain, has none",
+                         rerun->recorded->files[0].name);
+    if (rerun->recorded->plain)
+        kernels_limit(KERNELS_PLAIN);
+    return STATUS_OK;
+}
+
+static enum status open_data(struct rerun *rerun, const char *data, struct error *error)
+{
+    struct error why = {0};
+    enum status status = dataset_open(&rerun->dataset, data, rerun->job.seed, &why);
+    if (status != STATUS_OK)
+        return error_set(error, status, "%.350s; --data says where the run's data are here",
+                         why.text);
+    if (memcmp(rerun->dataset.digest, rerun->job.data_digest, DIGEST_BYTES) != 0)
+        return error_set(error, STATUS_MISMATCH,
+                         "%.200s is not what the run was trained on; --data says where that is "
+                         "here",
+                         data);
+    return STATUS_OK;
+}
+
+static enum status make_model(struct rerun *rerun, struct error *error)
+{
+    const struct dataset *dataset = &rerun->dataset;
+    struct model_input input = {dataset->height, dataset->width, dataset->channels,
+                                dataset->classes};
+    enum status status =
+        model_create(&rerun->model, rerun->job.model, input, rerun->job.micro_batch, error);
+    if (status != STATUS_OK)
+        return status;
+    status = node_gradient_init(&rerun->gradient, &rerun->job, rerun->model, dataset);
+    rerun->has_gradient = status == STATUS_OK;
+    return status == STATUS_OK ? status : error_set(error, status, "out of memory");
+}
+
+enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, const struct job *job,
+                       const char *data, uint64_t until, struct error *error)
+{
+    memset(rerun, 0, sizeof *rerun);
+    rerun->recorded = recorded;
+    const struct replay_calls calls = {rerun, compute, evaluate};
+    if (job_copy(&rerun->job, job) != STATUS_OK)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = choose_instructions(rerun, error);
+    if (status == STATUS_OK)
+        status = open_data(rerun, data, error);
+    if (status == STATUS_OK)
+        status = make_model(rerun, error);
+    if (status == STATUS_OK)
+        status = replay_create(&rerun->replay, &rerun->job, until, &calls, error);
+    return status;
+}
+
+void rerun_close(struct rerun *rerun)
+{
+    replay_destroy(&rerun->replay);
+    included_free(&rerun->included);
+    if (rerun->has_gradient)
+        node_gradient_free(&rerun->gradient);
+    model_destroy(&rerun->model);
+    dataset_close(&rerun->dataset);
+    job_free(&rerun->job);
+    free(rerun->scores);
+    memset(rerun, 0, sizeof *rerun);
+}
+
+/* --- going through it ---------------------------------------------------------------------- */
+
+/* What is said once is kept: of the first computation that lacks something. */
+static enum status check_promises(struct rerun *rerun, struct error *broken)
+{
+    if (broken->text[0] != '\0' || !job_mode(&rerun->job)->bounds)
+        return STATUS_OK;
+    enum status status =
+        included_stretch(&rerun->included, &replay_reader(rerun->replay)->stretch, broken);
+    return status == STATUS_MEMORY ? status : STATUS_OK;
+}
+
+static struct rerun_segment describe(const struct rerun *rerun)
+{
+    const struct run_record_segment *s = &replay_reader(rerun->replay)->segment;
+    const struct replay_figures *f = replay_figures(rerun->replay);
+    struct rerun_segment segment = {.session = s->session,
+                                    .workers = s->worker_count,
+                                    .servers = s->server_count,
+                                    .chunks = s->chunk_count};
+    segment.from = segment.to = (struct run_record_cut){s->batches, s->version, s->computation};
+    segment.computations = f->computations;
+    segment.entries = f->entries;
+    segment.torn = f->torn;
+    return segment;
+}
+
+static void tell_segment(const struct rerun *rerun, struct rerun_segment segment,
+                         const struct rerun_listener *listener)
+{
+    const struct replay_figures *f = replay_figures(rerun->replay);
+    segment.to = replay_reader(rerun->replay)->stretch.to;
+    if (replay_is_over(rerun->replay))
+        segment.to.batches = segment.to.version = replay_batches(rerun->replay);
+    segment.computations = f->computations - segment.computations;
+    segment.entries = f->entries - segment.entries;
+    segment.torn = f->torn - segment.torn;
+    listener->segment(listener->context, &segment);
+}
+
+static void tell_scores(const struct rerun *rerun, size_t *told,
+                        const struct rerun_listener *listener)
+{
+    for (; *told < rerun->score_count; ++*told)
+        if (listener->score != NULL)
+            listener->score(listener->context, &rerun->scores[*told]);
+}
+
+static enum status go_through(struct rerun *rerun, const struct recorded_file *file,
+                              const struct rerun_listener *listener, struct error *broken,
+                              struct error *error)
+{
+    size_t told = rerun->score_count;
+    enum status status = replay_begin(rerun->replay, file->name, file->bytes, file->count, error);
+    struct rerun_segment segment = describe(rerun);
+    if (status == STATUS_OK)
+        included_begin(&rerun->included, rerun->job.staleness_bound, segment.chunks);
+    while (status == STATUS_OK) {
+        status = replay_next(rerun->replay, error);
+        if (status == STATUS_OK)
+            status = check_promises(rerun, broken);
+        tell_scores(rerun, &told, listener);
+    }
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    tell_segment(rerun, segment, listener);
+    return STATUS_OK;
+}
+
+enum status rerun_go(struct rerun *rerun, const struct rerun_listener *listener,
+                     struct error *error)
+{
+    struct error broken = {0};
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < rerun->recorded->file_count && status == STATUS_OK; i++)
+        if (i == 0 || !replay_is_over(rerun->replay))
+            status = go_through(rerun, &rerun->recorded->files[i], listener, &broken, error);
+    if (status != STATUS_OK || broken.text[0] == '\0')
+        return status;
+    return error_set(error, STATUS_MISMATCH, "%s", broken.text);
+}
+
+double rerun_loss(const struct rerun *rerun, uint64_t epoch)
+{
+    const struct tally *tally = replay_epoch(rerun->replay, epoch);
+    return tally == NULL || tally->examples == 0
+               ? (double)NAN
+               : (double)tally->loss * SCORE_LOSS_UNIT / (double)tally->examples;
+}

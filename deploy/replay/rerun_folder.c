@@ -1,0 +1,146 @@
+/* rerun_folder.c - run_directory.h and model_file.h, as server 0's checkpointer uses them at a run's
+ * end. */
+
+#include "deploy/replay/rerun_folder.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/file/json_writer.h"
+#include "common/process/log.h"
+#include "common/store/event_member.h"
+#include "common/store/model_file.h"
+
+enum status rerun_folder_check(const char *out, struct error *error)
+{
+    enum run_opening opening = RUN_BEGINS;
+    enum status status = run_directory_check(&disk_posix, out, NULL, &opening, error);
+    if (status == STATUS_OK && disk_posix.look(disk_posix.context, out) != DISK_NOTHING &&
+        opening != RUN_BEGINS)
+        status = STATUS_EXISTS;
+    return status == STATUS_EXISTS
+               ? error_set(error, status, "--out: %.300s holds a run already; choose another", out)
+               : status;
+}
+
+static void tell(struct run_directory *directory, const char *name,
+                 const struct event_member *members)
+{
+    char text[EVENT_MEMBERS_MAX];
+    event_members_write(text, sizeof text, members);
+    run_directory_event(directory, name, text);
+}
+
+static void tell_start(struct run_directory *directory, const struct rerun *rerun, const char *of)
+{
+    const struct job *job = &rerun->job;
+    tell(directory, "start",
+         EVENT_MEMBERS(event_text("mode", job_mode_text(job).text),
+                       event_count("workers", job->worker_count),
+                       event_count("servers", job->server_count), event_count("step", 0),
+                       event_count("steps", job->steps),
+                       event_count("steps_per_epoch", job_steps_per_epoch(job)),
+                       event_count("update_examples", job->batch),
+                       event_count("examples", job->examples), event_text("replay_of", of)));
+}
+
+static void tell_epoch(struct run_directory *directory, const struct rerun *rerun, uint64_t index,
+                       const struct tally *tally)
+{
+    struct epoch_range epoch = job_epoch(&rerun->job, index);
+    tell(directory, "epoch",
+         EVENT_MEMBERS(
+             event_count("epoch", index + 1), event_count("step", epoch.end),
+             event_real("loss", rerun_loss(rerun, index), JSON_EXACT),
+             event_real("accuracy", (double)tally->correct / (double)tally->examples, JSON_EXACT),
+             event_count("examples", tally->examples), event_count("of", epoch.examples)));
+}
+
+static void tell_score(struct run_directory *directory, const struct rerun *rerun,
+                       const struct rerun_score *score)
+{
+    tell(directory, "evaluation",
+         EVENT_MEMBERS(event_count("epoch", job_batch(&rerun->job, score->batches - 1).epoch + 1),
+                       event_count("step", score->batches),
+                       event_real("test_loss", score->loss, JSON_EXACT),
+                       event_real("test_accuracy", score->accuracy, JSON_EXACT),
+                       event_real("seconds", 0, 6)));
+}
+
+/* Epochs and scores in the order of the run. */
+static void tell_all(struct run_directory *directory, const struct rerun *rerun)
+{
+    size_t told = 0;
+    for (uint64_t i = 0; i < job_epochs(&rerun->job); i++) {
+        const struct tally *tally = replay_epoch(rerun->replay, i);
+        if (tally == NULL)
+            continue;
+        tell_epoch(directory, rerun, i, tally);
+        while (told < rerun->score_count &&
+               rerun->scores[told].batches <= job_epoch(&rerun->job, i).end)
+            tell_score(directory, rerun, &rerun->scores[told++]);
+    }
+}
+
+static void sum_up(struct run_summary *summary, const struct rerun *rerun,
+                   const struct rerun_outcome *outcome)
+{
+    uint64_t epochs = job_epochs(&rerun->job), last = epochs;
+    *summary =
+        (struct run_summary){.state = outcome->batches == rerun->job.steps ? RUN_DONE : RUN_STOPPED,
+                             .replay_of = outcome->of,
+                             .step = outcome->batches,
+                             .seconds = outcome->seconds,
+                             .evaluation_seconds = rerun->score_seconds};
+    summary->train_loss = summary->train_accuracy = (double)NAN;
+    summary->test_loss = summary->test_accuracy = (double)NAN;
+    while (last > 0 && replay_epoch(rerun->replay, last - 1) == NULL)
+        last--;
+    if (last > 0) {
+        const struct tally *tally = replay_epoch(rerun->replay, last - 1);
+        summary->train_epoch = last;
+        summary->train_examples = tally->examples;
+        summary->train_loss = rerun_loss(rerun, last - 1);
+        summary->train_accuracy = (double)tally->correct / (double)tally->examples;
+    }
+    if (rerun->score_count > 0) {
+        const struct rerun_score *score = &rerun->scores[rerun->score_count - 1];
+        summary->test_step = score->batches;
+        summary->test_loss = score->loss;
+        summary->test_accuracy = score->accuracy;
+    }
+    summary->verdicts.applied = replay_figures(rerun->replay)->entries;
+    snprintf(summary->reason, sizeof summary->reason, "%s",
+             summary->state == RUN_DONE ? "" : "replayed so far");
+}
+
+enum status rerun_folder_write(const char *out, const struct rerun *rerun,
+                               const struct rerun_outcome *outcome, struct error *error)
+{
+    struct run_directory directory;
+    struct run_summary summary;
+    enum run_opening opening;
+    char path[DISK_PATH_MAX];
+    const struct job *job = &rerun->job;
+    uint64_t run_id = hash_random_u64();
+    if (snprintf(path, sizeof path, "%s/model.safetensors", out) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "--out: the path is too long");
+    enum status status =
+        run_directory_open(&directory, &disk_posix, out, job, run_id, 0, &opening, error);
+    if (status != STATUS_OK)
+        return status;
+    sum_up(&summary, rerun, outcome);
+    tell_start(&directory, rerun, outcome->of);
+    tell_all(&directory, rerun);
+    status = model_file_write(&disk_posix, path, job->model, job->variables, job->variable_count,
+                              outcome->parameters, summary.model_sha256, error);
+    parameters_sha256(job->variables, job->variable_count, outcome->parameters,
+                      summary.parameters_sha256);
+    if (status == STATUS_OK)
+        status = run_directory_summary(&directory, job, run_id, &summary, error);
+    run_directory_close(&directory);
+    return status;
+}

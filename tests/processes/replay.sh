@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# replay.sh - a run that was recorded is made again in one process: with the bits and the scores of the
+# run, whoever was killed, however its messages went, wherever it was stopped and went on; two entries
+# swapped are other bits; what is damaged is named; with one thing changed the history is the same.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# 63 updates an epoch, many small chunks.
+job=(--data synthetic:1008 --global-batch 16 --seed 5 --chunk-bytes 512 --epochs 2
+    --model "conv 4x3 relu, pool 4, flatten, dense 10")
+
+bits_of() { member "$1" parameters_sha256; }
+# trains NAME ARGUMENT... - a run in $work/NAME, to its end.
+trains() { run "$1" 0 syncopate run "${job[@]}" --out "$work/$1" "${@:2}"; }
+
+# again NAME [WHAT] - the very bits and scores of the run $work/NAME.
+again()
+{
+    run "$1-again" 0 syncopate replay "$work/$1"
+    said "$1-again" "^parameters_sha256 $(bits_of "$work/$1"): as recorded$" ||
+        fail "${2:-$1}: not the bits of the run"
+    if said "$1-again" 'differs|no score there'; then fail "${2:-$1}: other scores"; fi
+}
+# torn NAME - batches with entries of two computations.
+torn() { sed -nE 's/.*; ([0-9,]+) batch(es have| has) entries of two.*/\1/p' "$work/$1-again.log" | paste -sd+ | bc; }
+
+if short_run; then
+    trains two --mode async --workers 2 --ps 1 --transport tcp --slow 0:40,1:40 --checkpoint-every 21
+    again two
+    ok "two workers over tcp: the bits of the run, and its scores"
+    trains four --mode async --workers 4 --ps 2 --optimizer momentum --learning-rate 0.01 --slow 3:2
+    again four
+    ok "four workers, one of them slow, two servers, shared memory: the bits of the run"
+    trains bound --mode ssp:1 --workers 3 --ps 2
+    again bound
+    said bound-again '^ssp:1: .* what was promised$' || fail "nothing is said of what ssp promises"
+    ok "ssp:1: the bits of the run, and every computation began from what was promised"
+    trains sync --mode sync --workers 2 --ps 2
+    again sync
+    said sync-again 'as one process makes them' || fail "sync is not made by one process"
+    ok "sync: the bits of the run, as one process makes them"
+
+    first=$(find "$work/two/checkpoints" -name 'step-*' -printf '%f\n' | sort | head -n 1)
+    first=$((10#${first#step-}))
+    if [ "$first" -ge 126 ]; then fail "the run has no checkpoint on the way"; fi
+    run until 0 syncopate replay "$work/two" --until "$first"
+    said until '^parameters_sha256 [0-9a-f]{64}: as the checkpoint of this batch$' ||
+        fail "--until $first is not the checkpoint of this batch"
+    run beyond 2 syncopate replay "$work/two" --until 127
+    said beyond -- '--until=127: the record ends after 126 batches' || fail "--until beyond the end"
+    ok "--until stops when every chunk has had so many batches: there its checkpoint has these bits"
+
+    run paired 0 syncopate replay "$work/two" --learning-rate 0.01 --out "$work/paired"
+    said paired "^paired with $work/two: learning rate: 0.001 in the run, 0.01 in the replay$" ||
+        fail "it does not say what is changed"
+    said paired '^loss [0-9.]+; the run has [0-9.]+ ' || fail "no losses side by side"
+    if said paired 'recorded|differs'; then fail "what is changed is held against the run"; fi
+    run paired-score 0 syncopate evaluate "$work/paired" --quiet
+    loss=$(sed -nE 's/^test loss +//p' "$work/paired-score.log")
+    said paired "^after batch 126: test loss $loss, " || fail "evaluate gives another score: $loss"
+    run paired-look 0 syncopate inspect --json "$work/paired"
+    grep -q "\"replay_of\": \"$work/two\"" "$work/paired/run.json" || fail "run.json does not say what it is"
+    run occupied 5 syncopate replay "$work/two" --out "$work/paired"
+    run nothing 2 syncopate replay "$work/sync" --staleness-rate inverse
+    said nothing 'the run is sync, in which nothing is stale' || fail "staleness in a sync run"
+    ok "with another learning rate the history is the same; --out is a folder that evaluate reads"
+fi
+
+# --- what is damaged ------------------------------------------------------------------------------
+# damaged NAME WORDS - the copy $work/NAME is refused with these words.
+damaged()
+{
+    run "$1" 3 syncopate replay "$work/$1"
+    said "$1" "$2" || fail "$1: does not say: $2"
+    if [ "$(wc -l <"$work/$1.log")" -ne 1 ]; then fail "$1: more than a line"; fi
+}
+copy() { cp -r "$work/two" "$work/$1"; }
+if short_run; then
+    copy flipped
+    printf '\377' | dd of="$work/flipped/record/0001.log" bs=1 seek=700 conv=notrunc status=none
+    damaged flipped "flipped/record/0001.log: damaged at byte [0-9]+: the checksum of this block is wrong"
+    copy short
+    truncate -s -1 "$work/short/record/0001.log"
+    damaged short "short/record/0001.log: damaged: it has [0-9]+ bytes, and [0-9]+ when"
+    copy longer # As a kill between the record and its manifest leaves it.
+    echo "half a block" >>"$work/longer/record/0001.log"
+    run longer 0 syncopate replay "$work/longer" --quiet
+    copy missing
+    rm "$work/missing/record/0001.log"
+    damaged missing "cannot read .*missing/record/0001.log"
+    copy newer
+    printf '\11' | dd of="$work/newer/record/0001.log" bs=1 seek=16 conv=notrunc status=none
+    damaged newer "newer/record/0001.log: is a record of format 9, and this program reads 1"
+    copy other
+    cp "$work/four/record/0001.log" "$work/other/record/0001.log"
+    damaged other "other/record/0001.log: (is the record of a run of another declaration|damaged)"
+    trains off --mode async --workers 2 --ps 1 --record off
+    damaged off "off: has no record \(--record off\)"
+    run empty 5 syncopate replay "$work"
+    ok "a flipped byte, a short file, none, a newer format, another run's: refused with 3, and named"
+
+    copy swapped
+    "$build/tests/processes/swap_entries" "$work/swapped/record/0001.log" >"$work/where" ||
+        fail "there are no two entries to be swapped"
+    size=$(stat -c %s "$work/swapped/record/0001.log")
+    if [ "$size" != "$(stat -c %s "$work/two/record/0001.log")" ]; then fail "they take $size bytes"; fi
+    run swapped 1 syncopate replay "$work/swapped"
+    said swapped "differs from run.json: $(bits_of "$work/two")" || fail "swapped entries: the same bits"
+    ok "two entries swapped, with every checksum right: other bits, exit code 1"
+fi
+
+# --- stopped and killed ---------------------------------------------------------------------------
+if short_run; then
+    start cut syncopate run "${job[@]}" --mode async --workers 2 --ps 2 --slow 0:80,1:80 --epochs 4 \
+        --checkpoint-every 20 --keep all --out "$work/cut"
+    within 20 [ -d "$work/cut/checkpoints/step-000000000040" ] || fail "no checkpoint"
+    kill -INT "${pids[cut]}"
+    ends cut 130
+    trains cut --mode async --workers 3 --ps 1 --epochs 4 --checkpoint-every 20
+    again cut
+    said cut-again '^session 2: 3 workers, 1 server' || fail "the second session is not told"
+    ok "stopped in the middle, and on with other workers and servers: the bits of the run"
+fi
+
+# one_of ROLE - the number of some process of ours that is one, by chance.
+one_of()
+{
+    local pid
+    for pid in $(survivors | shuf); do
+        if tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- " --job-name=$1 "; then
+            echo "$pid"
+            return
+        fi
+    done
+}
+# killed NAME MODE ROLE TIMES ARGUMENT... - a process of that role is killed so often on the way; a worker
+# while a server stands still, which then may have or not have what the worker was pushing.
+killed()
+{
+    local name=$1 mode=$2 role=$3 times=$4 i pid still
+    shift 4
+    start "$name" syncopate run "${job[@]}" --mode "$mode" --epochs 6 --checkpoint-every 30 --slow 0:20,1:20,2:20 \
+        --keep all --max-restarts 20 --out "$work/$name" "$@"
+    for ((i = 1; i <= times; i++)); do
+        within 30 [ -d "$work/$name/checkpoints/step-$(printf %012d $((30 * i)))" ] || break
+        pid=$(one_of "$role")
+        still=$(one_of ps)
+        if [ -z "$pid" ] || [ -z "$still" ]; then break; fi
+        if [ "$role" = worker ]; then kill -STOP "$still"; fi
+        sleep 0.03
+        kill -KILL "$pid" 2>/dev/null || true
+        sleep 0.1
+        if [ "$role" = worker ]; then kill -CONT "$still"; fi
+    done
+    ends "$name" 0 120
+    again "$name" "$name"
+}
+if short_run; then
+    killed worker-dies async worker 3 --workers 3 --ps 2
+    ok "workers killed: the bits of the run ($(torn worker-dies) batches of two computations)"
+fi
+if long_run; then
+    killed server-dies async ps 3 --workers 3 --ps 2 --transport tcp
+    ok "servers killed: the bits of the run"
+    killed ssp-dies ssp:2 worker 3 --workers 3 --ps 2 --transport tcp
+    ok "ssp, workers killed: the bits of the run, and what was promised"
+    killed ssp-server-dies ssp:0 ps 2 --workers 3 --ps 2
+    ok "ssp, servers killed: the bits of the run, and what was promised"
+fi
