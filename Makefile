@@ -352,8 +352,8 @@ HAS_LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTe
 $(FUZZ_A): $(FUZZLIB)
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $(LINKED) $(ALL_LIBS)
-$(BUILD)/tests/fuzz/fuzz_run_record: $(BUILD)/tests/lib/rewritten_record.o
-$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/seeds_main.o lib/sample_record.o lib/specimens.o) $(FUZZ_A)
+$(BUILD)/tests/fuzz/fuzz_run_record: $(BUILD)/tests/lib/records/rewritten_record.o
+$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/seeds_main.o lib/records/sample_record.o lib/specimens.o) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.

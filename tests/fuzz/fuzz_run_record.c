@@ -10,7 +10,7 @@
 #include "common/store/run_record.h"
 #include "common/store/run_record_block.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/lib/rewritten_record.h"
+#include "tests/lib/records/rewritten_record.h"
 
 /* Bases and places take eight bytes for one of the file, arrays that grow twice as much; and all
  * is written again. */

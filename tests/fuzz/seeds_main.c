@@ -15,7 +15,7 @@
 #include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/samples.h"
-#include "tests/lib/sample_record.h"
+#include "tests/lib/records/sample_record.h"
 #include "tests/lib/specimens.h"
 
 static const char *corpus;

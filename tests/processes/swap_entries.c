@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "common/file/disk.h"
-#include "tests/lib/rewritten_record.h"
+#include "tests/lib/records/rewritten_record.h"
 
 static int fail(const struct error *error)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/lib/sample_record.h"
+#include "tests/lib/records/sample_record.h"
 #include "tests/lib/suite.h"
 
 /* All stretches; `held` counts into *count. */

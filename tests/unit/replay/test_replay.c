@@ -10,8 +10,8 @@
 #include "common/job/checkpoint_part.h"
 #include "common/job/partition.h"
 #include "common/job/update.h"
+#include "tests/lib/records/sample_record.h"
 #include "tests/lib/sample_job.h"
-#include "tests/lib/sample_record.h"
 #include "tests/lib/suite.h"
 
 #define ELEMENTS_MAX 4096

@@ -9,7 +9,7 @@
 #include "common/base/crc32c.h"
 #include "common/store/run_record_block.h"
 #include "tests/lib/memory/scarcity.h"
-#include "tests/lib/sample_record.h"
+#include "tests/lib/records/sample_record.h"
 #include "tests/lib/suite.h"
 
 #define TEST(name, workers, chunks)                                                                \

@@ -2,8 +2,8 @@
  *
  * Threads: one. */
 
-#ifndef TESTS_LIB_REWRITTEN_RECORD_H
-#define TESTS_LIB_REWRITTEN_RECORD_H
+#ifndef TESTS_LIB_RECORDS_REWRITTEN_RECORD_H
+#define TESTS_LIB_RECORDS_REWRITTEN_RECORD_H
 
 #include "common/store/run_record.h"
 

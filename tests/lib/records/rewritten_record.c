@@ -1,6 +1,6 @@
 /* rewritten_record.c - as whoever wrote it first may have done. */
 
-#include "tests/lib/rewritten_record.h"
+#include "tests/lib/records/rewritten_record.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  *
  * Threads: one. */
 
-#ifndef TESTS_LIB_SAMPLE_RECORD_H
-#define TESTS_LIB_SAMPLE_RECORD_H
+#ifndef TESTS_LIB_RECORDS_SAMPLE_RECORD_H
+#define TESTS_LIB_RECORDS_SAMPLE_RECORD_H
 
 #include "common/base/random.h"
 #include "common/store/run_record.h"

@@ -1,6 +1,6 @@
 /* sample_record.c - one worker's next act at a time, drawn. */
 
-#include "tests/lib/sample_record.h"
+#include "tests/lib/records/sample_record.h"
 
 #include <assert.h>
 #include <stdlib.h>
