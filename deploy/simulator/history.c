@@ -261,6 +261,7 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
+    uint64_t began; /* Of the newest checkpoint that there was when the phase began. */
 };
 
 static void fail(struct running *r, const char *text)
@@ -427,11 +428,10 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         fail(r, s->witness.failure);
         return;
     }
-    uint64_t began = r->step;
     if (any || code == EXIT_DONE)
         check_checkpoints(r, step, spare_checkpoints(s, code), &s->witness);
-    if (!r->result->failed && step > began && r->plan->job.record == RECORDING_ON)
-        check_record(r, &s->witness, began, step);
+    if (!r->result->failed && step > r->began && r->plan->job.record == RECORDING_ON)
+        check_record(r, &s->witness, r->began, step);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
     if ((code == EXIT_DONE || (any && s->options.plan == NULL)) &&
@@ -503,6 +503,8 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     struct generation generation;
     struct error error = {STATUS_OK, ""};
     int code = -1;
+    if (checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, &r->began, 1) == 0)
+        r->began = 0;
     if (generation_read(&generation, &r->disks[0].disk, SIMULATED_OUT, &error) == STATUS_OK)
         options.generation = generation.number;
     if (simulator_init(&simulator, &options, &error) != STATUS_OK) {

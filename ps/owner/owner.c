@@ -602,6 +602,8 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         if (make_update(chunk, &update) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
+            if (owner->records)
+                entries_take_back(&owned->entries);
             return false;
         }
         owner->rules->applied(&owned->shard, &update);
@@ -677,6 +679,10 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         return verdict;
     if (!check_finite(owner, owned, packet, outbox))
         return VERDICT_REJECTED;
+    if (owner->records && entries_reserve(&owned->entries) != STATUS_OK) {
+        give_up(owner, outbox, "out of memory for the record");
+        return VERDICT_REJECTED;
+    }
     struct frame *gradient = packet->payload;
     packet->payload = NULL;
     if (owner->rules->take(&owned->shard, &packet->message, gradient, &verdict) != STATUS_OK) {
@@ -684,8 +690,8 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         return verdict;
     }
     unsigned flags = ENTRY_CLOSES | (verdict != VERDICT_APPLIED ? ENTRY_SKIPPED : 0);
-    if (owner->records && entries_add(&owned->entries, exchange->computation, flags) != STATUS_OK)
-        give_up(owner, outbox, "out of memory for the record");
+    if (owner->records)
+        entries_add(&owned->entries, exchange->computation, flags);
     return verdict;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ps/shard/entries.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +22,26 @@ void entries_begin(struct entries *entries, uint64_t batches)
     entries->count = 0;
 }
 
-enum status entries_add(struct entries *entries, uint64_t computation, unsigned flags)
+enum status entries_reserve(struct entries *entries)
 {
     uint32_t *list = array_room(entries->list, entries->count, &entries->capacity, sizeof *list);
     if (list == NULL)
         return STATUS_MEMORY;
     entries->list = list;
-    list[entries->count++] = (uint32_t)((computation & NUMBER_MASK) << ENTRY_FLAGS | flags);
     return STATUS_OK;
+}
+
+void entries_add(struct entries *entries, uint64_t computation, unsigned flags)
+{
+    assert(entries->count < entries->capacity);
+    entries->list[entries->count++] =
+        (uint32_t)((computation & NUMBER_MASK) << ENTRY_FLAGS | flags);
+}
+
+void entries_take_back(struct entries *entries)
+{
+    assert(entries->count > 0);
+    entries->count--;
 }
 
 void entries_drop(struct entries *entries, uint64_t batches)

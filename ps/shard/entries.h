@@ -34,8 +34,11 @@ void entries_free(struct entries *entries);
 /* The chunk has had so many batches, and nothing is to be recorded of them. */
 void entries_begin(struct entries *entries, uint64_t batches);
 
-/* One batch more. STATUS_MEMORY. */
-enum status entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+/* Room for one batch more, so that no batch is had that cannot be noted. STATUS_MEMORY. */
+enum status entries_reserve(struct entries *entries);
+/* It has been had, and there is room; and it has not been, after all. */
+void entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+void entries_take_back(struct entries *entries);
 
 /* All before this many batches is in the record. */
 void entries_drop(struct entries *entries, uint64_t batches);

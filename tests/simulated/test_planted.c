@@ -169,8 +169,8 @@ bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 enum status __real_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
-enum status __real_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
-enum status __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+void __real_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+void __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
 bool __real_computation_may_leave(const struct computation *computation, uint64_t batch,
                                   uint64_t *number);
 bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
@@ -189,13 +189,12 @@ bool __wrap_evaluation_is_whole(const struct evaluation *evaluation)
 static bool is_chosen(void);
 
 /* The others move up, so that nothing but what they are of is wrong. */
-enum status __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags)
+void __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags)
 {
     bool lost = planted == ENTRY_LOST && entries->count > 0 && is_chosen();
-    enum status status = __real_entries_add(entries, computation, flags);
-    if (lost && status == STATUS_OK)
+    __real_entries_add(entries, computation, flags);
+    if (lost)
         entries->list[entries->count - 1] = entries->list[entries->count - 2];
-    return status;
 }
 
 bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,

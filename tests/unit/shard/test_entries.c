@@ -4,6 +4,12 @@
 
 #include "tests/lib/suite.h"
 
+static void add(struct entries *entries, uint64_t computation, unsigned flags)
+{
+    ck_assert_int_eq(entries_reserve(entries), STATUS_OK);
+    entries_add(entries, computation, flags);
+}
+
 TEST_PLAIN(entries_are_handed_over_in_order_and_dropped_from_their_beginning)
 {
     struct entries entries = {0};
@@ -11,7 +17,7 @@ TEST_PLAIN(entries_are_handed_over_in_order_and_dropped_from_their_beginning)
     uint32_t count;
     entries_begin(&entries, 10);
     for (uint64_t i = 0; i < 100; i++)
-        ck_assert_int_eq(entries_add(&entries, 1000 + i, i % 2 ? ENTRY_SKIPPED : 0), STATUS_OK);
+        add(&entries, 1000 + i, i % 2 ? ENTRY_SKIPPED : 0);
     entries_drop(&entries, 5); /* They were before it. */
     entries_drop(&entries, 40);
     ck_assert_uint_eq(entries.from, 40);
@@ -35,7 +41,7 @@ TEST_PLAIN(numbers_of_any_size_come_back_from_their_lowest_bits)
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
         for (uint64_t more = 0; more < 10; more++) {
             struct entries entries = {0};
-            ck_assert_int_eq(entries_add(&entries, bases[i] + more, ENTRY_CLOSES), STATUS_OK);
+            add(&entries, bases[i] + more, ENTRY_CLOSES);
             ck_assert_uint_eq(entries_number(entries.list[0], bases[i]), bases[i] + more);
             entries_free(&entries);
         }
