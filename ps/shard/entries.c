@@ -47,9 +47,9 @@ void entries_take_back(struct entries *entries)
 void entries_drop(struct entries *entries, uint64_t batches)
 {
     uint64_t gone = batches > entries->from ? batches - entries->from : 0;
+    gone = gone < entries->count ? gone : entries->count;
     if (gone == 0)
         return;
-    gone = gone < entries->count ? gone : entries->count;
     entries->count -= gone;
     entries->from += gone;
     memmove(entries->list, entries->list + gone, entries->count * sizeof *entries->list);
