@@ -122,12 +122,12 @@ if short_run; then
     ok "stopped in the middle, and on with other workers and servers: the bits of the run"
 fi
 
-# one_of ROLE - the number of some process of ours that is one, by chance.
+# one_of ROLE [INDEX] - the number of some process of ours that is one, by chance.
 one_of()
 {
     local pid
     for pid in $(survivors | shuf); do
-        if tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- " --job-name=$1 "; then
+        if tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qE -- " --job-name=$1 .*--task-index=${2:-}"; then
             echo "$pid"
             return
         fi
@@ -166,4 +166,24 @@ if long_run; then
     ok "ssp, workers killed: the bits of the run, and what was promised"
     killed ssp-server-dies ssp:0 ps 2 --workers 3 --ps 2
     ok "ssp, servers killed: the bits of the run, and what was promised"
+
+    # A gradient that does not fit into sockets: server 1 has a part of it when its worker is killed.
+    start halves syncopate run --data synthetic:320 --worker-batch 16 --chunk-bytes 512K --epochs 25 \
+        --model "flatten, dense 8192 relu, dense 10" --optimizer sgd --mode async --workers 3 --ps 2 \
+        --transport tcp --checkpoint-every 20 --max-restarts 60 --out "$work/halves"
+    for ((i = 1; i <= 12; i++)); do
+        sleep 0.4
+        if ! running halves; then break; fi
+        pid=$(one_of worker)
+        still=$(one_of ps 1)
+        if [ -z "$pid" ] || [ -z "$still" ]; then continue; fi
+        kill -STOP "$still"
+        sleep 0.25
+        kill -KILL "$pid" 2>/dev/null || true
+        sleep 0.2
+        kill -CONT "$still"
+    done
+    ends halves 0 120
+    again halves
+    ok "workers killed in the middle of a push: the bits of the run ($(torn halves) batches of two computations)"
 fi
