@@ -53,14 +53,30 @@ void lease_book_again(struct lease_book *book)
     book->current = UINT64_MAX;
 }
 
-static struct packet *add_lease(const struct envelope *envelope, uint64_t request,
-                                struct computation *computation, uint64_t now_us,
-                                struct outbox *outbox)
+/* The finished batch that server 0 may not have heard of, the latest. */
+static const struct lease_said *unheard(const struct lease_book *book)
+{
+    for (uint32_t i = book->said_count; i-- > 0;)
+        if (book->said[i].finished)
+            return &book->said[i];
+    return NULL;
+}
+
+/* `said`, or NULL. What is announced begins when the batch before is finished, and LEASEs overtake
+ * each other: so who announces says that again, too. */
+static void add_lease(const struct lease_book *book, const struct lease_said *said,
+                      const struct envelope *envelope, uint64_t request,
+                      struct computation *computation, uint64_t now_us, struct outbox *outbox)
 {
     struct packet *packet = envelope_to_server_as(envelope, 0, MESSAGE_LEASE, request, outbox);
     if (computation_goes_with(computation, request))
         computation_announce(computation, packet, now_us);
-    return packet;
+    if (packet->message.lease.announces && (said == NULL || !said->finished))
+        said = unheard(book);
+    if (said != NULL) {
+        packet->message.lease.finished = said->finished;
+        packet->message.lease.batch = said->batch;
+    }
 }
 
 void lease_book_speak(struct lease_book *book, struct computation *computation,
@@ -70,15 +86,13 @@ void lease_book_speak(struct lease_book *book, struct computation *computation,
         struct lease_said *said = &book->said[i];
         if (said->said && now_us - said->said_us < REPEAT_US)
             continue;
-        struct packet *packet = add_lease(envelope, said->request, computation, now_us, outbox);
-        packet->message.lease.finished = said->finished;
-        packet->message.lease.batch = said->batch;
+        add_lease(book, said, envelope, said->request, computation, now_us, outbox);
         book->said_us = said->said ? book->said_us : now_us;
         said->said = true;
         said->said_us = now_us;
     }
     if (computation_is_due(computation, now_us))
-        add_lease(envelope,
+        add_lease(book, NULL, envelope,
                   computation->request != 0 ? computation->request : ++envelope->last_request,
                   computation, now_us, outbox);
 }

@@ -220,6 +220,25 @@ TEST(the_lease_that_finishes_a_batch_announces_the_next)
     ck_assert(!computation_may_leave(&f->computation, 9, &number));
 }
 
+/* WORK was late: what is computed next is announced in a LEASE of its own, which may overtake the one
+ * that says what was finished before it. */
+TEST(an_announcement_says_again_what_was_finished_before_it)
+{
+    uint64_t batch;
+    work(f, 0, 7);
+    finish_next(f, 7);
+    post_clear(&f->post);
+    work(f, 0, 8);
+    ck_assert(lease_book_next(&f->book, &batch));
+    begin(f, batch, 40);
+    speak(f);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 1);
+    const struct message *lease = &post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message;
+    ck_assert(lease->lease.announces && lease->lease.finished);
+    ck_assert_uint_eq(lease->lease.bases_of, 8);
+    ck_assert_uint_eq(lease->lease.batch, 7);
+}
+
 TEST(what_is_computed_is_announced_until_it_has_a_number)
 {
     uint64_t number;
