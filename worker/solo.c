@@ -15,6 +15,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/hash.h"
+#include "common/base/training_clock.h"
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "common/process/log.h"
@@ -41,10 +42,10 @@ struct state {
     struct log_once log_once; /* Of checkpoints that cannot be written. */
     struct run_summary summary;
     struct worker_summary worker;
-    struct score window, epoch;        /* Since the last progress event; of the epoch so far. */
-    double began, window_began, stood; /* Seconds; stood: evaluating and writing checkpoints. */
-    uint64_t epoch_number;             /* From 1; 0: no update has been made. */
-    uint64_t epoch_updates;            /* That `epoch` is of. */
+    struct score window, epoch; /* Since the last progress event; of the epoch so far. */
+    struct training_clock clock;
+    uint64_t epoch_number;  /* From 1; 0: no update has been made. */
+    uint64_t epoch_updates; /* That `epoch` is of. */
     uint64_t last_cut;
     struct manifest_record found; /* Of the checkpoint that it went on from. */
     struct run_chronicle chronicle;
@@ -245,24 +246,25 @@ static void progress(struct state *s)
     uint64_t every = epoch_steps / WINDOWS_AN_EPOCH > 0 ? epoch_steps / WINDOWS_AN_EPOCH : 1;
     if (s->step % every != 0 && s->step != s->job->steps)
         return;
-    double now = clock_now_seconds();
+    double seconds = training_clock_take_window(&s->clock);
     tell(s, "progress",
-         EVENT_MEMBERS(event_count("step", s->step),
+         EVENT_MEMBERS(event_training_seconds(training_clock_marked(&s->clock)),
+                       event_count("step", s->step),
                        event_real("epoch", (double)s->step / (double)epoch_steps, 4),
                        event_real("loss", mean_loss(&s->window), 6),
                        event_real("accuracy", accuracy(&s->window), 6),
                        event_real("epoch_loss", mean_loss(&s->epoch), 6),
                        event_real("epoch_accuracy", accuracy(&s->epoch), 6),
                        event_real("images_per_second",
-                                  (double)s->window.examples / (now - s->window_began), 1)));
-    s->window_began = now;
+                                  seconds > 0 ? (double)s->window.examples / seconds : 0.0, 1)));
     memset(&s->window, 0, sizeof s->window);
 }
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
     tell(s, "epoch",
-         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
+         EVENT_MEMBERS(event_training_seconds(training_clock_marked(&s->clock)),
+                       event_count("epoch", s->epoch_number), event_count("step", s->step),
                        event_real("loss", mean_loss(&s->epoch), JSON_EXACT),
                        event_real("accuracy", accuracy(&s->epoch), JSON_EXACT),
                        event_count("examples", (uint64_t)s->epoch.examples),
@@ -277,23 +279,25 @@ static void evaluate(struct state *s)
         return;
     tell_epoch(s, &epoch);
     struct score score = {0};
-    double began = clock_now_seconds();
+    uint64_t began_us = clock_now_us();
+    training_clock_stand(&s->clock, APART_EVALUATION, began_us);
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
-    double took = clock_now_seconds() - began;
+    uint64_t now_us = clock_now_us();
+    training_clock_go_on(&s->clock, now_us);
+    double took = seconds_since(began_us, now_us);
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_SCORED,
                                              .step = s->step,
                                              .examples = score.examples,
                                              .loss = score.loss,
                                              .correct = score.correct,
                                              .us = (uint64_t)(1e6 * took)});
-    s->stood += took;
     s->worker.evaluate_seconds += took;
-    s->summary.evaluation_seconds += took;
     s->summary.test_loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
     s->summary.test_accuracy = accuracy(&score);
     s->summary.test_step = s->step;
     tell(s, "evaluation",
-         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
+         EVENT_MEMBERS(event_training_seconds(training_clock_marked(&s->clock)),
+                       event_count("epoch", s->epoch_number), event_count("step", s->step),
                        event_real("test_loss", s->summary.test_loss, JSON_EXACT),
                        event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
                        event_real("seconds", took, 6)));
@@ -311,7 +315,7 @@ static enum status record_cut(struct state *s, struct error *error)
     return run_chronicle_write(&s->chronicle, &cut, error);
 }
 
-static enum status write_checkpoint(struct state *s, struct error *error)
+static enum status write_checkpoint_files(struct state *s, struct error *error)
 {
     struct checkpoint_part part;
     struct checkpoint_chunk chunk = {.first = 0, .count = s->elements};
@@ -346,12 +350,18 @@ static enum status write_checkpoint(struct state *s, struct error *error)
         log_warning("old checkpoints stay: %s", error->text);
     s->last_cut = s->step;
     double took = clock_now_seconds() - began;
-    s->stood += took;
-    s->summary.checkpoint_seconds += took;
     tell(s, "checkpoint",
          EVENT_MEMBERS(event_count("step", s->step), event_real("seconds", took, 6),
                        event_count("bytes", part.bytes)));
     return STATUS_OK;
+}
+
+static enum status write_checkpoint(struct state *s, struct error *error)
+{
+    training_clock_stand(&s->clock, APART_CHECKPOINT, clock_now_us());
+    enum status status = write_checkpoint_files(s, error);
+    training_clock_go_on(&s->clock, clock_now_us());
+    return status;
 }
 
 static enum status write_summary(struct state *s, enum run_state state, const char *reason,
@@ -361,7 +371,11 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->state = state;
     snprintf(summary->reason, sizeof summary->reason, "%s", reason);
     summary->step = s->step;
-    summary->seconds = clock_now_seconds() - s->began - s->stood;
+    uint64_t now_us = clock_now_us();
+    training_clock_end(&s->clock);
+    summary->seconds = training_clock_seconds(&s->clock, now_us);
+    summary->evaluation_seconds = training_clock_apart(&s->clock, APART_EVALUATION, now_us);
+    summary->checkpoint_seconds = training_clock_apart(&s->clock, APART_CHECKPOINT, now_us);
     summary->images_per_second =
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
     summary->train_loss = mean_loss(&s->epoch);
@@ -404,7 +418,7 @@ static void try_checkpoint(struct state *s)
 
 static enum status train(struct state *s, struct error *error)
 {
-    s->began = s->window_began = clock_now_seconds();
+    training_clock_begin(&s->clock, clock_now_us());
     tell(s, "start",
          EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
                        event_count("servers", 0), event_count("step", s->step),
@@ -416,6 +430,7 @@ static enum status train(struct state *s, struct error *error)
         enum status status = update(s, error);
         if (status != STATUS_OK)
             return status;
+        training_clock_mark(&s->clock, clock_now_us());
         progress(s);
         evaluate(s);
         bool due = s->job->checkpoint_every > 0 && s->step % s->job->checkpoint_every == 0;

@@ -4,6 +4,7 @@
 #include "common/progress/record.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,8 +159,7 @@ static enum status read_run(struct record *record, struct error *error)
 /* While events are read. */
 struct reading {
     struct record *record;
-    double offset;    /* From an event's time to the record's. */
-    double last_time; /* Of the last point kept. */
+    double earlier; /* Training seconds of the sessions before, up to the last point kept. */
     size_t point_capacity, evaluation_capacity;
     unsigned logs; /* Begun to be read. */
 };
@@ -175,13 +175,14 @@ static void go_back(struct record *record, const struct json *event)
         record->evaluation_count--;
 }
 
-/* A session begins. Times go on where the kept ones end. */
+/* A session begins, and its clock at 0; those of the record go on where the kept ones end. */
 static void take_start(struct reading *reading, const struct json *event)
 {
     struct record *record = reading->record;
     go_back(record, event);
-    reading->last_time = record->point_count ? record->points[record->point_count - 1].time : 0;
-    reading->offset = reading->last_time - count_of(event, "time");
+    double last =
+        record->point_count > 0 ? record->points[record->point_count - 1].training_seconds : 0;
+    reading->earlier = isnan(last) ? 0 : last;
 }
 
 static bool take_progress(struct reading *reading, const struct json *event)
@@ -193,7 +194,7 @@ static bool take_progress(struct reading *reading, const struct json *event)
         return false;
     record->points = points;
     record->points[record->point_count++] = (struct record_point){
-        .time = json_number(event, "time") + reading->offset,
+        .training_seconds = json_number(event, "training_seconds") + reading->earlier,
         .step = json_number(event, "step"),
         .epoch = json_number(event, "epoch"),
         .loss = json_number(event, "loss"),
@@ -215,7 +216,7 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
         return false;
     record->evaluations = evaluations;
     record->evaluations[record->evaluation_count++] = (struct record_evaluation){
-        .time = json_number(event, "time") + reading->offset,
+        .training_seconds = json_number(event, "training_seconds") + reading->earlier,
         .step = json_number(event, "step"),
         .epoch = json_number(event, "epoch"),
         .test_loss = json_number(event, "test_loss"),

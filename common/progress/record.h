@@ -23,7 +23,7 @@
 
 /* A progress event. */
 struct record_point {
-    double time; /* Since training started, over all sessions of the run. */
+    double training_seconds; /* By training_clock.h, over all sessions of the run. */
     double step, epoch;
     double loss, accuracy;             /* Over the examples since the point before. */
     double epoch_loss, epoch_accuracy; /* Over those of the epoch so far. */
@@ -31,9 +31,9 @@ struct record_point {
 };
 
 struct record_evaluation {
-    double time, step, epoch;
+    double training_seconds, step, epoch;
     double test_loss, test_accuracy;
-    double seconds;
+    double seconds; /* That it held up training. */
 };
 
 struct record {
@@ -49,9 +49,9 @@ struct record {
     double staleness_mean;
 
     struct worker_summary *worker_details; /* [summary.worker_count], owned; without staleness. */
-    struct record_point *points;           /* [point_count], owned, by time. */
+    struct record_point *points;           /* [point_count], owned, in order. */
     size_t point_count;
-    struct record_evaluation *evaluations; /* [evaluation_count], owned, by time. */
+    struct record_evaluation *evaluations; /* [evaluation_count], owned, in order. */
     size_t evaluation_count;
     uint64_t damaged_lines; /* Of events.jsonl, left out. */
     struct error

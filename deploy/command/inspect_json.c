@@ -164,6 +164,7 @@ static void write_latest(struct json_writer *writer, const struct record *record
     json_writer_real(writer, "epoch_loss", point->epoch_loss);
     json_writer_real(writer, "epoch_accuracy", point->epoch_accuracy);
     json_writer_real(writer, "images_per_second", point->images_per_second);
+    json_writer_real(writer, "training_seconds", point->training_seconds);
     json_writer_end(writer);
 }
 
@@ -176,6 +177,7 @@ static void write_evaluations(struct json_writer *writer, const struct record *r
         json_writer_real(writer, "step", record->evaluations[i].step);
         json_writer_real(writer, "test_loss", record->evaluations[i].test_loss);
         json_writer_real(writer, "test_accuracy", record->evaluations[i].test_accuracy);
+        json_writer_real(writer, "training_seconds", record->evaluations[i].training_seconds);
         json_writer_end(writer);
     }
     json_writer_end(writer);

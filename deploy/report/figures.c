@@ -25,7 +25,7 @@ static int loss_over_time(const struct record *record, size_t index, double *x, 
 {
     if (index >= record->point_count)
         return 0;
-    *x = record->points[index].time;
+    *x = record->points[index].training_seconds;
     *y = record->points[index].loss;
     return 1;
 }
@@ -194,8 +194,8 @@ static char *draw_loss_over_time(const struct comparison *comparison)
     static const struct curve_figure figure = {
         {"Training loss over time",
          "cross-entropy, means over a fortieth of an epoch each, logarithmic scale",
-         "Line chart: training loss of each mode against seconds since training started.",
-         "seconds since training started", "training loss"},
+         "Line chart: training loss of each mode against seconds of training.",
+         "seconds of training", "training loss"},
         loss_over_time,
         true,
         false};
@@ -520,9 +520,8 @@ static const struct {
     {"loss-time", draw_loss_over_time,
      "How fast the loss falls on the clock: what somebody who waits for a model sees. A mode can "
      "make "
-     "more updates a second and still be no further, when each of them helps less. The clock runs "
-     "on "
-     "while the model is evaluated and saved."},
+     "more updates a second and still be no further, when each of them helps less. The clock "
+     "stands while the model is evaluated and saved: it is that of the table's seconds."},
     {"loss-step", draw_loss_over_step,
      "The same losses against the number of updates: how much each update helped, however long it "
      "took. Synchronous lines for different numbers of workers lie on each other, because the "

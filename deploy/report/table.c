@@ -121,7 +121,7 @@ static const struct column columns[COLUMN_COUNT] = {
 static const char *const notes[] = {
     "updates: of the model, in all. Every mode does the same work, so that the numbers can be "
     "compared.",
-    "seconds: of training; evaluation and checkpoints are left out.",
+    "seconds: of training, to the last update; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
     "test accuracy: of the model as it ended.",
     "staleness: updates of a chunk between the version that a gradient was made from and its own, "

@@ -132,8 +132,7 @@ static bool has_strangers(const struct member *members, uint32_t count)
  * they look for it, and cannot know. */
 static bool is_looked_for(const struct coordinator *c)
 {
-    return c->stopping && c->training_us == 0 && c->envelope.run_id != 0 &&
-           coordinator_goes_on(c) &&
+    return c->stopping && !c->clock.begun && c->envelope.run_id != 0 && coordinator_goes_on(c) &&
            (has_strangers(c->work.membership.servers + 1, c->work.membership.server_count - 1) ||
             has_strangers(c->work.membership.workers, c->work.membership.declared_count));
 }
@@ -448,8 +447,7 @@ static void describe_work(const struct coordinator *c, struct message_status_ans
     uint64_t examples = 0;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    double seconds =
-        c->summary.seconds > 0 ? c->summary.seconds : coordinator_training_seconds(c, now_us);
+    double seconds = training_clock_seconds(&c->clock, now_us);
     answer->training_seconds = seconds;
     answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
     answer->staleness_mean = staleness_ledger_mean(&c->staleness, &answer->staleness_max);

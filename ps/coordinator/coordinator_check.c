@@ -109,7 +109,7 @@ static void check_run(const struct coordinator *c)
          "one generation is recorded after the other");
     RULE(IMPLIES(c->raising != 0, c->state == GATHERING || c->state == RECOVERING),
          "nobody trains while a generation is recorded");
-    RULE((c->training_us != 0) == (c->state != GATHERING), "training begins when all are gathered");
+    RULE(c->clock.begun == (c->state != GATHERING), "training begins when all are gathered");
     RULE(c->first_step <= c->job->steps, "the run begins before its end");
     RULE(c->evaluation.job == c->job, "what is scored is the job's model");
     RULE(c->evaluation.dropped == 0, "scores that were dropped are counted");
@@ -143,8 +143,8 @@ static void check_times(const struct coordinator *c)
     uint64_t now_us = c->driven_us - c->unwatched_us;
     RULE(c->unwatched_us <= c->driven_us, "it was away no longer than it has been here");
     RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->told_us <= now_us &&
-             c->training_us <= now_us && c->stop_us <= now_us && c->lonely_us <= now_us &&
-             c->cut.told_us <= now_us && c->cut.reached_us <= now_us,
+             c->clock.began_us <= now_us && c->clock.since_us <= now_us && c->stop_us <= now_us &&
+             c->lonely_us <= now_us && c->cut.told_us <= now_us && c->cut.reached_us <= now_us,
          "nothing has been in the future");
 }
 

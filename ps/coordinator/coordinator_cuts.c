@@ -35,6 +35,8 @@ void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uin
     coordinator_mark_cut(c);
     if (c->work.rules->set_gate != NULL)
         cut_reached(&c->cut, now_us); /* Every batch before it is done. */
+    if (final || c->work.rules->set_gate != NULL)
+        training_clock_stand(&c->clock, APART_CHECKPOINT, now_us);
 }
 
 void coordinator_mark_cut(struct coordinator *c)
@@ -77,7 +79,7 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
 /* Training goes on. */
 static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    c->drain_us += now_us - c->cut.named_us;
+    training_clock_go_on(&c->clock, now_us);
     c->work.rules->set_gate(&c->work, c->job->steps);
     coordinator_top_up_all(c, outbox);
 }

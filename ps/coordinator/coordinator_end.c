@@ -10,14 +10,6 @@
 
 #define NOTE_US 1000000u /* Between writing down what went wrong. */
 
-double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us)
-{
-    if (c->training_us == 0)
-        return 0;
-    double all = seconds_since(c->training_us, now_us);
-    return all - (double)(c->evaluation_us + c->drain_us) * 1e-6;
-}
-
 /* --- the summary --------------------------------------------------------------------------- */
 
 /* Of the workers that there were, how many on this host. */
@@ -68,8 +60,9 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     summary->state = state;
     summary->exit_code = (uint32_t)exit_code;
     snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
-    summary->evaluation_seconds = (double)c->evaluation_us * 1e-6;
-    summary->checkpoint_seconds = (double)c->drain_us * 1e-6;
+    summary->seconds = training_clock_seconds(&c->clock, now_us);
+    summary->evaluation_seconds = training_clock_apart(&c->clock, APART_EVALUATION, now_us);
+    summary->checkpoint_seconds = training_clock_apart(&c->clock, APART_CHECKPOINT, now_us);
     if (state == RUN_FAILED)
         summary->step = statistics_made(&c->work.statistics);
     summary->session_step = c->work.statistics.first;
@@ -77,8 +70,6 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     summary->train_accuracy = tally_accuracy(&epoch.tally);
     summary->train_examples = epoch.tally.examples;
     summary->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
-    if (summary->seconds == 0) /* Training has not ended by itself. */
-        summary->seconds = coordinator_training_seconds(c, now_us);
     summary->faults.generation = c->envelope.generation;
     sum_up_members(c);
     sum_up_staleness(c);

@@ -434,7 +434,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         worker->done = worker->owes = worker->asks = false;
         worker->first_assignment = worker->assignment = 0;
     }
-    c->summary.seconds = 0; /* If training had ended it goes on. */
+    training_clock_go_on(&c->clock, now_us);
     c->raising = c->envelope.generation + 1;
     order_add(outbox, TO_CHECKPOINTER, 0,
               &(struct order){.kind = ORDER_GO_BACK, .generation = c->raising});
@@ -460,7 +460,7 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    c->training_us = c->window_us = now_us;
+    training_clock_begin(&c->clock, now_us);
     order_event(outbox, "start",
                 EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),
                               event_count("workers", c->job->worker_count),

@@ -87,28 +87,29 @@ void coordinator_score(struct coordinator *c, struct outbox *outbox)
 
 /* --- scores -------------------------------------------------------------------------------- */
 
-/* Of a step all stood still until the slowest was through; else each only for its own share. */
-static uint64_t stood_us(const struct coordinator *c)
+/* How long what is known of the score has held up training: of a step all until the slowest was
+ * through; else each only for its own share. */
+static uint64_t held_up_us(const struct coordinator *c)
 {
     const struct evaluation *evaluation = &c->evaluation;
     return job_mode(c->job)->steps ? evaluation->took_max_us
-                                   : evaluation->took_sum_us / evaluation->share_count;
+                                   : evaluation->took_sum_us / evaluation->shares;
 }
 
 static void tell_score(struct coordinator *c, struct outbox *outbox)
 {
-    uint64_t stood = stood_us(c), batches = c->evaluation.batches;
-    c->evaluation_us += stood;
+    uint64_t batches = c->evaluation.batches;
     c->summary.test_loss =
         c->evaluation.not_finite > 0 ? (double)NAN : tally_loss(&c->evaluation.tally);
     c->summary.test_accuracy = tally_accuracy(&c->evaluation.tally);
     c->summary.test_step = batches;
     order_event(outbox, "evaluation",
-                EVENT_MEMBERS(event_count("epoch", job_epoch_ended(c->job, batches)),
+                EVENT_MEMBERS(event_training_seconds(training_clock_marked(&c->clock)),
+                              event_count("epoch", job_epoch_ended(c->job, batches)),
                               event_count("step", batches),
                               event_real("test_loss", c->summary.test_loss, JSON_EXACT),
                               event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
-                              event_real("seconds", (double)stood * 1e-6, 6)));
+                              event_real("seconds", (double)held_up_us(c) * 1e-6, 6)));
 }
 
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
@@ -117,8 +118,10 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     const struct message_evaluation *share = &packet->message.evaluation;
     struct member *worker = &c->work.membership.workers[packet->message.index];
     envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox);
+    uint64_t known = c->evaluation.batches > 0 ? held_up_us(c) : 0;
     if (c->state != RUNNING || !evaluation_add(&c->evaluation, share))
         return;
+    training_clock_hold_up(&c->clock, APART_EVALUATION, held_up_us(c) - known, now_us);
     worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
     stragglers_moved(worker, now_us);
     if (evaluation_is_whole(&c->evaluation)) {

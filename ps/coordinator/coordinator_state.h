@@ -15,6 +15,7 @@
 #define PS_COORDINATOR_COORDINATOR_STATE_H
 
 #include "common/base/clock.h"
+#include "common/base/training_clock.h"
 #include "common/process/log_once.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/cut.h"
@@ -77,8 +78,7 @@ struct coordinator {
     struct run_spread spread_cut, spread_whole; /* As of the cut under way, and the checkpoint. */
     struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
     uint64_t noted_us;       /* ... since then. */
-    uint64_t training_us;    /* When training first started. */
-    uint64_t window_us, evaluation_us, drain_us;
+    struct training_clock clock;
     uint64_t waited_us, told_us;
     uint64_t refused;                /* JOINs. */
     uint64_t watchers[WATCHERS_MAX]; /* Peers to be told of the end: the last who asked, ... */
@@ -213,7 +213,6 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
 /* What the job is doing, for whoever asks. */
 void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
                           uint64_t now_us);
-double coordinator_training_seconds(const struct coordinator *c, uint64_t now_us);
 /* Have what went wrong written down, so that a successor goes on counting. */
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* The last checkpoint is whole. */

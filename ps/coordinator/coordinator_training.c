@@ -157,7 +157,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 
 /* --- reports ------------------------------------------------------------------------------- */
 
-static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+static void progress(struct coordinator *c, struct outbox *outbox)
 {
     uint64_t epoch_steps = job_steps_per_epoch(c->job);
     uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
@@ -171,10 +171,10 @@ static void progress(struct coordinator *c, uint64_t now_us, struct outbox *outb
     uint64_t made = statistics_made(&c->work.statistics);
     uint64_t stalest;
     double stale = staleness_ledger_mean(&c->staleness, &stalest);
-    double seconds = seconds_since(c->window_us, now_us);
-    c->window_us = now_us;
+    double seconds = training_clock_take_window(&c->clock);
     order_event(outbox, "progress",
-                EVENT_MEMBERS(event_count("step", made),
+                EVENT_MEMBERS(event_training_seconds(training_clock_marked(&c->clock)),
+                              event_count("step", made),
                               event_real("epoch", (double)made / (double)epoch_steps, 4),
                               event_real("loss", tally_loss(&window), 6),
                               event_real("accuracy", tally_accuracy(&window), 6),
@@ -193,7 +193,8 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     while (statistics_take_epoch(&c->work.statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
-                    EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
+                    EVENT_MEMBERS(event_training_seconds(training_clock_marked(&c->clock)),
+                                  event_count("epoch", epoch.number + 1),
                                   event_count("step", range.end),
                                   event_real("loss", tally_loss(&epoch.tally), JSON_EXACT),
                                   event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
@@ -265,6 +266,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     }
     if (!statistics_report(&c->work.statistics, report))
         return;
+    training_clock_mark(&c->clock, now_us);
     add_report(c, worker, report);
     if (!job_mode(c->job)->aligns) {
         histogram_add(&c->summary.spread.pulls, report->spread);
@@ -274,7 +276,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     if (report->bad && job_mode(c->job)->may_skip)
         count_bad(c, packet, now_us, outbox);
     coordinator_collect_cut(c, now_us, outbox);
-    progress(c, now_us, outbox);
+    progress(c, outbox);
     tell_epochs(c, outbox);
 }
 
@@ -311,7 +313,7 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
     if (!c->deserted && !is_done(c))
         return;
     uint64_t step = c->work.rules->end(&c->work, c->deserted);
-    c->summary.seconds = coordinator_training_seconds(c, now_us);
+    training_clock_end(&c->clock);
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_cut && !c->cut.under_way)
         coordinator_close_run(c, now_us,

@@ -64,6 +64,25 @@ expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
 expect "their folders have no colon in their names" test -s "$folder/bounds/ssp-8-w2-s1/run.json"
 expect "each has a colour and a dash of its own" \
     test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-step.svg" | sort -u | wc -l)" -eq 4
+# What the report draws over, and run.json's seconds, are of one clock; scores and checkpoints are in neither.
+one_clock()
+{
+    local all last seconds apart
+    all=$("$syncopate" inspect "$1" --json | tr -d ' \n')
+    last=$(grep -oP '"latest":\{[^}]*"training_seconds":\K[0-9.e+-]+' <<<"$all")
+    seconds=$(grep -oP '[{,]"seconds":\K[0-9.e+-]+' <<<"$all")
+    apart=$(grep -oP '"evaluation_seconds":\K[0-9.e+-]+' <<<"$all")
+    echo "$1: drawn to $last, trained $seconds, evaluated $apart"
+    awk -v last="$last" -v seconds="$seconds" -v apart="$apart" \
+        'BEGIN { exit !(seconds > 0 && apart > 0 && last - seconds < 2e-6 && seconds - last < 2e-6) }'
+}
+scored=(--data synthetic:2000 --model softmax --epochs 2 --checkpoint-every 20)
+expect "with scores and checkpoints" ends_with 0 "$syncopate" compare "${scored[@]}" \
+    --modes sync,async,ssp:1 --workers 2 --out "$folder/clock"
+expect "and without servers" ends_with 0 "$syncopate" run "${scored[@]}" --ps 0 --out "$folder/clock/solo"
+for run in sync-w2-s1 async-w2-s1 ssp-1-w2-s1 solo; do
+    expect "$run is drawn up to its seconds of training" one_clock "$folder/clock/$run"
+done
 expect "an earlier comparison is not overwritten" \
     ends_with 5 "$syncopate" compare "${work[@]}" --out "$out"
 expect "and that is said" grep -q "$out" "$folder/output"

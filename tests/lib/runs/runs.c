@@ -80,15 +80,18 @@ static void write_events(const char *folder, const struct made_run *run)
                         "{\"time\": 1.0, \"event\": \"start\", \"step\": 0, \"steps\": 200, "
                         "\"steps_per_epoch\": 100}\n");
     for (int step = 20; step <= 200; step += 20) {
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         "{\"time\": %g, \"event\": \"progress\", \"step\": %d, \"epoch\": %g, "
-                         "\"loss\": %g, \"accuracy\": 0.5, \"images_per_second\": 1000}\n",
-                         1.0 + step * 0.06, step, step / 100.0, run->loss + 20.0 / step);
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used,
+                     "{\"time\": %g, \"event\": \"progress\", \"training_seconds\": %g, "
+                     "\"step\": %d, \"epoch\": %g, "
+                     "\"loss\": %g, \"accuracy\": 0.5, \"images_per_second\": 1000}\n",
+                     1.0 + step * 0.07, step / 16.0, step, step / 100.0, run->loss + 20.0 / step);
         if (step % 100 == 0)
             used += snprintf(text + used, sizeof text - (size_t)used,
-                             "{\"time\": %g, \"event\": \"evaluation\", \"step\": %d, \"epoch\": "
-                             "%d, \"test_loss\": 1, \"test_accuracy\": %g, \"seconds\": 0.1}\n",
-                             1.1 + step * 0.06, step, step / 100,
+                             "{\"time\": %g, \"event\": \"evaluation\", \"training_seconds\": %g, "
+                             "\"step\": %d, \"epoch\": %d, \"test_loss\": 1, \"test_accuracy\": "
+                             "%g, \"seconds\": 0.1}\n",
+                             1.1 + step * 0.07, step / 16.0, step, step / 100,
                              run->accuracy - (step < 200 ? 0.1 : 0));
     }
     runs_write(folder, "events.jsonl", text);

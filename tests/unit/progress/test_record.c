@@ -67,12 +67,13 @@ TEST(a_finished_run_is_read_whole)
     ck_assert_double_eq(record->evaluations[1].test_accuracy, 0.875);
 }
 
-TEST(time_counts_from_the_start_of_training)
+TEST(the_last_point_is_at_the_seconds_of_training)
 {
     runs_finished(scene->folder, &plain);
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    ck_assert_double_eq_tol(scene->record.points[0].time, 1.2, 1e-9);
-    ck_assert_double_eq_tol(scene->record.points[9].time, 12, 1e-9);
+    ck_assert_double_eq_tol(scene->record.points[0].training_seconds, 1.25, 1e-9);
+    ck_assert_double_eq_tol(scene->record.points[9].training_seconds, scene->record.summary.seconds,
+                            1e-9);
 }
 
 TEST(what_is_missing_is_not_there)
@@ -191,17 +192,18 @@ TEST(a_resumed_run_is_one_series)
     runs_write(scene->run, "run.json", "{}");
     runs_write(scene->run, "events.jsonl",
                "{\"time\": 5, \"event\": \"start\", \"step\": 0}\n"
-               "{\"time\": 6, \"event\": \"progress\", \"step\": 10}\n"
-               "{\"time\": 7, \"event\": \"progress\", \"step\": 20}\n"
-               "{\"time\": 8, \"event\": \"progress\", \"step\": 30}\n"
-               "{\"time\": 8, \"event\": \"evaluation\", \"step\": 30}\n"
+               "{\"time\": 6, \"event\": \"progress\", \"training_seconds\": 1, \"step\": 10}\n"
+               "{\"time\": 9, \"event\": \"progress\", \"training_seconds\": 2, \"step\": 20}\n"
+               "{\"time\": 10, \"event\": \"progress\", \"training_seconds\": 3, \"step\": 30}\n"
+               "{\"time\": 10, \"event\": \"evaluation\", \"step\": 30}\n"
                "{\"time\": 0.5, \"event\": \"start\", \"step\": 20}\n"
-               "{\"time\": 1.5, \"event\": \"progress\", \"step\": 30}\n");
+               "{\"time\": 5.5, \"event\": \"progress\", \"training_seconds\": 1, \"step\": 30}\n");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
     ck_assert_uint_eq(scene->record.point_count, 3);
     ck_assert_uint_eq(scene->record.evaluation_count, 0);
     ck_assert_double_eq(scene->record.points[2].step, 30);
-    ck_assert_double_eq(scene->record.points[2].time, 3); /* 2 s of the first, 1 s of the second. */
+    /* 2 s of the first, 1 s of the second. */
+    ck_assert_double_eq(scene->record.points[2].training_seconds, 3);
 }
 
 /* What run.json has of a histogram is what is read of it, and what is told. */
