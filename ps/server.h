@@ -27,7 +27,8 @@
  *                      mean square
  *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
  *     between threads  W G: gradients and requests with the owners, see sessions.h
- *     a score          S: values kept until it is whole, see scored.h
+ *     a score          S: values kept until it is whole, see scored.h; with --keep-scored S more,
+ *                      and on server 0 twice the model: chunks on their way, and the one they make
  *     answers          W (4 S + 2 c): values on their way to workers, see in_flight.h. What versions
  *                      they are is shared, so honest workers that keep up take nothing here
  *     a checkpoint     (1 + k) S under way with the checkpointer, once more while it loads one; on

@@ -25,6 +25,7 @@
 #include "common/store/occupancy.h"
 #include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
+#include "common/store/scored_file.h"
 
 #define WINDOWS_AN_EPOCH 40        /* Progress events. */
 #define LOOK_NS          50000000u /* Between looks whether to stop. */
@@ -40,6 +41,7 @@ struct state {
     struct run_directory directory;
     struct checkpoint_shelf shelf;
     struct log_once log_once; /* Of checkpoints that cannot be written. */
+    struct log_once scored;   /* Of scored models that cannot be kept. */
     struct run_summary summary;
     struct worker_summary worker;
     struct score window, epoch; /* Since the last progress event; of the epoch so far. */
@@ -271,6 +273,23 @@ static void tell_epoch(struct state *s, const struct epoch_range *epoch)
                        event_count("of", epoch->examples)));
 }
 
+/* As a file, if they are to be kept. */
+static void keep_scored(struct state *s)
+{
+    struct error error;
+    uint64_t failed;
+    if (!s->job->keep_scored)
+        return;
+    if (scored_file_write(&disk_posix, s->solo->out, s->job, s->step, s->arrays[0], &error) !=
+        STATUS_OK) {
+        if (log_once_add(&s->scored, error.text))
+            log_warning("the model scored after %" PRIu64 " batches is not kept: %s", s->step,
+                        error.text);
+    } else if ((failed = log_once_end(&s->scored)) > 0) {
+        log_info("scored models are kept again; %" PRIu64 " were not", failed);
+    }
+}
+
 /* At the end of an epoch. */
 static void evaluate(struct state *s)
 {
@@ -301,6 +320,7 @@ static void evaluate(struct state *s)
                        event_real("test_loss", s->summary.test_loss, JSON_EXACT),
                        event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
                        event_real("seconds", took, 6)));
+    keep_scored(s);
 }
 
 /* Where the order of updates is no question, the record has but the cuts. */

@@ -15,6 +15,8 @@
 /* In the place of an array's number: not of the checkpoint, but what the chunk has had since the cut
  * before (ps/shard/entries.h). */
 #define CHECKPOINT_ENTRIES CHECKPOINT_ARRAYS_MAX
+/* And of no checkpoint: the values that a score is of, to be kept as a file. */
+#define CHECKPOINT_SCORED (CHECKPOINT_ENTRIES + 1)
 
 struct checkpoint_part {
     char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */

@@ -56,6 +56,7 @@ struct job {
     uint64_t steps;       /* Updates to make in all. */
     uint64_t checkpoint_every; /* Updates between checkpoints; 0: at the end and on a stop only. */
     enum recording record;     /* Whether it is written down what was computed from what. */
+    bool keep_scored;          /* The model that a score is of is kept as a file. */
 
     /* How the work is spread; decides nothing about what is computed. */
     uint64_t chunk_bytes;

@@ -206,6 +206,11 @@ static bool is_entries(const struct moment *moment)
     return message_of(moment)->chunk_state.array == CHECKPOINT_ENTRIES;
 }
 
+static bool is_to_be_kept(const struct moment *moment)
+{
+    return message_of(moment)->chunk_state.array == CHECKPOINT_SCORED;
+}
+
 static bool goes_down(const struct moment *moment)
 {
     return moment->entry->index == 0;
@@ -440,6 +445,10 @@ const struct words_row words_of_messages[] = {
      "ps/router/router.c say_cut_taken", NULL},
     {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one.",
      "ps/router/router.c say_cut_taken", NULL},
+    {MESSAGE_CHUNK_STATE, is_to_be_kept,
+     "Of the model after {step} batches, which is scored and kept as a file: {count} elements from "
+     "{first} on.",
+     "ps/checkpointer/kept_model.c kept_model_add", NULL},
     {MESSAGE_CHUNK_STATE, is_entries,
      "I do not see the run's disk. For its record: which computations made the versions, up to "
      "{step}, "

@@ -22,6 +22,7 @@
 #include "common/store/model_file.h"
 #include "common/store/part_entries.h"
 #include "ps/checkpointer/checkpointer_state.h"
+#include "ps/checkpointer/kept_model.h"
 #include "ps/checkpointer/record_stretch.h"
 #include "ps/shard/entries.h"
 
@@ -62,6 +63,7 @@ void checkpointer_destroy(struct checkpointer **checkpointer)
     for (uint32_t i = 0; i < k->part_count; i++)
         part_clear(&k->parts[i]);
     free(k->parts);
+    kept_model_clear(&k->kept);
     reader_close(k);
     run_chronicle_close(&k->chronicle);
     frame_release(k->computations);
@@ -112,6 +114,8 @@ static void begin_generation(struct checkpointer *checkpointer, uint64_t number)
         part_clear(&checkpointer->parts[i]);
         checkpointer->parts[i].step = 0;
     }
+    kept_model_clear(&checkpointer->kept);
+    checkpointer->kept.batches = 0;
 }
 
 /* --- opening ------------------------------------------------------------------------------- */
@@ -592,7 +596,8 @@ static bool state_fits(const struct checkpointer *checkpointer, const struct pac
         if (!checkpointer->records || !entries_unpack(packet->payload, &entries, &count))
             return false;
     } else if (packet->payload->bytes != state->count * sizeof(float) ||
-               state->array > checkpointer->plan->slots.count) {
+               (state->array > checkpointer->plan->slots.count &&
+                (state->array != CHECKPOINT_SCORED || !checkpointer->plan->job.keep_scored))) {
         return false;
     }
     for (uint32_t i = 0; i < checkpointer->plan->partition.chunk_count; i++) {
@@ -612,7 +617,12 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
     if (packet->message.generation >
         checkpointer->generation) /* Taken over without loading: async. */
         begin_generation(checkpointer, packet->message.generation);
-    if (!checkpointer->shared) { /* Server 0 keeps it for us. */
+    bool scored = state->array == CHECKPOINT_SCORED;
+    if (scored && checkpointer->options.server == 0) {
+        kept_model_add(checkpointer, packet, outbox);
+        return;
+    }
+    if (!checkpointer->shared || scored) { /* Server 0 keeps it for us. */
         *outbox_add(outbox, TO_COORDINATOR, MESSAGE_CHUNK_STATE) = *packet;
         packet->payload = NULL;
         return;

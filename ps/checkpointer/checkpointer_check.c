@@ -2,6 +2,7 @@
 
 #include "common/base/invariant.h"
 #include "ps/checkpointer/checkpointer_state.h"
+#include "ps/checkpointer/kept_model.h"
 
 #define RULE(condition, rule) INVARIANT("checkpointer", condition, rule)
 
@@ -44,6 +45,7 @@ void checkpointer_check(const struct checkpointer *checkpointer)
          "there is a part for each server of the job");
     for (uint32_t i = 0; i < k->part_count; i++)
         check_part(k, i);
+    kept_model_check(k);
     RULE(IMPLIES(any_asked, k->plan == NULL), "with the plan those who asked have been answered");
     RULE(first || (!k->directory_open && !k->reader_open && !any_asked),
          "only server 0 has the run directory, and a checkpoint open");

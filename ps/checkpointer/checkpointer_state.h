@@ -22,6 +22,14 @@ struct part {
     uint32_t chunk_count, arrays_received;
 };
 
+/* The values that a score is of, while its chunks come in. */
+struct kept_model {
+    uint64_t batches;
+    float *values; /* [elements]; NULL: none has begun, and zeros follow. */
+    bool *had;     /* [the plan's chunks] */
+    uint32_t had_count;
+};
+
 struct checkpointer {
     struct checkpointer_options options;
     const struct plan *plan;
@@ -45,7 +53,8 @@ struct checkpointer {
     struct checkpoint_shelf shelf;
     uint64_t cut_step; /* The newest cut of which something was written ... */
     bool cut_failed;   /* ... and is of no use unless its manifest comes. */
-    struct log_once keeping, journal;
+    struct kept_model kept;
+    struct log_once keeping, journal, scored;
 };
 
 /* See common/base/invariant.h. */

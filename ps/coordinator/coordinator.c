@@ -61,6 +61,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     if (c == NULL)
         return;
     work_free(&c->work);
+    frame_release(c->kept);
     staleness_ledger_free(&c->staleness);
     computations_free(&c->computations);
     declaration_free(&c->declaration);
@@ -256,10 +257,26 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     }
 }
 
-/* A chunk of a server that does not see our disk. */
+/* A chunk of a model to be kept. While the checkpointer has not come to the last of one model, the
+ * next is left out: they do not pile up however slow the disk is. */
+static bool can_keep(struct coordinator *c, const struct packet *packet)
+{
+    uint64_t batches = packet->message.chunk_state.step;
+    if (!c->job->keep_scored || packet->payload == NULL || batches < c->kept_at ||
+        (batches > c->kept_at && c->kept != NULL && !frame_is_unique(c->kept)))
+        return false;
+    frame_release(c->kept);
+    c->kept = frame_retain(packet->payload);
+    c->kept_at = batches;
+    return true;
+}
+
+/* A chunk of a server that does not see our disk, or of a scored model. */
 static void handle_chunk_state(struct coordinator *c, struct packet *packet, struct outbox *outbox)
 {
-    if (!c->cut.under_way || packet->message.chunk_state.step != c->cut.step)
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    if (state->array == CHECKPOINT_SCORED ? !can_keep(c, packet)
+                                          : !c->cut.under_way || state->step != c->cut.step)
         return;
     *outbox_add(outbox, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE) = *packet;
     packet->payload = NULL;

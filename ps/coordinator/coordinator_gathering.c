@@ -313,6 +313,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
 {
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
     evaluation_go_back(&c->evaluation, c->first_step);
+    c->kept_at = 0;
     staleness_ledger_go_back(&c->staleness, c->first_step);
     membership_go_back(&c->work.membership);
     c->summary.spread = c->spread_whole;

@@ -62,6 +62,8 @@ struct coordinator {
     bool deserted; /* It stops after all workers have left. */
 
     struct evaluation evaluation;
+    struct frame *kept; /* The last chunk to be kept with a scored model that was passed on ... */
+    uint64_t kept_at;   /* ... of the model after so many batches. */
     struct staleness_ledger staleness;         /* What servers say of it. */
     struct computations computations;          /* Since the last cut that is in the record ... */
     struct computations_mark cut_computations; /* ... and those that the next one adds to it. */

@@ -58,6 +58,7 @@ void owner_destroy(struct owner **owner)
         return;
     for (uint32_t i = 0; i < o->owned_count; i++) {
         scored_forget(&o->owned[i].scored);
+        frame_release(o->owned[i].handed);
         shard_free(&o->owned[i].shard);
         free(o->owned[i].parked);
         entries_free(&o->owned[i].entries);
@@ -138,6 +139,41 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 
 /* --- scores -------------------------------------------------------------------------------- */
 
+/* A copy, so that there is at most one a chunk outside this owner however slow the disk is: NULL
+ * while the last is still on its way, or without memory. */
+static struct frame *copy_scored(struct owned *owned)
+{
+    const struct frame *values = owned->scored.values;
+    if (owned->handed != NULL && !frame_is_unique(owned->handed))
+        return NULL;
+    if (owned->handed == NULL && (owned->handed = frame_create(values->bytes)) == NULL)
+        return NULL;
+    memcpy(owned->handed->data, values->data, values->bytes);
+    return frame_retain(owned->handed);
+}
+
+/* For the file of the model that is scored; one chunk that is missing there is one file less. */
+static void hand_over_scored(const struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    struct frame *copy = owned->scored.values != NULL ? copy_scored(owned) : NULL;
+    if (copy == NULL) {
+        outbox_warn(outbox, "the model after %llu batches is not kept: %s",
+                    (unsigned long long)owned->scored.batches,
+                    owned->handed != NULL ? "the one before is still being written"
+                                          : "out of memory, or it comes too late");
+        return;
+    }
+    struct packet *packet = tell(owner, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE, outbox);
+    packet->payload = copy;
+    packet->message.chunk_state = (struct message_chunk_state){
+        .step = owned->scored.batches,
+        .first = owned->shard.chunk.first,
+        .count = owned->shard.chunk.count,
+        .array = CHECKPOINT_SCORED,
+        .server = owner->plan->server,
+    };
+}
+
 /* A chunk has come to where it is. When the last of them has passed a count of batches that is
  * scored, the router is told; where they are so far apart that one has passed the next meanwhile,
  * nobody is. */
@@ -145,6 +181,8 @@ static void note_batches(const struct owner *owner, struct owned *owned, struct 
 {
     if (!scored_pass(&owned->scored, &owned->shard.chunk))
         return;
+    if (owner->plan->job.keep_scored && owner->to_load == 0) /* Else it was, before its cut. */
+        hand_over_scored(owner, owned, outbox);
     struct order order = {.kind = ORDER_SCORED,
                           .from = owner->index,
                           .generation = owner->generation,

@@ -32,6 +32,7 @@ struct owned {
     uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
     struct staleness_book staleness; /* Of the updates since it was loaded. */
     struct scored scored;            /* Values that the model is scored on. */
+    struct frame *handed;            /* A copy of the last that were handed over; or NULL. */
     struct entries entries;          /* Since the last cut that is in the record. */
 };
 

@@ -173,6 +173,7 @@ struct job specimen_job(enum mode mode)
         .steps = 2003,
         .checkpoint_every = 938,
         .record = RECORDING_ON,
+        .keep_scored = mode == MODE_SSP,
         .chunk_bytes = 4096,
         .worker_count = 3,
         .server_count = 2,

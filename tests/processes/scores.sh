@@ -13,7 +13,7 @@ fi
 digits() { sed -nE 's/.*"test_loss": ([^,]+), "test_accuracy": ([^,}]+).*/\1 \2/p'; }
 evaluated()
 {
-    run evaluated 0 syncopate evaluate "$1" --json
+    run evaluated 0 syncopate evaluate "$@" --json
     tr -d '\n' <"$work/evaluated.log" | tr -s ' ' | digits
 }
 score_at() { grep "\"event\": \"evaluation\", \"epoch\": [0-9]*, \"step\": $2," "$1/events.jsonl" 2>/dev/null | digits | tail -n 1; }
@@ -59,6 +59,33 @@ run alone 0 syncopate run "${base[@]}" --ps 0 --workers 1 --out "$work/alone"
 is_scored "$work/alone" 40 80 100
 if [ "$compared" -lt 20 ]; then fail "of 27 checkpoints only $compared are there"; fi
 ok "scores of sync, async, ssp and one process alone have the digits of evaluate, after every epoch and at the end"
+
+# --- kept as files ---------------------------------------------------------------------------------
+# is_kept OUT - each epoch's model is there, and scores what its epoch's event says; and nothing else is.
+is_kept()
+{
+    local out=$1 epoch file step theirs
+    for epoch in 1:40 2:80 3:100; do
+        file=$out/scored/epoch-${epoch%:*}.safetensors step=${epoch#*:}
+        if [ ! -s "$file" ]; then fail "$out: no $file"; fi
+        theirs=$(evaluated "$file" --data synthetic:2000)
+        if [ -z "$theirs" ] || [ "$(score_at "$out" "$step")" != "$theirs" ]; then
+            fail "$out: after $step '$(score_at "$out" "$step")' was told, and $file scores '$theirs'"
+        fi
+    done
+    if [ "$(find "$out/scored" -type f | wc -l)" != 3 ]; then fail "$out: not three models in $out/scored"; fi
+    if ! cmp -s "$file" "$out/model.safetensors"; then fail "$out: the last is not the run's model"; fi
+}
+count=0
+for how in "sync 2 1" "sync 2 2" "async 2 1" "async 3 2" "ssp:1 2 1" "ssp:1 2 2" "sync 1 0"; do
+    read -r kind workers servers <<<"$how"
+    out=$work/kept-$((++count))
+    run "kept-$count" 0 syncopate run "${base[@]}" --mode "$kind" --workers "$workers" --ps "$servers" --keep-scored \
+        --checkpoint-every 0 --compute constant:1ms --out "$out"
+    is_kept "$out"
+done
+if [ -e "$work/score-1/scored" ] || [ -e "$work/alone/scored" ]; then fail "models are kept of runs that were not asked to"; fi
+ok "with --keep-scored each score's model is a file of which evaluate says the same, in sync, async, ssp and alone"
 
 # --- while one of two workers is stopped ----------------------------------------------------------
 # part ROLE INDEX - the process of this test that is it.

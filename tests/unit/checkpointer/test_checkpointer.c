@@ -9,6 +9,7 @@
 
 #include "common/store/checkpoint.h"
 #include "common/store/generation.h"
+#include "common/store/model_file.h"
 #include "common/store/run_directory.h"
 #include "deploy/simulator/simulated_disk.h"
 #include "ps/shard/plan.h"
@@ -991,6 +992,100 @@ TEST(states_that_are_no_chunk_are_ignored, "auto")
     ck_assert(cut(f, 0, 1, 4).written);
     write_checkpoint(f, 4);
     check_checkpoint(f, 4);
+}
+
+/* --- scored models ------------------------------------------------------------------------- */
+
+/* A job whose epochs have so many batches that these counts end one. */
+static void start_kept(struct fixture *f)
+{
+    f->job.test_examples = 10;
+    f->job.keep_scored = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct error error;
+        plan_destroy(&f->plans[i]);
+        ck_assert(plan_create(&f->plans[i], &f->job, i, RUN, &error) == STATUS_OK);
+    }
+    start(f);
+}
+
+static void give_scored(struct fixture *f, uint64_t batches, uint32_t chunk)
+{
+    struct packet packet = state_of(batches, chunk, 0);
+    packet.message.chunk_state.array = CHECKPOINT_SCORED;
+    give(f, 0, packet);
+}
+
+static bool is_kept(const struct fixture *f, uint64_t epoch)
+{
+    char path[DISK_PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/scored/epoch-%d.safetensors", f->out, (int)epoch);
+    return f->disk->look(f->disk->context, path) == DISK_FILE;
+}
+
+TEST(a_scored_model_is_written_when_all_its_chunks_are_there, "auto")
+{
+    struct model_file file;
+    struct error error;
+    char path[DISK_PATH_MAX + 64];
+    start_kept(f);
+    uint64_t epoch = job_steps_per_epoch(&f->job);
+    for (uint32_t chunk = 0; chunk < 4; chunk++) {
+        ck_assert(!is_kept(f, 1));
+        give_scored(f, epoch, chunk);
+        give_scored(f, epoch, chunk); /* Repeated. */
+    }
+    snprintf(path, sizeof path, "%s/scored/epoch-1.safetensors", f->out);
+    ck_assert_msg(model_file_open(&file, f->disk, path, &error) == STATUS_OK, "%s", error.text);
+    for (uint32_t chunk = 0; chunk < 4 && chunk * 16 < file.elements; chunk++)
+        ck_assert_float_eq(file.parameters[16 * chunk], value_of(epoch, chunk, 0));
+    model_file_close(&file);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+}
+
+TEST(a_scored_model_that_is_passed_or_forgotten_is_not_written, "auto")
+{
+    start_kept(f);
+    uint64_t epoch = job_steps_per_epoch(&f->job);
+    for (uint32_t chunk = 0; chunk < 3; chunk++)
+        give_scored(f, epoch, chunk);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        give_scored(f, 2 * epoch, chunk);
+    give_scored(f, epoch, 3); /* Late. */
+    ck_assert(!is_kept(f, 1) && is_kept(f, 2));
+    for (uint32_t chunk = 0; chunk < 3; chunk++)
+        give_scored(f, 3 * epoch, chunk);
+    go_back(f);
+    load_both(f, false);
+    give_scored(f, 3 * epoch, 3);
+    ck_assert(!is_kept(f, 3));
+}
+
+TEST(a_scored_model_that_cannot_be_written_costs_a_line, "auto")
+{
+    char path[DISK_PATH_MAX + 16];
+    start_kept(f);
+    uint64_t epoch = job_steps_per_epoch(&f->job);
+    snprintf(path, sizeof path, "%s/scored", f->out);
+    FILE *file = fopen(path, "w");
+    ck_assert(file != NULL && fclose(file) == 0);
+    for (uint64_t i = 1; i < 4; i++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            give_scored(f, i * epoch, chunk);
+    ck_assert_ptr_nonnull(post_log(&f->post, "is not kept: "));
+    ck_assert(remove(path) == 0);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        give_scored(f, 4 * epoch, chunk);
+    ck_assert(is_kept(f, 4));
+    ck_assert_ptr_nonnull(post_log(&f->post, "scored models are kept again; 3 were not"));
+}
+
+TEST(nothing_of_the_kind_is_taken_of_a_job_that_does_not_keep_it, "auto")
+{
+    start(f);
+    for (uint32_t chunk = 0; chunk < 4; chunk++)
+        give_scored(f, job_steps_per_epoch(&f->job), chunk);
+    ck_assert(!is_kept(f, 1));
 }
 
 TEST(a_part_that_cannot_be_written_says_why, "auto")

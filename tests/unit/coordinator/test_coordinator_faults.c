@@ -1607,6 +1607,34 @@ TEST_SCORES(a_share_is_told_again_until_it_is_reported, MODE_SYNC)
     ck_assert_ptr_nonnull(share_of(p, 0));
 }
 
+/* Whether a chunk of the model after so many batches goes on to the checkpointer. */
+static bool passes_kept(struct players *p, uint64_t batches)
+{
+    struct packet state = players_packet(p, ROLE_PS, 1, MESSAGE_CHUNK_STATE);
+    state.message.chunk_state = (struct message_chunk_state){
+        .step = batches, .first = 16, .count = 16, .array = CHECKPOINT_SCORED, .server = 1};
+    state.payload = frame_of(1, 16);
+    size_t before = post_count(&p->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
+    players_give(p, state);
+    return post_count(&p->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE) > before;
+}
+
+TEST_SCORES(models_to_be_kept_do_not_pile_up_before_a_slow_disk, MODE_ASYNC)
+{
+    p->job.keep_scored = true;
+    players_start(p);
+    ck_assert(passes_kept(p, 3) && passes_kept(p, 3));
+    ck_assert(!passes_kept(p, 6)); /* The checkpointer has not come to it yet. */
+    post_clear(&p->post);
+    ck_assert(!passes_kept(p, 2) && passes_kept(p, 6) && !passes_kept(p, 3));
+}
+
+TEST_SCORES(models_are_kept_of_jobs_that_say_so, MODE_ASYNC)
+{
+    players_start(p);
+    ck_assert(!passes_kept(p, 3));
+}
+
 TEST_SCORES(a_score_that_is_not_made_in_time_is_dropped_and_counted, MODE_ASYNC)
 {
     p->job.steps = 6;

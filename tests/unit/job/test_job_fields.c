@@ -116,8 +116,8 @@ static bool is_among(const char *member, const char *const *list)
 
 /* Written here once more: that a row moves from one list to another has to be meant. */
 static const char *const labels[] = {"data", NULL};
-static const char *const spread[] = {"steps",        "checkpoint_every", "record", "chunk_bytes",
-                                     "worker_count", "servers",          NULL};
+static const char *const spread[] = {"steps",       "checkpoint_every", "record",  "keep_scored",
+                                     "chunk_bytes", "worker_count",     "servers", NULL};
 static const char *const read_later[] = {"data_digest", NULL};
 static const char *const without_option[] = {"staleness_bound",
                                              "staleness_loses",
@@ -134,7 +134,7 @@ static const char *const without_option[] = {"staleness_bound",
                                              NULL};
 static const char *const boundless[] = {
     "staleness_bound", "staleness_loses", "compensation_adapts", "use_locking", "seed",
-    "data_digest",     "test_examples",   "checkpoint_every",    NULL};
+    "data_digest",     "test_examples",   "checkpoint_every",    "keep_scored", NULL};
 
 static void expect_compared(const struct job_field *field, enum job_scope scope, bool told)
 {

@@ -479,6 +479,52 @@ TEST_SCORED(a_generation_forgets_what_was_kept, MODE_ASYNC)
     ck_assert(isnan(scored_value(f, 0, 3)));
 }
 
+static void open_kept(struct fixture *f, enum mode mode)
+{
+    struct job job = small_job(mode, 2, 1);
+    job.test_examples = 10;
+    job.keep_scored = true;
+    job.steps = 9;
+    open_plan(f, job, NULL);
+    load(f);
+}
+
+#define TEST_KEPT(name, mode)                                                                      \
+    SUITE_TEST(name, struct fixture, f, open_kept(f, mode), close_fixture(f))
+
+TEST_KEPT(values_that_are_scored_are_handed_over_when_they_are_to_be_kept, MODE_ASYNC)
+{
+    for (uint64_t batch = 0; batch < 4; batch++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++) {
+            send_batch(f, chunk, batch);
+            const struct packet *state = post_find(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
+            ck_assert_int_eq(state != NULL, batch == 2);
+            if (state != NULL) {
+                ck_assert_uint_eq(state->message.chunk_state.array, CHECKPOINT_SCORED);
+                ck_assert_uint_eq(state->message.chunk_state.step, 3);
+                ck_assert_uint_eq(state->message.chunk_state.first, 16 * chunk);
+                ck_assert_float_eq(*(const float *)state->payload->data,
+                                   -(8.0f / 8 + 8.0f / 8 + 8.0f / 4));
+            }
+            post_clear(&f->post);
+        }
+}
+
+TEST_KEPT(there_is_one_copy_of_them_on_its_way_at_most, MODE_ASYNC)
+{
+    struct frame *held = NULL;
+    for (uint64_t batch = 0; batch < 9; batch++) {
+        post_clear(&f->post);
+        if (batch == 6)
+            frame_release(held); /* Written at last. */
+        send_batch(f, 0, batch);
+        const struct packet *state = post_find(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
+        ck_assert_int_eq(state != NULL, batch == 2 || batch == 8);
+        if (batch == 2)
+            held = frame_retain(state->payload);
+    }
+}
+
 TEST(a_repeated_request_takes_the_place_of_the_one_that_waits, MODE_SYNC)
 {
     send(f, (struct sent){0, 0, 0, 0, left, 8, true});

@@ -199,7 +199,7 @@ static const struct {
     {"report.leaves", 0, TREE_LEAVES_MAX},
     {"stop.exit_code", 0, 255},
     {"chunk_state.count", 1, UINT64_MAX},
-    {"chunk_state.array", 0, CHECKPOINT_ENTRIES},
+    {"chunk_state.array", 0, CHECKPOINT_SCORED},
     {"chunk_state.server", 0, JOB_SERVERS_MAX - 1},
     {"part_written.server", 0, JOB_SERVERS_MAX - 1},
     {"work.share", 0, JOB_WORKERS_MAX - 1},

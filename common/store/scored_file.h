@@ -1,0 +1,17 @@
+/* scored_file.h - OUT/scored/epoch-E.safetensors: the model that the score after epoch E is of.
+ *
+ * Threads: plain values. Errors: as model_file.h's. */
+
+#ifndef COMMON_STORE_SCORED_FILE_H
+#define COMMON_STORE_SCORED_FILE_H
+
+#include "common/base/status.h"
+#include "common/file/disk.h"
+#include "common/job/job.h"
+
+/* The model after so many batches, in place of one that was made before of the same epoch; the
+ * folder is made when it is not there. */
+enum status scored_file_write(const struct disk *disk, const char *out, const struct job *job,
+                              uint64_t batches, const float *parameters, struct error *error);
+
+#endif
