@@ -16,7 +16,7 @@ evaluated()
     run evaluated 0 syncopate evaluate "$@" --json
     tr -d '\n' <"$work/evaluated.log" | tr -s ' ' | digits
 }
-score_at() { grep "\"event\": \"evaluation\", \"epoch\": [0-9]*, \"step\": $2," "$1/events.jsonl" 2>/dev/null | digits | tail -n 1; }
+score_at() { grep "\"event\": \"evaluation\",.* \"step\": $2," "$1/events.jsonl" 2>/dev/null | digits | tail -n 1; }
 
 # is_scored OUT STEP... - the score after each of these steps is that of the checkpoint there, if it was
 # not skipped; and the last that of the model.
@@ -97,7 +97,7 @@ part()
         if [[ $words == *" --job-name=$1 "* && $words == *" --task-index=$2 "* ]]; then echo "$pid"; fi
     done
 }
-made() { [ "$(grep -oE '"event": "progress", "step": [0-9]+' "$1/events.jsonl" 2>/dev/null | tail -n 1 | grep -oE '[0-9]+$' || echo 0)" -gt "$2" ]; }
+made() { [ "$(grep -oE '"event": "progress",.* "step": [0-9]+' "$1/events.jsonl" 2>/dev/null | tail -n 1 | grep -oE '[0-9]+$' || echo 0)" -gt "$2" ]; }
 scored() { [ -n "$(score_at "$1" "$2")" ]; }
 
 # Epochs of 400 batches: the other has 400 more of its own before the first score is dropped.
