@@ -16,6 +16,9 @@
 
 #define NOTICED_SECONDS 0.01 /* Less is not worth a word. */
 
+/* A line goes on below, where the first began after its name. */
+#define LINE "\n                 "
+
 static uint64_t whole(double count)
 {
     return count >= 0 && count < 0x1p63 ? (uint64_t)count : 0;
@@ -84,7 +87,7 @@ static void print_staleness(FILE *out, const struct record *record)
     fprintf(out, "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds",
             record->staleness_mean, record->workers > 0 ? record->workers - 1 : 0);
     if (renewed >= 0.01)
-        fprintf(out, "; %.2f less, for newer values were pulled", renewed);
+        fprintf(out, ";" LINE "%.2f less, for newer values were pulled", renewed);
     fprintf(out, ")\n");
     fprintf(out,
             "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",
@@ -180,12 +183,12 @@ static void print_controlled(FILE *out, const struct run_summary *summary)
                 100 * longer, longer > PROCESSOR_BOUND ? ": processor-bound" : "");
 }
 
-/* " (1.2 s at the gate, 90 ms for a batch)", the longest a person would notice. */
+/* "(1.2 s at the gate, 90 ms for a batch)", on a line of its own: what a person would notice. */
 static void print_waits(FILE *out, const struct worker_summary *worker)
 {
     static const char *const words[WAIT_COUNT] = {"for a batch", "for the slowest", "at the gate",
                                                   "at the barrier"};
-    const char *before = " (";
+    const char *before = LINE "(";
     for (enum wait i = 0; i < WAIT_COUNT; i++) {
         if (worker->waits[i] < NOTICED_SECONDS)
             continue;
@@ -198,12 +201,20 @@ static void print_waits(FILE *out, const struct worker_summary *worker)
 /* What else its time went into; how long others waited for it. */
 static void print_rest(FILE *out, const struct worker_summary *worker)
 {
-    if (worker->evaluate_seconds >= NOTICED_SECONDS)
-        fprintf(out, ", %s scoring", wording_duration(worker->evaluate_seconds).text);
-    if (worker_summary_other(worker) >= NOTICED_SECONDS)
-        fprintf(out, ", %s other", wording_duration(worker_summary_other(worker)).text);
-    if (worker->awaited_seconds >= NOTICED_SECONDS)
-        fprintf(out, "; awaited for %s", wording_duration(worker->awaited_seconds).text);
+    const struct {
+        double seconds;
+        const char *before, *after;
+    } rest[] = {{worker->evaluate_seconds, "", " scoring"},
+                {worker_summary_other(worker), "", " other"},
+                {worker->awaited_seconds, "awaited for ", ""}};
+    const char *between = LINE;
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        if (rest[i].seconds < NOTICED_SECONDS)
+            continue;
+        fprintf(out, "%s%s%s%s", between, rest[i].before, wording_duration(rest[i].seconds).text,
+                rest[i].after);
+        between = ", ";
+    }
     fputc('\n', out);
 }
 
@@ -243,11 +254,14 @@ static void print_files(FILE *out, const struct record *record)
                                         "record",   "model.safetensors", "logs"};
     char path[DISK_PATH_MAX + 32];
     struct stat there;
-    fprintf(out, "  files          %s:\n%16s", record->path, "");
+    fprintf(out, "  files          %s:%s", record->path, LINE);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", record->path, names[i]);
+        if (i == 4)
+            fprintf(out, LINE);
         if (stat(path, &there) == 0)
-            fprintf(out, " %s%s", names[i], S_ISDIR(there.st_mode) ? "/" : "");
+            fprintf(out, "%s%s%s", i % 4 == 0 ? "" : " ", names[i],
+                    S_ISDIR(there.st_mode) ? "/" : "");
     }
     fprintf(out, "\n");
     if (summary->record.files > 0)

@@ -77,7 +77,8 @@ trains slow 2 3 --slow 1:5
 if ! sanitized; then trains threads 4 2 --owner-threads 2; fi
 
 # At a checkpoint the fast wait for the slow, and that is said: at the gate, and for whom.
-run gate 0 syncopate run "${base[@]}" --steps 60 --checkpoint-every 10 --slow 1:30 --workers 2 --ps 1 \
+run gate 0 syncopate run "${base[@]}" --steps 60 --checkpoint-every 10 --compute constant:20ms --slow 1:4 \
+    --workers 2 --ps 1 \
     --out "$work/gate"
 waits=$(sed -nE 's/.*"waits": .*"gate": ([0-9.e-]+),.*/\1/p' "$work/gate/run.json" | head -n 1)
 awaited=$(sed -nE 's/.*"awaited_seconds": ([0-9.e-]+),.*/\1/p' "$work/gate/run.json" | tail -n 1)
