@@ -250,27 +250,27 @@ static void progress(struct state *s)
         return;
     double seconds = training_clock_take_window(&s->clock);
     tell(s, "progress",
-         EVENT_MEMBERS(event_training_seconds(training_clock_marked(&s->clock)),
-                       event_count("step", s->step),
+         EVENT_MEMBERS(event_count("step", s->step),
                        event_real("epoch", (double)s->step / (double)epoch_steps, 4),
                        event_real("loss", mean_loss(&s->window), 6),
                        event_real("accuracy", accuracy(&s->window), 6),
                        event_real("epoch_loss", mean_loss(&s->epoch), 6),
                        event_real("epoch_accuracy", accuracy(&s->epoch), 6),
                        event_real("images_per_second",
-                                  seconds > 0 ? (double)s->window.examples / seconds : 0.0, 1)));
+                                  seconds > 0 ? (double)s->window.examples / seconds : 0.0, 1),
+                       event_training_seconds(training_clock_marked(&s->clock))));
     memset(&s->window, 0, sizeof s->window);
 }
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
     tell(s, "epoch",
-         EVENT_MEMBERS(event_training_seconds(training_clock_marked(&s->clock)),
-                       event_count("epoch", s->epoch_number), event_count("step", s->step),
+         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
                        event_real("loss", mean_loss(&s->epoch), JSON_EXACT),
                        event_real("accuracy", accuracy(&s->epoch), JSON_EXACT),
                        event_count("examples", (uint64_t)s->epoch.examples),
-                       event_count("of", epoch->examples)));
+                       event_count("of", epoch->examples),
+                       event_training_seconds(training_clock_marked(&s->clock))));
 }
 
 /* As a file, if they are to be kept. */
@@ -280,6 +280,7 @@ static void keep_scored(struct state *s)
     uint64_t failed;
     if (!s->job->keep_scored)
         return;
+    training_clock_stand(&s->clock, APART_EVALUATION, clock_now_us());
     if (scored_file_write(&disk_posix, s->solo->out, s->job, s->step, s->arrays[0], &error) !=
         STATUS_OK) {
         if (log_once_add(&s->scored, error.text))
@@ -288,6 +289,7 @@ static void keep_scored(struct state *s)
     } else if ((failed = log_once_end(&s->scored)) > 0) {
         log_info("scored models are kept again; %" PRIu64 " were not", failed);
     }
+    training_clock_go_on(&s->clock, clock_now_us());
 }
 
 /* At the end of an epoch. */
@@ -315,11 +317,11 @@ static void evaluate(struct state *s)
     s->summary.test_accuracy = accuracy(&score);
     s->summary.test_step = s->step;
     tell(s, "evaluation",
-         EVENT_MEMBERS(event_training_seconds(training_clock_marked(&s->clock)),
-                       event_count("epoch", s->epoch_number), event_count("step", s->step),
+         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
                        event_real("test_loss", s->summary.test_loss, JSON_EXACT),
                        event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
-                       event_real("seconds", took, 6)));
+                       event_real("seconds", took, 6),
+                       event_training_seconds(training_clock_marked(&s->clock))));
     keep_scored(s);
 }
 

@@ -173,8 +173,7 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     double stale = staleness_ledger_mean(&c->staleness, &stalest);
     double seconds = training_clock_take_window(&c->clock);
     order_event(outbox, "progress",
-                EVENT_MEMBERS(event_training_seconds(training_clock_marked(&c->clock)),
-                              event_count("step", made),
+                EVENT_MEMBERS(event_count("step", made),
                               event_real("epoch", (double)made / (double)epoch_steps, 4),
                               event_real("loss", tally_loss(&window), 6),
                               event_real("accuracy", tally_accuracy(&window), 6),
@@ -183,7 +182,8 @@ static void progress(struct coordinator *c, struct outbox *outbox)
                               event_real("images_per_second",
                                          seconds > 0 ? (double)window.examples / seconds : 0.0, 1),
                               event_real("staleness_mean", stale, 4),
-                              event_count("staleness_max", stalest)));
+                              event_count("staleness_max", stalest),
+                              event_training_seconds(training_clock_marked(&c->clock))));
 }
 
 /* Of epochs that are complete. */
@@ -193,13 +193,13 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     while (statistics_take_epoch(&c->work.statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
-                    EVENT_MEMBERS(event_training_seconds(training_clock_marked(&c->clock)),
-                                  event_count("epoch", epoch.number + 1),
+                    EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
                                   event_count("step", range.end),
                                   event_real("loss", tally_loss(&epoch.tally), JSON_EXACT),
                                   event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
                                   event_count("examples", epoch.tally.examples),
-                                  event_count("of", range.examples)));
+                                  event_count("of", range.examples),
+                                  event_training_seconds(training_clock_marked(&c->clock))));
     }
 }
 
