@@ -73,7 +73,8 @@ for how in sync async; do
     same_figures "$how-ps" "$work/$how"
     told "$how-ps" "^$how, 1 server, 2 workers: done$"
     told "$how-ps" "^  files +$work/$how:$"
-    told "$how-ps" "^                 run.json .*model.safetensors"
+    told "$how-ps" "^                 run.json .*checkpoints/"
+    told "$how-ps" "^                 model.safetensors"
     lines=$(grep -cE "^epoch [0-9.]+ of 2  step [0-9]+ of 64  loss [0-9.]+ " "$work/$how-ps.out" || true)
     if [ "$lines" -lt 1 ]; then fail "$how: there are no progress lines with --log-every 0.1"; fi
     if grep -qE "^[0-9]{4}-" "$work/$how-ps.out"; then fail "the log is in the report"; fi
