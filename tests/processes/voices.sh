@@ -86,7 +86,7 @@ for how in sync async; do
 done
 says together-ps "^training on"
 if said together-ps "^waiting"; then fail "who is waited for is said twice"; fi
-if grep -qvE "^(20[0-9-]+T[0-9:.]+Z ps/0 |training on|epoch |sync, 1 server|  +[a-z])" \
+if grep -qvE "^(20[0-9-]+T[0-9:.]+Z ps/0 |training on|epoch |sync, 1 server|  +[a-z0-9(])" \
     "$work/together-ps.log"
 then
     fail "report and log are mixed up"
