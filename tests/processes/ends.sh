@@ -323,7 +323,9 @@ for _ in 1 2 3 4 5; do
     murder early
     within 10 no_survivors || fail "something survives a launcher killed while it starts"
 done
-if [ -n "$(ls -A "$TMPDIR")" ]; then fail "left in TMPDIR: $(ls -A "$TMPDIR")"; fi
+# (ThreadSanitizer has a file of its own there for a moment, while a process starts.)
+left=$(find "$TMPDIR" -mindepth 1 ! -name 'tsan.rodata.*')
+if [ -n "$left" ]; then fail "left in TMPDIR: $left"; fi
 unset TMPDIR
 ok "nothing is left in the folder for temporary files"
 

@@ -36,10 +36,11 @@ tells()
 told() { grep -cE -- "$2" "$work/$1.told" || true; }
 all() { grep -E -- "$2" "$work/$1.told" | sed -E 's/.* And ([0-9,]+) more like it.*/\1/; t; s/.*/0/' |
     tr -d , | awk '{ n += $1 + 1 } END { print n + 0 }'; }
-expect() # NAME NUMBER PATTERN - in both.
+expect() # NAME NUMBER PATTERN - in both. Who is slowed down asks again, and is answered and told again.
 {
     local found each
     found=$(all "$1" "$3") each=$(told "$1-each" "$3")
+    if sanitized && [ "$found" -ge "$2" ] && [ "$each" -ge "$2" ]; then return; fi
     if [ "$found" != "$2" ] || [ "$each" != "$2" ]; then
         fail "$1: $found and, singly, $each of '$3' are told, not $2"
     fi
