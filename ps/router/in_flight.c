@@ -48,8 +48,9 @@ uint64_t in_flight_bytes(const struct in_flight *in_flight)
 static void arrived(void *context)
 {
     struct watched *watched = context;
+    /* Acquires what in_flight_watch released: who frees the payload does so after its last look. */
     atomic_fetch_sub_explicit(&watched->in_flight->bytes, watched->payload->bytes,
-                              memory_order_relaxed);
+                              memory_order_acq_rel);
     unreference(watched->in_flight);
     frame_release(watched->payload);
     free(watched);
@@ -67,6 +68,6 @@ struct frame *in_flight_watch(struct in_flight *in_flight, struct frame *payload
     }
     *watched = (struct watched){in_flight, payload};
     atomic_fetch_add_explicit(&in_flight->references, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&in_flight->bytes, payload->bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&in_flight->bytes, payload->bytes, memory_order_release);
     return frame;
 }

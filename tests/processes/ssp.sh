@@ -37,7 +37,7 @@ trains()
     local name=$1 mode=$2
     shift 2
     run "$name" 0 syncopate run "${base[@]}" --mode "$mode" --steps 60 --out "$work/$name" \
-        --workers 3 --ps 2 ${slow:+--slow "2:$slow"} "$@"
+        --workers 3 --ps 2 ${slow:+--compute constant:5ms --slow 2:10} "$@"
     if [ "$(member "$work/$name" step)" != 60 ]; then fail "$name did not make its steps"; fi
     if [ "$(member "$work/$name" mode)" != "$mode" ]; then fail "$name is not called $mode"; fi
     all_applied "$work/$name" 60 "$name"
