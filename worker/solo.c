@@ -545,6 +545,8 @@ int solo_run(struct solo *solo, struct error *error)
     if (status == STATUS_OK) {
         if (s.directory.events.remark.text[0] != '\0')
             log_warning("%s", s.directory.events.remark.text);
+        if (s.chronicle.remark.text[0] != '\0')
+            log_warning("%s", s.chronicle.remark.text);
         atomic_store(&solo->occupied, occupancy_take(solo->out, solo->has_parent));
         if (atomic_load(&solo->stop_code) != 0) /* Asked meanwhile. */
             let_go(solo);

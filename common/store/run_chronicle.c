@@ -62,6 +62,11 @@ static enum status make_place(struct run_chronicle *c, struct error *error)
                  c->disk->file_bytes(c->disk->context, path, &bytes, NULL) == STATUS_OK;
     if (!there) /* The checkpoint is another run's, whose record is elsewhere. */
         c->found.session = 0;
+    else if (bytes < c->found.bytes)
+        error_set(&c->remark, STATUS_INVALID,
+                  "%.300s has %" PRIu64 " bytes, and %" PRIu64
+                  " when the checkpoint was written: this run cannot be replayed",
+                  path, bytes, c->found.bytes);
     if (status == STATUS_OK && there && bytes > c->found.bytes)
         status = c->disk->put_behind(c->disk->context, path, c->found.bytes, NULL, 0, error);
     return status == STATUS_OK ? clear_later(c, folder, error) : status;

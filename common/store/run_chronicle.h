@@ -41,6 +41,7 @@ struct run_chronicle {
     struct run_chronicle_mark next; /* Written, and not in a manifest yet ... */
     uint64_t next_computation;      /* ... with this number. */
     struct run_record_writer writer;
+    struct error remark; /* What was found to be wrong with what there is of the record, or "". */
 };
 
 /* The session begins at `step`, from a checkpoint with this record (zeros: from none). `on`: it is

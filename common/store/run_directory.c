@@ -12,6 +12,7 @@
 #include "common/base/wording.h"
 #include "common/job/job_json.h"
 #include "common/store/histogram_json.h"
+#include "common/store/run_record.h"
 
 #define RUN_FORMAT_PREFIX  "syncopate-run-"
 #define RUN_FORMAT_NUMBER  "2"
@@ -462,6 +463,48 @@ static void check_step(void *argument, const char *name)
     memcpy(check->path, path, sizeof path);
 }
 
+/* A segment of the record; one that is a link can be read. */
+static void check_segment(void *argument, const char *name)
+{
+    struct folder_check *check = argument;
+    char path[DISK_PATH_MAX];
+    uint64_t bytes;
+    size_t digits = strspn(name, "0123456789");
+    if (digits == 0 || strcmp(name + digits, ".log") != 0 ||
+        snprintf(path, sizeof path, "%s/%s", check->folder, name) >= DISK_PATH_MAX)
+        return;
+    enum disk_kind kind = check->disk->look(check->disk->context, path);
+    if (check->disk->file_bytes(check->disk->context, path, &bytes, NULL) == STATUS_OK)
+        return;
+    check->kind = kind;
+    memcpy(check->path, path, sizeof path);
+}
+
+/* Nothing that is no part of a record is thrown away to make room for one. */
+static enum status check_record(const struct disk *disk, const char *directory, struct error *error)
+{
+    char folder[DISK_PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s/" RUN_RECORD_FOLDER, DISK_PATH_MAX - NAME_ROOM,
+             directory);
+    struct folder_check check = {.disk = disk, .folder = folder};
+    check.kind = disk->look(disk->context, folder);
+    if (check.kind == DISK_NOTHING)
+        return STATUS_OK;
+    memcpy(check.path, folder, sizeof folder);
+    bool is_folder = check.kind == DISK_FOLDER;
+    if (is_folder) {
+        check.kind = DISK_NOTHING;
+        enum status status =
+            disk->list_directory(disk->context, folder, check_segment, &check, error);
+        if (status != STATUS_OK || check.kind == DISK_NOTHING)
+            return status;
+    }
+    return error_set(error, STATUS_IO,
+                     "%.300s is %s, and the run's record is a %s there: move it away, or train "
+                     "with --record off",
+                     check.path, disk_kind_name(check.kind), is_folder ? "file" : "folder");
+}
+
 static enum status check_checkpoints(const struct disk *disk, const char *directory,
                                      struct error *error)
 {
@@ -535,6 +578,8 @@ static enum status examine_run(const struct disk *disk, const char *directory,
     struct json *root;
     snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, directory);
     enum status status = check_places(disk, directory, error);
+    if (status == STATUS_OK && job != NULL && job->record == RECORDING_ON)
+        status = check_record(disk, directory, error);
     if (status == STATUS_OK)
         status = read_run_json(disk, directory, path, &root, error);
     if (status != STATUS_OK)

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
 #include "common/base/clock.h"
+#include "common/file/disk.h"
 #include "common/process/log.h"
 
 #define MARK 0x59524944u /* "DIRY" */
@@ -34,10 +36,44 @@ struct diary {
 
 /* --- writing ------------------------------------------------------------------------------- */
 
+void diary_close(struct diary **diary)
+{
+    if (*diary == NULL)
+        return;
+    if ((*diary)->file >= 0)
+        close((*diary)->file);
+    free(*diary);
+    *diary = NULL;
+}
+
+/* A descriptor that we were given: of a pipe a write would wait for whoever reads, or for ever. */
+static enum status take_given(unsigned given, int *file, struct error *error)
+{
+    struct stat about;
+    *file = fcntl((int)given, F_DUPFD_CLOEXEC, 0);
+    if (*file < 0 || fstat(*file, &about) != 0)
+        return error_set(error, STATUS_IO, "cannot write the diary: descriptor %u: %s", given,
+                         strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        return error_set(error, STATUS_IO, "cannot write the diary: descriptor %u is not a file's",
+                         given);
+    return STATUS_OK;
+}
+
+static enum status open_file(const char *where, int *file, struct error *error)
+{
+    unsigned given;
+    struct error why;
+    *file = -1;
+    if (sscanf(where, "fd:%u", &given) == 1)
+        return take_given(given, file, error);
+    enum status status = disk_open(where, O_WRONLY | O_CREAT, file, &why);
+    return status == STATUS_OK ? status : error_set(error, STATUS_IO, "--diary: %.400s", why.text);
+}
+
 enum status diary_open(struct diary **diary, const char *where, enum role role, uint32_t index,
                        struct error *error)
 {
-    unsigned file;
     *diary = NULL;
     if (where == NULL)
         return STATUS_OK;
@@ -46,31 +82,15 @@ enum status diary_open(struct diary **diary, const char *where, enum role role, 
         return error_set(error, STATUS_MEMORY, "out of memory");
     d->role = role;
     d->index = index;
-    if (sscanf(where, "fd:%u", &file) == 1)
-        d->file = fcntl((int)file, F_DUPFD_CLOEXEC, 0);
-    else
-        d->file = open(where, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    enum status status = open_file(where, &d->file, error);
     /* Only so is an entry put behind all others at once, whoever shares the descriptor. */
-    if (d->file >= 0 && fcntl(d->file, F_SETFL, O_APPEND) != 0) {
-        close(d->file);
-        d->file = -1;
-    }
-    if (d->file < 0) {
-        error_set(error, STATUS_IO, "cannot write the diary %s: %s", where, strerror(errno));
-        free(d);
-        return STATUS_IO;
-    }
+    if (status == STATUS_OK && fcntl(d->file, F_SETFL, O_APPEND) != 0)
+        status =
+            error_set(error, STATUS_IO, "cannot write the diary %s: %s", where, strerror(errno));
     *diary = d;
-    return STATUS_OK;
-}
-
-void diary_close(struct diary **diary)
-{
-    if (*diary == NULL)
-        return;
-    close((*diary)->file);
-    free(*diary);
-    *diary = NULL;
+    if (status != STATUS_OK)
+        diary_close(diary);
+    return status;
 }
 
 uint64_t diary_now(const struct diary *diary)

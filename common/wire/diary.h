@@ -70,8 +70,8 @@ struct diary_entry {
     };
 };
 
-/* In the name of a process: to a file that is added to, or "fd:3", a descriptor that it was given.
- * where NULL: *diary is NULL. STATUS_IO, STATUS_MEMORY. */
+/* In the name of a process: to a regular file that is added to, or "fd:3", a descriptor of one that
+ * it was given. where NULL: *diary is NULL. STATUS_IO (it is a pipe, a device, ...), STATUS_MEMORY. */
 enum status diary_open(struct diary **diary, const char *where, enum role role, uint32_t index,
                        struct error *error);
 void diary_close(struct diary **diary);

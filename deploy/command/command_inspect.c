@@ -202,7 +202,7 @@ static bool holds(const char *directory, const char *name)
     char path[DISK_PATH_MAX + 32];
     struct stat there;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    return stat(path, &there) == 0;
+    return lstat(path, &there) == 0; /* Where a link leads nowhere, reading it says so. */
 }
 
 static bool is_address(const char *text)

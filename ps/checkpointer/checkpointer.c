@@ -219,14 +219,18 @@ static enum status look(struct checkpointer *checkpointer, const struct record *
 
 /* What there is of the record goes on from the checkpoint that is loaded. */
 static enum status open_record(struct checkpointer *checkpointer, bool records, uint64_t generation,
-                               struct error *error)
+                               struct outbox *outbox, struct error *error)
 {
     const struct checkpointer_options *options = &checkpointer->options;
     const struct manifest none = {.step = 0};
     const struct manifest *manifest =
         checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
-    return run_chronicle_open(&checkpointer->chronicle, options->disk, options->out, records,
-                              &manifest->record, manifest->step, generation, error);
+    enum status status =
+        run_chronicle_open(&checkpointer->chronicle, options->disk, options->out, records,
+                           &manifest->record, manifest->step, generation, error);
+    if (checkpointer->chronicle.remark.text[0] != '\0')
+        outbox_warn(outbox, "%s", checkpointer->chronicle.remark.text);
+    return status;
 }
 
 /* The run directory is ours from here on. The record is read again when it is locked: another
@@ -255,7 +259,9 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
                            options->out);
     if (status == STATUS_OK)
         status = claim(checkpointer, next, error);
-    return status == STATUS_OK ? open_record(checkpointer, records, next->number, error) : status;
+    if (status == STATUS_OK)
+        status = open_record(checkpointer, records, next->number, outbox, error);
+    return status;
 }
 
 static enum status open_run(struct checkpointer *checkpointer, const struct order *order,

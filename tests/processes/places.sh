@@ -39,6 +39,7 @@ put()
             ln -s "$outside/it" "$path" ;;
         *) rm -rf "$path" ;;&
         nowhere) ln -s "$outside/nothing-there" "$path" ;;
+        loop) ln -s "$(basename "$path")" "$path" ;;
         pipe) mkfifo "$path" ;;
         folder) mkdir "$path"; echo precious >"$path/thesis.txt" ;;
         device) mknod "$path" c 1 5 ;; # /dev/zero
@@ -57,6 +58,7 @@ case ${TEST_LONG:-} in
 esac
 can_make_devices()
 {
+    rm -f "$work/device"
     [ "$(id -u)" -eq 0 ] && mknod "$work/device" c 1 5 2>/dev/null &&
         head -c 1 "$work/device" >"$work/byte" 2>/dev/null
 }
@@ -155,6 +157,71 @@ tried goes "$part" link
 but refused "checkpoints/$newest" link nowhere folder
 tried goes "checkpoints/$newest" link nowhere folder
 ok "what decides bits is refused in a line, or an older checkpoint is taken"
+
+# --- the record -----------------------------------------------------------------------------------
+but refused record/0002.log link noise nothing zeros endless
+tried goes record/0002.log link noise zeros endless
+but refused record folder
+tried goes record folder
+if short_run; then
+    rm -rf "$work/case"
+    cp -r "$work/template" "$work/case"
+    truncate -s 20 "$work/case/record/0002.log"
+    run shorter 0 syncopate run "${job[@]}" --steps 8 --out "$work/case"
+    said shorter "warning: .*record/0002.log has 20 bytes, and [0-9]+ when .*: this run cannot be replayed" ||
+        fail "a record that has become shorter: not said"
+    run shorter 3 syncopate replay "$work/case"
+    said shorter "record/0002.log: .*damaged" || fail "a record that has become shorter: replayed otherwise"
+    ok "what is in the place of a record is not thrown away, and one that has become shorter is told"
+fi
+
+# --- what is only read ----------------------------------------------------------------------------
+# answers CODE PLACE COMMAND... - with something in that place (of $work/case) that is no file: the
+# command ends by itself with this code and, unless that is 0, one line that names the place.
+answers()
+{
+    local code=$1 place=$2 kind found
+    shift 2
+    for kind in pipe folder loop device; do
+        if [ "$kind" = device ] && ! can_make_devices; then continue; fi
+        rm -rf "$work/case" "$work/made"
+        cp -r "$work/readable" "$work/case"
+        put "$kind" "$work/case/$place"
+        found=0
+        timeout -k 1 10 "$build/$1" "${@:2}" >"$work/answer.log" 2>&1 </dev/null || found=$?
+        what="$* with $place as $kind"
+        if [ "$found" -ne "$code" ]; then fail "$what: exit code $found, not $code"; fi
+        if [ "$code" -ne 0 ]; then
+            said answer "(error|syncopate [a-z]+): .*$(basename "$place").*(it is a |is a |is neither|Too many levels)" ||
+                fail "$what: not said in a line that names it and what it is"
+            one_line answer
+        fi
+    done
+}
+if short_run; then
+    run readable 0 syncopate run --data synthetic:100 --model softmax --workers 1 --mode async --steps 4 \
+        --checkpoint-every 2 --keep-scored --keep all --out "$work/readable"
+    run readable 0 syncopate keygen "$work/readable/keys" --workers 1
+    case=$work/case
+    data=(--data synthetic:100)
+    answers 5 run.json syncopate replay "$case"
+    answers 5 run.json syncopate inspect "$case"
+    answers 0 run.json syncopate evaluate "$case" "${data[@]}"
+    answers 0 run.json syncopate export "$case" --out "$work/made"
+    answers 3 record/0001.log syncopate replay "$case"
+    answers 0 record/0001.log syncopate inspect "$case"
+    answers 5 model.safetensors syncopate evaluate "$case" "${data[@]}"
+    answers 5 model.safetensors syncopate export "$case" --out "$work/made"
+    answers 5 scored/epoch-1.safetensors syncopate evaluate "$case/scored/epoch-1.safetensors" "${data[@]}"
+    answers 0 generation syncopate replay "$case"
+    answers 3 "checkpoints/$newest/manifest.json" syncopate replay "$case"
+    answers 5 "checkpoints/$newest/part-0-of-1.safetensors" syncopate export "$case/checkpoints/$newest" --out "$work/made"
+    answers 5 keys/servers.key_secret syncopate run "${job[@]}" --steps 2 --keys "$case/keys" --out "$work/made"
+    answers 5 keys/worker-0.key syncopate run "${job[@]}" --steps 2 --keys "$case/keys" --out "$work/made"
+    answers 5 diary syncopate-ps --bind 127.0.0.1:0 --start-timeout 0.1 --diary "$case/diary"
+    answers 5 diary syncopate-worker --ps 0 "${job[@]:0:4}" --steps 1 --out "$work/made" --diary "$case/diary"
+    ok "whoever only reads, or writes a diary, waits for nothing that is no file, and says what it is"
+fi
 
 # --- what is written anew -------------------------------------------------------------------------
 but goes model.safetensors folder

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -174,8 +175,29 @@ TEST_PLAIN(a_diary_is_added_to_a_file_by_name_or_it_is_said_why_not)
     struct diary *none;
     ck_assert_int_eq(diary_open(&none, "/nowhere/at/all", ROLE_PS, 0, &error), STATUS_IO);
     ck_assert_str_eq(error.text,
-                     "cannot write the diary /nowhere/at/all: No such file or directory");
+                     "--diary: cannot write /nowhere/at/all: No such file or directory");
     ck_assert_int_eq(diary_open(&none, "fd:999", ROLE_PS, 0, &error), STATUS_IO);
+}
+
+TEST_PLAIN(a_diary_that_is_no_file_is_refused_and_not_waited_for)
+{
+    struct error error;
+    struct diary *none;
+    char name[16], path[64];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    snprintf(name, sizeof name, "fd:%d", ends[1]);
+    ck_assert_int_eq(diary_open(&none, name, ROLE_PS, 0, &error), STATUS_IO);
+    ck_assert_ptr_null(none);
+    ck_assert_ptr_nonnull(strstr(error.text, "is not a file's"));
+    close(ends[0]);
+    close(ends[1]);
+    snprintf(path, sizeof path, "/tmp/syncopate-diary-pipe-%d", (int)getpid());
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(diary_open(&none, path, ROLE_PS, 0, &error), STATUS_IO);
+    ck_assert_ptr_null(none);
+    ck_assert_ptr_nonnull(strstr(error.text, "it is a pipe, not a file"));
+    unlink(path);
 }
 
 int main(void)
