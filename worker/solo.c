@@ -330,7 +330,7 @@ static enum status record_cut(struct state *s, struct error *error)
 {
     const struct run_record_cut cut = {
         .batches = s->step, .version = s->step, .computation = s->chronicle.found.computation};
-    if (!s->chronicle.on)
+    if (!s->chronicle.on || s->chronicle.ended)
         return STATUS_OK;
     if (run_chronicle_begin(&s->chronicle, s->job, s->run_id, NULL, error) == NULL)
         return STATUS_MEMORY;
@@ -419,6 +419,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
                           summary->parameters_sha256);
     }
     run_chronicle_size(&s->chronicle, &summary->record.files, &summary->record.bytes);
+    summary->record.ended = run_chronicle_has_ended(&s->chronicle, &summary->record.ends_at);
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 

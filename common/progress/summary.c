@@ -272,6 +272,10 @@ static void print_files(FILE *out, const struct record *record)
                 wording_counted(summary->record.computations, "computation", "computations").text);
     if (summary->record.files > 0)
         fprintf(out, "\n");
+    if (summary->record.ended)
+        fprintf(out, "%s it ends at update %s: this run cannot be made again\n",
+                summary->record.files > 0 ? "                " : "  record        ",
+                wording_count(summary->record.ends_at).text);
     if (summary->parameters_sha256[0] != '\0')
         fprintf(out, "  parameters     sha256 %s\n", summary->parameters_sha256);
     if (summary->model_sha256[0] != '\0')

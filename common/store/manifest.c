@@ -72,6 +72,7 @@ static void write_members(struct json_writer *writer, const struct manifest *man
     json_writer_u64(writer, "session", manifest->record.session);
     json_writer_u64(writer, "bytes", manifest->record.bytes);
     json_writer_u64(writer, "computation", manifest->record.computation);
+    json_writer_u64(writer, "batches", manifest->record.batches);
     json_writer_end(writer);
     job_write_json(writer, "job", &manifest->job);
     json_writer_array(writer, "parts");
@@ -182,6 +183,7 @@ static enum status read_record(struct manifest_record *record, const struct json
     record->session = json_fields_u64(&fields, "session", RUN_RECORD_SESSIONS_MAX);
     record->bytes = json_fields_u64(&fields, "bytes", INT64_MAX);
     record->computation = json_fields_u64(&fields, "computation", RUN_RECORD_NUMBER_END);
+    record->batches = json_fields_u64(&fields, "batches", INT64_MAX);
     return json_fields_end(&fields);
 }
 
@@ -219,6 +221,10 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
         status = error_set(error, STATUS_INVALID,
                            "%.300s: step %" PRIu64 " is beyond the job's %" PRIu64, path,
                            manifest->step, manifest->job.steps);
+    if (status == STATUS_OK && manifest->record.batches > manifest->step)
+        status = error_set(error, STATUS_INVALID,
+                           "%.300s: the record goes up to batch %" PRIu64 ", beyond step %" PRIu64,
+                           path, manifest->record.batches, manifest->step);
     if (status == STATUS_OK && !is_of_the_step(manifest))
         status =
             error_set(error, STATUS_INVALID,

@@ -6,8 +6,10 @@
  *       "step": 938,
  *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step, as
  *                                              trained; loss in 2^-24 nats; no updates: not known
- *       "record": {"session": 1, "bytes": 20480, "computation": 939},  what there is of it, and the
- *                                              next number; session 0: nothing of the run is recorded
+ *       "record": {"session": 1, "bytes": 20480, "computation": 939, "batches": 938},  what there is
+ *                                              of it, the next number, and how many batches it goes up
+ *                                              to: fewer than `step` when it has ended and the run has
+ *                                              not; session 0: nothing of the run is recorded
  *       "job": {...},                                  the whole declaration, see job_json.h
  *       "parts": [{"file": "part-0-of-2.safetensors", "bytes": 731904, "blake2b": "..."}, ...],
  *       "blake2b": "..."                               of all the text before this member's comma
@@ -38,6 +40,7 @@ struct manifest_record {
     uint64_t session;     /* Whose file it ends in; 0: there is none ... */
     uint64_t bytes;       /* ... of which it has so many. */
     uint64_t computation; /* The next number; at least 1. */
+    uint64_t batches; /* It goes up to here. Before `step`: it has ended, and the run went on. */
 };
 
 struct manifest {

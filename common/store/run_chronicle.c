@@ -72,6 +72,29 @@ static enum status make_place(struct run_chronicle *c, struct error *error)
     return status == STATUS_OK ? clear_later(c, folder, error) : status;
 }
 
+/* Whether the record of what is gone on with ends before that. */
+static void note_end(struct run_chronicle *c, uint64_t step)
+{
+    c->ended = c->found.batches < step;
+    c->step = c->ended ? c->found.batches : step;
+    if (c->ended && c->on && c->remark.text[0] == '\0')
+        error_set(&c->remark, STATUS_NOT_FOUND,
+                  "the record of this run ends at update %" PRIu64
+                  ": nothing more of it is recorded, and it cannot be replayed",
+                  c->step);
+}
+
+void run_chronicle_end(struct run_chronicle *chronicle)
+{
+    chronicle->ended = true;
+}
+
+bool run_chronicle_has_ended(const struct run_chronicle *chronicle, uint64_t *batches)
+{
+    *batches = chronicle->on ? chronicle->step : chronicle->found.batches;
+    return chronicle->on ? chronicle->ended : chronicle->found.session > 0;
+}
+
 enum status run_chronicle_open(struct run_chronicle *chronicle, const struct disk *disk,
                                const char *out, bool on, const struct manifest_record *found,
                                uint64_t step, uint64_t generation, struct error *error)
@@ -82,13 +105,13 @@ enum status run_chronicle_open(struct run_chronicle *chronicle, const struct dis
     c->disk = disk;
     c->found = *found;
     c->found.computation = found->computation > 0 ? found->computation : 1;
-    c->step = step;
     c->generation = generation;
     c->generation_due = true;
     snprintf(c->out, sizeof c->out, "%s", out);
     run_record_writer_init(&c->writer);
     enum status status = on ? make_place(c, error) : STATUS_OK;
-    c->session = c->found.session + on;
+    note_end(c, step);
+    c->session = c->found.session + (on && !c->ended);
     if (status == STATUS_OK && c->session > RUN_RECORD_SESSIONS_MAX)
         status = error_set(error, STATUS_INVALID, "%.300s has been gone on with too often", out);
     return status;
@@ -111,7 +134,8 @@ void run_chronicle_go_back(struct run_chronicle *chronicle, const struct manifes
         c->mark_count--;
     if (found->computation > 0)
         c->found.computation = found->computation;
-    c->step = step;
+    c->ended = found->batches < step;
+    c->step = c->ended ? found->batches : step;
     c->generation = generation;
     c->generation_due = true;
 }
@@ -177,6 +201,7 @@ enum status run_chronicle_write(struct run_chronicle *chronicle, const struct ru
         return error_set(error, STATUS_MEMORY, "out of memory for the record");
     c->next.bytes = offset + c->writer.count;
     c->next_computation = cut->computation;
+    c->next_step = cut->batches;
     memcpy(c->next.last, c->writer.bytes + c->writer.count - sizeof c->next.last,
            sizeof c->next.last);
     run_record_path(path, c->out, c->session);
@@ -186,16 +211,25 @@ enum status run_chronicle_write(struct run_chronicle *chronicle, const struct ru
 
 struct manifest_record run_chronicle_record(const struct run_chronicle *chronicle)
 {
-    if (!chronicle->on)
-        return chronicle->found;
-    return (struct manifest_record){chronicle->session, chronicle->next.bytes,
-                                    chronicle->next_computation};
+    const struct run_chronicle *c = chronicle;
+    if (!c->on)
+        return c->found;
+    if (!c->ended)
+        return (struct manifest_record){c->session, c->next.bytes, c->next_computation,
+                                        c->next_step};
+    struct manifest_record record = c->found;
+    if (c->mark_count > 0)
+        record = (struct manifest_record){.session = c->session,
+                                          .bytes = c->marks[c->mark_count - 1].bytes};
+    record.batches = c->step;
+    record.computation = c->next_computation > 0 ? c->next_computation : c->found.computation;
+    return record;
 }
 
 void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step)
 {
     struct run_chronicle *c = chronicle;
-    if (!c->on)
+    if (!c->on || c->ended)
         return;
     c->marks[c->mark_count++] = c->next; /* For which there is room. */
     c->step = step;

@@ -29,17 +29,19 @@ struct run_chronicle_mark {
 
 struct run_chronicle {
     bool on;
+    bool ended; /* What came next is not recorded, and so nothing more is: see run_chronicle_end. */
     const struct disk *disk; /* Borrowed. */
     char out[DISK_PATH_MAX];
     uint64_t session;
     struct manifest_record found; /* What the session, or its latest generation, began from ... */
-    uint64_t step;                /* ... and the cut that the next stretch begins at. */
+    uint64_t step;                /* ... and the cut that the next stretch begins at: its end. */
     uint64_t generation;
     bool generation_due;              /* It has not been said yet that it began. */
     struct run_chronicle_mark *marks; /* [mark_count] by bytes. Owned. */
     size_t mark_count, mark_capacity;
     struct run_chronicle_mark next; /* Written, and not in a manifest yet ... */
-    uint64_t next_computation;      /* ... with this number. */
+    uint64_t next_computation;      /* ... with this number ... */
+    uint64_t next_step;             /* ... up to this batch. */
     struct run_record_writer writer;
     struct error remark; /* What was found to be wrong with what there is of the record, or "". */
 };
@@ -50,6 +52,14 @@ enum status run_chronicle_open(struct run_chronicle *chronicle, const struct dis
                                const char *out, bool on, const struct manifest_record *found,
                                uint64_t step, uint64_t generation, struct error *error);
 void run_chronicle_close(struct run_chronicle *chronicle);
+
+/* What comes after the last cut is too much to be remembered until it can be written: from here on
+ * there is no more record of this run. It stays as far as it is, and is not gone on with, unless all
+ * go back to where it ends. */
+void run_chronicle_end(struct run_chronicle *chronicle);
+
+/* Whether there is a record that ends before the run, and after how many batches. */
+bool run_chronicle_has_ended(const struct run_chronicle *chronicle, uint64_t *batches);
 
 /* All go back to this checkpoint. */
 void run_chronicle_go_back(struct run_chronicle *chronicle, const struct manifest_record *found,

@@ -163,6 +163,10 @@ static void write_recorded(struct json_writer *writer, const struct run_recorded
     json_writer_u64(writer, "files", record->files);
     json_writer_u64(writer, "bytes", record->bytes);
     json_writer_u64(writer, "computations", record->computations);
+    if (record->ended)
+        json_writer_u64(writer, "ends_at", record->ends_at);
+    else
+        json_writer_null(writer, "ends_at");
     json_writer_end(writer);
 }
 
@@ -338,6 +342,8 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
     summary->record.files = json_u64(root, "record.files", 0);
     summary->record.bytes = json_u64(root, "record.bytes", 0);
     summary->record.computations = json_u64(root, "record.computations", 0);
+    summary->record.ends_at = json_u64(root, "record.ends_at", UINT64_MAX);
+    summary->record.ended = summary->record.ends_at != UINT64_MAX;
 }
 
 enum status run_format_check(const struct json *root, const char *file, struct error *error)

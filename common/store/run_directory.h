@@ -103,6 +103,8 @@ struct mode_figures {
 struct run_recorded {
     uint64_t files, bytes;
     uint64_t computations; /* That were numbered. */
+    bool ended;            /* Before the run: nothing is recorded ... */
+    uint64_t ends_at;      /* ... behind this batch, and it cannot be made again. */
 };
 
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };

@@ -148,9 +148,17 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
         return status;
     const struct manifest_record last = manifest.record;
     uint64_t step = manifest.step;
+    bool off = manifest.job.record != RECORDING_ON;
     manifest_free(&manifest);
     if (last.session == 0)
-        return error_set(error, STATUS_NOT_FOUND, "%.300s: has no record (--record off)", path);
+        return error_set(error, STATUS_NOT_FOUND, "%.300s: has no record (%s)", path,
+                         off ? "--record off" : "nothing was recorded of its beginning");
+    if (last.batches < step)
+        return error_set(error, STATUS_MISMATCH,
+                         "%.300s: its record ends at batch %" PRIu64
+                         ", and the run went on to %" PRIu64
+                         " without one, so that it cannot be made again",
+                         path, last.batches, step);
     status = read_files(recorded, disk, path, &last, error);
     recorded->end = (struct run_record_cut){.computation = 1};
     for (uint32_t i = 0; i < recorded->file_count && status == STATUS_OK; i++)

@@ -810,6 +810,8 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
     summary->record.computations = checkpointer->chronicle.next_computation > 0
                                        ? checkpointer->chronicle.next_computation - 1
                                        : 0;
+    summary->record.ended =
+        run_chronicle_has_ended(&checkpointer->chronicle, &summary->record.ends_at);
     struct error writing;
     enum status wrote = STATUS_OK;
     if (checkpointer->directory_open)
@@ -870,6 +872,7 @@ static void obey(struct checkpointer *checkpointer, const struct order *order,
         checkpointer->computations = frame_retain(payload);
         checkpointer->computed_step = order->computations.step;
         checkpointer->computed_next = order->computations.next;
+        checkpointer->computed_over = order->computations.over;
         break;
     case ORDER_MANIFEST:
         handle_manifest(checkpointer, order, payload, outbox);

@@ -49,6 +49,7 @@ struct checkpointer {
     struct run_chronicle chronicle;
     struct frame *computations; /* Of the cut at computed_step, see computations_pack; or NULL. */
     uint64_t computed_step, computed_next;
+    bool computed_over;          /* They are not remembered: the record ends at the cut before. */
     bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
     struct checkpoint_shelf shelf;
     uint64_t cut_step; /* The newest cut of which something was written ... */

@@ -12,6 +12,8 @@
 #include "ps/shard/entries.h"
 #include "ps/work/computations.h"
 
+_Static_assert(ENTRIES_MAX >= 2 * COMPUTATIONS_MAX, "the record has ended before chunks forget");
+
 struct stretch {
     struct checkpointer *checkpointer;
     uint64_t step;
@@ -193,7 +195,9 @@ enum status record_stretch_write(struct checkpointer *checkpointer, uint64_t ste
     struct stretch stretch = {.checkpointer = k, .step = step};
     struct run_record_cut cut = {
         .batches = step, .version = step, .computation = k->chronicle.found.computation};
-    if (!k->chronicle.on)
+    if (k->chronicle.on && k->records && k->computed_over)
+        run_chronicle_end(&k->chronicle);
+    if (!k->chronicle.on || k->chronicle.ended)
         return STATUS_OK;
     struct run_record_writer *writer = run_chronicle_begin(
         &k->chronicle, &k->job, k->claim.run_id, k->records ? &k->plan->partition : NULL, error);

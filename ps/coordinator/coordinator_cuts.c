@@ -15,9 +15,10 @@ static void tell_computations(struct coordinator *c, uint64_t step, uint64_t now
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the record");
         return;
     }
-    const struct order order = {.kind = ORDER_COMPUTATIONS,
-                                .generation = c->envelope.generation,
-                                .computations = {step, c->cut_computations.next}};
+    const struct order order = {
+        .kind = ORDER_COMPUTATIONS,
+        .generation = c->envelope.generation,
+        .computations = {step, c->cut_computations.next, c->computations.over}};
     order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
 }
 

@@ -109,6 +109,18 @@ static void cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
     coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
+/* Training is not to end for it. */
+static void end_record(const struct coordinator *c, struct outbox *outbox)
+{
+    uint64_t recorded = c->last_cut != NO_STEP ? c->last_cut : c->first_step;
+    outbox_warn(outbox,
+                "the record ends at update %" PRIu64
+                ": no checkpoint could be written since, and %u computations are as many as are "
+                "remembered; training goes on, and this run cannot be replayed",
+                recorded, (unsigned)COMPUTATIONS_MAX);
+    order_event(outbox, "record_ended", EVENT_MEMBERS(event_count("step", recorded)));
+}
+
 /* What a worker computes from what: numbered also when the batch is not on lease to it, since a late
  * WORK may have told it so; chunks have had such a batch, and nothing comes of it. One that is not
  * answered says it again. */
@@ -122,12 +134,15 @@ static void take_announcement(struct coordinator *c, const struct packet *packet
         c->work.rules->clock != NULL ? c->work.rules->clock(&c->work, message->index) : 0;
     if (!c->computations.records || lease->bases_of >= c->job->steps)
         return;
+    bool over = c->computations.over;
     enum status status = payload == NULL ? computations_announce(&c->computations, message, clock,
                                                                  lease->bases, lease->bases_bytes)
                                          : computations_announce(&c->computations, message, clock,
                                                                  payload->data, payload->bytes);
     if (status == STATUS_MEMORY)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the record");
+    if (!over && c->computations.over)
+        end_record(c, outbox);
 }
 
 /* Always answered, so that a worker whose question or answer was lost asks again. */

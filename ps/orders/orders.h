@@ -133,6 +133,7 @@ struct order {
         struct {
             uint64_t step; /* Of the cut. */
             uint64_t next; /* The first number that is not among them. */
+            bool over;     /* There were too many, and they are not remembered any more. */
         } computations;
         struct order_written written;
         struct order_event event;

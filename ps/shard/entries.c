@@ -20,10 +20,20 @@ void entries_begin(struct entries *entries, uint64_t batches)
 {
     entries->from = batches;
     entries->count = 0;
+    entries->over = false;
 }
 
 enum status entries_reserve(struct entries *entries)
 {
+    if (entries->count >= ENTRIES_MAX) {
+        entries->from += entries->count;
+        entries->count = entries->capacity = 0;
+        free(entries->list);
+        entries->list = NULL;
+        entries->over = true;
+    }
+    if (entries->over)
+        return STATUS_OK;
     uint32_t *list = array_room(entries->list, entries->count, &entries->capacity, sizeof *list);
     if (list == NULL)
         return STATUS_MEMORY;
@@ -33,6 +43,10 @@ enum status entries_reserve(struct entries *entries)
 
 void entries_add(struct entries *entries, uint64_t computation, unsigned flags)
 {
+    if (entries->over) {
+        entries->from++;
+        return;
+    }
     assert(entries->count < entries->capacity);
     entries->list[entries->count++] =
         (uint32_t)((computation & NUMBER_MASK) << ENTRY_FLAGS | flags);
@@ -40,8 +54,11 @@ void entries_add(struct entries *entries, uint64_t computation, unsigned flags)
 
 void entries_take_back(struct entries *entries)
 {
-    assert(entries->count > 0);
-    entries->count--;
+    assert(entries->over || entries->count > 0);
+    if (entries->over)
+        entries->from--;
+    else
+        entries->count--;
 }
 
 void entries_drop(struct entries *entries, uint64_t batches)

@@ -6,7 +6,10 @@
  * Of all numbers between two cuts there are far fewer, so whoever knows about where they are knows
  * all of them.
  *
- * Memory: 4 bytes a batch. Threads: the owner's. */
+ * Memory: 4 bytes a batch, of at most ENTRIES_MAX. Where more come, because no cut is written, server 0
+ * has ended the record already (computations.h), and none are kept from then on.
+ *
+ * Threads: the owner's. */
 
 #ifndef PS_SHARD_ENTRIES_H
 #define PS_SHARD_ENTRIES_H
@@ -23,7 +26,11 @@
 #define ENTRY_FLAGS       2
 #define ENTRY_NUMBER_BITS 30
 
+/* Of the stretch before the last cut, which an owner is told of with the next one, and of that since. */
+#define ENTRIES_MAX (2 * 4 * 65536)
+
 struct entries {
+    bool over;      /* There were too many. */
     uint64_t from;  /* Batches that the chunk had before the first entry. */
     uint32_t *list; /* [count] Owned. */
     size_t count, capacity;

@@ -73,6 +73,38 @@ static enum status make_place(struct computations *c, uint32_t worker)
     return STATUS_OK;
 }
 
+/* What is remembered is of no use any more. */
+static void forget(struct computations *c)
+{
+    free(c->all);
+    free(c->bases);
+    c->all = NULL;
+    c->bases = NULL;
+    c->count = 0;
+    c->capacity = c->bases_bytes = c->bases_capacity = 0;
+}
+
+static enum status remember(struct computations *c, const struct message *lease, uint64_t clock,
+                            const uint8_t *bases, size_t bytes)
+{
+    if (c->count >= COMPUTATIONS_MAX || c->bases_bytes + bytes > COMPUTATIONS_BASES_MAX) {
+        c->over = true;
+        forget(c);
+    }
+    if (c->over)
+        return STATUS_OK;
+    if (make_room(c, bytes) != STATUS_OK)
+        return STATUS_MEMORY;
+    memcpy(c->bases + c->bases_bytes, bases, bytes);
+    c->bases_bytes += bytes;
+    c->all[c->count++] = (struct computed){.number = c->next,
+                                           .batch = lease->lease.bases_of,
+                                           .clock = clock,
+                                           .worker = lease->index,
+                                           .bases_bytes = (uint32_t)bytes};
+    return STATUS_OK;
+}
+
 enum status computations_announce(struct computations *computations, const struct message *lease,
                                   uint64_t clock, const uint8_t *bases, size_t bytes)
 {
@@ -83,19 +115,12 @@ enum status computations_announce(struct computations *computations, const struc
     bool same_process = latest->ticket == lease->ticket;
     if (same_process && latest->request == lease->request)
         return STATUS_OK;
-    if ((same_process && latest->request > lease->request) || c->count >= COMPUTATIONS_MAX)
+    if (same_process && latest->request > lease->request)
         return STATUS_AGAIN;
     if (!bases_decode(bases, bytes, c->version_max, NULL, c->chunk_count))
         return STATUS_INVALID;
-    if (make_room(c, bytes) != STATUS_OK)
+    if (remember(c, lease, clock, bases, bytes) != STATUS_OK)
         return STATUS_MEMORY;
-    memcpy(c->bases + c->bases_bytes, bases, bytes);
-    c->bases_bytes += bytes;
-    c->all[c->count++] = (struct computed){.number = c->next,
-                                           .batch = lease->lease.bases_of,
-                                           .clock = clock,
-                                           .worker = lease->index,
-                                           .bases_bytes = (uint32_t)bytes};
     *latest = (struct announced){lease->ticket, lease->request, c->next++};
     return STATUS_OK;
 }
@@ -112,7 +137,7 @@ uint64_t computations_answer(const struct computations *computations, uint32_t w
 enum status computations_gone(struct computations *computations, uint32_t worker)
 {
     struct computations *c = computations;
-    if (!c->records || c->count >= COMPUTATIONS_MAX)
+    if (!c->records || c->over)
         return STATUS_OK;
     if (make_room(c, 0) != STATUS_OK)
         return STATUS_MEMORY;
@@ -124,6 +149,7 @@ void computations_go_back(struct computations *computations)
 {
     computations->count = 0;
     computations->bases_bytes = 0;
+    computations->over = false;
     if (computations->worker_count > 0)
         memset(computations->latest, 0, computations->worker_count * sizeof *computations->latest);
 }
@@ -154,6 +180,8 @@ struct frame *computations_pack(const struct computations *computations)
 void computations_drop(struct computations *computations, struct computations_mark before)
 {
     struct computations *c = computations;
+    if (c->over)
+        return;
     c->count -= before.count;
     c->bases_bytes -= before.bases_bytes;
     if (c->count > 0)
@@ -171,6 +199,8 @@ void computations_check(const struct computations *computations)
     uint64_t before = 0;
     RULE(c->next > 0, "numbers begin at 1");
     RULE(c->records || c->count == 0, "without a record nothing is announced");
+    RULE(!c->over || (c->count == 0 && c->bases_bytes == 0), "what is over is forgotten");
+    RULE(c->bases_bytes <= COMPUTATIONS_BASES_MAX, "the memory for bases is bounded");
     for (uint32_t i = 0; i < c->count; i++) {
         bytes += c->all[i].bases_bytes;
         if (c->all[i].number == 0)

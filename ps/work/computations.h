@@ -10,7 +10,9 @@
  *                                 |                               ^
  *                                 '-- repeated: the same number --'
  *
- * Memory: at most COMPUTATIONS_MAX, of 40 bytes and about one a chunk.
+ * Memory: at most COMPUTATIONS_MAX, of 40 bytes and about one a chunk, which together have at most
+ * COMPUTATIONS_BASES_MAX bytes. Where more come, because no cut can be written, it is over: none are
+ * remembered, and numbers are given all the same, so that training goes on.
  *
  * Threads: the coordinator's. */
 
@@ -29,7 +31,8 @@
 /* Batches after which what is recorded is cut and written down, whatever else is. */
 #define RECORD_BATCHES_MAX 65536
 /* Between two cuts. A batch has one computation, and one more for each worker lost in it. */
-#define COMPUTATIONS_MAX (4 * RECORD_BATCHES_MAX)
+#define COMPUTATIONS_MAX       (4 * RECORD_BATCHES_MAX)
+#define COMPUTATIONS_BASES_MAX ((size_t)1 << 30)
 
 struct computed {
     uint64_t number; /* 0: none; the worker has gone. */
@@ -46,6 +49,7 @@ struct announced {
 
 struct computations {
     bool records;
+    bool over; /* Until all go back. */
     uint32_t chunk_count;
     uint64_t version_max;
     uint64_t next;        /* Number. */
@@ -64,8 +68,8 @@ enum status computations_init(struct computations *computations, const struct jo
 void computations_free(struct computations *computations);
 
 /* A worker of this ticket says in its LEASE with this request that it computes the batch from these
- * bases. STATUS_OK: it has its number. STATUS_AGAIN: it has said something else since, or there are
- * too many; STATUS_INVALID: they are no bases; STATUS_MEMORY. Then nothing has changed. */
+ * bases. STATUS_OK: it has its number. STATUS_AGAIN: it has said something else since;
+ * STATUS_INVALID: they are no bases; STATUS_MEMORY. Then nothing has changed. */
 enum status computations_announce(struct computations *computations, const struct message *lease,
                                   uint64_t clock, const uint8_t *bases, size_t bytes);
 

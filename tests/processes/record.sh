@@ -42,3 +42,37 @@ ln -s "$work/elsewhere" "$work/linked/out/record"
 run linked 5 syncopate run "${job[@]}" --epochs 2 --out "$work/linked/out"
 if [ -n "$(ls "$work/elsewhere")" ]; then fail "something was written through a link"; fi
 ok "with --record off there is none, and nothing is written through a link in its place"
+
+# --- where no checkpoint can be written -------------------------------------------------------------
+# It takes a quarter of a million batches. What has the place of the checkpoints goes when the record has ended.
+record_of() { sed -n '/^  "record": {/,/}/s/.*"ends_at": \([0-9a-z]*\).*/\1/p' "$1/run.json"; }
+if [ "$(record_of "$out")" != null ]; then fail "a whole record is said to end at $(record_of "$out")"; fi
+if long_run && ! sanitized; then
+    full=$work/full
+    small=(--mode async --data synthetic:64 --model "flatten, dense 10" --worker-batch 1 --workers 2 --checkpoint-every 0)
+    start full syncopate run "${small[@]}" --steps 400000 --out "$full" --quiet
+    within 10 test -e "$full/record" || fail "it does not begin"
+    rm -rf "$full/checkpoints"
+    : >"$full/checkpoints"
+    says full "warning: the record ends at update 0: .*262144 .* training goes on" 40
+    rm "$full/checkpoints"
+    ends full 0 60
+    if [ "$(record_of "$full")" != 0 ]; then fail "run.json says that the record ends at $(record_of "$full")"; fi
+    run more 0 syncopate run "${small[@]}" --steps 400010 --out "$full"
+    said more "the record of this run ends at update 0: nothing more of it is recorded" || fail "not said again"
+    said more "it ends at update 0: this run cannot be made again" || fail "the summary does not say it"
+    run replayed 3 syncopate replay "$full"
+    one_line replayed
+    ok "where no checkpoint can be written training goes on, and the record ends, with a line and in run.json"
+fi
+if short_run; then
+    run half 0 syncopate run "${job[@]}" --epochs 1 --out "$work/half"
+    run half 0 syncopate run "${job[@]}" --epochs 2 --record off --out "$work/half"
+    if [ "$(record_of "$work/half")" != 63 ]; then fail "a session without a record: not in run.json"; fi
+    run half 0 syncopate run "${job[@]}" --epochs 3 --out "$work/half"
+    said half "warning: the record of this run ends at update 63" || fail "a record that has ended is gone on with"
+    if [ "$(record_of "$work/half")" != 63 ]; then fail "a session after one without a record: not in run.json"; fi
+    run replayed 3 syncopate replay "$work/half"
+    said replayed "its record ends at batch 63, and the run went on to 189 without one" || fail "replayed otherwise"
+    ok "a session without a record ends it, and run.json, the summary and replay say so"
+fi

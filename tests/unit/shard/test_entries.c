@@ -60,6 +60,29 @@ TEST_PLAIN(a_frame_of_another_size_is_none_of_these)
     frame_release(frame);
 }
 
+TEST_PLAIN(more_entries_than_are_kept_are_none_until_it_begins_anew)
+{
+    struct entries entries = {0};
+    const uint32_t *list;
+    uint32_t count;
+    entries_begin(&entries, 10);
+    for (uint64_t i = 0; i <= ENTRIES_MAX; i++)
+        add(&entries, i, ENTRY_CLOSES);
+    ck_assert(entries.over && entries.count == 0 && entries.list == NULL);
+    ck_assert_uint_eq(entries.from, 10 + ENTRIES_MAX + 1); /* Batches that it had, all the same. */
+    entries_take_back(&entries);
+    ck_assert_uint_eq(entries.from, 10 + ENTRIES_MAX);
+    entries_drop(&entries, 11);
+    struct frame *frame = entries_pack(&entries);
+    ck_assert(entries_unpack(frame, &list, &count));
+    ck_assert_uint_eq(count, 0);
+    frame_release(frame);
+    entries_begin(&entries, 20);
+    add(&entries, 1, ENTRY_CLOSES);
+    ck_assert_uint_eq(entries.count, 1);
+    entries_free(&entries);
+}
+
 int main(void)
 {
     return suite_run("entries", NULL);

@@ -162,6 +162,52 @@ TEST(without_a_record_what_there_is_stays)
     ck_assert_uint_eq(after.bytes, before.bytes);
 }
 
+/* Where a record ends is known by whoever goes on from any later checkpoint, and nothing is added. */
+TEST(a_record_that_has_ended_is_not_gone_on_with)
+{
+    uint64_t end = 0, batches;
+    checkpoint(f, 5);
+    struct manifest_record whole = f->record;
+    ck_assert_uint_eq(whole.batches, 5);
+    ck_assert(!run_chronicle_has_ended(&f->chronicle, &batches));
+    run_chronicle_end(&f->chronicle);
+    f->record = run_chronicle_record(&f->chronicle); /* Of a cut at 9. */
+    run_chronicle_commit(&f->chronicle, 9);
+    ck_assert(run_chronicle_has_ended(&f->chronicle, &batches));
+    ck_assert_uint_eq(batches, 5);
+    ck_assert(f->record.session == 1 && f->record.bytes == whole.bytes && f->record.batches == 5);
+    open_session(f, 9);
+    ck_assert(run_chronicle_has_ended(&f->chronicle, &batches));
+    ck_assert_uint_eq(batches, 5);
+    ck_assert_ptr_nonnull(strstr(f->chronicle.remark.text, "ends at update 5"));
+    f->record = run_chronicle_record(&f->chronicle); /* Of a cut at 11. */
+    ck_assert(f->record.session == 1 && f->record.bytes == whole.bytes && f->record.batches == 5);
+    ck_assert_uint_eq(read_back(f, 1, f->record.bytes, &end), 1);
+    f->record = whole; /* All later checkpoints are damaged. */
+    open_session(f, 5);
+    ck_assert(!run_chronicle_has_ended(&f->chronicle, &batches));
+    checkpoint(f, 7);
+    ck_assert(f->record.session == 2 && f->record.batches == 7);
+}
+
+TEST(who_goes_back_to_where_the_record_ends_goes_on_with_it)
+{
+    uint64_t end = 0, batches;
+    checkpoint(f, 5);
+    struct manifest_record back = f->record;
+    run_chronicle_end(&f->chronicle);
+    run_chronicle_go_back(&f->chronicle, &back, 5, 1);
+    ck_assert(!run_chronicle_has_ended(&f->chronicle, &batches));
+    checkpoint(f, 8);
+    ck_assert_uint_eq(f->record.batches, 8);
+    ck_assert_uint_eq(read_back(f, 1, f->record.bytes, &end), 2);
+    run_chronicle_end(&f->chronicle);
+    f->record = run_chronicle_record(&f->chronicle); /* Of a cut at 12. */
+    run_chronicle_go_back(&f->chronicle, &f->record, 12, 2);
+    ck_assert(run_chronicle_has_ended(&f->chronicle, &batches));
+    ck_assert_uint_eq(batches, 8);
+}
+
 int main(void)
 {
     return suite_run("run_chronicle", NULL);

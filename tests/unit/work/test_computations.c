@@ -110,6 +110,29 @@ TEST(numbers_go_on_when_all_go_back)
     ck_assert_uint_eq(computations_answer(&f->computations, 0, 7, 10), 2);
 }
 
+/* No cut can be written. Training is not to wait for one. */
+TEST(more_than_can_be_remembered_are_numbered_and_forgotten_until_all_go_back)
+{
+    uint64_t request = 10;
+    for (uint32_t i = 0; i < COMPUTATIONS_MAX; i++)
+        ck_assert_int_eq(announce(f, 0, 7, request++, 1), STATUS_OK);
+    ck_assert(!f->computations.over && f->computations.count == COMPUTATIONS_MAX);
+    struct computations_mark mark = computations_mark(&f->computations);
+    ck_assert_int_eq(announce(f, 0, 7, request, 1), STATUS_OK);
+    ck_assert(f->computations.over && f->computations.count == 0 && f->computations.all == NULL);
+    ck_assert_uint_eq(computations_answer(&f->computations, 0, 7, request), COMPUTATIONS_MAX + 1);
+    computations_drop(&f->computations, mark); /* Of a cut that was written after all. */
+    ck_assert_int_eq(computations_gone(&f->computations, 0), STATUS_OK);
+    ck_assert_int_eq(announce(f, 1, 8, 10, 1), STATUS_OK);
+    ck_assert_uint_eq(computations_answer(&f->computations, 1, 8, 10), COMPUTATIONS_MAX + 2);
+    ck_assert_uint_eq(f->computations.count, 0);
+    computations_check(&f->computations);
+    computations_go_back(&f->computations);
+    ck_assert_int_eq(announce(f, 1, 8, 11, 1), STATUS_OK);
+    ck_assert_uint_eq(f->computations.count, 1);
+    ck_assert_uint_eq(f->computations.all[0].number, COMPUTATIONS_MAX + 3);
+}
+
 int main(void)
 {
     return suite_run("computations", NULL);
