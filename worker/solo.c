@@ -132,7 +132,8 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
     if (status == STATUS_OK) {
         for (uint32_t i = 0; i <= s->slots.count; i++)
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
-        s->step = s->last_cut = s->summary.session_step = reader.manifest.step;
+        s->step = s->last_cut = reader.manifest.step;
+        s->summary.session_step = s->summary.counted_from = reader.manifest.step;
         adopt_epoch(s, &reader.manifest.so_far);
         s->found = reader.manifest.record;
     }

@@ -71,6 +71,11 @@ static void print_test_score(FILE *out, const struct record *record)
 /* What a resumed run did before is not in the figures that follow. */
 static void print_session(FILE *out, const struct record *record)
 {
+    if (record->summary.counted_from > record->summary.session_step)
+        fprintf(out,
+                "  counted        from step %s on: a damaged checkpoint had what was" LINE
+                "counted before, of updates, gradients, staleness, images/s\n",
+                wording_count(record->summary.counted_from).text);
     if (record->summary.session_step > 0)
         fprintf(out, "  this session   from step %s on; figures of time and work are its own\n",
                 wording_count(record->summary.session_step).text);

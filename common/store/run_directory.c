@@ -111,6 +111,7 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_real(writer, "test_loss", summary->test_loss);
     json_writer_real(writer, "test_accuracy", summary->test_accuracy);
     json_writer_u64(writer, "session_step", summary->session_step);
+    json_writer_u64(writer, "counted_from", summary->counted_from);
     json_writer_u64(writer, "processors", summary->processors);
     json_writer_u64(writer, "workers_beside", summary->workers_beside);
     json_writer_real(writer, "seconds", summary->seconds);
@@ -314,6 +315,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
     *summary = (struct run_summary){
         .step = json_u64(root, "step", 0),
         .session_step = json_u64(root, "session_step", 0),
+        .counted_from = json_u64(root, "counted_from", 0),
         .processors = (uint32_t)json_u64(root, "processors", 0),
         .workers_beside = (uint32_t)json_u64(root, "workers_beside", 0),
         .seconds = json_number(root, "seconds"),

@@ -178,6 +178,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     coordinator_mark_cut(c); /* A report may have been lost with its worker. */
     membership_mark_whole(&c->work.membership);
     c->spread_whole = c->spread_cut;
+    c->whole_step = c->cut.step;
     staleness_ledger_keep(&c->staleness, c->cut.step);
     uint64_t failed = log_once_end(&c->log_once);
     if (failed > 0)

@@ -36,7 +36,8 @@ static void sum_up_members(struct coordinator *c)
     summary->worker_count = c->work.membership.worker_count;
     summary->processors = c->options.processors;
     summary->workers_beside = count_beside(&c->work.membership);
-    summary->images_per_second = summary->seconds > 0 ? (double)examples / summary->seconds : 0;
+    double seconds = summary->seconds - c->counted_seconds;
+    summary->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
 }
 
 /* What owners have counted, of all and of each worker. */

@@ -298,6 +298,7 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
     if (c->job->record == RECORDING_ON && c->options.allow_mixed)
         outbox_log(outbox, "nothing is recorded: with --allow-mixed processes may compute other "
                            "bits, and the run could not be made again");
+    c->whole_step = c->summary.counted_from = c->first_step;
     evaluation_init(&c->evaluation, c->job, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
@@ -309,8 +310,24 @@ static void open_first(struct coordinator *c, const struct tally *so_far, uint64
         coordinator_enter(c, GATHERING, now_us);
 }
 
+/* The newest checkpoint is damaged, and it is an older one that all go back to. Rather than counting
+ * what is undone, or not counting what stands, begin anew and say from where. */
+static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    membership_forget_marks(&c->work.membership);
+    c->spread_whole = (struct run_spread){0};
+    c->whole_step = c->summary.counted_from = c->first_step;
+    c->counted_seconds = training_clock_seconds(&c->clock, now_us);
+    outbox_log(outbox,
+               "what was counted up to step %" PRIu64
+               " is not known any more: updates, verdicts and staleness are counted from there on",
+               c->first_step);
+}
+
 static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    if (c->first_step != c->whole_step)
+        count_anew(c, now_us, outbox);
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
     evaluation_go_back(&c->evaluation, c->first_step);
     c->kept_at = 0;

@@ -256,6 +256,14 @@ void membership_mark_whole(struct membership *membership)
     }
 }
 
+void membership_forget_marks(struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->worker_count; i++)
+        membership->workers[i].summary_whole = (struct worker_summary){.updates = 0};
+    for (uint32_t i = 0; i < membership->server_count; i++)
+        membership->servers[i].verdicts_whole = (struct verdict_counts){0};
+}
+
 void membership_go_back(struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->worker_count; i++) {

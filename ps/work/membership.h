@@ -151,6 +151,8 @@ void membership_free_place(struct member *member, enum departure departure);
 void membership_mark_cut(struct membership *membership);
 void membership_mark_whole(struct membership *membership);
 void membership_go_back(struct membership *membership);
+/* It is an older checkpoint, and nobody knows what had been counted up to it: nothing remains. */
+void membership_forget_marks(struct membership *membership);
 
 /* Every server is ready and there. */
 bool membership_is_served(const struct membership *membership);

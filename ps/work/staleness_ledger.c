@@ -76,6 +76,8 @@ void staleness_ledger_go_back(struct staleness_ledger *ledger, uint64_t step)
         staleness_tally_free(&place->at_cut);
         staleness_tally_free(&place->kept);
     }
+    if (!known)
+        staleness_tally_free(&ledger->earlier);
     ledger->kept_step = step;
 }
 

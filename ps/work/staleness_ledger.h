@@ -7,8 +7,8 @@
  *     going back        kept -> earlier      and what was said since is forgotten, as it is undone
  *
  * The whole is what `earlier` and all `live` add up to. A process that becomes server 0 in the middle
- * of a run begins anew. A run that goes back to an older checkpoint than the newest (it is damaged)
- * keeps nothing of the segment that it leaves. Without memory for a number, figures lack it.
+ * of a run begins anew. Of a run that goes back to an older checkpoint than the newest (it is damaged)
+ * nothing is known up to there, and nothing is kept. Without memory for a number, figures lack it.
  *
  * Threads: the coordinator's. */
 

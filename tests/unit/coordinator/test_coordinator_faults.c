@@ -1197,6 +1197,45 @@ TEST_PLAIN(a_lease_is_always_answered)
     players_close(&p);
 }
 
+/* The checkpoint at 4 is damaged. What was counted up to the one at 2 nobody knows: of the updates from
+ * there on each is counted, and once, and the summary says from where. */
+TEST_PREPARED(counts_begin_anew_behind_a_damaged_checkpoint_and_say_so, MODE_ASYNC)
+{
+    p->job.checkpoint_every = 2;
+    p->job.steps = 100;
+    players_create(p);
+    players_start(p);
+    players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+    players_kill(p, ROLE_WORKER, 1);
+    players_lease(p, 0, false, 0);
+    for (uint64_t batch = 0; batch < 4; batch++) {
+        make_batch(p, 0, batch);
+        if (batch % 2 == 1) {
+            checkpoint(p, batch + 1);
+            players_lease(p, 0, false, 0);
+        }
+    }
+    make_batch(p, 0, 5);
+    lose_and_regain(p, 1, true, 2);
+    ck_assert_ptr_nonnull(strstr(players_event(p, "generation"), "\"step\": 2, \"recomputed\": 3"));
+    players_follow(p);
+    post_clear(&p->post);
+    players_lease(p, 0, false, 0);
+    make_batch(p, 0, 2);
+    make_batch(p, 0, 3);
+    take_cut(p, 4);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
+    struct run_summary summary = summary_of(p);
+    ck_assert_uint_eq(summary.counted_from, 2);
+    ck_assert_uint_eq(summary.session_step, 0);
+    ck_assert_uint_eq(summary.step, 4);
+    ck_assert_uint_eq(summary.faults.recomputed, 3);
+    ck_assert_uint_eq(workers_of(p)[0].updates, 2);
+    ck_assert_uint_eq(workers_of(p)[0].examples, 4 + 8); /* An epoch's last batch, and a first. */
+    ck_assert_uint_eq(summary.verdicts.applied,
+                      2 * 40); /* As of the cut at 4, in this generation. */
+}
+
 TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
 {
     uint64_t batches[16];
