@@ -11,7 +11,8 @@
  * and once all have asked, with the same W workers from the start:
  *
  *   at clock c it is made from values that hold its worker's c updates and c - S of each other
- *   at S = 0 in round k it is made from versions first + k W to first + (k + 1) W - 1 */
+ *   at S = 0 in round k it is made from versions first + k W to first + (k + 1) W - 1, or the next
+ *     where a chunk has the batch itself and another found it too stale */
 
 #include "deploy/simulator/promises_async.h"
 
@@ -196,6 +197,25 @@ static void ssp_said(struct witness *w, uint32_t process, const struct outgoing 
 
 /* --- what is computed from ----------------------------------------------------------------- */
 
+static const struct witness_chunk *chunk_now(const struct witness *w, uint32_t chunk)
+{
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        const struct witness_server *server = w->processes[i].server;
+        if (server != NULL && server->alive && server->current &&
+            server->index == w->partition->chunks[chunk].server)
+            return &server->chunks[chunk];
+    }
+    return NULL;
+}
+
+/* A worker whose batch some chunks have found too stale computes it once more, and the others have
+ * it by then: one more of its round. */
+static bool has_batch(const struct witness *w, uint32_t chunk, uint64_t batch)
+{
+    const struct witness_chunk *now = chunk_now(w, chunk);
+    return now != NULL && now->batches[batch];
+}
+
 /* Its clock as server 0 has it: no more than what it is, so what is promised of it is held. */
 static void check_base(struct witness *w, const struct witness_worker *worker,
                        const struct message *message, uint64_t clock)
@@ -203,7 +223,8 @@ static void check_base(struct witness *w, const struct witness_worker *worker,
     uint64_t base = message->exchange.base_version, bound = w->job->staleness_bound;
     uint64_t old = clock > bound ? clock - bound : 0; /* Of each, that must be in it. */
     uint64_t least = w->clocks.first + clock + (w->clocks.members - 1) * old;
-    uint64_t end = w->clocks.first + (clock + 1) * w->clocks.members; /* At S = 0. */
+    uint64_t end = w->clocks.first + (clock + 1) * w->clocks.members + /* At S = 0. */
+                   has_batch(w, message->exchange.chunk, message->exchange.step);
     w->counts.bases++;
     if (base < least || (bound == 0 && base >= end))
         witness_fail(w,
@@ -243,17 +264,6 @@ static enum verdict ssp_take(struct witness *w, struct witness_server *server, u
     if (!clock_at(w, &packet->message, packet->message.exchange.step, &update->clock))
         update->clock = UINT64_MAX;
     return verdict;
-}
-
-static const struct witness_chunk *chunk_now(const struct witness *w, uint32_t chunk)
-{
-    for (uint32_t i = 0; i < w->process_count; i++) {
-        const struct witness_server *server = w->processes[i].server;
-        if (server != NULL && server->alive && server->current &&
-            server->index == w->partition->chunks[chunk].server)
-            return &server->chunks[chunk];
-    }
-    return NULL;
 }
 
 /* No version since its base is of an update that it had to hold. */

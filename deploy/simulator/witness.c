@@ -851,7 +851,7 @@ static void check_state(struct witness *w, struct witness_server *server,
     const struct message_chunk_state *state = &packet->message.chunk_state;
     uint32_t index = chunk_at(w, state->first);
     if (index < w->partition->chunk_count && state->array == CHECKPOINT_ENTRIES) {
-        witness_record_cut(w, index, packet);
+        witness_record_cut(w, index, server->owners[witness_owner_of(w, index)].generation, packet);
         return;
     }
     if (index == w->partition->chunk_count || state->array >= w->initial.array_count) {

@@ -177,7 +177,8 @@ void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batch
             (struct witness_entry){message->generation, message->exchange.computation, skipped};
 }
 
-void witness_record_cut(struct witness *witness, uint32_t chunk, const struct packet *packet)
+void witness_record_cut(struct witness *witness, uint32_t chunk, uint64_t generation,
+                        const struct packet *packet)
 {
     struct witness *w = witness;
     const uint32_t *list;
@@ -190,6 +191,8 @@ void witness_record_cut(struct witness *witness, uint32_t chunk, const struct pa
     for (uint32_t i = 0; i < count; i++) {
         const struct witness_entry *entry = &w->record.entries[chunk][step - count + i];
         uint64_t number = entries_number(list[i], 0);
+        if (entry->generation > generation)
+            continue; /* A server that was replaced speaks of what has been undone. */
         if (number != entry->computation || !(list[i] & ENTRY_CLOSES) ||
             !(list[i] & ENTRY_SKIPPED) != !entry->skipped)
             witness_fail(w,

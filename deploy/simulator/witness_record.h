@@ -52,10 +52,11 @@ enum status witness_record_init(struct witness *witness);
 void witness_record_free(struct witness *witness);
 
 /* A chunk that has had so many batches has had one more, or left it out; an owner hands over what all
- * have had. */
+ * have had in its generation. */
 void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batches,
                          const struct packet *packet, bool skipped);
-void witness_record_cut(struct witness *witness, uint32_t chunk, const struct packet *packet);
+void witness_record_cut(struct witness *witness, uint32_t chunk, uint64_t generation,
+                        const struct packet *packet);
 
 /* What a session of the run has in its record, up to this step; where it began. */
 uint64_t witness_record_finish(struct witness *witness, const void *bytes, size_t count,
