@@ -281,6 +281,9 @@ static void print_files(FILE *out, const struct record *record)
         fprintf(out, "%s it ends at update %s: this run cannot be made again\n",
                 summary->record.files > 0 ? "                " : "  record        ",
                 wording_count(summary->record.ends_at).text);
+    if (summary->scored.missing > 0)
+        fprintf(out, "  scored         %s missing in scored/: not written, or not in time\n",
+                wording_counted(summary->scored.missing, "model is", "models are").text);
     if (summary->parameters_sha256[0] != '\0')
         fprintf(out, "  parameters     sha256 %s\n", summary->parameters_sha256);
     if (summary->model_sha256[0] != '\0')

@@ -13,6 +13,7 @@
 #include "common/job/job_json.h"
 #include "common/store/histogram_json.h"
 #include "common/store/run_record.h"
+#include "common/store/scored_file.h"
 
 #define RUN_FORMAT_PREFIX  "syncopate-run-"
 #define RUN_FORMAT_NUMBER  "2"
@@ -171,6 +172,18 @@ static void write_recorded(struct json_writer *writer, const struct run_recorded
     json_writer_end(writer);
 }
 
+static void write_scored(struct json_writer *writer, const struct run_scored *scored)
+{
+    if (!scored->kept) {
+        json_writer_null(writer, "scored");
+        return;
+    }
+    json_writer_object(writer, "scored");
+    json_writer_u64(writer, "files", scored->files);
+    json_writer_u64(writer, "missing", scored->missing);
+    json_writer_end(writer);
+}
+
 static void write_faults(struct json_writer *writer, const struct run_faults *faults)
 {
     json_writer_object(writer, "faults");
@@ -228,6 +241,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     write_mode_figures(writer, &summary->mode_figures);
     write_controlled(writer, summary);
     write_recorded(writer, &summary->record);
+    write_scored(writer, &summary->scored);
     write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)
@@ -344,6 +358,9 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
     summary->record.files = json_u64(root, "record.files", 0);
     summary->record.bytes = json_u64(root, "record.bytes", 0);
     summary->record.computations = json_u64(root, "record.computations", 0);
+    summary->scored = (struct run_scored){.files = json_u64(root, "scored.files", UINT64_MAX),
+                                          .missing = json_u64(root, "scored.missing", 0)};
+    summary->scored.kept = summary->scored.files != UINT64_MAX;
     summary->record.ends_at = json_u64(root, "record.ends_at", UINT64_MAX);
     summary->record.ended = summary->record.ends_at != UINT64_MAX;
 }
@@ -801,5 +818,8 @@ enum status run_directory_summary(struct run_directory *directory, const struct 
 {
     struct run_summary complete = *summary;
     complete.faults = all_faults(directory, &summary->faults);
+    complete.scored.kept = job->keep_scored;
+    complete.scored.files = scored_file_count(directory->disk, directory->path, job, summary->step,
+                                              &complete.scored.missing);
     return write_run_json(directory, job, run_id, &complete, error);
 }

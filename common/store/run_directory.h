@@ -107,6 +107,13 @@ struct run_recorded {
     uint64_t ends_at;      /* ... behind this batch, and it cannot be made again. */
 };
 
+/* With --keep-scored, of the whole run, in OUT/scored; "scored" in run.json. run_directory_summary fills
+ * it in. */
+struct run_scored {
+    bool kept;
+    uint64_t files, missing; /* Of epochs that have ended. */
+};
+
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
 struct run_summary {
@@ -134,6 +141,7 @@ struct run_summary {
     struct run_spread spread;       /* Empty where all chunks are of one version. */
     struct mode_figures mode_figures;
     struct run_recorded record;
+    struct run_scored scored;
     struct run_faults faults;
     uint32_t exit_code;      /* That server 0 ends with. */
     uint32_t processors;     /* Of server 0's host, 0: not known; and ... */

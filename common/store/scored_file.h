@@ -5,6 +5,8 @@
 #ifndef COMMON_STORE_SCORED_FILE_H
 #define COMMON_STORE_SCORED_FILE_H
 
+#include <stdint.h>
+
 #include "common/base/status.h"
 #include "common/file/disk.h"
 #include "common/job/job.h"
@@ -13,5 +15,10 @@
  * folder is made when it is not there. */
 enum status scored_file_write(const struct disk *disk, const char *out, const struct job *job,
                               uint64_t batches, const float *parameters, struct error *error);
+
+/* How many there are of the epochs that have ended after so many batches, and how many are missing:
+ * they could not be written, or the next was there before they were. */
+uint64_t scored_file_count(const struct disk *disk, const char *out, const struct job *job,
+                           uint64_t batches, uint64_t *missing);
 
 #endif
