@@ -12,6 +12,7 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
 {
     memset(cores, 0, sizeof *cores);
     struct coordinator_options coordinator = options->coordinator;
+    coordinator.diary = options->diary;
     coordinator.incarnation = options->router.self.incarnation;
     cores->owner_count = options->router.owner_count;
     cores->diary = options->diary;

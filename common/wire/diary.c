@@ -31,7 +31,8 @@ struct diary {
     int file;
     enum role role;
     uint32_t index;
-    atomic_bool full; /* It could not be written, and that was said. */
+    atomic_bool failed; /* It could not be written, and that was said. */
+    atomic_bool full;   /* Nothing is added any more. */
 };
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -98,6 +99,12 @@ uint64_t diary_now(const struct diary *diary)
     return diary != NULL ? clock_now_ns() : 0;
 }
 
+bool diary_is_full(int file)
+{
+    struct stat about;
+    return fstat(file, &about) == 0 && about.st_size >= DIARY_BYTES_MAX;
+}
+
 static void put(struct diary *diary, struct head head, const void *body, size_t bytes)
 {
     uint8_t entry[sizeof head + HEADER_BYTES_MAX];
@@ -108,8 +115,13 @@ static void put(struct diary *diary, struct head head, const void *body, size_t 
     memcpy(entry, &head, sizeof head);
     memcpy(entry + sizeof head, body, bytes);
     bytes += sizeof head;
-    if (write(diary->file, entry, bytes) != (ssize_t)bytes && !atomic_exchange(&diary->full, true))
+    if (atomic_load(&diary->full))
+        return;
+    if (write(diary->file, entry, bytes) != (ssize_t)bytes &&
+        !atomic_exchange(&diary->failed, true))
         log_warning("the diary cannot be written: %s", strerror(errno));
+    if (diary_is_full(diary->file)) /* With what others have written, too. */
+        atomic_store(&diary->full, true);
 }
 
 static void put_message(struct diary *diary, struct head head, const struct message *message)

@@ -11,7 +11,8 @@
  * (proofs, secrets) is not written.
  *
  * A diary that is NULL takes everything and writes nothing: that is how nearly all processes run.
- * When the file cannot be written any more that is said once, and the process goes on.
+ * When the file cannot be written any more that is said once, and the process goes on. It
+ * grows to DIARY_BYTES_MAX, and nothing is added behind that.
  *
  * Threads: said, heard and did from any; open and close from one.
  * Units: nanoseconds of CLOCK_MONOTONIC. */
@@ -21,28 +22,32 @@
 
 #include "common/wire/message.h"
 
+#define DIARY_BYTES_MAX (8u << 20) /* Some 20,000 messages: more than anybody reads. */
+
 struct diary;
 
 enum diary_kind { DIARY_SAID, DIARY_HEARD, DIARY_DID, DIARY_KIND_COUNT };
 
 /* What no message shows. */
 enum deed_kind {
-    DEED_OPENED,   /* Server 0 has the run directory; `step` is where the run goes on. */
-    DEED_LOADED,   /* A server's chunks have their first values. */
-    DEED_GIVEN,    /* A trainer is given a step or batch. */
-    DEED_STANDS,   /* It has no leaf in this step. */
-    DEED_COMPUTED, /* A gradient: node, examples, loss, correct, us. */
-    DEED_LEFT_OUT, /* One that is not finite. */
-    DEED_TAKEN,    /* An owner has taken a worker's gradient: chunk, step, node, worker. */
-    DEED_REFUSED,  /* Or not: verdict. */
-    DEED_UPDATED,  /* A chunk: version is the new one; examples, staleness. */
-    DEED_SKIPPED,  /* The same, by nothing. */
-    DEED_HELD,     /* An answer waits: chunk, worker, version that it waits for. */
-    DEED_CUT,      /* A chunk is referred to as of version `step`. */
-    DEED_PART,     /* A server's part of a checkpoint is written: step, bytes. */
-    DEED_MANIFEST, /* The whole checkpoint is. */
-    DEED_SCORED,   /* Test examples, after `step` updates: examples, loss, correct, us. */
-    DEED_SUMMARY,  /* run.json and the model are written. */
+    DEED_OPENED,      /* Server 0 has the run directory; `step` is where the run goes on. */
+    DEED_LOADED,      /* A server's chunks have their first values. */
+    DEED_GIVEN,       /* A trainer is given a step or batch. */
+    DEED_STANDS,      /* It has no leaf in this step. */
+    DEED_COMPUTED,    /* A gradient: node, examples, loss, correct, us. */
+    DEED_LEFT_OUT,    /* One that is not finite. */
+    DEED_TAKEN,       /* An owner has taken a worker's gradient: chunk, step, node, worker. */
+    DEED_REFUSED,     /* Or not: verdict. */
+    DEED_UPDATED,     /* A chunk: version is the new one; examples, staleness. */
+    DEED_SKIPPED,     /* The same, by nothing. */
+    DEED_HELD,        /* An answer waits: chunk, worker, version that it waits for. */
+    DEED_CUT,         /* A chunk is referred to as of version `step`. */
+    DEED_PART,        /* A server's part of a checkpoint is written: step, bytes. */
+    DEED_MANIFEST,    /* The whole checkpoint is. */
+    DEED_SCORED,      /* Test examples, after `step` updates: examples, loss, correct, us. */
+    DEED_SUMMARY,     /* run.json and the model are written. */
+    DEED_LOST_WORKER, /* Server 0 does without: worker. */
+    DEED_LOST_SERVER, /* Without that server, whose number is in `worker`, nobody goes on. */
     DEED_KIND_COUNT
 };
 
@@ -83,6 +88,9 @@ void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t 
 void diary_heard(struct diary *diary, bool from_server, uint64_t other,
                  const struct message *message, uint64_t payload_bytes);
 void diary_did(struct diary *diary, const struct deed *deed);
+
+/* Whether there was more than it takes. */
+bool diary_is_full(int file);
 
 /* All entries of a file, earliest first; the caller frees them. STATUS_INVALID: something in it is no
  * entry; what comes before it is there. */

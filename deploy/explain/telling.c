@@ -28,6 +28,7 @@ struct story {
     const struct telling *telling;
     struct diary_entry *entries; /* [count] in order. */
     size_t count;
+    bool full;             /* What came then is not in it. */
     bool *matched;         /* [count] of what was heard: it is known what was said. */
     struct group **groups; /* [group_count], owned. */
     size_t group_count, group_room;
@@ -240,7 +241,7 @@ static void print_group(FILE *out, const struct story *story, struct group *grou
         fprintf(out, "%9.3f ms  %s\n", ms, group->who);
     wording_append(text, sizeof text, message ? "\"%s\"" : "%s", group->words.text);
     add_others(group, text, sizeof text);
-    if (group->unheard > 0)
+    if (group->unheard > 0 && !story->full)
         wording_append(text, sizeof text, " (%s not heard by anybody.)",
                        group->more > 0 ? wording_counted(group->unheard, "was", "were").text
                                        : "It was");
@@ -312,6 +313,20 @@ static void print_opening(FILE *out, const struct telling *telling)
                  0, 0);
 }
 
+static void print_cut(FILE *out, const struct story *story)
+{
+    char text[512];
+    double ms =
+        (double)(story->entries[story->count - 1].time_ns - story->entries[0].time_ns) * 1e-6;
+    snprintf(
+        text, sizeof text,
+        "What came after %.0f ms is not told: there are more messages than the %s that are kept "
+        "of them. Fewer steps, workers or servers, or larger chunks (--chunk-bytes), have fewer.",
+        ms, wording_bytes(DIARY_BYTES_MAX).text);
+    fprintf(out, "\n");
+    wording_wrap(out, text, 0, 0);
+}
+
 static void print_counts(FILE *out, const struct story *story)
 {
     uint64_t all = 0;
@@ -323,7 +338,8 @@ static void print_counts(FILE *out, const struct story *story)
         fprintf(out, "\n0 messages in all.\n\n");
         return;
     }
-    snprintf(text, sizeof text, "%s in all", wording_counted(all, "message", "messages").text);
+    snprintf(text, sizeof text, "%s %s", wording_counted(all, "message", "messages").text,
+             story->full ? "up to there" : "in all");
     for (unsigned i = 0; i < MESSAGE_KIND_COUNT; i++) {
         if (story->said[i] == 0)
             continue;
@@ -355,6 +371,7 @@ enum status telling_print(FILE *out, const struct telling *telling, int file, st
     struct story story = {.telling = telling};
     enum status status = diary_read(file, &story.entries, &story.count, error);
     bool damaged = status == STATUS_INVALID;
+    story.full = diary_is_full(file);
     if (damaged)
         status = STATUS_OK;
     if (status == STATUS_OK && (story.matched = calloc(story.count + 1, sizeof(bool))) == NULL)
@@ -365,6 +382,8 @@ enum status telling_print(FILE *out, const struct telling *telling, int file, st
     if (status == STATUS_OK && story.count > 0) {
         print_opening(out, telling);
         print_groups(out, &story);
+        if (story.full)
+            print_cut(out, &story);
         print_counts(out, &story);
     }
     story_free(&story);

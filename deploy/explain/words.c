@@ -545,6 +545,15 @@ const struct words_row words_of_deeds[] = {
      "loss of "
      "{@loss}.",
      "worker/node_gradient.c node_gradient_evaluate", NULL},
+    {DEED_LOST_WORKER, NULL,
+     "does without worker/{worker}, which is lost: what it had to compute is for others, or for "
+     "whoever "
+     "takes its place.",
+     "ps/coordinator/coordinator_losses.c coordinator_lose_worker", NULL},
+    {DEED_LOST_SERVER, NULL,
+     "has lost ps/{worker}: when somebody has its place again, all go back to the newest "
+     "checkpoint.",
+     "ps/coordinator/coordinator_losses.c coordinator_lose_server", NULL},
     {DEED_SUMMARY, alone, "has written run.json and the model.", "worker/solo.c write_summary",
      NULL},
     {DEED_SUMMARY, NULL, "has written run.json and the model.",

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
+#include "common/wire/diary.h"
 #include "common/wire/outbox.h"
 #include "ps/work/membership.h"
 
@@ -50,6 +51,8 @@ struct coordinator_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
+    struct diary
+        *diary; /* Where it stands who was lost; NULL: nowhere. Outlives the coordinator. */
     uint32_t processors; /* Of this host, for run.json; 0: not known. */
 };
 

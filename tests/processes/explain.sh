@@ -131,6 +131,50 @@ if short_run; then
     ok "without servers there are no messages, and the step is told all the same"
 fi
 
+# --- what README.md shows of it --------------------------------------------------------------------
+# Numbers differ from run to run, and with the model; who is who with who is faster.
+plain() { sed -E 's/^ *[0-9.]+ ms //; s/[0-9][0-9,.]*[0-9]/#/g; s/[0-9]/#/g; s/ +/ /g; s/^ //'; }
+excerpts() # One line an entry, of the section that tells a step.
+{
+    awk '/^## A step, told/ { on = 1; next } /^## / { on = 0 } !on { next }
+        /^```/ { if (line) print line; line = ""; block = !block; next }
+        !block { next }
+        /^ +[0-9.]+ ms  / { if (line) print line; line = $0; next }
+        { line = line $0 }' "$root/README.md"
+}
+if short_run; then
+    cat "$work"/{sync,async}{,-each}.told | plain >"$work/plain.told"
+    count=0
+    while read -r entry; do
+        grep -qF -- "$entry" "$work/plain.told" || fail "README.md shows what is not told so: $entry"
+        count=$((count + 1))
+    done < <(excerpts | plain)
+    if [ "$count" -lt 7 ]; then fail "README.md shows only $count entries"; fi
+    if ! excerpts | grep -q ' LEASE .*Now I compute'; then fail "README.md leaves out how a batch is announced"; fi
+    ok "the $count entries that README.md shows are told so, but for numbers"
+fi
+
+# --- a worker that is killed -----------------------------------------------------------------------
+worker_of_ours() # The process of worker/1.
+{
+    local pid
+    for pid in $(survivors); do
+        if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q '^[^ ]*syncopate-worker.* --task-index=1 '; then echo "$pid"; fi
+    done
+}
+if short_run; then
+    start killed syncopate run --data synthetic:640 --model softmax --mode async --workers 2 --ps 2 --steps 12 \
+        --compute constant:30ms --explain --out "$work/killed"
+    within 10 grep -qs '"event": "start"' "$work/killed/events.jsonl" || fail "it does not begin"
+    victim=$(worker_of_ours)
+    if [ -z "$victim" ]; then fail "there is no worker/1"; fi
+    kill -KILL "$victim"
+    ends killed 0 60
+    said killed "does without worker/1, which is lost" || fail "it is not told that a worker was lost"
+    said killed "messages in all" || fail "what was told has no end"
+    ok "where a worker is killed that is told, and so is all else"
+fi
+
 # --- the words themselves --------------------------------------------------------------------------
 # sources ROOT - every "file.c function" of the tables, each once.
 sources() { (cd "$1" && grep -rhoE '"[a-z_/]+\.c [a-z_0-9]+"' deploy/explain ps/mode worker/mode) | tr -d '"' | sort -u; }

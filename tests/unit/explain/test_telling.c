@@ -141,6 +141,36 @@ TEST_PLAIN(a_damaged_end_is_an_error_and_what_comes_before_is_told)
     free(text);
 }
 
+/* Every telling has an end, however long what it tells of goes on. */
+TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
+{
+    struct scene scene = scene_open();
+    ask(&scene, diary_now(scene.worker), 0, false, false);
+    struct deed cut = {.kind = DEED_CUT, .chunk = 3, .step = 1};
+    for (unsigned i = 0; i < 2 * DIARY_BYTES_MAX / sizeof cut; i++)
+        diary_did(i % 2 ? scene.server : scene.worker, &cut);
+    off_t bytes = lseek(scene.file, 0, SEEK_END);
+    ck_assert(bytes >= DIARY_BYTES_MAX && bytes < DIARY_BYTES_MAX + 4096);
+    char *text = tell(&scene, false, STATUS_OK);
+    join_lines(text);
+    ck_assert_ptr_nonnull(strstr(text, "is not told: there are more messages than the 8.0 MiB"));
+    ck_assert_ptr_nonnull(strstr(text, "1 message up to there: 1 EXCHANGE."));
+    ck_assert_ptr_null(strstr(text, "not heard")); /* Who knows. */
+    free(text);
+}
+
+TEST_PLAIN(who_is_lost_is_told)
+{
+    struct scene scene = scene_open();
+    diary_did(scene.server, &(struct deed){.kind = DEED_LOST_WORKER, .worker = 3});
+    diary_did(scene.server, &(struct deed){.kind = DEED_LOST_SERVER, .worker = 1});
+    char *text = tell(&scene, false, STATUS_OK);
+    join_lines(text);
+    ck_assert_ptr_nonnull(strstr(text, "does without worker/3, which is lost: "));
+    ck_assert_ptr_nonnull(strstr(text, "has lost ps/1: "));
+    free(text);
+}
+
 int main(void)
 {
     return suite_run("telling", NULL);
