@@ -70,15 +70,13 @@ static enum verdict async_judge(const struct shard *shard, const struct message_
     return again ? VERDICT_STALE : VERDICT_NONE;
 }
 
-/* What a gradient was computed from, where that is needed. Nobody can be helped who was not given what
- * it says. */
-static bool find_base(const struct shard *shard, const struct message *message,
-                      struct update *update)
+/* What a gradient was computed from, where that is needed. Nobody can be helped who says that it was
+ * given what nobody holds. */
+static bool find_base(const struct shard *shard, uint64_t version, struct update *update)
 {
     if (!group_needs_base(&shard->chunk, update->staleness))
         return true;
-    update->base = given_find(&state_of(shard)->given, message->index, message->ticket,
-                              message->exchange.base_version);
+    update->base = given_find(&state_of(shard)->given, version);
     return update->base != NULL;
 }
 
@@ -95,7 +93,7 @@ static enum status async_take(struct shard *shard, const struct message *message
         .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
     bool lost = is_too_stale(shard, exchange);
-    if (lost || (gradient != NULL && !find_base(shard, message, &state->update))) {
+    if (lost || (gradient != NULL && !find_base(shard, exchange->base_version, &state->update))) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }

@@ -34,12 +34,12 @@ enum status given_keep(struct given *given, struct given_to to, struct frame *va
     return STATUS_OK;
 }
 
-const struct frame *given_find(const struct given *given, uint32_t worker, uint64_t ticket,
-                               uint64_t version)
+const struct frame *given_find(const struct given *given, uint64_t version)
 {
-    const struct given_place *place = worker < given->count ? &given->places[worker] : NULL;
-    return place != NULL && place->ticket == ticket && place->version == version ? place->values
-                                                                                 : NULL;
+    for (uint32_t i = 0; i < given->count; i++)
+        if (given->places[i].values != NULL && given->places[i].version == version)
+            return given->places[i].values;
+    return NULL;
 }
 
 void given_forget(struct given *given)

@@ -1,5 +1,6 @@
 /* given.h - the values of a chunk that each worker was given last: what its next gradient is computed
- * from, kept for whoever has to know by how much the chunk has moved since.
+ * from, kept for whoever has to know by how much the chunk has moved since. Within a generation values
+ * are known by their version, whoever was given them.
  *
  *     request 8, of version 5    given to worker 2 and kept
  *     request 8 once more        not given: there would be two answers to it, of two versions
@@ -7,7 +8,9 @@
  *                                from the answer to its latest request
  *     request 8 once more        not given: nobody takes that
  *
- * Another ticket is another worker: what its predecessor had is let go.
+ * Another ticket counts its requests anew. The worker may be the same all the same: it was given up for
+ * lost, and has come back with a gradient of what it held, so that is let go only when it is given
+ * something else.
  *
  * Threads: the chunk's. Memory: one frame a worker at most, and none where workers hold the same. */
 
@@ -41,9 +44,8 @@ struct given_to {
 enum status given_keep(struct given *given, struct given_to to, struct frame *values,
                        uint64_t version, struct frame **replaced);
 
-/* What the worker computes version `version` from; NULL when it was not given that. */
-const struct frame *given_find(const struct given *given, uint32_t worker, uint64_t ticket,
-                               uint64_t version);
+/* The values of this version; NULL when nobody holds them. */
+const struct frame *given_find(const struct given *given, uint64_t version);
 
 /* A generation is over. */
 void given_forget(struct given *given);
