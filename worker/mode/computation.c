@@ -44,10 +44,10 @@ static bool is_unconfirmed(const struct computation *computation)
     return computation->open && computation->number == 0;
 }
 
-bool computation_goes_with(const struct computation *computation, uint64_t request)
+bool computation_goes_with(const struct computation *computation, uint64_t request, bool repeated)
 {
     return is_unconfirmed(computation) &&
-           (computation->request == 0 || computation->request == request);
+           (computation->request == 0 ? !repeated : computation->request == request);
 }
 
 bool computation_is_due(const struct computation *computation, uint64_t now_us)

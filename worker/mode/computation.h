@@ -40,8 +40,9 @@ void computation_free(struct computation *computation);
 /* A batch is begun, from `versions`. Of a job without record nothing is. */
 void computation_begin(struct computation *computation, uint64_t batch);
 
-/* Whether a LEASE of this number is to announce it: any, when none has; else the same again. */
-bool computation_goes_with(const struct computation *computation, uint64_t request);
+/* Whether a LEASE of this number is to announce it: any that is new, when none has; else the same again.
+ * One that is repeated says what it said: whoever has heard it does not listen to it any more. */
+bool computation_goes_with(const struct computation *computation, uint64_t request, bool repeated);
 /* Whether it is to be announced, with a LEASE of its own if there is no other. */
 bool computation_is_due(const struct computation *computation, uint64_t now_us);
 

@@ -69,7 +69,7 @@ static void add_lease(const struct lease_book *book, const struct lease_said *sa
                       struct computation *computation, uint64_t now_us, struct outbox *outbox)
 {
     struct packet *packet = envelope_to_server_as(envelope, 0, MESSAGE_LEASE, request, outbox);
-    if (computation_goes_with(computation, request))
+    if (computation_goes_with(computation, request, said != NULL && said->said))
         computation_announce(computation, packet, now_us);
     if (packet->message.lease.announces && (said == NULL || !said->finished))
         said = unheard(book);

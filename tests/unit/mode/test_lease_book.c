@@ -264,6 +264,27 @@ TEST(what_is_computed_is_announced_until_it_has_a_number)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
+/* Server 0 has heard the LEASE that is repeated, and would not look at it any more. */
+TEST(nothing_new_is_announced_in_a_lease_that_is_repeated)
+{
+    uint64_t batch;
+    work(f, 0, 7);
+    finish_next(f, 7); /* Its answer is lost. */
+    const uint64_t heard = post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message.request;
+    post_clear(&f->post);
+    work(f, 0, 8);
+    ck_assert(lease_book_next(&f->book, &batch));
+    begin(f, batch, 40);
+    f->now_us += 500000;
+    speak(f);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 2);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct message *lease = &f->post.taken[i].packet.message;
+        ck_assert(lease->lease.finished && lease->lease.batch == 7);
+        ck_assert(lease->lease.announces == (lease->request != heard));
+    }
+}
+
 /* A ninth LEASE without an answer pushes the first out, and not what that announced. */
 TEST(an_announcement_outlives_the_lease_that_it_was_in)
 {
