@@ -710,7 +710,10 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     uint64_t step = order->manifest.step;
     if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
-    enum status status = record_stretch_write(checkpointer, step, &error);
+    /* Before the record too: who has taken over goes on with a record that is his. */
+    enum status status = check_claim(checkpointer, &error);
+    if (status == STATUS_OK)
+        status = record_stretch_write(checkpointer, step, &error);
     if (status == STATUS_OK)
         status = write_manifest(checkpointer, step, &order->manifest.so_far, parts, &error);
     if (status == STATUS_OK) {
