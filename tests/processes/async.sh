@@ -50,8 +50,10 @@ trains()
     all_applied "$work/$name" "$steps" "$name"
     mean=$(member "$work/$name" mean) max=$(member "$work/$name" max)
     case $mean in [0-9]*) ;; *) fail "$name: staleness is $mean" ;; esac
-    seconds_add_up "$work/$name" "$name"
-    if ! sanitized; then adds_up "$work/$name" "$(member "$work/$name" applied)" "$name"; fi
+    if ! sanitized; then # Of a sanitizer's seconds too many are nobody's: see gate, of controlled time.
+        seconds_add_up "$work/$name" "$name"
+        adds_up "$work/$name" "$(member "$work/$name" applied)" "$name"
+    fi
     ok "async $name: $workers workers, $servers servers: $(member "$work/$name" applied) applied," \
         "staleness mean $mean, max $max"
     if [ "$workers" -gt 1 ] && [ "$max" -lt 1 ]; then fail "$name: nothing was ever stale"; fi
@@ -93,9 +95,13 @@ ok "worker 0 waits at checkpoints for the slow worker 1, $waits s, and run.json 
 for locking in apart together; do
     flag=()
     if [ $locking = together ]; then flag=(--use-locking); fi
-    run $locking 0 syncopate run --mode async --data synthetic:2000 --chunk-bytes 4K --worker-batch 20 \
-        --micro-batch 10 --model "flatten, dense 512 relu, dense 10" --epochs 4 --workers 4 --ps 2 \
-        --owner-threads 2 --out "$work/$locking" "${flag[@]}"
+    for _ in 1 2 3 4 5; do # It is a matter of luck; of bad luck five times, hardly.
+        rm -rf "${work:?}/$locking"
+        run $locking 0 syncopate run --mode async --data synthetic:2000 --chunk-bytes 4K --worker-batch 20 \
+            --micro-batch 10 --model "flatten, dense 512 relu, dense 10" --epochs 4 --workers 4 --ps 2 \
+            --owner-threads 2 --out "$work/$locking" "${flag[@]}"
+        if [ $locking = together ] || [ "$(part_spread "$work/apart")" -gt 0 ]; then break; fi
+    done
 done
 if ! [ "$(part_spread "$work/apart")" -gt 0 ]; then
     fail "without locking no variable was given in pieces of several versions"
@@ -116,10 +122,10 @@ ok "one async worker has staleness 0"
 
 # A stop leaves every batch that was given out applied, and the same command goes on from there.
 started() { grep -q '"event": "progress"' "$work/stopped/events.jsonl" 2>/dev/null; }
-slow=100
-if sanitized; then slow=5; fi
-start first syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --workers 3 --ps 2 \
-    --slow "0:$slow,1:$slow,2:$slow"
+# A batch takes 50 ms (100 ms) of each of three workers, whatever this machine is doing: all of them some seconds.
+leaf=20ms
+if sanitized; then leaf=40ms; fi
+start first syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --workers 3 --ps 2 --compute "constant:$leaf"
 within 30 started || fail "the run makes no progress"
 kill -TERM "${pids[first]}"
 ends first 143
@@ -141,7 +147,7 @@ server ps0 0
 server ps1 1
 for i in 0 1 2; do
     start "w$i" syncopate-worker --ps-hosts "$hosts" --task-index "$i" --workers 3 "${base[@]}" \
-        --steps "$steps" --checkpoint-every 60 --slow "$i:$slow"
+        --steps "$steps" --checkpoint-every 60 --compute "constant:$leaf"
 done
 within 60 beyond 70 || fail "no update 70"
 murder ps1

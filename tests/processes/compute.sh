@@ -39,13 +39,16 @@ done
 ok "a leaf takes its time in sync training and alone, and no bit depends on it"
 
 # --- async: who takes three times as long makes a third of the batches ----------------------------
+# Its 180 leaf times are long against what is not controlled: the exchanges, and one worker beginning later.
+leaf_ms=10
+if sanitized; then leaf_ms=50; fi
 run slow 0 syncopate run "${base[@]}" --mode async --steps 60 --out "$work/slow" --workers 2 \
-    --compute constant:4ms --slow 1:3
+    --compute "constant:${leaf_ms}ms" --slow 1:3
 fast=$(of_worker "$work/slow" updates 0) slow=$(of_worker "$work/slow" updates 1)
 at_least "what the fast one made, against $slow of the slow one" "$fast" $((2 * slow))
 at_least "what the slow one made, against $fast of the fast one" $((5 * slow)) "$fast"
 at_least "what the slow one computed" "$(of_worker "$work/slow" compute_seconds 1)" \
-    "$(awk -v n="$slow" 'BEGIN { print n * 0.036 }')"
+    "$(awk -v n="$slow" -v leaf_ms=$leaf_ms 'BEGIN { print n * 9 * leaf_ms / 1000 }')" # Of 12; some are ragged.
 run many 0 syncopate run "${base[@]}" --mode async --steps 60 --out "$work/many" --workers 12 \
     --compute constant:30ms
 run crowd 0 syncopate run "${base[@]}" --mode async --steps 60 --out "$work/crowd" --workers 12

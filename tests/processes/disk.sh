@@ -7,7 +7,7 @@
 
 small=(--data synthetic:500 --model softmax --seed 3)
 # Slowed down, or the events of thousands of checkpoints fill the small disk by themselves.
-often=("${small[@]}" --steps 100000000 --checkpoint-every 5 --slow 0:20)
+often=("${small[@]}" --steps 100000000 --checkpoint-every 5 --compute constant:1ms)
 bounded=("${small[@]}" --steps 1500 --checkpoint-every 5)
 kills=8
 if sanitized; then kills=4; fi
@@ -65,7 +65,7 @@ run plain 0 syncopate run --out "$work/plain" --ps 2 --workers 1 "${bounded[@]}"
 
 with=0
 for ((i = 1; i <= kills; i++)); do
-    a_job "kill$i" "$work/killed" "${bounded[@]}" --slow 0:50 # Or a fast machine is done too soon.
+    a_job "kill$i" "$work/killed" "${bounded[@]}" --compute constant:1ms # Or a fast machine is done too soon.
     within 20 said "kill$i-ps0" "training starts" || fail "attempt $i does not start"
     before=$(checkpoints "$work/killed")
     if [ $((i % 3)) -ne 0 ]; then # Some die before the first checkpoint is due.

@@ -150,8 +150,8 @@ ok "nohup is heeded; what is told twice, or to all, is one request"
 
 # --- one worker is to go --------------------------------------------------------------------------
 # That it is lost would take longer than anybody waits here.
-slowed=(--slow "0:150,1:150")
-if sanitized; then slowed=(--slow "0:25,1:25"); fi
+slowed=(--compute constant:5ms)
+if sanitized; then slowed=(--compute constant:20ms); fi
 # leavers RUN MODE ARGUMENT... - a server and two workers that leave on SIGTERM.
 leavers()
 {

@@ -101,7 +101,7 @@ killed()
 {
     local name=$1
     train "$name-1" --epochs 2 --ps 2 --workers 2
-    start "$name-2" syncopate run "${job[@]}" --epochs 4 --ps 2 --workers 2 --slow "0:$slow" --out "$out"
+    start "$name-2" syncopate run "${job[@]}" --epochs 4 --ps 2 --workers 2 --compute "constant:$leaf" --out "$out"
     within 20 reached || fail "$name: the second part does not begin"
     sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
     murder "$name-2"
@@ -109,8 +109,8 @@ killed()
     train "$name-3" --epochs 4 --ps 1 --workers 2
     equals 4 "$name"
 }
-slow=500
-if sanitized; then slow=20; fi
+leaf=40ms # 64 steps: longer than it takes to be killed.
+if sanitized; then leaf=80ms; fi
 kills=2
 if long_run; then kills=12; fi
 for ((i = 1; i <= kills; i++)); do killed "killed$i"; done

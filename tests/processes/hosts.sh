@@ -114,8 +114,8 @@ ok "a run resumed on hosts with disks of their own gives the same bytes"
 # --- cables ---------------------------------------------------------------------------------------
 # A job of several seconds, so long that a cable can be pulled and plugged in again.
 lease=$patience
-slow=300
-if sanitized; then slow=10; fi
+leaf=6ms # Two of them a step.
+if sanitized; then leaf=20ms; fi
 job=(--mode sync --seed 5 --data synthetic:500 --chunk-bytes 4K --checkpoint-every 30 --steps 500
     --model softmax)
 run local-long 0 syncopate run "${job[@]}" --ps 1 --workers 1 --quiet --out "$work/local-long"
@@ -130,7 +130,7 @@ begins()
         on "$i" "$1-ps$i" syncopate-ps --task-index "$i" --ps-hosts "$hosts" --insecure \
             --out "$disks/$1" "${timeouts[@]}"
         on $((2 + i)) "$1-worker$i" syncopate-worker --task-index "$i" --ps-hosts "$hosts" \
-            --workers 2 "${job[@]}" --slow "0:$slow,1:$slow" "${timeouts[@]}"
+            --workers 2 "${job[@]}" --compute "constant:$leaf" "${timeouts[@]}"
     done
     reaches 'state: running.*step: ([5-9][0-9]|[1-9][0-9]{2,}) of' || fail "$1 does not run"
 }

@@ -29,7 +29,7 @@ again()
 torn() { sed -nE 's/.*; ([0-9,]+) batch(es have| has) entries of two.*/\1/p' "$work/$1-again.log" | paste -sd+ | bc; }
 
 if short_run; then
-    trains two --mode async --workers 2 --ps 1 --transport tcp --slow 0:40,1:40 --checkpoint-every 21
+    trains two --mode async --workers 2 --ps 1 --transport tcp --compute constant:8ms --checkpoint-every 21
     again two
     ok "two workers over tcp: the bits of the run, and its scores"
     trains four --mode async --workers 4 --ps 2 --optimizer momentum --learning-rate 0.01 --slow 3:2
@@ -115,7 +115,7 @@ fi
 
 # --- stopped and killed ---------------------------------------------------------------------------
 if short_run; then
-    start cut syncopate run "${job[@]}" --mode async --workers 2 --ps 2 --slow 0:80,1:80 --epochs 4 \
+    start cut syncopate run "${job[@]}" --mode async --workers 2 --ps 2 --compute constant:20ms --epochs 4 \
         --checkpoint-every 20 --keep all --out "$work/cut"
     within 20 [ -d "$work/cut/checkpoints/step-000000000040" ] || fail "no checkpoint"
     kill -INT "${pids[cut]}"
@@ -143,7 +143,7 @@ killed()
 {
     local name=$1 mode=$2 role=$3 times=$4 i pid still
     shift 4
-    start "$name" syncopate run "${job[@]}" --mode "$mode" --epochs 6 --checkpoint-every 30 --slow 0:20,1:20,2:20 \
+    start "$name" syncopate run "${job[@]}" --mode "$mode" --epochs 6 --checkpoint-every 30 --compute constant:8ms \
         --keep all --max-restarts 20 --out "$work/$name" "$@"
     for ((i = 1; i <= times; i++)); do
         within 30 [ -d "$work/$name/checkpoints/step-$(printf %012d $((30 * i)))" ] || break

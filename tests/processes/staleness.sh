@@ -88,11 +88,11 @@ fi
 
 # --- the most that is applied ----------------------------------------------------------------------
 if short_run; then
-    slow=20
-    if sanitized; then slow=3; fi
-    trains requeued --mode async --workers 4 --ps 2 --max-staleness 2 --slow "3:$slow"
+    # While the slow one computes a batch the others make ten each.
+    uneven=(--compute constant:4ms --slow 3:10)
+    trains requeued --mode async --workers 4 --ps 2 --max-staleness 2 "${uneven[@]}"
     all_applied requeued 60
-    trains lost --mode async --workers 4 --ps 2 --max-staleness 2:lost --slow "3:$slow"
+    trains lost --mode async --workers 4 --ps 2 --max-staleness 2:lost "${uneven[@]}"
     for name in requeued lost; do
         if [ "$(member "$work/$name" stale)" = 0 ]; then fail "$name: nothing was too stale"; fi
     done
