@@ -81,7 +81,10 @@ damaged()
 copy() { cp -r "$work/two" "$work/$1"; }
 if short_run; then
     copy flipped
-    printf '\377' | dd of="$work/flipped/record/0001.log" bs=1 seek=700 conv=notrunc status=none
+    byte=$(od -An -tu1 -j700 -N1 "$work/flipped/record/0001.log") # Which every run has another of.
+    # shellcheck disable=SC2059 # The byte is the format.
+    printf "\\x$(printf %02x $((byte ^ 255)))" |
+        dd of="$work/flipped/record/0001.log" bs=1 seek=700 conv=notrunc status=none
     damaged flipped "flipped/record/0001.log: damaged at byte [0-9]+: the checksum of this block is wrong"
     copy short
     truncate -s -1 "$work/short/record/0001.log"
