@@ -1690,8 +1690,8 @@ TEST_SCORES(a_score_that_is_not_made_in_time_is_dropped_and_counted, MODE_ASYNC)
     ck_assert_uint_eq(summary_of(p).faults.scores_dropped, 1);
 }
 
-/* Of the model that the job ends with. */
-TEST_SCORES(the_job_does_not_end_before_its_last_score, MODE_SYNC)
+/* Both workers have made all six steps, of which every third has a leaf of each and the others two. */
+static void finish_six_steps(struct players *p)
 {
     players_start(p);
     for (uint64_t step = 0; step < 6; step++)
@@ -1699,6 +1699,12 @@ TEST_SCORES(the_job_does_not_end_before_its_last_score, MODE_SYNC)
             players_report(p, i, step, (struct node){2 * i, step % 3 == 2 ? 1 : 2});
     players_done(p, 0, 6);
     players_done(p, 1, 6);
+}
+
+/* Of the model that the job ends with. */
+TEST_SCORES(the_job_does_not_end_before_its_last_score, MODE_SYNC)
+{
+    finish_six_steps(p);
     players_wait(p, 2);
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
     kept(p, 6, false);
@@ -1711,12 +1717,7 @@ TEST_SCORES(the_job_does_not_end_before_its_last_score, MODE_SYNC)
 /* Where values could not be kept there will be no score, and nobody waits for it. */
 TEST_SCORES(a_score_without_memory_for_its_values_is_dropped, MODE_SYNC)
 {
-    players_start(p);
-    for (uint64_t step = 0; step < 6; step++)
-        for (uint32_t i = 0; i < 2; i++)
-            players_report(p, i, step, (struct node){2 * i, step % 3 == 2 ? 1 : 2});
-    players_done(p, 0, 6);
-    players_done(p, 1, 6);
+    finish_six_steps(p);
     kept(p, 6, true);
     players_wait(p, 0.2);
     ck_assert_ptr_nonnull(players_event(p, "score_dropped"));

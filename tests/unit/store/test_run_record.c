@@ -348,28 +348,28 @@ TEST(a_computation_without_an_entry_is_named, 2, 2)
     must_say(w->bytes, w->count, "computation 3 has no entry");
 }
 
-TEST(a_chunk_without_all_batches_at_a_cut_is_named, 2, 2)
+/* Of two chunks the second has so many entries, from such a place: refused in these words. */
+static void must_refuse_chunk_1(struct sample_record *r, uint64_t first, size_t count,
+                                const char *words)
 {
     struct run_record_writer *w = &r->writer;
     run_record_writer_computation(w, &honest[0]);
     run_record_writer_computation(w, &honest[1]);
     run_record_writer_entries(w, 0, 0, in_order, 2);
-    run_record_writer_entries(w, 1, 0, in_order, 1);
+    run_record_writer_entries(w, 1, first, in_order, count);
     run_record_writer_cut(w, &(struct run_record_cut){2, 2, 3});
     ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
-    must_say(w->bytes, w->count, "2 batches since the cut before, and 3 entries in 2 chunks");
+    must_say(w->bytes, w->count, words);
+}
+
+TEST(a_chunk_without_all_batches_at_a_cut_is_named, 2, 2)
+{
+    must_refuse_chunk_1(r, 0, 1, "2 batches since the cut before, and 3 entries in 2 chunks");
 }
 
 TEST(entries_from_another_place_are_named, 2, 2)
 {
-    struct run_record_writer *w = &r->writer;
-    run_record_writer_computation(w, &honest[0]);
-    run_record_writer_computation(w, &honest[1]);
-    run_record_writer_entries(w, 0, 0, in_order, 2);
-    run_record_writer_entries(w, 1, 1, in_order, 2);
-    run_record_writer_cut(w, &(struct run_record_cut){2, 2, 3});
-    ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
-    must_say(w->bytes, w->count, "entries of chunk 1 from place 1, where 0 comes next");
+    must_refuse_chunk_1(r, 1, 2, "entries of chunk 1 from place 1, where 0 comes next");
 }
 
 TEST(a_group_that_is_open_at_a_cut_is_named, 2, 2)
