@@ -39,6 +39,12 @@ if short_run; then
     again bound
     said bound-again '^ssp:1: .* what was promised$' || fail "nothing is said of what ssp promises"
     ok "ssp:1: the bits of the run, and every computation began from what was promised"
+    run keygen 0 syncopate keygen "$work/keys" --workers 3
+    trains keyed --mode async --workers 3 --ps 2 --transport tcp --keys "$work/keys" --optimizer sgd \
+        --learning-rate 0.05 --delay-compensation adaptive:1 --staleness-rate inverse --compute exponential:2ms
+    again keyed
+    if [ "$(member "$work/keyed" max)" -lt 1 ]; then fail "nothing was stale, and so nothing compensated"; fi
+    ok "encrypted, over tcp, compensated and at rates by staleness: the bits of the run"
     trains sync --mode sync --workers 2 --ps 2
     again sync
     said sync-again 'as one process makes them' || fail "sync is not made by one process"
