@@ -33,6 +33,8 @@ enum kernels_instructions kernels_instructions(void);
 
 /* "AVX-512": for people. */
 const char *kernels_instructions_name(enum kernels_instructions instructions);
+/* The other way round; false: it is no such name. */
+bool kernels_instructions_named(const char *name, enum kernels_instructions *instructions);
 
 /* "avx512": for options. */
 const char *kernels_instructions_word(enum kernels_instructions instructions);

@@ -2,6 +2,8 @@
 
 #include "common/kernels/tile.h"
 
+#include <string.h>
+
 /* The one thing here that outlives a call: what this process may use, decided once; see
  * kernels_limit. */
 static enum kernels_instructions limit = KERNELS_AVX512;
@@ -31,6 +33,16 @@ const char *kernels_instructions_name(enum kernels_instructions instructions)
         [KERNELS_AVX512] = "AVX-512",
     };
     return names[instructions];
+}
+
+bool kernels_instructions_named(const char *name, enum kernels_instructions *instructions)
+{
+    for (int i = 0; i < KERNELS_INSTRUCTIONS_COUNT; i++) {
+        *instructions = (enum kernels_instructions)i;
+        if (strcmp(name, kernels_instructions_name(*instructions)) == 0)
+            return true;
+    }
+    return false;
 }
 
 const char *kernels_instructions_word(enum kernels_instructions instructions)

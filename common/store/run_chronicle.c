@@ -102,6 +102,7 @@ enum status run_chronicle_open(struct run_chronicle *chronicle, const struct dis
     struct run_chronicle *c = chronicle;
     memset(c, 0, sizeof *c);
     c->on = on;
+    c->instructions = kernels_instructions();
     c->disk = disk;
     c->found = *found;
     c->found.computation = found->computation > 0 ? found->computation : 1;
@@ -148,7 +149,7 @@ static enum status write_segment(struct run_chronicle *c, const struct job *job,
     struct run_record_segment segment = {
         .run_id = run_id,
         .session = c->session,
-        .instructions = kernels_instructions(),
+        .instructions = c->instructions,
         .worker_count = job->worker_count,
         .server_count = job->server_count,
         .batches = c->step,

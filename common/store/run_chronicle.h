@@ -33,6 +33,8 @@ struct run_chronicle {
     const struct disk *disk; /* Borrowed. */
     char out[DISK_PATH_MAX];
     uint64_t session;
+    uint32_t
+        instructions; /* For the segment; those of this process, until somebody knows better. */
     struct manifest_record found; /* What the session, or its latest generation, began from ... */
     uint64_t step;                /* ... and the cut that the next stretch begins at: its end. */
     uint64_t generation;

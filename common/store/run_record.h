@@ -33,6 +33,7 @@
 #include "common/job/job.h"
 
 #define RUN_RECORD_FOLDER       "record"
+#define RUN_RECORD_OTHERS       3u
 #define RUN_RECORD_MAGIC        "syncopate-record" /* 16 bytes, without a terminating zero. */
 #define RUN_RECORD_FORMAT       1
 #define RUN_RECORD_SESSIONS_MAX 9999
@@ -48,7 +49,8 @@ struct run_record_segment {
     uint64_t run_id;
     uint64_t session;                  /* From 1. */
     uint8_t declaration[DIGEST_BYTES]; /* job_hash of JOB_SCOPE_RESUME. */
-    uint32_t instructions;             /* enum kernels_instructions that gradients are made with. */
+    uint32_t instructions;             /* enum kernels_instructions that gradients are made with, or
+                                        * RUN_RECORD_OTHERS: workers whose arithmetic is not ours. */
     uint32_t worker_count, server_count; /* Declared. */
     uint64_t batches;                    /* That every chunk has had ... */
     uint64_t version;                    /* ... in so many applications. */

@@ -91,6 +91,12 @@ static enum status check_kind(const struct recorded *recorded,
         return error_set(error, STATUS_MISMATCH,
                          "%s: is the record of a run of another declaration than run.json has",
                          reader->name);
+    if (segment->instructions >= RUN_RECORD_OTHERS)
+        return error_set(
+            error, STATUS_MISMATCH,
+            "%s: its gradients were made by workers that are not ours, and nobody else "
+            "makes the same",
+            reader->name);
     if (!first && recorded->plain != (segment->instructions == KERNELS_PLAIN))
         return error_set(error, STATUS_MISMATCH,
                          "%s: was made with other instructions than the session before",

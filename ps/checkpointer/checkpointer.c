@@ -710,6 +710,7 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     uint64_t step = order->manifest.step;
     if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
+    checkpointer->chronicle.instructions = order->manifest.instructions;
     /* Before the record too: who has taken over goes on with a record that is his. */
     enum status status = check_claim(checkpointer, &error);
     if (status == STATUS_OK)

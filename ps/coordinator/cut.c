@@ -3,6 +3,9 @@
 
 #include "ps/coordinator/cut.h"
 
+#include "common/kernels/kernels.h"
+#include "common/store/run_record.h"
+
 #define REPEAT_US 1000000u
 
 static void tell(const struct cut *cut, const struct member *server,
@@ -54,6 +57,18 @@ bool cut_is_taken(const struct membership *membership)
     return true;
 }
 
+/* What gradients are made with. All workers' arithmetic gives the same bits where that matters. */
+static uint32_t instructions_of(const struct membership *membership)
+{
+    enum kernels_instructions instructions;
+    for (uint32_t i = 0; i < membership->worker_count; i++)
+        if (membership->workers[i].ever)
+            return kernels_instructions_named(membership->workers[i].arithmetic, &instructions)
+                       ? instructions
+                       : RUN_RECORD_OTHERS;
+    return RUN_RECORD_OTHERS;
+}
+
 enum status cut_collect(struct cut *cut, const struct membership *membership,
                         const struct envelope *envelope, const struct tally *so_far,
                         struct outbox *outbox)
@@ -71,7 +86,7 @@ enum status cut_collect(struct cut *cut, const struct membership *membership,
         to[i] = membership->servers[i].part;
     const struct order manifest = {.kind = ORDER_MANIFEST,
                                    .generation = envelope->generation,
-                                   .manifest = {cut->step, *so_far}};
+                                   .manifest = {cut->step, *so_far, instructions_of(membership)}};
     order_add(outbox, TO_CHECKPOINTER, 0, &manifest)->payload = parts;
     cut->collected = true;
     return STATUS_OK;

@@ -125,7 +125,8 @@ struct order {
         } stop_at;
         struct {
             uint64_t step;
-            struct tally so_far; /* See statistics_so_far. */
+            struct tally so_far;   /* See statistics_so_far. */
+            uint32_t instructions; /* Of workers: see struct run_record_segment. */
         } manifest;
         struct {
             uint64_t batches;

@@ -54,6 +54,21 @@ if has avx2 && has fma; then
     if [ "$(model_hash "$work/mixed")" != "$(cat "$work/both")" ]; then fail "the job has other bits"; fi
     ok "beside avx2 a worker with plain is refused by name, one with $widest makes the same bits"
     if [ "$widest" != avx512 ]; then skip "workers with AVX2 and AVX-512 in one job: no avx512"; fi
+
+    # Servers compute the same with all of them, workers do not: the record says what workers had.
+    for sets in "plain avx2" "avx2 plain"; do
+        read -r servers workers <<<"$sets"
+        address=127.0.0.1:$(free_port)
+        start "$servers" syncopate-ps --ps-hosts "$address" --out "$work/record-$servers" --instructions "$servers"
+        for index in 0 1; do
+            start "worker$index" syncopate-worker --ps-hosts "$address" --workers 2 --task-index "$index" \
+                "${job[@]}" "${mlp[@]}" --mode async --instructions "$workers"
+        done
+        for name in worker0 worker1 "$servers"; do ends "$name" 0 60; done
+        run replayed 0 syncopate replay "$work/record-$servers"
+        said replayed "parameters_sha256 .*: as recorded" || fail "servers with $servers, workers with $workers: not made again"
+    done
+    ok "a run of servers and workers with different instructions is made again to the bit"
 else
     skip "avx2 and avx512 give the same bits: this processor has neither"
 fi
