@@ -11,7 +11,7 @@ cd "${1:-$(dirname "$0")/..}"
 rooms='
 common  base
 common  kernels file
-common  process
+common  process optimizer
 common  job
 common  store wire compute
 common  keys address

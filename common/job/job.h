@@ -14,9 +14,9 @@
 
 #include "common/base/status.h"
 #include "common/job/mode.h"
-#include "common/job/optimizer.h"
 #include "common/job/schedule.h"
 #include "common/job/variable.h"
+#include "common/optimizer/optimizer.h"
 
 #define ADDRESS_MAX     256 /* "host:port" with the terminating zero. */
 #define MODEL_TEXT_MAX  1024

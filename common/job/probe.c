@@ -5,8 +5,8 @@
 
 #include "common/base/hash.h"
 #include "common/base/random.h"
-#include "common/job/optimizer.h"
 #include "common/job/schedule.h"
+#include "common/optimizer/optimizer.h"
 
 #define PROBE_LENGTH 65
 #define PROBE_STEPS  3

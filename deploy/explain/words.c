@@ -11,7 +11,7 @@
 
 #include "common/base/wait.h"
 #include "common/base/wording.h"
-#include "common/job/optimizer.h"
+#include "common/optimizer/optimizer.h"
 #include "common/wire/message_fields.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/mode/work_mode.h"
@@ -739,7 +739,7 @@ static void make_verdict(const struct moment *moment, char *text, size_t size)
 static void make_optimizer(const struct moment *moment, char *text, size_t size)
 {
     const char *name = moment->job->optimizer.name;
-    snprintf(text, size, "%s (common/job/optimizer_%s.c:apply)", name, name);
+    snprintf(text, size, "%s (common/optimizer/optimizer_%s.c:apply)", name, name);
 }
 
 static const struct made mades[] = {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/job/optimizer.h"
+#include "common/optimizer/optimizer.h"
 #include "tests/bench/contender.h"
 #include "tests/bench/folder.h"
 #include "tests/bench/network.h"

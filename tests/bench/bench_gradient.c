@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/job/optimizer.h"
 #include "common/job/variable.h"
 #include "common/kernels/kernels.h"
+#include "common/optimizer/optimizer.h"
 #include "tests/bench/blas.h"
 #include "tests/bench/pytorch.h"
 #include "tests/lib/benchmark.h"

@@ -23,9 +23,9 @@
 
 #include "common/base/clock.h"
 #include "common/file/disk.h"
-#include "common/job/optimizer.h"
 #include "common/job/partition.h"
 #include "common/kernels/kernels.h"
+#include "common/optimizer/optimizer.h"
 #include "common/options/options.h"
 #include "common/process/log.h"
 #include "common/process/process.h"

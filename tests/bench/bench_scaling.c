@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "common/job/optimizer.h"
+#include "common/optimizer/optimizer.h"
 #include "tests/bench/contender.h"
 #include "tests/bench/folder.h"
 #include "tests/bench/network.h"

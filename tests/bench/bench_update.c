@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 #include "tests/lib/benchmark.h"
 
 #define SMALL_BYTES ((uint64_t)256 << 10)

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/job/optimizer.h"
 #include "common/job/variable.h"
+#include "common/optimizer/optimizer.h"
 #include "worker/model/model.h"
 #include "worker/node_gradient.h"
 

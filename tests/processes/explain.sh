@@ -188,7 +188,7 @@ if short_run; then
     if [ "$count" -lt 40 ]; then fail "only $count functions are told of"; fi
     if defined ps/owner/owner.c no_such_function; then fail "a function that is not there is found"; fi
     if defined ps/owner/owner.c message_encode; then fail "a function of another file is found"; fi
-    for optimizer in "$root"/common/job/optimizer_*.c; do
+    for optimizer in "$root"/common/optimizer/optimizer_*.c; do
         defined "${optimizer#"$root"/}" apply || fail "$optimizer has no function apply"
     done
     ok "all $count functions of the words are in their files"

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 
 VECTORIZED
 static void adagrad(uint64_t count, float scale, float lr, float epsilon,

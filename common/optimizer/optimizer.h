@@ -7,8 +7,8 @@
  *
  * Threads: constant tables and pure functions. */
 
-#ifndef COMMON_JOB_OPTIMIZER_H
-#define COMMON_JOB_OPTIMIZER_H
+#ifndef COMMON_OPTIMIZER_OPTIMIZER_H
+#define COMMON_OPTIMIZER_OPTIMIZER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 
 VECTORIZED
 static void adamw(uint64_t count, float scale, float alpha, float decay, float beta1, float beta2,

@@ -5,8 +5,8 @@
  *     accum = accum * momentum - lr * g
  *     var  += accum * momentum - lr * g */
 
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 
 VECTORIZED
 static void nesterov(uint64_t count, float scale, float lr, float momentum,

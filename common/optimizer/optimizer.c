@@ -1,6 +1,6 @@
 /* optimizer.c - the table of optimizers, and bounds that hold for the settings of all. */
 
-#include "common/job/optimizer.h"
+#include "common/optimizer/optimizer.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  *     var -= lr * g */
 
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 
 VECTORIZED
 static void sgd(uint64_t count, float scale, float lr, const float *restrict gradient,

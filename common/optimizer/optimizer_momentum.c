@@ -7,8 +7,8 @@
  * The rate is inside the accumulator, so a change of the rate takes hold as the old accumulator
  * fades (PyTorch's rule has it outside; for a constant rate the two are the same). */
 
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 
 VECTORIZED
 static void momentum(uint64_t count, float scale, float lr, float momentum,

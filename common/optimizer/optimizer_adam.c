@@ -13,8 +13,8 @@
 #include <math.h>
 
 #include "common/base/elementary.h"
-#include "common/job/optimizer.h"
 #include "common/kernels/vectorized.h"
+#include "common/optimizer/optimizer.h"
 
 VECTORIZED
 static void adam(uint64_t count, float scale, float alpha, float beta1, float beta2, float epsilon,
