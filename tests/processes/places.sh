@@ -200,7 +200,7 @@ answers()
 }
 if short_run; then
     run readable 0 syncopate run --data synthetic:100 --model softmax --workers 1 --mode async --steps 4 \
-        --checkpoint-every 2 --keep-scored --keep all --out "$work/readable"
+        --checkpoint-every 0 --keep-scored --compute constant:2ms --out "$work/readable"
     run readable 0 syncopate keygen "$work/readable/keys" --workers 1
     case=$work/case
     data=(--data synthetic:100)
