@@ -210,6 +210,7 @@ static void pass_report(const struct router *router, const struct packet *packet
     out->message.run_id = packet->message.run_id;
     out->message.generation = packet->message.generation;
     out->message.ticket = packet->message.ticket;
+    out->message.proof = packet->message.proof;
     out->message.report = packet->message.exchange.report;
 }
 

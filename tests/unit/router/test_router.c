@@ -621,6 +621,7 @@ TEST_PLAIN(the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_se
                 ck_assert_uint_eq(report->message.index, 0);
                 ck_assert_uint_eq(report->message.incarnation, INCARNATION);
                 ck_assert_uint_eq(report->message.ticket, 7);
+                ck_assert(report->message.proof != 0); /* Else it would be nobody's. */
                 ck_assert_uint_eq(report->message.run_id, RUN);
                 ck_assert(report->message.report.step == 1 && report->message.report.loss == -4);
             }
